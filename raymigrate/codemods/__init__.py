@@ -2,7 +2,8 @@
 
 A rule is a module-level `Rule` in any file of a family, and what fixes it is a function marked `@codemod(...)`. Both
 are found by being there: no list anywhere names them. A family that has the name of an option runs with that only, and
-one of `FOR_RAY_SCRIPTS` in scripts that have to do with Ray.
+one of `FOR_RAY_SCRIPTS` in scripts that have to do with Ray, or that go to Ray or accelerate. Of those that should go
+there and stay, it only tells.
 """
 
 import pkgutil
@@ -50,9 +51,11 @@ class Codemod:
         return self.apply.__module__.split(".")[-2]
 
     def __call__(self, context: Context) -> None:
-        """Runs the function, unless its family leaves such a script alone."""
-        if self.family not in FOR_RAY_SCRIPTS or context.is_ray_script:
+        """Runs the function, unless its family leaves such a script alone, or only looks at it."""
+        if self.family not in FOR_RAY_SCRIPTS or context.takes_current_libraries:
             self.apply(context)
+        elif context.stays:
+            self.apply(context.apart)
 
 
 def codemod(

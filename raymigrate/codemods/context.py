@@ -26,6 +26,7 @@ from raymigrate.pins.written_for import written_for
 if TYPE_CHECKING:
     from raymigrate.pins.written_for import WrittenFor
 
+NOW = "; now "  # behind it a message says what came in the place of old code
 Prepared = tuple[ast.AST, str, tuple[ast.AST | None, ...]]
 
 
@@ -58,6 +59,8 @@ class Context:
         self.asked: list[Request] = []  # of other files
         self.done: list[Request] = []  # what other files asked of this one
         self.joins_ray = False  # whether a plain script is converted to one that trains on Ray
+        self.joins_accelerate = False  # or to one that trains with accelerate
+        self.stays = False  # whether one of those that train is left as it is
         self._told: dict[int, dict[Finding, Finding]] = {}  # by line, and by what makes two of them one
         self._fresh: set[str] = set()
         self._kept: dict[tuple[int, int], str] = {}  # place that the user wants kept as it is -> code of its finding
@@ -76,6 +79,18 @@ class Context:
     def is_ray_script(self) -> bool:
         """Whether the module trains with Ray, or is part of a job that does: others may well use old libraries."""
         return self.options.part_of_job or self.joins_ray or self.imports_ray
+
+    @property
+    def takes_current_libraries(self) -> bool:
+        """Whether the module is to run with the libraries of today."""
+        return self.is_ray_script or self.joins_accelerate
+
+    @cached_property
+    def apart(self) -> "Context":
+        """What rules work with that shall only look at the module: none of their edits is made."""
+        apart = Context(self.module, replace(self.options, accepted=None, freeze_numerics=False), self.path)
+        apart.skips = self.skips
+        return apart
 
     @cached_property
     def imports_ray(self) -> bool:
@@ -199,6 +214,19 @@ class Context:
             told[key] = finding
             self.findings.append(finding)
         return skip is None and not declined
+
+    def tell_apart(self) -> None:
+        """Tells what rules found that only looked: what they would convert, or leave to a person, without its edits."""
+        for finding in self.apart.findings:
+            if finding.kind is Kind.NOTE:
+                continue  # a word on an edit
+            advice = finding.advice if finding.kind is Kind.MANUAL else ""
+            if finding.kind in (Kind.CONVERTED, Kind.UNSAFE):
+                what = finding.message.rpartition(NOW)[0] or finding.message.rstrip(".")
+                finding = replace(finding, message=f"{what}; not changed, since the script stays as it is.")
+            if finding.kind is not Kind.SKIPPED:
+                finding = replace(finding, kind=Kind.NOTE, advice=advice)
+            self.findings.append(finding)
 
     def findings_on(self, *lines: int | None) -> Iterator[Finding]:
         """What was reported so far on some lines, in no order."""

@@ -276,22 +276,23 @@ class Visit(cst.CSTTransformer):
             no_brackets = cst.MaybeSentinel.DEFAULT
             updated = updated.with_changes(bases=[], lpar=no_brackets, rpar=no_brackets)
             self.pending.discard(("class", key))
+        return self._leave_placed(key, original, updated)
+
+    def _leave_placed(self, key: Place, original: Statement, updated: cst.CSTNode) -> object:
         edit = self.statements.get(key, StatementEdit())
         self.pending.discard(("statement", key))
-        if key in self.moving:
-            return self._leave_moved(key, edit, self._leave_edited(key, original, updated, edit))
-        return self._leave_edited(key, original, updated, edit)
+        result = self._leave_edited(key, original, updated, edit)
+        return self._leave_moved(key, edit, result) if key in self.moving else result
 
     def _leave_suite(self, original: cst.SimpleStatementSuite, updated: cst.SimpleStatementSuite) -> cst.BaseSuite:
         """A body on the line of its head; it becomes a block where something comes before or after its statements."""
         starts = [self.spans[statement][0] for statement in original.body]
-        if self.statements.keys().isdisjoint(starts) or len(updated.body) < len(starts):
+        is_edited = any(start in self.statements or start in self.moving for start in starts)
+        if not is_edited or len(updated.body) < len(starts):
             return updated
         body: list[cst.BaseStatement] = []
         for start, line in zip(starts, blocks.lines_of(updated), strict=True):
-            edit = self.statements.get(start, StatementEdit())
-            self.pending.discard(("statement", start))
-            result = self._leave_edited(start, line, line, edit)
+            result = self._leave_placed(start, line, line)
             if result is not cst.RemoveFromParent():
                 body += result if isinstance(result, cst.FlattenSentinel) else [result]  # type: ignore[list-item]
         body, _ = blocks.handed_down(body, self.gone, self.new)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.facts.module import Module
+from raymigrate.facts.picked_rows import is_in_step, is_only_shown
 from raymigrate.facts.values import is_none
 
 SEEDS = frozenset({"seed", "generator", "random_state"})
@@ -13,6 +14,8 @@ SEEDS = frozenset({"seed", "generator", "random_state"})
 OF_TORCH = ("torch.utils.data.random_split", "torch.utils.data.dataset.random_split", "torch.randperm")
 OF_NUMPY = ("sklearn.model_selection.train_test_split", "numpy.random.permutation", "numpy.random.shuffle")
 OF_PYTHON = ("random.shuffle", "random.sample")
+# What gives numbers or rows that may also be for something else than a split.
+PICKS = ("torch.randperm", "numpy.random.permutation", "random.sample")
 EVERY = ("transformers.set_seed", "transformers.trainer_utils.set_seed", "accelerate.utils.set_seed")
 SETTERS = {
     "torch": ("torch.manual_seed", "torch.random.manual_seed"),
@@ -27,8 +30,15 @@ def unseeded_splits(module: Module) -> Iterator[ast.Call]:
     for call in module.of_type(ast.Call):
         kind = _drawn_from(module, call)
         given = [k for k in call.keywords if k.arg in SEEDS and not is_none(k.value)]
-        if kind is not None and not given and not _is_seeded(module, kind) and not _is_kept(module, call):
+        if kind is None or given or _is_seeded(module, kind) or _is_kept(module, call):
+            continue
+        if (module.qualified(call.func) or "") not in PICKS or not _only_picks(module, call):
             yield call
+
+
+def _only_picks(module: Module, call: ast.Call) -> bool:
+    """Whether random numbers pick rows to show, or mix those of one batch, and share out none."""
+    return is_in_step(module, call) or is_only_shown(module, call)
 
 
 def _drawn_from(module: Module, call: ast.Call) -> str | None:

@@ -192,6 +192,8 @@ def plan(text: str, path: str, options: Options, project: Project | None = None,
     context = Context(module, options, path)
     for item in codemods_for(options):
         item(context)
+    if context.stays and not context.takes_current_libraries:
+        context.tell_apart()
     if options.enabled(RM906.code):
         context.findings += context.skips.stale(path)
     if context.plan:

@@ -163,3 +163,30 @@ def test_where_it_is_not_known_with_what_to_pad_nothing_is_gathered(old: str, ne
     assert "accelerator.backward" in outcome.text
     assert "gather_for_metrics" not in outcome.text
     assert any("The rows of this loop are not split" in message for message in outcome.messages)
+
+
+COUNTED = """hits = [0] * 2
+with torch.no_grad():
+    for x, y in test_loader:
+        x, y = x.to(device), y.to(device)
+        best = model(x).argmax(1)
+        right = best == y
+        {head}
+            hits[y[i]] += right[i].item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "is_told"),
+    [
+        ("for i in range(4):", True),
+        ("for i in range(test_loader.batch_size):", True),
+        ("for i in range(len(y)):", False),
+        ("for i in range(y.size(0)):", False),
+        ("for i in range(y.shape[0]):", False),
+    ],
+)
+def test_rows_that_are_counted_up_to_a_fixed_number_are_told(head: str, is_told: bool) -> None:
+    outcome = accelerated(LOOP, COUNTED.format(head=head))
+    assert "gather_for_metrics" in outcome.text
+    assert any("goes over the first ones only" in message for message in outcome.messages) is is_told

@@ -146,18 +146,3 @@ def test_a_run_of_mlflow_that_is_kept_is_told() -> None:
 def test_the_layout_in_memory_stays() -> None:
     loop = LOOP.replace("x.to(device)", "x.to(device, memory_format=torch.channels_last)")
     assert "x, y = x.to(memory_format=torch.channels_last), y\n" in accelerated(loop).text
-
-
-@pytest.mark.parametrize(
-    "branches",
-    [
-        'if torch.cuda.is_available():\n    device = torch.device("cuda")\nelse:\n    device = torch.device("cpu")\n',
-        'if torch.cuda.is_available():\n    device = "cuda"\nelif torch.backends.mps.is_available():\n'
-        '    device = "mps"\nelse:\n    device = "cpu"\n',
-    ],
-)
-def test_branches_that_only_choose_the_device_become_one_line(branches: str) -> None:
-    first = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
-    text = accelerated("print(device)\n", LOOP, head=HEAD.replace(first, branches)).text
-    assert "accelerator = Accelerator()\ndevice = accelerator.device\n" in text
-    assert "is_available" not in text

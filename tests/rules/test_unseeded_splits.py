@@ -49,6 +49,34 @@ def test_of_a_trainer(split: str, told: bool) -> None:
     assert not is_told(converted(TRAINER.format(split=split), to_ray=True, workers=1).messages)
 
 
+PICTURES = [
+    "perm = torch.randperm(len(test_data))[:16]\nsave_image(torch.stack([test_data[i][0] for i in perm]), 'a.png')\n",
+    "save_image(test_data.images[torch.randperm(100)[:8]], 'a.png')\n",
+    "perm = torch.randperm(100)\nfor n, i in enumerate(perm.tolist()):\n    plt.imshow(test_data[i][0])\n",
+    "import random\nfor i in random.sample(range(100), 4):\n    x, label = test_data[i]\n    plt.title(str(label))\n",
+    "rows = test_data.images[torch.randperm(100)[:8]]\nout = model(rows)\nsave_image(make_grid(out), 'a.png')\n",
+]
+SHARED_OUT = [
+    "perm = torch.randperm(100)\nparts = torch.utils.data.Subset(data, perm[:80])\n",
+    "perm = torch.randperm(100)\ndata.rows = data.rows[perm]\n",
+    "import random\npicked = random.sample(range(100), 80)\nparts = [data[i] for i in picked]\ncheck(parts)\n",
+    "def halves():\n    perm = torch.randperm(100)\n    return perm[:50], perm[50:]\n",
+]
+IMPORTS = "import matplotlib.pyplot as plt\nfrom torchvision.utils import make_grid, save_image\n"
+
+
+@pytest.mark.parametrize(("picked", "told"), [*((s, False) for s in PICTURES), *((s, True) for s in SHARED_OUT)])
+def test_rows_that_are_only_shown_are_shared_out_by_nobody(picked: str, told: bool) -> None:
+    assert is_told(accelerated(IMPORTS, LOOP, picked).messages) is told
+
+
+def test_rows_of_a_batch_that_are_mixed_in_a_step_are_not_told() -> None:
+    mixed = LOOP.replace("    loss", "    x = 0.5 * x + 0.5 * x[torch.randperm(len(x))]\n    loss")
+    assert not is_told(accelerated(mixed).messages)
+    helper = "def mix(x):\n    return 0.5 * x + 0.5 * x[torch.randperm(len(x))]\n\n\n"
+    assert not is_told(accelerated(helper, LOOP.replace("    loss", "    x = mix(x)\n    loss")).messages)
+
+
 @pytest.mark.parametrize(
     "copy",
     [

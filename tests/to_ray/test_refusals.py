@@ -59,7 +59,7 @@ def indented(text: str) -> str:
         (f"{HEAD}name = input()\n{TRAIN}", "asks for input"),
         (f"{HEAD}def run(model, args):\n{indented(TRAIN)}", "not called in this file"),
         (
-            f"import argparse\n{HEAD}{TRAIN}args = argparse.ArgumentParser().parse_args(trainer.names)\n",
+            f"import argparse\n{HEAD}{TRAIN}args = argparse.ArgumentParser().parse_args(trainer.label_names)\n",
             "it reads the command line, and is part of the training too",
         ),
     ],

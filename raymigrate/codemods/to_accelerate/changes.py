@@ -177,6 +177,8 @@ class Changes:
         self.edits.append(lambda: self._put_into(statements, head))
 
     def _put_into(self, statements: list[ast.stmt], head: str) -> None:
+        if self.dropped.issuperset(statements):
+            return  # nothing is left to stand in it
         code = Code(f"{self.spelled(statements[0], head)}\n    $body", blocks={"body": statements})
         self._statement(statements[0]).instead.append(code)
 
@@ -192,10 +194,14 @@ class Changes:
         """Puts statements from inside a compound statement in its place."""
         self.gone.add(statement)
         self.kept.update(body)
-        self.edits.append(lambda: self._replace_statement(statement, Code("$body", blocks={"body": body})))
+        self.edits.append(lambda: self._put_instead(statement, body))
 
-    def _replace_statement(self, statement: ast.stmt, code: Code) -> None:
-        self._statement(statement).replacement = code
+    def _put_instead(self, statement: ast.stmt, body: list[ast.stmt]) -> None:
+        """Does so with what is left of the statements; with none of them the compound one goes as well."""
+        if self.dropped.issuperset(body):
+            self.dropped.add(statement)
+        else:
+            self._statement(statement).replacement = Code("$body", blocks={"body": body})
 
     def _statement(self, statement: ast.stmt) -> StatementEdit:
         return self.context.plan.statement(statement)
@@ -275,4 +281,5 @@ def _shares_line(statement: ast.stmt, block: list[ast.stmt]) -> bool:
 
 def refuse(context: Context, refusal: Refusal) -> None:
     """Says why a loop is left as it is."""
+    context.stays = True
     context.manual(RM851, refusal.node, f"The training loop stays native: {refusal.reason}.")

@@ -14,6 +14,7 @@ from raymigrate.codemods.to_accelerate.variables import Variable
 LOOKS = frozenset(
     {
         *("torch.cuda.is_available", "torch.cuda.device_count", "torch.device", "torch.backends.mps.is_available"),
+        *("torch.accelerator.is_available", "torch.xpu.is_available"),
         *("torch.distributed.get_rank", "torch.distributed.get_world_size", "os.environ.get", "os.getenv"),
     }
 )
@@ -57,6 +58,8 @@ class Cleanup:
             return is_changed and self._is_name(self.residue(statement.value))
         if isinstance(statement, ast.If):
             return self._is_idle_branch(statement)
+        if isinstance(statement, ast.Try):  # nothing is left that could fail
+            return self._is_empty(statement.body) and not statement.finalbody and not statement.orelse
         if isinstance(statement, (ast.For, ast.With)):
             return self._is_empty(statement.body) and not getattr(statement, "orelse", [])
         return False

@@ -14,6 +14,7 @@ from raymigrate.codemods.to_accelerate.cleanup import Cleanup
 from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.draws import tell_draws
 from raymigrate.codemods.to_accelerate.evaluation import Evaluation
+from raymigrate.codemods.to_accelerate.fixed_rows import tell_fixed_rows
 from raymigrate.codemods.to_accelerate.gathering import Gatherer, Gathering
 from raymigrate.codemods.to_accelerate.home import Home
 from raymigrate.codemods.to_accelerate.hosts import Hosts
@@ -21,6 +22,7 @@ from raymigrate.codemods.to_accelerate.objects import view_of
 from raymigrate.codemods.to_accelerate.obstacles import check, is_native
 from raymigrate.codemods.to_accelerate.one_process import OneProcess
 from raymigrate.codemods.to_accelerate.output import Output
+from raymigrate.codemods.to_accelerate.packed import Packed
 from raymigrate.codemods.to_accelerate.phases import Phases
 from raymigrate.codemods.to_accelerate.precision import CLIPS, Precision
 from raymigrate.codemods.to_accelerate.processes import Processes
@@ -41,7 +43,7 @@ CLIPPING = {
 }
 
 
-@codemod("backward", phase=Phase.LIBRARIES, option="to_accelerate")
+@codemod("backward", phase=Phase.POSITIONS, option="to_accelerate")
 def convert(context: Context) -> None:
     """Converts the training loop of a module, or says why it is left as it is."""
     if not is_native(Training(context.module)):
@@ -50,6 +52,7 @@ def convert(context: Context) -> None:
         training = Training(view_of(context.module))
         check(training)
         Conversion(context, training).carry_out()
+        context.joins_accelerate = True
     except Refusal as refusal:
         refuse(context, refusal)
 
@@ -100,7 +103,9 @@ class Conversion:
             Gatherer(self.module).convert(changes, gathering)
         models = frozenset(model for model in training.models if self._is_left_to_prepare(model))
         self.devices.convert(changes, models, frozenset(loaders), access.order)
-        Hosts(training, self.devices, self.gatherings).convert(changes, access.order, frozenset(loaders))
+        hosts = Hosts(training, self.devices, self.gatherings)
+        hosts.convert(changes, access.order, frozenset(loaders))
+        Packed(hosts, access.order, frozenset(loaders)).convert(changes)
         output = Output(training, self.processes)
         output.unwrap(changes, access)
         output.save(changes, access)
@@ -112,6 +117,7 @@ class Conversion:
         output.show(changes, access)
         understood = {loop.node for loop in (*self._training_loops(), *(g.loop for g in self.gatherings))}
         Shares(training, access.order, loaders, understood | self.own_counts).tell(changes)
+        tell_fixed_rows(changes, self.module, self.gatherings)
         tell_draws(changes, training, loaders, self._training_loops())
         OneProcess(training, self._training_loops()).tell(changes, self.counted)
         self._early_ends()
@@ -228,8 +234,7 @@ class Conversion:
         home = self.home
         for model in self.training.models:
             if home.local(model) is None:
-                reason = f"`{model.name}` does not come to the place where its optimizer is made by a name of its own"
-                raise Refusal(self.training.made_at(model), reason)
+                raise Refusal(*self._missing(model))
         dicts = [loader for loader in loaders if self.training.holds_loaders(loader)]
         alone = [loader for loader in loaders if loader not in dicts]
         things = [*self.training.models, *self.training.optimizers, *alone, *schedulers]
@@ -244,6 +249,16 @@ class Conversion:
                 self._prepare_alone(loader)
         for loader in dicts:
             self._prepare_each(loader)
+
+    def _missing(self, model: Variable) -> tuple[ast.AST, str]:
+        """Where and why a model cannot be prepared beside its optimizer."""
+        again = self.home.made_anew(model)
+        if again is None:
+            reason = f"`{model.name}` does not come to the place where its optimizer is made by a name of its own"
+            return self.training.made_at(model), reason
+        line = self.module.start(again)[0]
+        reason = f"`{model.name}` becomes another model in line {line}, and what runs after it may mean either"
+        return again, f"{reason}; give that one a name of its own"
 
     def _prepare_each(self, loaders: Variable) -> None:
         """Prepares the loaders of a dict."""

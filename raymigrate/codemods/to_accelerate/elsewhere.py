@@ -16,7 +16,7 @@ from raymigrate.facts.project import Definition
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 
 
-@codemod("torch", phase=Phase.LIBRARIES, option="to_accelerate")
+@codemod("torch", phase=Phase.POSITIONS, option="to_accelerate")
 def tell(context: Context) -> None:
     """Tells of the call by which a script hands what it made to a native loop in another file."""
     module = context.module
@@ -27,6 +27,7 @@ def tell(context: Context) -> None:
             continue
         definition = module.elsewhere(call.func)
         if definition is not None and _trains(definition):
+            context.stays = True
             context.manual(
                 RM851,
                 call,

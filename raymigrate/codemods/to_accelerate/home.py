@@ -61,7 +61,7 @@ class Home:
         scopes = {optimizer.scope for optimizer in optimizers}
         if len(scopes) > 1:
             lines = " and ".join(str(self.module.start(training.made_at(o))[0]) for o in optimizers)
-            names = ", ".join(f"`{model.name}`" for model in training.models)
+            names = ", ".join(dict.fromkeys(f"`{model.name}`" for model in training.models))
             reason = f"two trainings in one script (lines {lines}) share {names}; convert them one at a time"
             raise Refusal(training.made_at(optimizers[-1]), reason)
         self.scope = scopes.pop()
@@ -270,6 +270,14 @@ class Home:
             elif place is None and self.module.start(node) > self.module.start(self.block[0]):
                 return False
         return True
+
+    def made_anew(self, variable: Variable) -> ast.AST | None:
+        """What lets a name stand for something else while the training may go on; None where nothing does."""
+        for node in self.variables.bindings(variable):
+            place = self.place(self.block, node)
+            if place is not None and self.setup < place < self.end and self.variables.kept_in(node) != {variable}:
+                return node
+        return None
 
     def _start_of(self, variable: Variable) -> tuple[int, int]:
         return self.module.start(self.variables.bindings(variable)[0])

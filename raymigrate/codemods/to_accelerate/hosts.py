@@ -44,7 +44,7 @@ class Hosts:
             if any(parent in self.moved_back for parent in self.module.ancestors(read)):
                 continue
             part = self._part(read)
-            if self._is_wanted_there(part) and not self._is_moved(read, frozenset()):
+            if self._is_wanted_there(part) and not self.is_moved(read):
                 changes.wrap(part, "$part.cpu()")
 
     def _part(self, read: ast.Name) -> ast.expr:
@@ -72,14 +72,16 @@ class Hosts:
         names = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
         return bool(names & {"cpu", "numpy"})
 
-    def _is_moved(self, read: ast.Name, seen: frozenset[ast.AST]) -> bool:
+    def is_moved(self, read: ast.Name) -> bool:
         """Whether the loop itself took a part of a batch to its device."""
+        return self._is_moved(read, frozenset())
 
+    def _is_moved(self, read: ast.Name, seen: frozenset[ast.AST]) -> bool:
         for binding in reaching(self.module, read):
             node = binding.node
             if node in seen:
                 continue
-            value = self._source(node)
+            value = self.source(node)
             parts = [value, *ast.walk(value)] if value is not None else []
             if any(part in self.moves for part in parts):
                 return True
@@ -93,7 +95,10 @@ class Hosts:
                 return True
         return self._is_moved_by_item(read)
 
-    def _source(self, node: ast.AST) -> ast.expr | None:
+    def source(self, node: ast.AST) -> ast.expr | None:
+        """What an assignment gives a name: of a tuple that is unpacked the whole, where its parts are not seen."""
+        if (value := self.module.assigned(node)) is not None:
+            return value
         parent = self.module.parent_of.get(node)
         while isinstance(parent, (ast.Tuple, ast.List)):
             parent = self.module.parent_of[parent]

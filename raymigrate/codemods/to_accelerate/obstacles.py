@@ -24,6 +24,20 @@ OTHER_LOOPS = {
     "horovod": "trains with Horovod",
 }
 
+# What accelerate has for calls of torch.distributed that are left: none of them is the same call under another name.
+EQUALS = {
+    "broadcast": "accelerate.utils.broadcast",
+    "broadcast_object_list": "accelerate.utils.broadcast_object_list",
+    "all_gather": "accelerator.gather",
+    "all_gather_into_tensor": "accelerator.gather",
+    "all_gather_object": "accelerate.utils.gather_object",
+    "gather": "accelerator.gather",
+    "gather_object": "accelerate.utils.gather_object",
+    "reduce": "accelerator.reduce",
+    "is_initialized": "accelerator.use_distributed",
+    "monitored_barrier": "accelerator.wait_for_everyone",
+}
+
 
 def is_native(training: Training) -> bool:
     """Whether a module works out gradients for the steps of an optimizer itself, without accelerate."""
@@ -84,3 +98,14 @@ def _without_optimizer(training: Training) -> str:
     name = owners[-1] if owners else function.name
     callers = [other for other in importing_modules(project, module) if name in other.names]
     return f"{reason}; `{name}` is used by {callers[0].path}" if callers else reason
+
+
+def not_converted(name: str) -> str:
+    """Why a loop is left that calls a function of torch.distributed.
+
+    Args:
+        name: The function.
+    """
+    equal = EQUALS.get(name.rpartition(".")[2])
+    way = f"is not converted; {equal} can take its place" if equal else "has no equal in accelerate"
+    return f"`{name}` {way}"

@@ -6,6 +6,7 @@ import ast
 from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.obstacles import not_converted
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal
 from raymigrate.codemods.to_accelerate.training import DATA_LOADERS, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
@@ -120,7 +121,7 @@ class Processes:
             inside = any(name == f"{DIST}.{known_name}" for known_name in ("ReduceOp.SUM", "ReduceOp.AVG"))
             if name in known or bare in known or inside or name == DIST or ".elastic." in name:
                 continue
-            raise Refusal(reference.node, f"`{name}` has no equal in accelerate")
+            raise Refusal(reference.node, not_converted(name))
 
     def _start(self, changes: Changes) -> None:
         for call in self.module.calls(*SET_UP):

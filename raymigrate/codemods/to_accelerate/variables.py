@@ -123,7 +123,7 @@ class Variables:
     def _look_up(self, variable: Variable) -> frozenset[Variable]:
         bindings = self.bindings(variable)
         parameter = next((node for node in bindings if isinstance(node, ast.arg)), None)
-        if parameter is not None:
+        if parameter is not None and not self._is_text(parameter):
             given = list(self.given(parameter))
             homes = frozenset(home for value in given for home in self.of(value))
             return homes or self._attribute_of(variable) or frozenset({variable})
@@ -178,15 +178,51 @@ class Variables:
         return found if isinstance(found, ast.FunctionDef) else None
 
     def makers(self, variable: Variable) -> list[ast.expr]:
-        """The expressions that make what a variable holds, in this file and in others of the project."""
+        """The expressions that make what a variable holds, in this file and in others of the project.
+
+        `None` that only keeps a place is none of them, and nor is a text by which a function chooses what it makes.
+        """
         found: dict[ast.expr, None] = {}
-        for node in self.bindings(variable):
-            value = self.module.assigned(node)
-            if value is not None:
-                found.update(dict.fromkeys(self._origins(value)))
+        values = [value for node in self.bindings(variable) if (value := self.module.assigned(node)) is not None]
+        for value in values:
+            found.update(dict.fromkeys(self._origins(value)))
         if not found and (reads := self.reads(variable)):
             found.update(dict.fromkeys(self._origins(reads[0])))
-        return list(found)
+        texts = {node for value in values for node in self._texts_for(value)}
+        made = [n for n in found if n not in texts and not (isinstance(n, ast.Constant) and n.value is None)]
+        return made or list(found)
+
+    def _texts_for(self, value: ast.expr) -> Iterator[ast.expr]:
+        """The texts by which a function of the module chooses what it makes, in the name of its parameter for them."""
+        call = self.bare(value)
+        function = self.called(call) if isinstance(call, ast.Call) else None
+        if function is None:
+            return
+        assert isinstance(call, ast.Call)
+        for parameter in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
+            if self._is_text(parameter):
+                given = self.argument_for(call, function, parameter.arg)
+                yield from function.args.defaults
+                yield from (source.node for source in self.module.origins(given)) if given is not None else ()
+
+    def _is_text(self, parameter: ast.arg) -> bool:
+        """Whether a parameter says by a text what its name gets then: `if optimizer == "sgd": optimizer = SGD(...)`."""
+        function = self.module.parent_of[self.module.parent_of[parameter]]
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return False
+        own = Variable(self.module.scope(function), parameter.arg)
+        if len(self.bindings(own)) < 2:
+            return False
+        tests: list[ast.AST] = []
+        for read in self.reads(own):
+            test = self.module.parent_of[read]
+            while isinstance(test, (ast.Attribute, ast.Call)):  # optimizer.lower()
+                test = self.module.parent_of[test]
+            tests.append(test)
+        parts = [part for test in tests if isinstance(test, ast.Compare) for part in ast.walk(test)]
+        parts += [case.pattern for test in tests if isinstance(test, ast.Match) for case in test.cases]
+        parts = [part.value if isinstance(part, ast.MatchValue) else part for part in parts]
+        return any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in parts)
 
     def _origins(self, value: ast.expr) -> Iterable[ast.expr]:
         bare = self.bare(value)

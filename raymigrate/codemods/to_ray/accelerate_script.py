@@ -22,6 +22,7 @@ from raymigrate.codemods.to_ray.refusals import (
     Reason,
     accelerator_for_others,
     keeps_to_itself,
+    leave,
     rebinds_import,
     refusal,
     refusal_for_others,
@@ -59,12 +60,12 @@ def convert(context: Context) -> None:
     found = launch_of(module)
     reason = found if isinstance(found, Reason) else refusal(context, Training([], [], []), besides=STARTED_BY_CALL)
     if reason is not None:
-        context.manual(RM802, reason.node, reason.message)
+        leave(context, reason.node, reason.message)
         return
     notebook = found if isinstance(found, NotebookLaunch) else None
     epochs = epochs_of(module)
     if epochs.backward is None and (reason := accelerator_for_others(context, made[0])) is not None:
-        context.manual(RM802, reason.node, reason.message)
+        leave(context, reason.node, reason.message)
         return
     if epochs.backward is None:
         if all(keeps_to_itself(module, call) for call in made):
@@ -73,7 +74,7 @@ def convert(context: Context) -> None:
         message = (
             "No call of accelerator.backward is in this file, so what trains is somewhere else: convert it by hand."
         )
-        context.manual(RM802, made[0], message)
+        leave(context, made[0], message)
         return
     trains = [notebook.call] if notebook is not None else made
     try:
@@ -82,19 +83,19 @@ def convert(context: Context) -> None:
         started = [node for node in trains if not isinstance(script.step_of(node), DEFINITIONS)]
         roles = Roles(script, started)
     except UnfitLaunchError as error:
-        context.manual(RM802, made[0], str(error))
+        leave(context, made[0], str(error))
         return
     except Mixed as mixed:
-        context.manual(RM802, mixed.node, f"The statement cannot be moved: {mixed}.")
+        leave(context, mixed.node, f"The statement cannot be moved: {mixed}.")
         return
     if all(isinstance(step, DEFINITIONS) for step in roles.moved()):
         message = "No statement of this file starts the training: convert the script that calls it by hand."
-        context.manual(RM802, made[0], message)
+        leave(context, made[0], message)
         return
     reason = shares_line(roles) or rebinds_import(script, roles)
     reason = reason or refusal_for_others(context, script, roles, Training([], trains, []))
     if reason is not None:
-        context.manual(RM802, reason.node, reason.message)
+        leave(context, reason.node, reason.message)
         return
     _convert(context, made, LaunchedOutline(context, script, roles, launched))
 

@@ -7,7 +7,7 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.to_ray.refusals import RM802
+from raymigrate.codemods.to_ray.refusals import leave
 from raymigrate.codemods.to_ray.trainer_calls import makes_arguments, makes_trainer, training_of
 from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
@@ -35,11 +35,11 @@ def tell(context: Context) -> None:
                 home, _, own = name.rpartition(".")
                 message = f"{own} comes from {home}, which was not found below the paths: nothing of the script moves."
                 advice = "If it is made from transformers.Trainer, name its file too; else convert the script by hand."
-                context.manual(RM802, call, message, advice)
+                leave(context, call, message, advice)
                 return
     loop = _native_loop(module)
     if loop is not None:
-        context.manual(RM802, loop, NATIVE, "Run raymigrate with --to-accelerate --to-ray.")
+        leave(context, loop, NATIVE, "Run raymigrate with --to-accelerate --to-ray.")
 
 
 def _unknown_trainer(module: Module, node: ast.AST) -> str:

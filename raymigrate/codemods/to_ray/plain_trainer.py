@@ -21,8 +21,8 @@ from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray, makes_own_group
 from raymigrate.codemods.to_ray.refusals import (
-    RM802,
     Reason,
+    leave,
     needed_behind_main,
     rebinds_import,
     refusal,
@@ -116,7 +116,7 @@ def convert(context: Context) -> None:
         return
     reason = refusal(context, training)
     if reason is not None:
-        context.manual(RM802, reason.node, reason.message)
+        leave(context, reason.node, reason.message)
         return
     try:
         launched = launched_of(context)
@@ -124,10 +124,10 @@ def convert(context: Context) -> None:
         roles = Roles(script, training.trains)
         roles.release(script.step_of(training.trains[0]))
     except UnfitLaunchError as error:
-        context.manual(RM802, training.trains[0], str(error))
+        leave(context, training.trains[0], str(error))
         return
     except Mixed as mixed:
-        context.manual(RM802, mixed.node, f"The statement cannot be moved: {mixed}.")
+        leave(context, mixed.node, f"The statement cannot be moved: {mixed}.")
         return
     reason = (
         shares_line(roles)
@@ -137,7 +137,7 @@ def convert(context: Context) -> None:
         or _unreached(script, roles, training)
     )
     if reason is not None:
-        context.manual(RM802, reason.node, reason.message)
+        leave(context, reason.node, reason.message)
         return
     _convert(context, training, LaunchedOutline(context, script, roles, launched))
 

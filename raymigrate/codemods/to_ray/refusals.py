@@ -57,6 +57,12 @@ class Reason:
     message: str
 
 
+def leave(context: Context, node: ast.AST, message: str, advice: str | None = None) -> None:
+    """Says why a script that trains is left as it is; of what its libraries changed it is then only told."""
+    context.stays = True
+    context.manual(RM802, node, message, advice)
+
+
 def refusal(context: Context, training: Training, besides: tuple[str, ...] = ()) -> Reason | None:
     """Why a script cannot be converted; None if it can, as far as a first look shows.
 

@@ -1,0 +1,59 @@
+"""RM723: `next()` as a method of the iterator of a DataLoader, which went from torch 1.13."""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.library_attributes import RM723
+from raymigrate.codemods.phases import Phase
+from raymigrate.facts.module import Module
+
+METHOD = "next"
+LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
+# What gives a loader that goes through the batches of another one.
+WRAPPED = ("ray.train.torch.prepare_data_loader",)
+
+
+@codemod(METHOD, phase=Phase.LIBRARIES)
+def convert(context: Context) -> None:
+    """Asks by the builtin what surely is such an iterator."""
+    module = context.module
+    for call, method in module.method_calls(METHOD):
+        is_plain = not call.args and not call.keywords and not module.scope_of[call].lookup(METHOD)
+        if (
+            is_plain
+            and _is_iterator(module, method.value)
+            and context.converts(
+                RM723,
+                method,
+                f"Reading next raises an AttributeError today: iterators of a DataLoader have none; now {METHOD}(...).",
+            )
+        ):
+            context.plan.replace(call, f"{METHOD}($iterator)", iterator=method.value)
+
+
+def _is_iterator(module: Module, node: ast.expr) -> bool:
+    """Whether all that a value can come from are iterators of DataLoaders."""
+    sources = module.origins(node)
+    return bool(sources) and all(_is_made_by_iter(source.module, source.node) for source in sources)
+
+
+def _is_made_by_iter(module: Module, node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != "iter":
+        return False
+    is_builtin = node in module.scope_of and not module.scope_of[node].lookup("iter")
+    return is_builtin and len(node.args) == 1 and _is_loader(module, node.args[0])
+
+
+def _is_loader(module: Module, node: ast.expr) -> bool:
+    sources = module.origins(node)
+    return bool(sources) and all(_makes_loader(source.module, source.node) for source in sources)
+
+
+def _makes_loader(module: Module, node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call) or node not in module.scope_of:
+        return False
+    name = module.qualified(node.func)
+    if name in WRAPPED and node.args:
+        return _is_loader(module, node.args[0])
+    return name in LOADERS

@@ -1,0 +1,75 @@
+"""Scripts that --to-accelerate or --to-ray moves get the libraries of today; those that it leaves are told of them."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+from tests.rules.test_to_accelerate import HEAD, LOOP
+
+OPTIMIZER = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+OLD = "from transformers import AdamW\n" + HEAD.replace(OPTIMIZER, "optimizer = AdamW(model.parameters(), lr=0.1)\n")
+METRIC = "from datasets import load_metric\nmetric = load_metric('accuracy')\n"
+TRAINER = """from datasets import load_metric
+from transformers import Trainer, TrainingArguments
+
+from job import data, model
+
+metric = load_metric("accuracy")
+args = TrainingArguments("out", evaluation_strategy="no")
+trainer = Trainer(model, args, train_dataset=data)
+{train}
+"""
+LEFT = "trainer.hyperparameter_search()"
+
+
+def test_a_loop_that_goes_to_accelerate_gets_the_libraries_of_today() -> None:
+    outcome = converted(METRIC + OLD + LOOP, to_accelerate=True)
+    assert "import evaluate\n" in outcome.text and "evaluate.load('accuracy')" in outcome.text
+    assert "class AdamW(torch.optim.Optimizer):" in outcome.text and "from transformers" not in outcome.text
+    assert "accelerator.backward(loss)" in outcome.text
+    again = converted(outcome.text, to_accelerate=True)
+    assert again.text == outcome.text
+
+
+def test_a_loop_that_stays_is_told_what_they_changed() -> None:
+    text = METRIC + OLD + "import lightning\n" + LOOP
+    outcome = converted(text, to_accelerate=True)
+    assert outcome.text == text
+    found = {code: kind for code, kind, _ in outcome.findings}
+    assert found == {"RM712": Kind.NOTE, "RM713": Kind.NOTE, "RM851": Kind.MANUAL}
+    told = [message for message in outcome.messages if "not changed, since the script stays as it is." in message]
+    assert len(told) == 2 and not any("; now" in message for message in told)
+
+
+def test_a_script_that_does_not_go_to_ray_is_told_too() -> None:
+    moved = converted(TRAINER.format(train="trainer.train()"), to_ray=True)
+    assert {"RM701", "RM713"} <= {code for code, kind, _ in moved.findings if kind is Kind.CONVERTED}
+    text = TRAINER.format(train=LEFT)
+    outcome = converted(text, to_ray=True)
+    assert outcome.text == text
+    assert {code for code, kind, _ in outcome.findings if kind is Kind.NOTE} == {"RM701", "RM713"}
+    assert [code for code, kind, _ in outcome.findings if kind is Kind.MANUAL] == ["RM802"]
+
+
+def test_what_both_steps_would_tell_is_told_once() -> None:
+    outcome = converted(METRIC + HEAD + "import lightning\n" + LOOP, to_accelerate=True, to_ray=True)
+    assert sorted(code for code, _, _ in outcome.findings) == ["RM713", "RM851"]
+
+
+@pytest.mark.parametrize("options", [{}, {"to_accelerate": True}, {"to_ray": True}])
+def test_scripts_that_do_not_train_keep_their_libraries(options: dict[str, bool]) -> None:
+    text = METRIC + "import torch\nprint(metric.compute(predictions=[1], references=[1]))\n"
+    outcome = converted(text, **options)
+    assert (outcome.text, outcome.findings) == (text, [])
+
+
+def test_a_comment_keeps_a_place_of_a_script_that_stays() -> None:
+    kept = METRIC.replace("('accuracy')", "('accuracy')  # raymigrate: skip[RM713] -- old datasets")
+    outcome = converted(kept + HEAD + "import lightning\n" + LOOP, to_accelerate=True)
+    assert [(code, kind) for code, kind, _ in outcome.findings] == [("RM713", Kind.SKIPPED), ("RM851", Kind.MANUAL)]
+
+
+def test_a_family_that_the_user_leaves_out_is_left_out() -> None:
+    outcome = converted(METRIC + OLD + LOOP, to_accelerate=True, ignore=("RM7",))
+    assert "load_metric('accuracy')" in outcome.text and "from transformers import AdamW" in outcome.text
+    assert "accelerator.backward(loss)" in outcome.text

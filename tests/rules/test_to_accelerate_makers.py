@@ -1,0 +1,112 @@
+"""--to-accelerate: names that keep a place with None, or are chosen by a text, before they hold what is trained."""
+
+import pytest
+
+from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated, refusal
+from tests.rules.test_to_accelerate_classes import FIT, INIT, PREPARED
+from tests.rules.test_to_accelerate_classes import accelerated as accelerated_class
+
+OPTIMIZER = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+BUILD = """def build(net, optimizer, rate):
+    if optimizer == "sgd":
+        optimizer = torch.optim.SGD(net.parameters(), lr=rate)
+    elif optimizer == "adam":
+        optimizer = torch.optim.Adam(net.parameters(), lr=rate)
+    return optimizer
+
+
+"""
+
+
+@pytest.mark.parametrize("places", ["", "        self.model = None\n", "        self.loader: object = None\n"])
+def test_none_keeps_a_place_in_an_object(places: str) -> None:
+    first = "    def __init__(self):\n        self.optimizer = None\n        self.loader = None\n" + places
+    head = "    def __init__(self, lr=0.1):\n"
+    init = INIT.replace(head, f"{first}        self.make()\n\n    def make(self, lr=0.1):\n")
+    text = accelerated_class(init, FIT, "trainer = Trainer()\ntrainer.fit()\n").text
+    assert PREPARED in text
+    assert "self.loader = None\n" in text
+
+
+def test_none_keeps_a_place_in_a_module() -> None:
+    text = accelerated(
+        LOOP, head=HEAD.replace("\ndevice", "\nloader = None\nmodel = None\noptimizer = None\ndevice")
+    ).text
+    assert "model, optimizer, loader = accelerator.prepare(model, optimizer, loader)" in text
+
+
+@pytest.mark.parametrize(
+    "kind", ['"sgd"', "settings.optimizer", 'settings["optimizer"]', "name", "input()", "settings.get('optimizer')"]
+)
+@pytest.mark.parametrize("test", ["optimizer ==", "optimizer.lower() ==", '"x" in optimizer or optimizer =='])
+def test_an_optimizer_that_is_chosen_by_a_text_of_its_own_name(kind: str, test: str) -> None:
+    make = f"from job import settings\nname = settings.optimizer\noptimizer = build(model, {kind}, 0.1)\n"
+    head = HEAD.replace(OPTIMIZER, BUILD.replace("optimizer ==", test) + make)
+    assert (
+        "model, optimizer, loader = accelerator.prepare(model, optimizer, loader)" in accelerated(LOOP, head=head).text
+    )
+
+
+def test_one_that_is_chosen_by_match() -> None:
+    build = """def build(net, optimizer):
+    match optimizer:
+        case "sgd":
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        case _:
+            optimizer = torch.optim.Adam(net.parameters())
+    return optimizer
+
+
+from job import settings
+optimizer = build(model, settings.optimizer)
+"""
+    assert "accelerator.prepare(model, optimizer" in accelerated(LOOP, head=HEAD.replace(OPTIMIZER, build)).text
+
+
+@pytest.mark.parametrize("given", ["settings.optimizer", "settings.make()"])
+def test_one_that_may_come_from_elsewhere_is_refused(given: str) -> None:
+    build = f"""def build(net, optimizer):
+    if settings.new:
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    return optimizer
+
+
+from job import settings
+optimizer = build(model, {given})
+"""
+    assert "where its optimizer is made cannot be seen" in refusal(LOOP, head=HEAD.replace(OPTIMIZER, build))
+
+
+@pytest.mark.parametrize("head", ["if settings.again:", "for path in settings.paths:", "with settings.path as path:"])
+def test_a_name_that_another_model_gets_below_a_condition_is_told_so(head: str) -> None:
+    again = f"from job import settings\n{head}\n    model = nn.Linear(4, 2)\nmodel.eval()\n"
+    told = refusal(LOOP, again)
+    line = (HEAD + LOOP).count("\n") + 3
+    assert f"`model` becomes another model in line {line}, and what runs after it may mean either" in told
+
+
+def test_trainings_that_share_a_name_name_it_once() -> None:
+    function = """def run(data):
+    model = nn.Linear(4, 2).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    loader = DataLoader(data, batch_size=8)
+    for x, y in loader:
+        F.cross_entropy(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+
+
+"""
+    told = refusal(function, function.replace("def run", "def other"), "run(data)\nother(data)\n")
+    assert "share `model`;" in told
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        ("dist.broadcast(loss, 0)", "`torch.distributed.broadcast` is not converted; accelerate.utils.broadcast can"),
+        ("dist.all_gather(losses, loss)", "`torch.distributed.all_gather` is not converted; accelerator.gather can"),
+        ("dist.send(loss, 1)", "`torch.distributed.send` has no equal in accelerate"),
+    ],
+)
+def test_the_reason_names_what_accelerate_has_instead(call: str, reason: str) -> None:
+    assert reason in refusal(LOOP, f"    {call}\n", head=f"import torch.distributed as dist\n{HEAD}")
