@@ -27,6 +27,7 @@ from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM850, RM855, RM858, Refusal
 from raymigrate.codemods.to_accelerate.schedules import Schedules
 from raymigrate.codemods.to_accelerate.shares import Shares
+from raymigrate.codemods.to_accelerate.trackers import Trackers
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
 from raymigrate.codemods.to_accelerate.variables import WRAPPERS, Variable
 
@@ -108,8 +109,10 @@ class Conversion:
         Cleanup(training, changes).clean()
         phases = Phases(training, self.evaluation)
         self.counted = [loop for loop in self._training_loops() if phases.convert(changes, loop)]
-        access.settle(changes, output.logs())
+        trackers = Trackers(training, self.processes)
+        access.settle(changes, trackers.logs())
         output.show(changes, access)
+        trackers.convert(changes, access)
         understood = {loop.node for loop in (*self._training_loops(), *(g.loop for g in self.gatherings))}
         Shares(training, access.order, loaders, understood | self.own_counts).tell(changes)
         tell_draws(changes, training, loaders, self._training_loops())

@@ -33,7 +33,7 @@ from raymigrate.codemods.to_ray.saved_files import wait_for_files
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSERS, Script, script_of
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.streams import tell_data
-from raymigrate.codemods.to_ray.trackers import tell_trackers
+from raymigrate.codemods.to_ray.trackers import keep_one_run
 from raymigrate.codemods.to_ray.trainer_calls import Training, common_branch, makes_arguments, training_of
 from raymigrate.codemods.to_ray.trainer_models import unwrap_in_trainers
 from raymigrate.codemods.to_ray.workers import tell_gpus_of_python, tell_rows, tell_seed_of_trainer, tell_threads
@@ -173,7 +173,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     if outline.workers > 1:
         wait_for_files(context, outline, training)
     unwrap_in_trainers(context, outline)
-    tell_trackers(context, outline)
+    keep_one_run(context, outline)
     if outline.workers > 1:
         tell_data(context, RM806)
     outline.emit()
