@@ -11,6 +11,7 @@ from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.accumulation import Accumulation
 from raymigrate.codemods.to_accelerate.changes import Changes, refuse
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
+from raymigrate.codemods.to_accelerate.cpu import Cpu
 from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.draws import tell_draws
 from raymigrate.codemods.to_accelerate.evaluation import Evaluation
@@ -119,7 +120,8 @@ class Conversion:
         OneProcess(training, self._training_loops()).tell(changes, self.counted)
         self._early_ends()
         self._own_rates()
-        self._make(access, steps, half, precision)
+        on_cpu = Cpu(training, self.devices).keep(changes, first_loop.node)
+        self._make(access, steps, half, precision, on_cpu=on_cpu)
         for function, names in self.processes.removed.items():
             changes.edits.append(lambda f=function, n=names: self.context.plan.function(f).without.update(n))  # type: ignore[misc]
         changes.need_import("accelerate", "Accelerator")
@@ -279,8 +281,8 @@ class Conversion:
 
     # -- the Accelerator -----------------------------------------------------------------------
 
-    def _make(self, access: Access, steps: ast.expr | None, half: Precision, precision: str) -> None:
-        arguments = []
+    def _make(self, access: Access, steps: ast.expr | None, half: Precision, precision: str, *, on_cpu: bool) -> None:
+        arguments = ["cpu=True"] if on_cpu else []
         if precision:
             choice = f' if {access.argument(half.flag)} else "no"' if half.flag is not None else ""
             arguments.append(f"mixed_precision={precision}{choice}")
