@@ -25,6 +25,7 @@ from raymigrate.codemods.to_accelerate.output import Output
 from raymigrate.codemods.to_accelerate.phases import Phases
 from raymigrate.codemods.to_accelerate.precision import CLIPS, Precision
 from raymigrate.codemods.to_accelerate.processes import Processes
+from raymigrate.codemods.to_accelerate.receivers import Receivers
 from raymigrate.codemods.to_accelerate.rules import RM850, RM855, RM858, Refusal
 from raymigrate.codemods.to_accelerate.schedules import Schedules
 from raymigrate.codemods.to_accelerate.shares import Shares
@@ -106,6 +107,7 @@ class Conversion:
         output = Output(training, self.processes)
         output.unwrap(changes, access)
         output.save(changes, access)
+        Receivers(training, self.processes).convert(changes, access)
         self._prepare(loaders, schedulers)
         Cleanup(training, changes).clean()
         phases = Phases(training, self.evaluation)
