@@ -24,6 +24,8 @@ def uses_all_parameters(module: Module, model: ast.expr, depth: int = MAX_STEPS)
     """
     while isinstance(model, ast.Call) and isinstance(model.func, ast.Attribute) and model.func.attr in ("to", "cuda"):
         model = model.func.value
+    if model not in module.scope_of:  # made in another file
+        return False
     sources = [source.node for source in module.origins(model)]
     return bool(sources) and all(_uses_all(module, node, depth) for node in sources)
 

@@ -11,6 +11,7 @@ from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.accumulation import Accumulation
 from raymigrate.codemods.to_accelerate.changes import Changes, refuse
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
+from raymigrate.codemods.to_accelerate.cpu import Cpu
 from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.draws import tell_draws
 from raymigrate.codemods.to_accelerate.evaluation import Evaluation
@@ -26,9 +27,11 @@ from raymigrate.codemods.to_accelerate.packed import Packed
 from raymigrate.codemods.to_accelerate.phases import Phases
 from raymigrate.codemods.to_accelerate.precision import CLIPS, Precision
 from raymigrate.codemods.to_accelerate.processes import Processes
+from raymigrate.codemods.to_accelerate.receivers import Receivers
 from raymigrate.codemods.to_accelerate.rules import RM850, RM855, RM858, Refusal
 from raymigrate.codemods.to_accelerate.schedules import Schedules
 from raymigrate.codemods.to_accelerate.shares import Shares
+from raymigrate.codemods.to_accelerate.trackers import Trackers
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
 from raymigrate.codemods.to_accelerate.variables import WRAPPERS, Variable
 
@@ -109,12 +112,15 @@ class Conversion:
         output = Output(training, self.processes)
         output.unwrap(changes, access)
         output.save(changes, access)
+        Receivers(training, self.processes).convert(changes, access)
         self._prepare(loaders, schedulers)
         Cleanup(training, changes).clean()
         phases = Phases(training, self.evaluation)
         self.counted = [loop for loop in self._training_loops() if phases.convert(changes, loop)]
-        access.settle(changes, output.logs())
+        trackers = Trackers(training, self.processes)
+        access.settle(changes, trackers.logs())
         output.show(changes, access)
+        trackers.convert(changes, access)
         understood = {loop.node for loop in (*self._training_loops(), *(g.loop for g in self.gatherings))}
         Shares(training, access.order, loaders, understood | self.own_counts).tell(changes)
         tell_fixed_rows(changes, self.module, self.gatherings)
@@ -122,7 +128,8 @@ class Conversion:
         OneProcess(training, self._training_loops()).tell(changes, self.counted)
         self._early_ends()
         self._own_rates()
-        self._make(access, steps, half, precision)
+        on_cpu = Cpu(training, self.devices).keep(changes, first_loop.node)
+        self._make(access, steps, half, precision, on_cpu=on_cpu)
         for function, names in self.processes.removed.items():
             changes.edits.append(lambda f=function, n=names: self.context.plan.function(f).without.update(n))  # type: ignore[misc]
         changes.need_import("accelerate", "Accelerator")
@@ -291,8 +298,8 @@ class Conversion:
 
     # -- the Accelerator -----------------------------------------------------------------------
 
-    def _make(self, access: Access, steps: ast.expr | None, half: Precision, precision: str) -> None:
-        arguments = []
+    def _make(self, access: Access, steps: ast.expr | None, half: Precision, precision: str, *, on_cpu: bool) -> None:
+        arguments = ["cpu=True"] if on_cpu else []
         if precision:
             choice = f' if {access.argument(half.flag)} else "no"' if half.flag is not None else ""
             arguments.append(f"mixed_precision={precision}{choice}")

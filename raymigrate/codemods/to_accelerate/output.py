@@ -1,4 +1,4 @@
-"""What a script prints, logs and saves: the main process alone does so."""
+"""What a script prints and saves: the main process alone does so."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM857, RM858, Refusal
+from raymigrate.codemods.to_accelerate.trackers import MAIN
 from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.gradients import switches_gradients_off
-from raymigrate.facts.values import argument, keyword_argument, methods
+from raymigrate.facts.values import argument, methods
 
 # What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
 OF_WRAPPED = frozenset(
@@ -19,15 +19,6 @@ OF_WRAPPED = frozenset(
 )
 # Methods that give, take or write the state of a model.
 STATES = frozenset({"state_dict", "load_state_dict", "save_pretrained", "push_to_hub", "named_children", "children"})
-WRITERS = (
-    "torch.utils.tensorboard.SummaryWriter",
-    "torch.utils.tensorboard.writer.SummaryWriter",
-    "tensorboardX.SummaryWriter",
-)
-LOGGERS = (
-    *(f"wandb.{name}" for name in ("init", "log", "finish", "watch", "save")),
-    *(f"mlflow.{name}" for name in ("log_metric", "log_metrics", "log_param", "log_params", "start_run", "end_run")),
-)
 WAIT = "accelerator.wait_for_everyone()"
 # What writes files, besides torch.save() and open().
 WRITTEN = ("matplotlib.pyplot.savefig", "numpy.save", "numpy.savez", "torchvision.utils.save_image", "joblib.dump")
@@ -37,11 +28,10 @@ KNOWN = frozenset(
     {*("torch", "torchvision", "transformers", "peft", "accelerate", "torchinfo", "torchsummary", "wandb", "copy")}
 )
 GENERATING = ("transformers.", "peft.")  # packages whose models generate without gradients
-MAIN = "if accelerator.is_main_process:"
 
 
 class Output:
-    """What a training prints, logs and saves.
+    """What a training prints and saves.
 
     Args:
         training: What is trained.
@@ -200,7 +190,7 @@ class Output:
             if self._is_read_back(call) and self._is_run_by_all(statement):
                 changes.after(statement, WAIT)
         elif isinstance(statement, ast.Expr):
-            changes.put_into([statement], MAIN)
+            changes.put_into([statement], f"if {MAIN}:")
 
     def _is_read_back(self, save: ast.Call) -> bool:
         """Whether the folder that a model is saved in is read from further down."""
@@ -235,7 +225,7 @@ class Output:
     # -- screens -------------------------------------------------------------------------------
 
     def show(self, changes: Changes, access: Access) -> None:
-        """Lets one process print, show progress and log."""
+        """Lets one process print and show progress."""
         for call in self.module.of_type(ast.Call):
             if changes.is_gone(call) or not access.reaches(call) or self.processes.is_main_only(call):
                 continue
@@ -246,79 +236,6 @@ class Output:
                 changes.argument(call, "disable", "not accelerator.is_local_main_process")
             elif self.training.is_bar(call):
                 continue
-        self._log(changes, access)
-
-    def logs(self) -> list[ast.Call]:
-        """The calls that log, or make what logs."""
-        writers = {v for call in self.module.calls(*WRITERS) if (v := self._named(call)) is not None}
-        methods = [
-            call
-            for call in self.module.of_type(ast.Call)
-            if isinstance(call.func, ast.Attribute)
-            and isinstance(call.func.value, ast.Name)
-            and self.variables.of(call.func.value) & writers
-        ]
-        return [*self.module.calls(*WRITERS, *LOGGERS), *methods]
-
-    def _log(self, changes: Changes, access: Access) -> None:
-        statements: dict[ast.stmt, None] = {}
-        for call in self.logs():
-            if changes.is_gone(call) or self.processes.is_main_only(call):
-                continue
-            statement = self.module.statement(call)
-            alone = isinstance(statement, (ast.Expr, ast.Assign)) and statement.value is call
-            alone = alone and not self._is_run_of_mlflow(statement, call)
-            if not access.reaches(call) or not alone or self._waits(statement):
-                changes.manual(
-                    RM857,
-                    call,
-                    "Every process of a distributed run logs here, each as a run of its own.",
-                    "Let it run under `if accelerator.is_main_process:`, without code in it that all processes run.",
-                )
-                continue
-            changes.converted(RM857, call, "The main process alone logs.")
-            if isinstance(statement, ast.Assign) and self.module.qualified(call.func) == "wandb.init":
-                mode = keyword_argument(call, "mode")
-                own = self.module.source(mode) if mode is not None else None
-                changes.argument(call, "mode", f'{own} if accelerator.is_main_process else "disabled"')
-            elif isinstance(statement, ast.Assign):
-                source = self.module.source(call)
-                changes.replace(call, f"{source} if accelerator.is_main_process else None")
-                changes.kept.update(ast.walk(call))
-            else:
-                statements[statement] = None
-        for group in self._neighbours(list(statements)):
-            changes.put_into(group, MAIN)
-
-    def _is_run_of_mlflow(self, statement: ast.stmt, call: ast.Call) -> bool:
-        """Whether what starts a run is kept, whose attributes no other process would have."""
-        return isinstance(statement, ast.Assign) and self.module.qualified(call.func) == "mlflow.start_run"
-
-    def _named(self, call: ast.Call) -> Variable | None:
-        statement = self.module.statement(call)
-        is_named = isinstance(statement, ast.Assign) and statement.value is call
-        return self.variables.spelled(statement.targets[0]) if is_named and isinstance(statement, ast.Assign) else None
-
-    def _waits(self, statement: ast.stmt) -> bool:
-        """Whether a statement calls a function of the module, in which processes may wait for each other."""
-        return any(self.variables.called(part) for part in ast.walk(statement) if isinstance(part, ast.Call))
-
-    def _neighbours(self, statements: list[ast.stmt]) -> list[list[ast.stmt]]:
-        """Statements that follow each other in one block, together."""
-        groups: list[list[ast.stmt]] = []
-        for statement in sorted(statements, key=self.module.start):
-            block = self._block(statement)
-            last = groups[-1][-1] if groups else None
-            if last is not None and last in block and block.index(statement) == block.index(last) + 1:
-                groups[-1].append(statement)
-            else:
-                groups.append([statement])
-        return groups
-
-    def _block(self, statement: ast.stmt) -> list[ast.stmt]:
-        parent = self.module.parent_of[statement]
-        blocks = (getattr(parent, field, None) for field in ("body", "orelse", "finalbody"))
-        return next(block for block in blocks if isinstance(block, list) and statement in block)
 
 
 def reaches_into(function: ast.FunctionDef, parameter: str) -> bool:

@@ -6,6 +6,12 @@ import ast
 from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.local_ranks import (
+    local_rank_options,
+    local_rank_reads,
+    related,
+    tell_of_local_ranks,
+)
 from raymigrate.codemods.to_accelerate.obstacles import not_converted
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal
 from raymigrate.codemods.to_accelerate.training import DATA_LOADERS, Training
@@ -137,13 +143,12 @@ class Processes:
                 changes.drop(self._alone(node))
         for call, function in self._spawned():
             self._spawn(changes, call, function)
-        for call in self.training.method_calls("add_argument"):
-            named = [self.module.constant(value) for value in call.args]
-            if "--local_rank" in named or "--local-rank" in named:
-                changes.drop(self._alone(call))
-                for read in self.module.of_type(ast.Attribute):
-                    if read.attr == "local_rank" and isinstance(read.ctx, ast.Load):
-                        self._replace_number(changes, read, LOCAL_RANK)
+        for call in local_rank_options(self.module):
+            changes.drop(self._alone(call))
+        if any(map(local_rank_options, related(self.module))):
+            for read in local_rank_reads(self.module):
+                self._replace_number(changes, read, LOCAL_RANK)
+        tell_of_local_ranks(changes, self.module, self.training.backwards[0])
 
     def _alone(self, node: ast.AST) -> ast.stmt:
         """The statement that a node is, which can go as a whole."""

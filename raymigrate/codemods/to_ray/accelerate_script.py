@@ -31,7 +31,7 @@ from raymigrate.codemods.to_ray.refusals import (
 from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
 from raymigrate.codemods.to_ray.statements import Mixed, Roles
 from raymigrate.codemods.to_ray.streams import tell_data
-from raymigrate.codemods.to_ray.trackers import tell_trackers
+from raymigrate.codemods.to_ray.trackers import keep_one_run
 from raymigrate.codemods.to_ray.trainer_calls import Training, training_of
 from raymigrate.codemods.to_ray.traps import RM828, tell_traps
 from raymigrate.codemods.to_ray.workers import tell_rows, tell_seed, tell_threads, tell_unused
@@ -131,5 +131,5 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     unwrap_prepared(context, outline)
     tell_traps(context, epochs)
     tell_data(context, RM828)
-    tell_trackers(context, outline)
+    keep_one_run(context, outline)
     outline.emit()

@@ -34,7 +34,7 @@ from raymigrate.codemods.to_ray.saved_files import wait_for_files
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSERS, Script, script_of
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.streams import tell_data
-from raymigrate.codemods.to_ray.trackers import tell_trackers
+from raymigrate.codemods.to_ray.trackers import keep_one_run
 from raymigrate.codemods.to_ray.trainer_calls import (
     Training,
     common_branch,
@@ -184,7 +184,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     if outline.workers > 1:
         wait_for_files(context, outline, training)
     unwrap_in_trainers(context, outline)
-    tell_trackers(context, outline)
+    keep_one_run(context, outline)
     if outline.workers > 1:
         tell_data(context, RM806)
     outline.emit()

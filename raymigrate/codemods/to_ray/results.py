@@ -12,18 +12,19 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.wandb_runs import START
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import executed
 from raymigrate.codemods.to_ray.step_kinds import TRACKING, stands_for_cell
+from raymigrate.codemods.to_ray.trackers import FIRST
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ranks import rank_condition
 
-PROCESS_ZERO = "ray.train.get_context().get_world_rank() == 0"
 SHOWING = ("print", "pprint.pprint", "json.dump", "yaml.dump", "pickle.dump")
 # Methods that write, on whatever object but a Trainer, which asks for the rank itself.
 WRITING = frozenset({"save_pretrained", "push_to_hub", "to_csv", "to_json", "to_parquet", "save_to_disk", "savefig"})
-WRITES = ("torch.save", "joblib.dump", "numpy.save", "wandb.log", "wandb.finish", "shutil.", "matplotlib.")
+WRITES = ("torch.save", "joblib.dump", "numpy.save", "shutil.", "matplotlib.")
 
 
 def return_results(context: Context, rule: Rule, outline: Outline, training: Training) -> None:
@@ -54,7 +55,7 @@ class _Results:
             if self._is_display(step):
                 self.context.plan.statement(step).removed = True
             elif self._starts_tracking(step):
-                self._put_below(PROCESS_ZERO, step)
+                self._put_below(FIRST, step)
         self._guard_inside()
         behind = self._behind()
         if any(isinstance(step, ast.Return) for step in behind):
@@ -91,9 +92,10 @@ class _Results:
         return isinstance(value, ast.Name)
 
     def _starts_tracking(self, step: ast.stmt) -> bool:
-        """Whether a statement starts a run of a tracker, which one worker does for all."""
+        """Whether a statement starts a run of a tracker, which one worker does for all; of wandb see `trackers`."""
         call = step.value if isinstance(step, ast.Expr) else None
-        return isinstance(call, ast.Call) and (self.module.qualified(call.func) or "").startswith(TRACKING)
+        name = self.module.qualified(call.func) if isinstance(call, ast.Call) else None
+        return name != START and (name or "").startswith(TRACKING)
 
     # -- kinds of statements -------------------------------------------------------------------
 
@@ -206,7 +208,7 @@ class _Results:
                 continue
             trainer = call.func.value  # type: ignore[attr-defined]
             stays = isinstance(trainer, (ast.Name, ast.Attribute)) and not self._is_deleted(trainer)
-            test = f"{self.module.source(trainer)}.is_world_process_zero()" if stays else PROCESS_ZERO
+            test = f"{self.module.source(trainer)}.is_world_process_zero()" if stays else FIRST
             for step in self.module.of_type(ast.Expr):
                 if step.lineno <= (trains.end_lineno or 0) or self.module.function(step) is not function:
                     continue
@@ -220,7 +222,7 @@ class _Results:
         trainer = self.training.trains[0].func.value  # type: ignore[attr-defined]
         here = isinstance(trainer, ast.Name) and self.script.step_of(trainer) is self.module.statement(trainer)
         stays = here and not self._is_deleted(trainer)
-        test = f"{self.module.source(trainer)}.is_world_process_zero()" if stays else PROCESS_ZERO
+        test = f"{self.module.source(trainer)}.is_world_process_zero()" if stays else FIRST
         self._put_below(test, step)
 
     def _is_deleted(self, trainer: ast.expr) -> bool:

@@ -40,6 +40,7 @@ from raymigrate.codemods.to_ray.step_kinds import (
     reads_rank,
     sets_backend,
     simple_statements,
+    speaks_to_run,
     stands_for_cell,
 )
 from raymigrate.facts.scopes import Scope
@@ -187,7 +188,7 @@ class Roles:
             return Role.WORKER  # what of it is the launcher's goes there
         if sets_backend(self.module, step) or any(name.startswith(SETTINGS) for name in names):
             return Role.SETTING if isinstance(step, (ast.Expr, ast.Assign)) else Role.WORKER
-        if any(name.startswith((*LIBRARIES, *TRACKING)) for name in names):
+        if any(name.startswith((*LIBRARIES, *TRACKING)) for name in names) or speaks_to_run(self.module, step):
             return Role.WORKER
         if any(name.startswith(LOGINS) or name.rpartition(".")[2] in PARSE_METHODS for name in names):
             return Role.DRIVER

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
+from raymigrate.codemods.shared.wandb_runs import OF_RUN, start_elsewhere
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.module import Module
@@ -136,6 +137,14 @@ def reads_rank(module: Module, step: ast.stmt) -> bool:
         return False
     read = {module.qualified(node) for node in executed(module, step) if isinstance(node, ast.Attribute)}
     return not read.isdisjoint({"os.environ", "os.environ.get", "os.getenv"})
+
+
+def speaks_to_run(module: Module, step: ast.stmt) -> bool:
+    """Whether a statement needs or starts the run of wandb, which workers have: `config = wandb.config`."""
+    if any(isinstance(node, ast.Call) and start_elsewhere(module, node) for node in executed(module, step)):
+        return True
+    read = (module.qualified(node) or "" for node in executed(module, step) if isinstance(node, ast.Attribute))
+    return any(name.startswith("wandb.") and name.split(".")[1] in OF_RUN for name in read)
 
 
 def sets_backend(module: Module, step: ast.stmt) -> bool:

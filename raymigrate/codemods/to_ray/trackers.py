@@ -1,4 +1,4 @@
-"""RM807: runs of wandb, mlflow and the like that each worker of a converted script starts for itself."""
+"""RM807: runs of wandb, mlflow and the like: each worker of a converted script would start one for itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,19 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.wandb_runs import (
+    START,
+    asks_for_run,
+    disabling,
+    is_disabled,
+    starts_elsewhere,
+    troubles,
+    unkept,
+    uses_of_run,
+)
 from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.statements import Role
+from raymigrate.edits.plan import Code
 from raymigrate.facts.module import Module
 
 RM807 = Rule(
@@ -14,9 +26,11 @@ RM807 = Rule(
     "a tracker's run that each worker starts",
     "What trains runs on every worker, and so does a wandb.init() or mlflow.start_run() around it: N workers make N"
     " runs, or write the same one at the same time.",
-    "Start the run on the first worker only; Trainer and accelerate log there by themselves.",
+    "Start the run on the first worker only, where Trainer and accelerate log by themselves. wandb.init() gets"
+    ' mode="disabled" on the others: their run does nothing, and wandb.config and wandb.log() work there too.',
     "https://docs.ray.io/en/latest/train/user-guides/experiment-tracking.html",
 )
+FIRST = "ray.train.get_context().get_world_rank() == 0"
 STARTS = (
     *("wandb.init", "mlflow.start_run", "swanlab.init", "trackio.init", "neptune.init", "neptune.init_run"),
     *("comet_ml.Experiment", "comet_ml.start", "torch.utils.tensorboard.SummaryWriter", "tensorboardX.SummaryWriter"),
@@ -29,8 +43,8 @@ ASKED = {
 }
 
 
-def tell_trackers(context: Context, outline: Outline) -> None:
-    """Tells of runs that each worker would start: not of those that are planned to be started by the first one.
+def keep_one_run(context: Context, outline: Outline) -> None:
+    """Keeps the first worker's run of wandb alone, and tells of runs of others that each worker would start.
 
     Args:
         context: The module.
@@ -38,13 +52,71 @@ def tell_trackers(context: Context, outline: Outline) -> None:
     """
     module, statements = context.module, context.plan.statements
     workers = set(outline.roles.moved_or_makers())
+    started = False
     for call in module.calls(*STARTS):
         step = outline.script.step_of(call)
         guarded = step in statements and statements[step].within is not None
-        if step in workers and not guarded and not is_for_one_process(module, call):
-            message = f"{module.source(call.func)}() runs on every worker: each starts a run of its own."
-            advice = "Put it, and what logs to it, below `if ray.train.get_context().get_world_rank() == 0:`."
-            context.manual(RM807, call, message, advice)
+        if step not in workers or guarded or is_for_one_process(module, call):
+            continue
+        if module.qualified(call.func) == START:
+            started = True
+            if is_disabled(module, call) or _disable(context, call):
+                continue
+        message = f"{module.source(call.func)}() runs on every worker: each starts a run of its own."
+        context.manual(RM807, call, message, f"Put it, and what logs to it, below `if {FIRST}:`.")
+    for call, place in starts_elsewhere(module):
+        if outline.script.step_of(call) in workers and not is_for_one_process(module, call):
+            message = f"wandb.init() in {place} runs on every worker: each starts a run of its own."
+            context.manual(RM807, call, message, f'Give it mode=None if {FIRST} else "disabled".')
+            started = True
+    missing = [] if started else _uses_without_run(context, outline)
+    if missing:
+        message = "Only the first worker has a run of wandb, without which this raises: now the others have one that"
+        if context.converts(RM807, missing[0], f"{message} is disabled."):
+            context.plan.need_import("wandb")
+            context.plan.need_import("ray.train")
+            outline.start.append(f'if {FIRST.replace("== 0", "> 0")}:\n    wandb.init(mode="disabled")')
+    if started or missing:
+        _tell_of_disabled(context, outline)
+
+
+def _disable(context: Context, call: ast.Call) -> bool:
+    """Disables the run of all workers but the first; whether that can be done."""
+    found = disabling(context.module, call, FIRST)
+    if found is None:
+        return False
+    if context.converts(RM807, call, "Each worker would start a run of its own; now all but the first's are disabled."):
+        context.plan.need_import("ray.train")
+        part, code = found
+        if part is None:
+            context.plan.call(call).set("mode", code)
+        else:
+            context.plan.expressions[part] = Code(code)
+    return True
+
+
+def _uses_without_run(context: Context, outline: Outline) -> list[ast.expr]:
+    """What workers do with a run that none of them has, or the first alone: WandbCallback starts that for itself."""
+    module, roles = context.module, outline.roles.of
+    return [
+        use
+        for use in uses_of_run(module)
+        if roles.get(outline.script.step_of(use)) is not Role.DRIVER  # type: ignore[arg-type]
+        and not is_for_one_process(module, use)
+        and not asks_for_run(module, use)
+    ]
+
+
+def _tell_of_disabled(context: Context, outline: Outline) -> None:
+    """Tells what a disabled run has not, and takes from the run what it does not put into the module."""
+    module = context.module
+    for function in unkept(module):
+        context.plan.expressions[function] = Code(f"$owner.run.{function.attr}", {"owner": function.value})
+    for trouble in troubles(module):
+        if not is_for_one_process(module, trouble.node):
+            message = trouble.message.format(others="Each worker")
+            shared = "ray.train.collective.broadcast_from_rank_zero"
+            context.manual(RM807, trouble.node, message, trouble.advice.format(shared=shared))
 
 
 def is_for_one_process(module: Module, node: ast.AST) -> bool:

@@ -1,0 +1,199 @@
+"""Runs of wandb where several processes run the same code: the first keeps one, the others have one that does nothing.
+
+`wandb.init(mode="disabled")` gives a run whose config, summary, log(), save(), log_artifact() and so on work and write
+nothing, and `wandb.config` and the like are those of it (wandb 0.31.0, sdk/lib/noop_run.py; run). So nothing that
+speaks to the run needs a condition. What such a run has not: files and artifacts to load, and an id that others know.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from raymigrate.facts.module import Module
+from raymigrate.facts.ranks import rank_condition
+from raymigrate.facts.values import keyword_argument
+
+START = "wandb.init"
+# What of the module belongs to the run: without one it raises (sdk/lib/preinit.py).
+OF_RUN = frozenset(
+    {
+        *("config", "run", "summary", "log", "watch", "unwatch", "save", "alert", "define_metric", "mark_preempting"),
+        *("log_artifact", "use_artifact", "log_model", "use_model", "link_model"),
+    }
+)
+# Functions that a disabled run does not put into the module (sdk/lib/noop_run.py), and that it has itself.
+KEPT_BY_RUN = ("wandb.log_model", "wandb.link_model", "wandb.mark_preempting")
+LOADS = frozenset({"use_artifact", "use_model", "restore"})
+OWN_TO_RUN = frozenset({"id", "name", "url", "dir", "path", "resumed", "step", "sweep_id", "get_url"})
+SHOWS = ("wandb.", "logging.", "torch.save")
+SHOWING = frozenset({"print", "info", "debug", "warning", "log", "write", "set_description"})
+MOST_POSITIONS = 13  # the arguments of wandb.init() before mode
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What goes wrong with a disabled run.
+
+    Args:
+        node: Where.
+        message: What happens, in the processes that `{others}` names.
+        advice: What to do; `{shared}` names what gives all processes the value of the first.
+    """
+
+    node: ast.AST
+    message: str
+    advice: str
+
+
+def disabling(module: Module, call: ast.Call, main: str) -> tuple[ast.expr | None, str] | None:
+    """What disables the run of a `wandb.init()` in all processes but one.
+
+    Args:
+        module: The module.
+        call: The call.
+        main: What says in the code whether it runs in that process.
+
+    Returns:
+        The expression that other code takes the place of, and that code; no expression for an argument `mode=` to add.
+        None where it is not seen whether the call has a mode.
+    """
+    if len(call.args) > MOST_POSITIONS or any(isinstance(value, ast.Starred) for value in call.args):
+        return None
+    own = keyword_argument(call, "mode")
+    if own is not None:
+        source = module.source(own)
+        source = f"({source})" if isinstance(own, (ast.IfExp, ast.Lambda)) else source
+        return own, f'{source} if {main} else "disabled"'
+    unpacked = [keyword.value for keyword in call.keywords if keyword.arg is None]
+    unknown = [value for value in unpacked if not _is_without_mode(module, value)]
+    if len(unknown) > 1:
+        return None
+    if unknown:
+        source = module.source(unknown[0])
+        return unknown[0], f'({source} if {main} else {{**{source}, "mode": "disabled"}})'
+    return None, f'None if {main} else "disabled"'
+
+
+def _is_without_mode(module: Module, unpacked: ast.expr) -> bool:
+    """Whether it is sure that a dict has no key `mode`."""
+    if not isinstance(unpacked, ast.Dict):
+        return False
+    keys = [module.constant(key) if key is not None else ... for key in unpacked.keys]
+    return all(isinstance(key, str) and key != "mode" for key in keys)
+
+
+def is_disabled(module: Module, call: ast.Call) -> bool:
+    """Whether a `wandb.init()` says itself in which processes its run is disabled, or that it is so in all."""
+    parts = [part for keyword in call.keywords if keyword.arg in ("mode", None) for part in ast.walk(keyword.value)]
+    return any(isinstance(part, ast.Constant) and part.value == "disabled" for part in parts)
+
+
+def uses_of_run(module: Module) -> Iterator[ast.expr]:
+    """What needs a run to be there: `wandb.config`, `wandb.log`; `self._wandb` of a callback of transformers too."""
+    for reference in module.references_within("wandb"):
+        parts = reference.qualified.split(".")
+        if len(parts) > 1 and parts[1] in OF_RUN and isinstance(reference.node, ast.expr):
+            yield reference.node
+    for node in module.of_type(ast.Attribute):
+        owner = node.value
+        if isinstance(owner, ast.Attribute) and owner.attr == "_wandb" and node.attr in OF_RUN:
+            yield node
+
+
+def asks_for_run(module: Module, node: ast.AST) -> bool:
+    """Whether code asks whether there is a run, or is below an `if` that does: `if wandb.run is not None:`."""
+    tests = [around.test for around in module.ancestors(node) if isinstance(around, (ast.If, ast.IfExp))]
+    return any(
+        isinstance(part, ast.Attribute) and part.attr == "run" and ast.unparse(part.value).endswith("wandb")
+        for test in tests
+        for part in ast.walk(test)
+    )
+
+
+def is_run(module: Module, node: ast.expr) -> bool:
+    """Whether something is the run of wandb."""
+    if module.qualified(node) == "wandb.run":
+        return True
+    if not isinstance(node, ast.Name) or node not in module.scope_of:
+        return False
+    scope = module.scope_of[node].find(node.id)
+    bound = [binding.node for binding in scope.bindings[node.id]] if scope is not None else []
+    return any(_is_start(module, _given(module, binding)) for binding in bound)
+
+
+def _given(module: Module, binding: ast.AST) -> ast.AST | None:
+    """What a name gets, also from `with ... as name`."""
+    parent = module.parent_of.get(binding)
+    if isinstance(parent, ast.withitem):
+        return parent.context_expr
+    return module.assigned(binding)
+
+
+def _is_start(module: Module, value: ast.AST | None) -> bool:
+    return isinstance(value, ast.Call) and module.qualified(value.func) == START
+
+
+def troubles(module: Module) -> Iterator[Trouble]:
+    """What goes wrong where a disabled run takes the place of one."""
+    for call in module.calls("wandb.agent"):
+        yield Trouble(
+            call,
+            "{others} asks the sweep too, for settings of its own: each trains another model.",
+            "Let one process ask, and start the processes for each of its trials.",
+        )
+    for node in module.of_type(ast.Attribute):
+        parent = module.parent_of[node]
+        is_called = isinstance(parent, ast.Call) and parent.func is node
+        of_module = (module.qualified(node) or "").startswith("wandb.")
+        if node.attr in LOADS and is_called and (of_module or is_run(module, node.value)):
+            if not isinstance(module.parent_of[parent], ast.Expr):
+                yield Trouble(
+                    node,
+                    f"{node.attr}() has nothing to give where the run is disabled: it is None, or this raises.",
+                    "Take it from wandb.Api(), which needs no run.",
+                )
+        elif node.attr in OWN_TO_RUN and isinstance(node.ctx, ast.Load) and is_run(module, node.value):
+            if not _is_shown(module, node):
+                yield Trouble(
+                    node,
+                    f"`{module.source(node)}` is another one in each process: only the first one's run is kept.",
+                    "Give all of them that of the first: {shared}.",
+                )
+
+
+def _is_shown(module: Module, node: ast.AST) -> bool:
+    """Whether a value is only printed, logged, or part of what the first process alone saves."""
+    calls = [parent for parent in module.ancestors(node) if isinstance(parent, ast.Call)]
+    for call in calls:
+        name = module.qualified(call.func) or ""
+        if name.startswith(SHOWS) or ast.unparse(call.func).rpartition(".")[2] in SHOWING:
+            return True
+    return False
+
+
+def unkept(module: Module) -> Iterator[ast.Attribute]:
+    """Functions of the module that a disabled run does not put there, but has itself: `wandb.log_model`."""
+    for call in module.calls(*KEPT_BY_RUN):
+        if isinstance(call.func, ast.Attribute):
+            yield call.func
+
+
+def starts_elsewhere(module: Module) -> Iterator[tuple[ast.Call, str]]:
+    """The calls of functions of other files that start a run, each with the path of that file."""
+    for call in module.of_type(ast.Call):
+        if (place := start_elsewhere(module, call)) is not None:
+            yield call, place
+
+
+def start_elsewhere(module: Module, call: ast.Call) -> str | None:
+    """The path of another file whose function a call runs, if that starts a run in each process."""
+    definition = module.elsewhere(call.func)
+    function = definition.function if definition is not None else None
+    if definition is None or function is None:
+        return None
+    other = definition.module
+    starts = [start for start in other.calls(START) if other.inside(start, function)]
+    is_each = any(not is_disabled(other, start) and rank_condition(other, start) is None for start in starts)
+    return other.path if is_each else None

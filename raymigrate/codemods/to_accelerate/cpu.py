@@ -1,0 +1,136 @@
+"""RM858: scripts that train on the CPU whatever the machine has, and go on doing so."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.devices import Devices, is_called_device
+from raymigrate.codemods.to_accelerate.rules import RM858
+from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.facts.values import Source, argument
+
+# What a script says that has to do with other devices than the CPU.
+OTHER_DEVICES = re.compile(r"cuda|gpu|\bmps\b|\bxpu\b|\bnpu\b|nccl|device", re.IGNORECASE)
+CPU = "cpu"
+DEFINITIONS = (ast.ClassDef, ast.FunctionDef)
+# Packages whose models stay where they are until they are moved.
+MODELS_ON_CPU = ("torch.nn.", "torchvision.models.", "transformers.", "peft.", "timm.")
+CHOOSING = ("torch.set_default", "torch.distributed", "torch.accelerator", "torch.cuda", "torch.backends.mps")
+
+
+class Cpu:
+    """What a script says that trains on the CPU.
+
+    Args:
+        training: What is trained.
+        devices: Its devices.
+    """
+
+    def __init__(self, training: Training, devices: Devices) -> None:
+        self.training = training
+        self.module = training.module
+        self.variables = training.variables
+        self.devices = devices
+
+    def keep(self, changes: Changes, loop: ast.AST) -> bool:
+        """Whether the Accelerator gets `cpu=True`; it is told, and that a script which says nothing may go to a GPU.
+
+        Args:
+            changes: The edits.
+            loop: The first loop that trains.
+        """
+        if self._speaks_of_others() or changes.context.options.gpu is True:
+            return False
+        if all(map(self._is_made_on_cpu, self._made())):
+            changes.note(
+                RM858,
+                loop,
+                "This script trains on the CPU, and cpu=True keeps it there: without it the Accelerator takes the GPUs"
+                " that there are, where what the model returns needs .cpu() before .numpy().",
+            )
+            return True
+        changes.note(
+            RM858,
+            loop,
+            "Nothing here says on which device this trains: the Accelerator takes the GPUs that there are, where what"
+            " the model returns needs .cpu() before .numpy(). Accelerator(cpu=True) stays on the CPU.",
+        )
+        return False
+
+    def _speaks_of_others(self) -> bool:
+        """Whether something may put the training on another device."""
+        if any(reference.qualified.startswith(CHOOSING) for reference in self.module.references):
+            return True
+        if any(not self._goes_to_cpu(call) for call in self.devices.moves()):
+            return True
+        return any(OTHER_DEVICES.search(word) for word in self._words())
+
+    def _words(self) -> Iterator[str]:
+        """The names and texts in which a script would speak of a device, less those that stand for the CPU."""
+        for name in self.module.of_type(ast.Name):
+            if not (is_called_device(name.id) and self._is_cpu(name)):
+                yield name.id
+        for attribute in self.module.of_type(ast.Attribute):
+            if self.module.qualified(attribute) != "torch.device":
+                yield attribute.attr
+        for parameter in self.module.of_type(ast.arg):
+            if not self._gets_cpu(parameter):
+                yield parameter.arg
+        for keyword in self.module.of_type(ast.keyword):
+            if keyword.arg is not None and not self._is_cpu(keyword.value):
+                yield keyword.arg
+        for constant in self.module.of_type(ast.Constant):
+            if isinstance(constant.value, str) and not isinstance(self.module.parent_of[constant], ast.Expr):
+                yield constant.value
+
+    def _goes_to_cpu(self, call: ast.Call) -> bool:
+        return (
+            isinstance(call.func, ast.Attribute)
+            and call.func.attr == "to"
+            and self._is_cpu(argument(call, 0, "device"))
+        )
+
+    def _is_cpu(self, node: ast.expr | None) -> bool:
+        """Whether something is the CPU in every way that it can come about."""
+        if isinstance(node, ast.Call) and self.module.qualified(node.func) == "torch.device":
+            return self._is_cpu(argument(node, 0, "type", "device"))
+        if isinstance(node, ast.Constant):
+            return node.value == CPU
+        if not isinstance(node, ast.Name) or node not in self.module.scope_of:
+            return False
+        homes = self.variables.of(node)
+        bound = [binding for home in homes for binding in self.variables.bindings(home)]
+        values = [self.module.assigned(binding) for binding in bound]
+        return bool(values) and all(
+            value is not None and not isinstance(value, ast.Name) and self._is_cpu(value) for value in values
+        )
+
+    def _gets_cpu(self, parameter: ast.arg) -> bool:
+        given = list(self.variables.given(parameter)) if is_called_device(parameter.arg) else []
+        return bool(given) and all(map(self._is_cpu, given))
+
+    def _made(self) -> Iterator[Source]:
+        """The expressions that make the models, each with the file it is in."""
+        for model in self.training.models:
+            values = [self.module.assigned(binding) for binding in self.variables.bindings(model)]
+            for value in values:
+                bare = self.variables.bare(value) if value is not None else None
+                yield from self.module.origins(bare) if isinstance(bare, ast.expr) else ()
+
+    def _is_made_on_cpu(self, made: Source) -> bool:
+        """Whether it is seen that a model is made on the CPU, and computes there."""
+        module = made.module
+        call = self.variables.bare(made.node) if module is self.module else made.node
+        if not isinstance(call, ast.Call):
+            return False
+        if module is not self.module and OTHER_DEVICES.search(module.text):
+            return False
+        if (module.qualified(call.func) or "").startswith(MODELS_ON_CPU):
+            return True
+        if isinstance(module.definition(call.func), DEFINITIONS):
+            return True
+        definition = module.elsewhere(call.func)
+        return definition is not None and not OTHER_DEVICES.search(definition.module.text)

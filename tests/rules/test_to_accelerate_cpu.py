@@ -1,0 +1,75 @@
+"""--to-accelerate: scripts that train on the CPU stay there."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.rules.scripts import converted
+from tests.rules.test_to_accelerate import HEAD, LOOP, STEP, accelerated
+from tests.rules.test_to_accelerate_files import project
+
+CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+WITHOUT = HEAD.replace(CHOICE, "").replace(".to(device)", "")
+BARE = f"for x, y in loader:\n{STEP}"
+STAYS = "This script trains on the CPU"
+MAY_GO = "Nothing here says on which device this trains"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        WITHOUT,
+        HEAD.replace(CHOICE, 'device = "cpu"\n'),
+        HEAD.replace(CHOICE, 'device = torch.device("cpu")\n'),
+        HEAD.replace(CHOICE, "").replace("(device)", '("cpu")'),
+        f'"""Trains without a GPU."""\n{WITHOUT}',
+        WITHOUT.replace("nn.Linear(4, 2)", "torchvision.models.resnet18()").replace(
+            "import torch\n", "import torch, torchvision\n", 1
+        ),
+        WITHOUT.replace("model = nn.Linear", "class Net(nn.Linear):\n    pass\n\n\nmodel = Net"),
+    ],
+)
+def test_a_script_that_trains_on_the_cpu_stays_there(head: str) -> None:
+    loop = LOOP if "(device)" in head else BARE
+    outcome = accelerated(loop, "    print(model(x).detach().numpy())\n", head=head)
+    assert "accelerator = Accelerator(cpu=True)\n" in outcome.text
+    assert any(STAYS in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        HEAD,
+        HEAD.replace(CHOICE, "device = 0\n"),
+        HEAD.replace(CHOICE, "import sys\ndevice = sys.argv[1]\n"),
+        HEAD.replace(CHOICE, 'device = "cpu"\nif torch.cuda.is_available():\n    device = "cuda"\n'),
+        HEAD.replace(CHOICE, "").replace(".to(device)", ".cuda()"),
+        WITHOUT + "model = nn.DataParallel(model)\ngpus = 2\n",
+        WITHOUT + 'torch.set_default_device("x")\n',
+    ],
+)
+def test_a_script_that_may_train_elsewhere_goes_where_the_accelerator_wants(head: str) -> None:
+    outcome = accelerated(LOOP if "device = " in head else BARE, head=head)
+    assert "Accelerator()" in outcome.text, outcome.messages
+    assert not any(STAYS in message or MAY_GO in message for message in outcome.messages)
+
+
+def test_a_model_that_is_not_seen_may_be_made_anywhere() -> None:
+    head = WITHOUT.replace("nn.Linear(4, 2)", "build()").replace("import data", "import build, data")
+    outcome = accelerated(BARE, head=head)
+    assert "Accelerator()" in outcome.text
+    assert any(MAY_GO in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(("move", "stays"), [("", True), (".cuda()", False)])
+def test_a_model_of_another_file_is_looked_at(tmp_path: Path, move: str, stays: bool) -> None:
+    head = WITHOUT.replace("nn.Linear(4, 2)", "build()").replace(
+        "import torch\n", "import torch\nfrom net import build\n", 1
+    )
+    net = f"import torch\n\n\ndef build():\n    return torch.nn.Linear(4, 2){move}\n"
+    after, _ = project(tmp_path, main=head + BARE, net=net)
+    assert ("Accelerator(cpu=True)" in after["main"]) is stays
+
+
+def test_who_asks_for_gpus_gets_them() -> None:
+    assert "cpu=True" not in converted(WITHOUT + BARE, to_accelerate=True, gpu=True).text
