@@ -12,8 +12,9 @@ from raymigrate.codemods.to_ray.trainer_calls import makes_arguments, makes_trai
 from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import import_bindings
-from raymigrate.facts.trainers import library_bases
-from raymigrate.facts.values import origins
+from raymigrate.facts.trainers import is_transformers_trainer, library_bases
+from raymigrate.facts.values import class_named, methods_of_object, origins
+from raymigrate.facts.values.members import is_empty
 
 NATIVE = "A native PyTorch loop: --to-ray moves what trains with a Trainer or an Accelerator."
 LOOPS = (ast.For, ast.While)
@@ -38,6 +39,8 @@ def tell(context: Context) -> None:
                 context.manual(RM802, call, message, advice)
                 return
     loop = _native_loop(module)
+    if loop is None and _tell_own_trainer(context):
+        return
     if loop is not None:
         context.manual(RM802, loop, NATIVE, "Run raymigrate with --to-accelerate --to-ray.")
 
@@ -51,11 +54,58 @@ def _unknown_trainer(module: Module, node: ast.AST) -> str:
         name = next(iter(library_bases(module, definition)), "")
     else:
         name = module.qualified(node.func) or "" if module.elsewhere(node.func) is None else ""
-    values = [*node.args, *(keyword.value for keyword in node.keywords)]
-    ends = [source for value in values for source in origins(module, value)]
-    is_given = any(isinstance(end.node, ast.Call) and makes_arguments(end.module, end.node) for end in ends)
     is_named = name.endswith("Trainer") and "transformers" in _packages(module)
-    return name if "." in name and (is_given or is_named) else ""
+    return name if "." in name and (is_named or _is_given_arguments(module, node)) else ""
+
+
+def _tell_own_trainer(context: Context) -> bool:
+    """Tells of a Trainer that the project writes itself, by a copy of that of transformers, and that trains here."""
+    module = context.module
+    for call, function in module.method_calls("train"):
+        for source in origins(module, function.value):
+            found = class_named(source.module, source.node.func) if isinstance(source.node, ast.Call) else None
+            root = _root(*found) if found is not None else None
+            if found is None or root is None or not _is_trainer_of(source.module, source.node, *found):
+                continue
+            own, (home, base) = found[1].name, root
+            made = f"{own} is made from {base.name} of {home.path}, which is" if base is not found[1] else f"{own} is"
+            where = f" ({home.path})" if home is not module and base is found[1] else ""
+            message = f"{made} a Trainer of this project{where}, not that of transformers: nothing of the script moves."
+            advice = "If it is a copy, make it from transformers.Trainer with what differs; else convert it by hand."
+            context.manual(RM802, call, message, advice)
+            return True
+    return False
+
+
+def _root(module: Module, definition: ast.ClassDef) -> tuple[Module, ast.ClassDef] | None:
+    """The class of the project that a class is made from in the end; None where one of a library is among them."""
+    found, seen = (module, definition), {definition}
+    while found[1].bases:
+        bases = [class_named(found[0], base) for base in found[1].bases if not is_empty(found[0], base)]
+        if None in bases or not bases:
+            return found if not bases else None
+        found = bases[0]  # type: ignore[assignment]
+        if found[1] in seen:
+            return None
+        seen.add(found[1])
+    return found
+
+
+def _is_trainer_of(module: Module, made: ast.expr, home: Module, definition: ast.ClassDef) -> bool:
+    """Whether an object of a class of the project is one that trains in the place of a transformers.Trainer."""
+    if not isinstance(made, ast.Call) or is_transformers_trainer(home, definition):
+        return False
+    if not methods_of_object(module, made, "train"):
+        return False
+    is_named = definition.name.endswith("Trainer") and "transformers" in _packages(module)
+    return is_named or _is_given_arguments(module, made)
+
+
+def _is_given_arguments(module: Module, made: ast.Call) -> bool:
+    """Whether a call is given TrainingArguments."""
+    values = [*made.args, *(keyword.value for keyword in made.keywords)]
+    ends = [source for value in values for source in origins(module, value)]
+    return any(isinstance(end.node, ast.Call) and makes_arguments(end.module, end.node) for end in ends)
 
 
 def _packages(module: Module) -> set[str]:
