@@ -25,13 +25,16 @@ READERS = (
     *("pydantic_settings.CliApp", "datargs"),
 )
 FLAGS = "absl.flags"
-# Functions and classes of unknown libraries that may: parse_args, get_train_args, H4ArgumentParser, run_cli.
+# Functions and classes of unknown libraries that may: get_train_args, parse_cli, H4ArgumentParser.
+PARSER_NAMES = re.compile(r"\w*(?:Arg|Args|Argument)Parser")
 MAY_READ = re.compile(
-    r"\w*(?:argparse|argument_?parser|args_?parser)\w*|(?:\w+_)?(?:parse|parser|cli|argv)(?:_\w+)?"
-    r"|(?:get|load|init|setup|read|make|build)_(?:\w+_)?(?:args|arguments|flags|opts|options|hparams|cfg|config)",
+    r"(?:\w+_)?(?:argparse|argv|cli)|(?:parse|get|load|init|setup|read|make|build)_(?:\w+_)?"
+    r"(?:args|argv|arguments|flags|opts|options|cli|command_line)",
     re.IGNORECASE,
 )
-PARSER_NAMES = re.compile(r"\w*(?:Arg|Args|Argument)Parser")
+MAY_READ_WITHOUT_ARGUMENTS = re.compile(
+    r"parse|parse_\w+|(?:parse|get|load|init|setup)_(?:\w+_)?(?:hparams|cfg|config)"
+)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 MOST = 400  # functions and classes that are looked through; more may read the command line
 
@@ -71,7 +74,8 @@ def parsers_of_dataclasses(module: Module) -> Iterator[ast.Call]:
 
 def may_read(module: Module, nodes: Iterable[ast.AST]) -> bool:
     """Whether code may read the command line, itself or in what it calls, in other files of the project too."""
-    return any(number >= MOST or _reads(code) for number, code in enumerate(reached(module, nodes)))
+    known = set[ast.AST]()  # files and functions that do not parse while they are imported
+    return any(number >= MOST or _reads(code, known) for number, code in enumerate(reached(module, nodes)))
 
 
 def read_flags(module: Module, nodes: Iterable[ast.AST]) -> ast.AST | None:
@@ -84,10 +88,17 @@ def read_flags(module: Module, nodes: Iterable[ast.AST]) -> ast.AST | None:
     return None
 
 
-def reached(module: Module, nodes: Iterable[ast.AST]) -> Iterator[Code]:
-    """Code, and the functions and classes that it names, and so on, in other files of the project too."""
-    waiting = [Code(module, node) for node in nodes]
-    seen = {code.node for code in waiting}
+def reached(module: Module, nodes: Iterable[ast.AST], known: set[ast.AST] | None = None) -> Iterator[Code]:
+    """Code, and the functions and classes that it names, and so on, in other files of the project too.
+
+    Args:
+        module: The module.
+        nodes: The code.
+        known: What was reached before, and is left out; grows.
+    """
+    seen = set[ast.AST]() if known is None else known
+    waiting = [Code(module, node) for node in nodes if node not in seen]
+    seen.update(code.node for code in waiting)
     asked = set[tuple[Scope, str]]()
     while waiting:
         code = waiting.pop()
@@ -108,23 +119,29 @@ def names_in(code: Code) -> Iterator[ast.Name | ast.Attribute]:
             yield part
 
 
-def read_while_imported(module: Module) -> tuple[Module, ast.AST] | None:
-    """What parses the command line when a file is imported, there or in one that it imports; None if nothing does."""
-    waiting, seen = [module], {module}
+def read_while_imported(module: Module, known: set[ast.AST]) -> tuple[Module, ast.AST] | None:
+    """What parses the command line when a file is imported, there or in one that it imports; None if nothing does.
+
+    Args:
+        module: The file.
+        known: Files, functions and classes that were looked through before; grows.
+    """
+    waiting = [module] if module.tree not in known else []
+    known.add(module.tree)
     while waiting:
         current = waiting.pop()
-        places = (_parse_in(current, statement) for statement in current.tree.body)
+        places = (_parse_in(current, statement, known) for statement in current.tree.body)
         if (place := next(filter(None, places), None)) is not None:
             return current, place
         for statement in current.tree.body:
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
-                others = [other for other in files_of(current, statement) if other not in seen]
-                seen.update(others)
+                others = [other for other in files_of(current, statement) if other.tree not in known]
+                known.update(other.tree for other in others)
                 waiting += others
     return None
 
 
-def _parse_in(module: Module, statement: ast.stmt) -> ast.AST | None:
+def _parse_in(module: Module, statement: ast.stmt, known: set[ast.AST]) -> ast.AST | None:
     """A call that parses the command line when a statement of the module is carried out."""
     if isinstance(statement, DEFINITIONS) or _asks_for_main(statement):
         return None
@@ -133,14 +150,9 @@ def _parse_in(module: Module, statement: ast.stmt) -> ast.AST | None:
             continue
         named = [node for node in ast.walk(part.func) if isinstance(node, (ast.Name, ast.Attribute))]
         called = [code for node in named for code in _defined(Code(module, statement), node)]
-        if _is_parsing(part) or any(map(_parses, _all_reached(called))):
+        if _is_parsing(part) or any(_parses(c) for code in called for c in reached(code.module, [code.node], known)):
             return part
     return None
-
-
-def _all_reached(called: Iterable[Code]) -> Iterator[Code]:
-    for code in called:
-        yield from reached(code.module, [code.node])
 
 
 def _parses(code: Code) -> bool:
@@ -162,22 +174,29 @@ def _parts(code: Code) -> Iterator[ast.AST]:
     yield from code.module.below(code.node)
 
 
-def _reads(code: Code) -> bool:
+def _reads(code: Code, known: set[ast.AST]) -> bool:
     """Whether a piece of code reads the command line by itself, as far as names show it."""
     module = code.module
     for part in _parts(code):
-        if isinstance(part, (ast.Import, ast.ImportFrom)) and any(map(read_while_imported, files_of(module, part))):
-            return True
+        if isinstance(part, (ast.Import, ast.ImportFrom)):
+            if any(read_while_imported(other, known) for other in files_of(module, part)):
+                return True
         name = module.qualified(part) if isinstance(part, (ast.Name, ast.Attribute)) else None
         if name is not None and any(name == reader or name.startswith(f"{reader}.") for reader in READERS):
             return True
         if isinstance(part, ast.Call):
-            called = (module.qualified(part.func) or "").rpartition(".")[2]
             if parser_made(module, part) or (isinstance(part.func, ast.Attribute) and part.func.attr in METHODS):
                 return True
-            if MAY_READ.fullmatch(called) and _is_of_unknown(module, part.func):
+            if _may_parse(module, part):
                 return True
     return False
+
+
+def _may_parse(module: Module, call: ast.Call) -> bool:
+    """Whether a call of a library that nothing is known of may parse the command line, by its name."""
+    name = (module.qualified(call.func) or "").rpartition(".")[2]
+    words = [PARSER_NAMES, MAY_READ] if call.args else [PARSER_NAMES, MAY_READ, MAY_READ_WITHOUT_ARGUMENTS]
+    return any(word.fullmatch(name) for word in words) and _is_of_unknown(module, call.func)
 
 
 def files_of(module: Module, statement: ast.Import | ast.ImportFrom) -> Iterator[Module]:

@@ -119,10 +119,25 @@ def told_beside(folder: Path, script: str, **others: str) -> str:
 @pytest.mark.parametrize(
     ("home", "name", "given", "said"),
     [
-        ("trainer", "Trainer", "None", "Trainer is a Trainer of this project (trainer.py), not that of transformers"),
-        ("own", "Seq2SeqTrainer", "None", "Seq2SeqTrainer is made from Trainer of trainer.py, which is a Trainer of"),
-        ("own", "Teacher", "TrainingArguments('out')", "Teacher is made from Trainer of trainer.py, which is"),
-        ("own", "Again", "args=TrainingArguments('out')", "Again is made from Trainer of trainer.py, which is"),
+        ("trainer", "Trainer", "None", "Trainer (trainer.py) is a Trainer of this project, not that of transformers"),
+        (
+            "own",
+            "Seq2SeqTrainer",
+            "None",
+            "Seq2SeqTrainer (own.py) has its train() from Trainer of trainer.py, a Trainer of this project",
+        ),
+        (
+            "own",
+            "Teacher",
+            "TrainingArguments('out')",
+            "Teacher (own.py) has its train() from Trainer of trainer.py, a Trainer of this project",
+        ),
+        (
+            "own",
+            "Again",
+            "args=TrainingArguments('out')",
+            "Again (own.py) has its train() from Trainer of trainer.py, a Trainer of this project",
+        ),
     ],
 )
 def test_a_trainer_that_the_project_writes_itself_is_told(

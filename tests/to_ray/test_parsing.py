@@ -35,6 +35,8 @@ def script(imports: str, parse: str, *, main: bool = True, epochs: str = "args.e
             "parser = H4ArgumentParser((A,))\nargs = parser.parse()",
         ),
         ("from llamafactory.hparams import get_train_args", "args = get_train_args()"),
+        ("from own import parse", "args = parse()"),
+        ("from own import parse_cli", "args = parse_cli(dict)"),
         ("import tyro\nclass A:\n    epochs: int = 1", "args = tyro.cli(A)"),
         ("import simple_parsing as sp\nclass A:\n    pass", "args = sp.parse(A)"),
         ("from omegaconf import OmegaConf", "args = OmegaConf.from_cli()"),
@@ -79,6 +81,8 @@ def test_a_class_made_from_argparse_parses_on_the_driver(parse: str) -> None:
         ("import datetime\nimport numpy as np", "args = np.load('args.npy')"),
         ("import argparse\nfrom own import make", "args: argparse.Namespace = make()"),
         ("from own import make_model", "args = make_model()"),
+        ("from own import parse", "args = parse('text')"),
+        ("from packaging import version", "args = version.parse('1.0')"),
     ],
 )
 def test_what_parses_nothing_gets_no_command_line(imports: str, parse: str) -> None:

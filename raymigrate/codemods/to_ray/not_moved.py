@@ -12,7 +12,7 @@ from raymigrate.codemods.to_ray.trainer_calls import makes_arguments, makes_trai
 from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import import_bindings
-from raymigrate.facts.trainers import is_transformers_trainer, library_bases
+from raymigrate.facts.trainers import library_bases
 from raymigrate.facts.values import class_named, methods_of_object, origins
 from raymigrate.facts.values.members import is_empty
 
@@ -63,42 +63,47 @@ def _tell_own_trainer(context: Context) -> bool:
     module = context.module
     for call, function in module.method_calls("train"):
         for source in origins(module, function.value):
-            found = class_named(source.module, source.node.func) if isinstance(source.node, ast.Call) else None
-            root = _root(*found) if found is not None else None
-            if found is None or root is None or not _is_trainer_of(source.module, source.node, *found):
+            found = _own_trainer(source.module, source.node)
+            if found is None:
                 continue
-            own, (home, base) = found[1].name, root
-            made = f"{own} is made from {base.name} of {home.path}, which is" if base is not found[1] else f"{own} is"
-            where = f" ({home.path})" if home is not module and base is found[1] else ""
-            message = f"{made} a Trainer of this project{where}, not that of transformers: nothing of the script moves."
+            (home, definition), (other, base) = found
+            name = definition.name if home is module else f"{definition.name} ({home.path})"
+            what = f"{name} is a Trainer" if base is definition else f"{name} has its train() from {base.name}"
+            what += "" if base is definition else f" of {other.path}, a Trainer"
+            message = f"{what} of this project, not that of transformers: nothing of the script moves."
             advice = "If it is a copy, make it from transformers.Trainer with what differs; else convert it by hand."
             context.manual(RM802, call, message, advice)
             return True
     return False
 
 
-def _root(module: Module, definition: ast.ClassDef) -> tuple[Module, ast.ClassDef] | None:
-    """The class of the project that a class is made from in the end; None where one of a library is among them."""
-    found, seen = (module, definition), {definition}
-    while found[1].bases:
-        bases = [class_named(found[0], base) for base in found[1].bases if not is_empty(found[0], base)]
-        if None in bases or not bases:
-            return found if not bases else None
-        found = bases[0]  # type: ignore[assignment]
-        if found[1] in seen:
-            return None
-        seen.add(found[1])
-    return found
+def _own_trainer(
+    module: Module, made: ast.AST
+) -> tuple[tuple[Module, ast.ClassDef], tuple[Module, ast.ClassDef]] | None:
+    """The class of the project that makes a Trainer which is none of a library, and the one that has its train()."""
+    found = class_named(module, made.func) if isinstance(made, ast.Call) else None
+    if found is None or not isinstance(made, ast.Call) or _is_of_library(*found):
+        return None
+    methods = methods_of_object(module, made, "train") or []
+    homes = [(home, home.parent_of[method]) for home, method in methods]
+    is_named = found[1].name.endswith("Trainer") and "transformers" in _packages(module)
+    if len(homes) != 1 or not isinstance(homes[0][1], ast.ClassDef):
+        return None
+    return (found, homes[0]) if is_named or _is_given_arguments(module, made) else None  # type: ignore[return-value]
 
 
-def _is_trainer_of(module: Module, made: ast.expr, home: Module, definition: ast.ClassDef) -> bool:
-    """Whether an object of a class of the project is one that trains in the place of a transformers.Trainer."""
-    if not isinstance(made, ast.Call) or is_transformers_trainer(home, definition):
-        return False
-    if not methods_of_object(module, made, "train"):
-        return False
-    is_named = definition.name.endswith("Trainer") and "transformers" in _packages(module)
-    return is_named or _is_given_arguments(module, made)
+def _is_of_library(module: Module, definition: ast.ClassDef) -> bool:
+    """Whether a class is made from one outside of the project, as far as that matters."""
+    waiting, seen = [(module, definition)], set[ast.ClassDef]()
+    while waiting:
+        home, current = waiting.pop()
+        seen.add(current)
+        for base in current.bases:
+            found = class_named(home, base)
+            if found is None and not is_empty(home, base):
+                return True
+            waiting += [found] if found is not None and found[1] not in seen else []
+    return False
 
 
 def _is_given_arguments(module: Module, made: ast.Call) -> bool:

@@ -10,7 +10,6 @@ from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.refusals import Reason
 from raymigrate.codemods.to_ray.statements import Roles
 from raymigrate.facts.command_lines import files_of, may_read, names_in, reached, read_flags, read_while_imported
-from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import import_bindings
 
 
@@ -40,11 +39,10 @@ def _called_by_reader(roles: Roles) -> Reason | None:
 
 def _read_while_imported(roles: Roles) -> Reason | None:
     """A file of the project that parses while it is imported: workers import what they need before they run it."""
-    module, asked = roles.module, set[Module]()
+    module, known = roles.module, set[ast.AST]()
     for name, statement in _imported(roles):
         for other in files_of(module, statement):
-            found = read_while_imported(other) if other not in asked else None
-            asked.add(other)
+            found = read_while_imported(other, known)
             if found is not None:
                 home, place = found
                 what = f"Workers import {home.path} for {ast.unparse(name)}, and line {home.start(place)[0]} of it"
