@@ -41,9 +41,32 @@ def shared_seed(module: Module) -> ast.Call | None:
         apart = argument(call, 1, "device_specific") if "set_seed" in (module.qualified(call.func) or "") else None
         seed = argument(call, 0, "seed")
         is_apart = apart is not None and module.constant(apart) is not False
-        if seed is not None and not is_apart and not RANK_WORDS.search(module.source(seed)):
+        if seed is not None and not is_apart and not _is_of_rank(module, seed, MAX_STEPS):
             return call
     return None
+
+
+def _is_of_rank(module: Module, seed: ast.expr, depth: int) -> bool:
+    """Whether a seed is worked out with the rank of the process, under whatever name: `args.seed + process_index`."""
+    if RANK_WORDS.search(module.source(seed)):
+        return True
+    for part in (seed, *module.below(seed)) if depth else ():
+        if not isinstance(part, (ast.Name, ast.Attribute)) or module.qualified(part) is not None:
+            continue
+        behind = [source for source in module.origins(part) if source.node is not part]
+        if any(_is_of_rank(source.module, source.node, depth - 1) for source in behind):
+            return True
+        if isinstance(part, ast.Name) and any(_is_of_rank(module, more, depth - 1) for more in _added(module, part)):
+            return True
+    return False
+
+
+def _added(module: Module, name: ast.Name) -> Iterator[ast.expr]:
+    """What is added to a name: `seed += rank`."""
+    for binding in module.scope_of[name].lookup(name.id):
+        statement = module.parent_of.get(binding.node)
+        if isinstance(statement, ast.AugAssign):
+            yield statement.value
 
 
 def drawn_while_read(module: Module, loader: ast.Call) -> frozenset[str]:

@@ -99,6 +99,75 @@ def test_other_objects_with_a_method_train_are_not(script: str) -> None:
     assert told(script) == []
 
 
+COPY = "class Trainer:\n    def __init__(self, model, args):\n        pass\n    def train(self):\n        pass\n"
+DERIVED = "class Trainer(T):\n    pass\n"
+OWN = """\
+from {home} import {name}
+from transformers import AutoModel, TrainingArguments
+trainer = {name}(AutoModel.from_pretrained("b"), {given})
+trainer.train()
+"""
+
+
+def told_beside(folder: Path, script: str, **others: str) -> str:
+    """What is said of a script beside which other files lie."""
+    for name, text in {"script": script, **others}.items():
+        (folder / f"{name}.py").write_text(text)
+    return " ".join(invoke("--to-ray", "--check", folder).stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("home", "name", "given", "said"),
+    [
+        ("trainer", "Trainer", "None", "Trainer (trainer.py) is a Trainer of this project, not that of transformers"),
+        (
+            "own",
+            "Seq2SeqTrainer",
+            "None",
+            "Seq2SeqTrainer (own.py) has its train() from Trainer of trainer.py, a Trainer of this project",
+        ),
+        (
+            "own",
+            "Teacher",
+            "TrainingArguments('out')",
+            "Teacher (own.py) has its train() from Trainer of trainer.py, a Trainer of this project",
+        ),
+        (
+            "own",
+            "Again",
+            "args=TrainingArguments('out')",
+            "Again (own.py) has its train() from Trainer of trainer.py, a Trainer of this project",
+        ),
+    ],
+)
+def test_a_trainer_that_the_project_writes_itself_is_told(
+    home: str, name: str, given: str, said: str, tmp_path: Path
+) -> None:
+    own = "from trainer import Trainer\nclass Seq2SeqTrainer(Trainer):\n    pass\nclass Teacher(Trainer):\n    pass\n"
+    own += "class Again(Teacher, object):\n    pass\n"
+    out = told_beside(tmp_path, OWN.format(home=home, name=name, given=given), trainer=COPY, own=own)
+    assert said in out.replace(f"{tmp_path}/", "")
+    assert "make it from transformers.Trainer with what differs" in out
+
+
+@pytest.mark.parametrize(
+    ("script", "trainer"),
+    [
+        (OWN.format(home="trainer", name="Trainer", given="None"), f"from transformers import Trainer as T\n{DERIVED}"),
+        (OWN.format(home="trainer", name="Trainer", given="None"), COPY.replace("def train", "def fit")),
+        (OWN.format(home="trainer", name="Trainer", given="None").replace("transformers", "other"), COPY),
+        (OWN.format(home="trainer", name="Trainer", given="None").replace(".train()", ".fit()"), COPY),
+        (OWN.format(home="trainer", name="Model", given="None"), COPY.replace("class Trainer", "class Model")),
+        (
+            OWN.format(home="trainer", name="Trainer", given="None"),
+            COPY.replace("class Trainer", "import keras\nclass Trainer(keras.Model)"),
+        ),
+    ],
+)
+def test_other_classes_of_the_project_are_not(script: str, trainer: str, tmp_path: Path) -> None:
+    assert "of this project" not in told_beside(tmp_path, script, trainer=trainer)
+
+
 @pytest.mark.parametrize("option", ["--to-ray", "--to-accelerate"])
 def test_nothing_to_move_is_said_in_these_words(option: str, tmp_path: Path) -> None:
     path = tmp_path / "model.py"

@@ -271,3 +271,13 @@ def test_a_trainer_of_another_file_is_told(line: str, count: int, tmp_path: Path
     told = invoke("--to-ray", "--check", tmp_path).output
     assert told.count("own.py asks its model for .config") == count
     assert told.count("RM829") == count
+
+
+def test_a_value_of_another_file_is_none_that_was_prepared(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("def inner(model):\n    return model.inner\n")
+    parts = {"plugin": "", "before": "", "inside": "pass", "end": "pass"}
+    after = "part = inner(load())\nprint(part.own)"
+    script = SCRIPT.format(imports="\nfrom helper import inner", after=after, **parts)
+    (tmp_path / "train.py").write_text(script)
+    assert invoke("--to-ray", tmp_path).exit_code != 2
+    assert "print(part.own)" in (tmp_path / "train.py").read_text()

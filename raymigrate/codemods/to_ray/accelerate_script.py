@@ -14,8 +14,9 @@ from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.launched import RM825, LaunchedOutline, UnfitLaunchError, launched_of, tell_launch
 from raymigrate.codemods.to_ray.notebook_launchers import STARTED_BY_CALL, NotebookLaunch, launch_of, replace_launch
 from raymigrate.codemods.to_ray.own_arguments import send_missing
+from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
-from raymigrate.codemods.to_ray.plain_trainer import drop_launcher, reads_command_line, set_environment
+from raymigrate.codemods.to_ray.plain_trainer import drop_launcher, set_environment
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray
 from raymigrate.codemods.to_ray.refusals import (
     RM802,
@@ -94,6 +95,7 @@ def convert(context: Context) -> None:
         return
     reason = shares_line(roles) or rebinds_import(script, roles)
     reason = reason or refusal_for_others(context, script, roles, Training([], trains, []))
+    reason = reason or read_out_of_reach(roles)
     if reason is not None:
         leave(context, reason.node, reason.message)
         return

@@ -13,7 +13,8 @@ from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import import_bindings
 from raymigrate.facts.trainers import library_bases
-from raymigrate.facts.values import origins
+from raymigrate.facts.values import class_named, methods_of_object, origins
+from raymigrate.facts.values.members import is_empty
 
 NATIVE = "A native PyTorch loop: --to-ray moves what trains with a Trainer or an Accelerator."
 LOOPS = (ast.For, ast.While)
@@ -38,6 +39,8 @@ def tell(context: Context) -> None:
                 leave(context, call, message, advice)
                 return
     loop = _native_loop(module)
+    if loop is None and _tell_own_trainer(context):
+        return
     if loop is not None:
         leave(context, loop, NATIVE, "Run raymigrate with --to-accelerate --to-ray.")
 
@@ -51,11 +54,63 @@ def _unknown_trainer(module: Module, node: ast.AST) -> str:
         name = next(iter(library_bases(module, definition)), "")
     else:
         name = module.qualified(node.func) or "" if module.elsewhere(node.func) is None else ""
-    values = [*node.args, *(keyword.value for keyword in node.keywords)]
-    ends = [source for value in values for source in origins(module, value)]
-    is_given = any(isinstance(end.node, ast.Call) and makes_arguments(end.module, end.node) for end in ends)
     is_named = name.endswith("Trainer") and "transformers" in _packages(module)
-    return name if "." in name and (is_given or is_named) else ""
+    return name if "." in name and (is_named or _is_given_arguments(module, node)) else ""
+
+
+def _tell_own_trainer(context: Context) -> bool:
+    """Tells of a Trainer that the project writes itself, by a copy of that of transformers, and that trains here."""
+    module = context.module
+    for call, function in module.method_calls("train"):
+        for source in origins(module, function.value):
+            found = _own_trainer(source.module, source.node)
+            if found is None:
+                continue
+            (home, definition), (other, base) = found
+            name = definition.name if home is module else f"{definition.name} ({home.path})"
+            what = f"{name} is a Trainer" if base is definition else f"{name} has its train() from {base.name}"
+            what += "" if base is definition else f" of {other.path}, a Trainer"
+            message = f"{what} of this project, not that of transformers: nothing of the script moves."
+            advice = "If it is a copy, make it from transformers.Trainer with what differs; else convert it by hand."
+            leave(context, call, message, advice)
+            return True
+    return False
+
+
+def _own_trainer(
+    module: Module, made: ast.AST
+) -> tuple[tuple[Module, ast.ClassDef], tuple[Module, ast.ClassDef]] | None:
+    """The class of the project that makes a Trainer which is none of a library, and the one that has its train()."""
+    found = class_named(module, made.func) if isinstance(made, ast.Call) else None
+    if found is None or not isinstance(made, ast.Call) or _is_of_library(*found):
+        return None
+    methods = methods_of_object(module, made, "train") or []
+    homes = [(home, home.parent_of[method]) for home, method in methods]
+    is_named = found[1].name.endswith("Trainer") and "transformers" in _packages(module)
+    if len(homes) != 1 or not isinstance(homes[0][1], ast.ClassDef):
+        return None
+    return (found, homes[0]) if is_named or _is_given_arguments(module, made) else None  # type: ignore[return-value]
+
+
+def _is_of_library(module: Module, definition: ast.ClassDef) -> bool:
+    """Whether a class is made from one outside of the project, as far as that matters."""
+    waiting, seen = [(module, definition)], set[ast.ClassDef]()
+    while waiting:
+        home, current = waiting.pop()
+        seen.add(current)
+        for base in current.bases:
+            found = class_named(home, base)
+            if found is None and not is_empty(home, base):
+                return True
+            waiting += [found] if found is not None and found[1] not in seen else []
+    return False
+
+
+def _is_given_arguments(module: Module, made: ast.Call) -> bool:
+    """Whether a call is given TrainingArguments."""
+    values = [*made.args, *(keyword.value for keyword in made.keywords)]
+    ends = [source for value in values for source in origins(module, value)]
+    return any(isinstance(end.node, ast.Call) and makes_arguments(end.module, end.node) for end in ends)
 
 
 def _packages(module: Module) -> set[str]:

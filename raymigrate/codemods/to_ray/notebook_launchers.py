@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.to_ray.refusals import Reason
+from raymigrate.codemods.to_ray.refusals import Reason, several
 from raymigrate.edits.plan import Part
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument, has_unpacking
@@ -53,8 +53,7 @@ def launch_of(module: Module) -> NotebookLaunch | Reason | None:
         return None
     call = calls[0]
     if len(calls) > 1:
-        lines = ", ".join(str(other.lineno) for other in calls)
-        return Reason(calls[1], f"Two trainings in one script (lines {lines}); convert them one at a time.")
+        return several(calls)
     function, arguments = argument(call, 0, "function"), argument(call, 1, "args")
     if has_unpacking(call) or function is None or not isinstance(module.parent_of[call], ast.Expr):
         return Reason(call, "What notebook_launcher starts cannot be seen here.")

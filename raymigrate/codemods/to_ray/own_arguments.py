@@ -17,9 +17,9 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.codemods.to_ray.script import ARGUMENT_PARSERS
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trainer_calls import defines_arguments
+from raymigrate.facts.command_lines import parsers_of_dataclasses
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument
 
@@ -46,7 +46,7 @@ def send_missing(context: Context, outline: Outline) -> None:
         outline: What is planned for it.
     """
     module = context.module
-    parsers = [call for call in module.calls(*ARGUMENT_PARSERS) if outline.is_for_workers(call)]
+    parsers = [call for call in parsers_of_dataclasses(module) if outline.is_for_workers(call)]
     sent = [each for each in _classes(outline) if outline.roles.of[each] is Role.DEFINITION]
     parsed = next((each for each in sent if any(_is_read(module, call, each) for call in parsers)), None)
     message = "On a worker the parser would not see which fields have no default"

@@ -18,6 +18,7 @@ from raymigrate.codemods.to_ray.launched import LaunchedOutline, UnfitLaunchErro
 from raymigrate.codemods.to_ray.loss_scale import keep_loss_scale
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
+from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray, makes_own_group
 from raymigrate.codemods.to_ray.refusals import (
@@ -31,7 +32,7 @@ from raymigrate.codemods.to_ray.refusals import (
 )
 from raymigrate.codemods.to_ray.results import return_results
 from raymigrate.codemods.to_ray.saved_files import wait_for_files
-from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSERS, Script, script_of
+from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, script_of
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
@@ -135,6 +136,7 @@ def convert(context: Context) -> None:
         or needed_behind_main(script, roles)
         or refusal_for_others(context, script, roles, training)
         or _unreached(script, roles, training)
+        or read_out_of_reach(roles)
     )
     if reason is not None:
         leave(context, reason.node, reason.message)
@@ -348,11 +350,3 @@ def drop_launcher(context: Context, outline: Outline) -> None:
         what = context.module.source(step).partition("(")[0].strip()
         if context.converts(RM801, step, f"{what} goes: Ray starts the workers and joins them."):
             context.plan.statement(step).removed = True
-
-
-def reads_command_line(outline: Outline) -> bool:
-    """Whether code that moves, or that it calls, reads the command line."""
-    module = outline.module
-    reads: list[ast.AST] = [*module.calls(*PARSERS)]
-    reads += [reference.node for reference in module.references_within("sys.argv")]
-    return any(outline.is_for_workers(node) for node in reads)

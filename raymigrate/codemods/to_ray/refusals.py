@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from pathlib import PurePath
@@ -21,9 +22,11 @@ from raymigrate.codemods.to_ray.trainer_calls import (
     makes_arguments,
 )
 from raymigrate.facts.launch_form import NoRayFormError
+from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project_uses import importing_modules
 from raymigrate.facts.scopes import FUNCTIONS, import_bindings
+from raymigrate.facts.values import methods
 
 RM802 = Rule(
     "RM802",
@@ -34,9 +37,20 @@ RM802 = Rule(
 )
 STARTS_PROCESSES = (
     *("torch.multiprocessing.spawn", "torch.multiprocessing.start_processes", "multiprocessing.Process", "ray.init"),
-    "torch.multiprocessing.Process",
+    *("torch.multiprocessing.Process", "multiprocess.Process"),
+    *("torch.distributed.elastic.multiprocessing.start_processes", "torch.distributed.elastic.multiprocessing.api"),
     *("subprocess.run", "subprocess.call", "subprocess.Popen", "subprocess.check_call", "os.system"),
-    *("torch.distributed.run.main", "torch.distributed.launch.main", "accelerate.notebook_launcher"),
+    *("torch.distributed.run", "torch.distributed.launch", "torch.distributed.launcher", "torchrunx.Launcher"),
+    *("accelerate.notebook_launcher", "accelerate.launchers", "accelerate.debug_launcher"),
+    *("accelerate.commands.launch", "deepspeed.launcher", "pyspark.ml.torch.distributor.TorchDistributor"),
+    *("pyspark.ml.deepspeed.deepspeed_distributor.DeepspeedTorchDistributor", "sparkdl.HorovodRunner"),
+    *("horovod.run", "horovod.spark.run"),
+    *("torch_xla.distributed.xla_multiprocessing.spawn", "torch_xla.launch", "submitit"),
+)
+# Calls to which the function that trains may be given: they call it once where they stand, or not at all.
+CALLED_ONCE = (
+    *("functools.wraps", "inspect.", "tyro.", "jsonargparse.", "plac.", "chz."),
+    "torch.distributed.elastic.multiprocessing.errors.record",
 )
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, *FUNCTIONS, ast.ClassDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -46,6 +60,7 @@ OWN_LAUNCHERS = {
     "SageMaker": ("smdistributed.", "sagemaker.huggingface."),
 }
 TRAINING = ("backward", "prepare", "prepare_model", "prepare_data_loader", "prepare_optimizer")
+NUMBERS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six"}
 OTHER_TRAINERS = ("pytorch_lightning", "lightning", "fastai", "keras", "tensorflow.keras")
 
 
@@ -63,6 +78,13 @@ def leave(context: Context, node: ast.AST, message: str, advice: str | None = No
     context.manual(RM802, node, message, advice)
 
 
+def several(trainings: Sequence[ast.Call]) -> Reason:
+    """That a script trains several times."""
+    number = NUMBERS.get(len(trainings), str(len(trainings)))
+    lines = ", ".join(str(call.lineno) for call in trainings)
+    return Reason(trainings[1], f"{number} trainings in one script (lines {lines}); convert them one at a time.")
+
+
 def refusal(context: Context, training: Training, besides: tuple[str, ...] = ()) -> Reason | None:
     """Why a script cannot be converted; None if it can, as far as a first look shows.
 
@@ -76,6 +98,8 @@ def refusal(context: Context, training: Training, besides: tuple[str, ...] = ())
         return Reason(
             training.searches[0], "hyperparameter_search starts its own trials; use Ray Tune around TorchTrainer."
         )
+    if (launcher := _own_launcher(module)) is not None:
+        return launcher
     for reference in module.references_within(*STARTS_PROCESSES):
         if reference.qualified not in besides and _starts_training(
             reference.qualified, module.parent_of[reference.node]
@@ -86,8 +110,9 @@ def refusal(context: Context, training: Training, besides: tuple[str, ...] = ())
             )
     if (command_line := in_the_way(module)) is not None:
         return Reason(*command_line)
-    if (launcher := _own_launcher(module)) is not None:
-        return launcher
+    starts = training.trains or module.calls(*ACCELERATORS)
+    if (handed := next((r for call in starts if (r := _handed_over(module, call, besides))), None)) is not None:
+        return handed
     for reference in module.references_within(*OTHER_TRAINERS):
         return Reason(
             reference.node, f"The file is not a plain script: it uses {reference.qualified.partition('.')[0]}."
@@ -98,8 +123,7 @@ def refusal(context: Context, training: Training, besides: tuple[str, ...] = ())
         if not isinstance(statement, (ast.Expr, ast.Assign, ast.Return)) or value is not call:
             return Reason(call, "train() is called within another expression; give it a statement of its own.")
     if len(training.trains) > 1 and common_branch(module, training.trains) is None:
-        lines = ", ".join(str(call.lineno) for call in training.trains)
-        return Reason(training.trains[1], f"Two trainings in one script (lines {lines}); convert them one at a time.")
+        return several(training.trains)
     repeated = (_repeated(module, call) for call in training.trains)
     return next(repeated, None) or _arguments_made_elsewhere(module, training) or _asks(module)
 
@@ -125,6 +149,36 @@ def _repeated(module: Module, call: ast.Call) -> Reason | None:
             return Reason(calls[1], f"{function.name} trains, and is called several times (lines {lines}).")
         node = calls[0] if calls else function
     return None
+
+
+def _handed_over(module: Module, call: ast.Call, besides: tuple[str, ...]) -> Reason | None:
+    """Why a script cannot be converted that gives the function which trains to something that starts it."""
+    waiting, seen = [module.function(call)], set[ast.AST]()
+    while waiting:
+        function = waiting.pop()
+        if not isinstance(function, ast.FunctionDef) or function in seen:
+            continue
+        seen.add(function)
+        uses = live_uses(module, function) if not isinstance(module.parent_of[function], ast.ClassDef) else []
+        for use in uses:
+            waiting.append(module.function(use))
+            outer = module.parent_of[use]
+            taker = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
+            if not isinstance(taker, ast.Call) or taker.func is use or not _is_of_others(module, taker, besides):
+                continue
+            message = (
+                f"{module.source(taker.func)} is given {function.name}, which trains, and starts it in its own way"
+            )
+            return Reason(taker, f"{message}; call {function.name} in its place.")
+    return None
+
+
+def _is_of_others(module: Module, call: ast.Call, besides: tuple[str, ...]) -> bool:
+    """Whether a call is one of a library, or of an object that is not seen, which may start what it is given."""
+    name = module.qualified(call.func)
+    if name is not None:
+        return name not in besides and not name.startswith(CALLED_ONCE) and module.elsewhere(call.func) is None
+    return isinstance(call.func, ast.Attribute) and not list(methods(module, call.func))
 
 
 def _calls_of(module: Module, function: ast.FunctionDef) -> list[ast.Call]:

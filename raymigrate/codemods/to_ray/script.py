@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from raymigrate.codemods.to_ray.command_lines import decorated_by
+from raymigrate.facts.command_lines import ARGPARSE, parser_made
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import COMPREHENSIONS, FUNCTIONS, Scope
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 PARSE_METHODS = ("parse_args", "parse_known_args")
-ARGUMENT_PARSERS = ("transformers.HfArgumentParser", "trl.TrlParser")  # these read dataclasses
-PARSERS = frozenset({"argparse.ArgumentParser", *ARGUMENT_PARSERS})
 
 
 @dataclass(frozen=True)
@@ -251,6 +250,8 @@ def is_parsed(module: Module, node: ast.expr) -> bool:
         return False
     if isinstance(value.func, ast.Attribute) and value.func.attr in PARSE_METHODS:
         return True
+    if isinstance(value.func, ast.Attribute) and isinstance(made := module.value(value.func.value), ast.Call):
+        return parser_made(module, made) == ARGPARSE  # of a class made from it, which has a method for this
     function = module.definition(value.func)
     return isinstance(function, ast.FunctionDef) and _parses(module, function)
 
@@ -259,7 +260,9 @@ def _parses(module: Module, function: ast.FunctionDef) -> bool:
     """Whether a function, or one that it calls by name, parses the command line."""
     called = {node.id for node in module.below(function) if isinstance(node, ast.Name)}
     root = module.scope_of[module.tree]
-    for call in module.calls(*PARSERS):
+    for call in module.of_type(ast.Call):
+        if not parser_made(module, call):
+            continue
         definition = top_definition(module, call)
         if definition is function:
             return True

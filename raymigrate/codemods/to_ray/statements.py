@@ -43,6 +43,7 @@ from raymigrate.codemods.to_ray.step_kinds import (
     speaks_to_run,
     stands_for_cell,
 )
+from raymigrate.facts.command_lines import parser_made
 from raymigrate.facts.scopes import Scope
 
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
@@ -207,8 +208,8 @@ class Roles:
         return any(self.of.get(binder) is Role.DRIVER or self._belongs_to_driver(binder) for binder in binders)
 
     def _called(self, call: ast.Call) -> str:
-        """What a call calls: its qualified name, else the name of the method after a dot."""
-        name = self.module.qualified(call.func)
+        """What a call calls: its qualified name, else the name of the method after a dot; of a parser that it makes."""
+        name = parser_made(self.module, call) or self.module.qualified(call.func)
         if name is None:
             name = f".{call.func.attr}" if isinstance(call.func, ast.Attribute) else ""
         return name

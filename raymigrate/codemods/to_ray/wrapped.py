@@ -169,6 +169,7 @@ def _asked(module: Module, wrapper: frozenset[str]) -> Iterator[tuple[ast.expr, 
 def _prepared_by(source: Source, found: list[Prepare]) -> Prepare | None:
     """The call of `prepare` that gave a value."""
     module, node = source.module, source.node
+    found = [prepare for prepare in found if prepare.call in module.parent_of]  # the value may be of another file
     if isinstance(node, ast.Attribute):  # self.model, self.optimizer = self.accelerator.prepare(...)
         statements = [module.statement(store) for store in module.stores(node.attr)]
         return next((p for p in found if module.statement(p.call) in statements), None)

@@ -1,0 +1,119 @@
+"""What starts the function that trains is not moved to the workers: each would start it once more."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+from tests.test_cli import invoke
+from tests.to_ray.test_refusals import HEAD, TRAIN, indented
+
+ACCELERATE = """\
+from accelerate import Accelerator
+def train(*arguments):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(*make())
+    for batch in loader:
+        accelerator.backward(model(batch).mean())
+        optimizer.step()
+"""
+TRAINER = f"{HEAD}def train(*arguments):\n{indented(TRAIN)}"
+SPARK = "from pyspark.ml.torch.distributor import TorchDistributor\n"
+PROCESSES = "starts its own processes"
+HANDED = "is given train, which trains"
+
+
+@pytest.mark.parametrize("script", [TRAINER, ACCELERATE])
+@pytest.mark.parametrize(
+    ("imports", "start", "message"),
+    [
+        (SPARK, "TorchDistributor(num_processes=2).run(train, 1)", PROCESSES),
+        (SPARK, "distributor = TorchDistributor(num_processes=2)\nresult = distributor.run(train, 1)", PROCESSES),
+        ("", f"def start():\n    {SPARK}    TorchDistributor().run(train)\nstart()", PROCESSES),
+        (
+            "from pyspark.ml.deepspeed.deepspeed_distributor import DeepspeedTorchDistributor as D\n",
+            "D(numGpus=2).run(train)",
+            PROCESSES,
+        ),
+        ("from sparkdl import HorovodRunner\n", "HorovodRunner(np=2).run(train)", PROCESSES),
+        ("import horovod.spark\n", "horovod.spark.run(train)", PROCESSES),
+        ("from torch.distributed.launcher.api import elastic_launch\n", "elastic_launch(None, train)(1)", PROCESSES),
+        ("import torch.distributed.launcher as pet\n", "pet.elastic_launch(None, entrypoint=train)()", PROCESSES),
+        ("from torch.distributed.run import main\n", "main(['script.py'])\ntrain()", PROCESSES),
+        ("", "import torch_xla.distributed.xla_multiprocessing as xmp\nxmp.spawn(train)", "TPU"),
+        (
+            "",
+            "def start():\n    import torch_xla.distributed.xla_multiprocessing as xmp\n    xmp.spawn(train)\nstart()",
+            PROCESSES,
+        ),
+        ("import submitit\n", "submitit.AutoExecutor('logs').submit(train)", PROCESSES),
+        ("import multiprocessing\n", "multiprocessing.get_context('spawn').Process(target=train).start()", HANDED),
+        ("from concurrent.futures import ProcessPoolExecutor as P\n", "with P() as p:\n    p.submit(train)", HANDED),
+        ("import threading\n", "threading.Thread(target=train).start()", HANDED),
+        ("import wandb\n", "wandb.agent('id', function=train, count=3)", HANDED),
+        ("import optuna\n", "optuna.create_study().optimize(train, n_trials=3)", HANDED),
+        (
+            "import optuna\n",
+            "def objective(trial):\n    train(trial)\noptuna.create_study().optimize(objective)",
+            "given obj",
+        ),
+        ("from functools import partial\n", "run = partial(train, 2)\nrun()", HANDED),
+    ],
+)
+def test_what_starts_the_training_is_in_the_way(script: str, imports: str, start: str, message: str) -> None:
+    text = f"{imports}{script}{start}\n"
+    outcome = converted(text, to_ray=True)
+    assert outcome.text == text
+    assert [(code, kind) for code, kind, _ in outcome.findings] == [("RM802", Kind.MANUAL)]
+    assert message in outcome.messages[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["accelerate.launchers.notebook_launcher", "accelerate.debug_launcher", "accelerate.notebook_launcher"]
+)
+def test_launchers_of_accelerate_around_a_trainer_are_in_the_way(name: str) -> None:
+    outcome = converted(f"import accelerate\n{TRAINER}{name}(train)\n", to_ray=True)
+    assert PROCESSES in outcome.messages[0]
+
+
+@pytest.mark.parametrize("script", [TRAINER, ACCELERATE])
+@pytest.mark.parametrize(
+    ("imports", "start"),
+    [
+        ("import threading\n", "threading.Thread(target=print).start()\ntrain()"),
+        ("import atexit\n", "atexit.register(print)\ntrain()"),
+        ("from torch.distributed.elastic.multiprocessing.errors import record\n", "record(train)()"),
+        ("from pool import Pool\n", "pool = Pool()\npool.submit(len)\ntrain()"),
+        ("", "def call(function):\n    function()\ncall(train)"),
+    ],
+)
+def test_other_calls_are_not(script: str, imports: str, start: str) -> None:
+    assert "TorchTrainer(" in converted(f"{imports}{script}{start}\n", to_ray=True).text
+
+
+def cell(kind: str, source: str) -> dict[str, object]:
+    made: dict[str, object] = {"cell_type": kind, "metadata": {}, "source": source}
+    return made | ({"outputs": [], "execution_count": None} if kind == "code" else {})
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ([HEAD, f"!ls\n{TRAIN}", f"\n{TRAIN}"], "Two trainings in one script (cell 3, line 3; cell 4, line 3)"),
+        ([TRAINER, "train()", "print(1)\ntrain()"], "called several times (cell 3, line 1; cell 4, line 2)"),
+        ([HEAD, f"print(1)\n{TRAIN.replace(chr(10), '; ', 1)}"], "Line 2 of cell 3 holds several statements"),
+    ],
+)
+def test_lines_of_a_notebook_are_named_by_cell(cells: list[str], said: str, tmp_path: Path) -> None:
+    book = {"cells": [cell("markdown", "# Title"), *(cell("code", source) for source in cells)], "metadata": {}}
+    path = tmp_path / "book.ipynb"
+    path.write_text(json.dumps({**book, "nbformat": 4, "nbformat_minor": 5}))
+    assert said in invoke("--to-ray", "--check", path).stdout
+
+
+def test_lines_of_a_script_with_cells_are_those_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "cells.py"
+    path.write_text(f"# %%\n{HEAD}# %%\n\n{TRAIN}# %%\n{TRAIN}")
+    assert "(lines 6, 9)" in invoke("--to-ray", "--check", path).stdout
