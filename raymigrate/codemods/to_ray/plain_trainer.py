@@ -22,6 +22,7 @@ from raymigrate.codemods.to_ray.process_group import hand_group_to_ray, makes_ow
 from raymigrate.codemods.to_ray.refusals import (
     RM802,
     Reason,
+    hidden_by_class,
     needed_behind_main,
     rebinds_import,
     refusal,
@@ -121,6 +122,7 @@ def convert(context: Context) -> None:
     reason = (
         shares_line(roles)
         or rebinds_import(script, roles)
+        or hidden_by_class(script, roles)
         or needed_behind_main(script, roles)
         or refusal_for_others(context, script, roles, training)
         or _unreached(script, roles, training)
