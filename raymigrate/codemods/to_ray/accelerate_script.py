@@ -11,6 +11,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray.accelerators import apply_file, set_cpu, tell_plugins
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
+from raymigrate.codemods.to_ray.handed_models import tell_handed_models
 from raymigrate.codemods.to_ray.launched import RM825, LaunchedOutline, UnfitLaunchError, launched_of, tell_launch
 from raymigrate.codemods.to_ray.notebook_launchers import STARTED_BY_CALL, NotebookLaunch, launch_of, replace_launch
 from raymigrate.codemods.to_ray.own_arguments import send_missing
@@ -21,6 +22,7 @@ from raymigrate.codemods.to_ray.refusals import (
     RM802,
     Reason,
     accelerator_for_others,
+    hidden_by_class,
     keeps_to_itself,
     rebinds_import,
     refusal,
@@ -91,7 +93,7 @@ def convert(context: Context) -> None:
         message = "No statement of this file starts the training: convert the script that calls it by hand."
         context.manual(RM802, made[0], message)
         return
-    reason = shares_line(roles) or rebinds_import(script, roles)
+    reason = shares_line(roles) or rebinds_import(script, roles) or hidden_by_class(script, roles)
     reason = reason or refusal_for_others(context, script, roles, Training([], trains, []))
     if reason is not None:
         context.manual(RM802, reason.node, reason.message)
@@ -128,6 +130,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     epochs = epochs_of(context.module)
     report_epochs(context, epochs)
     unwrap_prepared(context, outline)
+    tell_handed_models(context, outline)
     tell_traps(context, epochs)
     tell_data(context, RM828)
     tell_trackers(context, outline)
