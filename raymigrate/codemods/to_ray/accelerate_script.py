@@ -30,6 +30,7 @@ from raymigrate.codemods.to_ray.refusals import (
     shares_line,
 )
 from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
+from raymigrate.codemods.to_ray.shown_values import tell_shown
 from raymigrate.codemods.to_ray.statements import Mixed, Roles
 from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import tell_trackers
@@ -134,4 +135,5 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     tell_traps(context, epochs)
     tell_data(context, RM828)
     tell_trackers(context, outline)
+    tell_shown(context, RM820, outline, [epochs.loop] if epochs.loop is not None else made)
     outline.emit()

@@ -56,6 +56,7 @@ class Outline:
         needs_argv: Whether the workers read the command line.
         shown: Code that comes behind the training and shows what that returns.
         behind: The steps that are part of it.
+        displayed: Steps of a notebook that showed a value which the driver shows now.
         read_back: Lines before them, which read the result.
     """
 
@@ -75,6 +76,7 @@ class Outline:
         self.needs_argv = False
         self.shown: list[Code] = []
         self.behind: set[ast.stmt] = set()
+        self.displayed: set[ast.stmt] = set()
         self.read_back: list[str] = []
 
     # -- what goes over ------------------------------------------------------------------------

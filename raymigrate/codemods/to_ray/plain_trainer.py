@@ -32,6 +32,7 @@ from raymigrate.codemods.to_ray.refusals import (
 from raymigrate.codemods.to_ray.results import return_results
 from raymigrate.codemods.to_ray.saved_files import wait_for_files
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSERS, Script, script_of
+from raymigrate.codemods.to_ray.shown_values import tell_shown
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import tell_trackers
@@ -172,6 +173,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     set_environment(context, outline)
     drop_launcher(context, outline)
     return_results(context, RM801, outline, training)
+    tell_shown(context, RM801, outline, training.trains)
     if outline.workers > 1:
         wait_for_files(context, outline, training)
     unwrap_in_trainers(context, outline)
