@@ -17,6 +17,7 @@ from raymigrate.facts.scopes import COMPREHENSIONS, FIELDS, Binding, Scope, chil
 KNOWN = frozenset(dir(builtins)) | {
     *("__file__", "__name__", "__doc__", "__spec__", "__path__", "__package__", "__loader__", "__builtins__"),
     *("__class__", "__module__", "__qualname__", "__annotations__"),
+    *("display", "get_ipython"),  # that IPython adds
 }
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -113,7 +113,7 @@ def test_what_comes_before_the_training_is_a_note() -> None:
 
 def test_workers_import_what_only_a_notebook_has() -> None:
     outcome = notebook("display(model)")
-    assert "from IPython.display import display\n" in outcome.text
+    assert "def train_func():\n    from IPython.display import display\n" in outcome.text
     assert "from IPython.display import display" not in notebook("model.display(3)").text
 
 

@@ -265,7 +265,6 @@ class _Results:
             is_end = isinstance(step, ast.Expr) and step.value in self.ends and not self._shows(step.value)
             text = "$shown"
             if is_end and not (number == len(shown) and self._ends_cell()):
-                self.context.plan.need_import("IPython.display", DISPLAY)
                 text = f"{DISPLAY}($shown)"
             if name:
                 assert isinstance(step, ast.Expr)

@@ -79,9 +79,9 @@ def tell_shown(context: Context, rule: Rule, outline: Outline, trains: Collectio
         trains: What trains in it.
     """
     module = context.module
-    if any(is_display(module, call) and outline.is_for_workers(call) for call in module.of_type(ast.Call)):
-        context.plan.need_import("IPython.display", DISPLAY)
     moved = outline.roles.moved()
+    staying = outline.behind | outline.displayed
+    _import_display(context, outline, [step for step in moved if step not in staying])
     places = [moved.index(step) for node in trains if (step := outline.script.step_of(node)) in moved]
     trained = max(places, default=len(moved))
     lost = list(_lost(context, outline, moved, trains))
@@ -97,6 +97,15 @@ def tell_shown(context: Context, rule: Rule, outline: Outline, trains: Collectio
             " (from Ray 2.56 on); or print it, and save figures with savefig(), on one worker."
         )
         context.manual(rule, behind[0], message, advice)
+
+
+def _import_display(context: Context, outline: Outline, moved: list[ast.stmt]) -> None:
+    """Lets the workers have `display`; where others than IPython define it for a notebook, the driver keeps theirs."""
+    calls = [call for call in context.module.of_type(ast.Call) if is_display(context.module, call)]
+    if any(outline.script.step_of(call) in moved for call in calls):
+        outline.start.append(f"from IPython.display import {DISPLAY}")
+    elif any(outline.script.step_of(call) in outline.roles.makers for call in calls):
+        context.plan.need_import("IPython.display", DISPLAY)
 
 
 def _lost(context: Context, outline: Outline, moved: list[ast.stmt], trains: Collection[ast.AST]) -> Iterator[ast.stmt]:
