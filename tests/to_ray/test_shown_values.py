@@ -111,10 +111,14 @@ def test_what_comes_before_the_training_is_a_note() -> None:
     assert told(outcome) == [(Kind.NOTE, "`data[0]`, `data`")]
 
 
-def test_workers_import_what_only_a_notebook_has() -> None:
-    outcome = notebook("display(model)")
-    assert "def train_func():\n    from IPython.display import display\n" in outcome.text
-    assert "from IPython.display import display" not in notebook("model.display(3)").text
+def test_workers_get_what_only_a_notebook_has() -> None:
+    head = "def train_func():\n    "
+    assert f"{head}display = print  # a worker has none\n" in notebook("display(model)").text
+    assert f"{head}from IPython.display import display\n" in notebook("display(model, raw=True)").text
+    assert f"{head}model = " in notebook("model.display(3)").text
+    assert f"{head}model = " in notebook("display(3)").text
+    shows = "def show(data):\n    display(AutoModel.from_pretrained(data))\nshow(ds)"
+    assert "from IPython.display import display\n" in notebook(shows).text
 
 
 def test_values_in_a_log_are_no_result_of_a_cell() -> None:

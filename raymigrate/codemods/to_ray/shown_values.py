@@ -1,7 +1,7 @@
 """What a notebook or a script showed, and what nobody sees once the workers run it.
 
 IPython shows the value of the last expression of a cell, and figures; a training function has no cells, and a worker no
-screen. `display` is a name that IPython gives a notebook: a worker has to import it, and prints with it.
+screen. `display` is a name that IPython gives a notebook. Imported anywhere else, it prints.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def is_display(module: Module, call: ast.AST) -> bool:
 
 
 def tell_shown(context: Context, rule: Rule, outline: Outline, trains: Collection[ast.AST]) -> None:
-    """Tells what was shown and is not any more, and lets the workers import `display`.
+    """Tells what was shown and is not any more, and gives the workers a `display`.
 
     Args:
         context: The module.
@@ -81,7 +81,7 @@ def tell_shown(context: Context, rule: Rule, outline: Outline, trains: Collectio
     module = context.module
     moved = outline.roles.moved()
     staying = outline.behind | outline.displayed
-    _import_display(context, outline, [step for step in moved if step not in staying])
+    _give_display(context, outline, [step for step in moved if step not in staying])
     places = [moved.index(step) for node in trains if (step := outline.script.step_of(node)) in moved]
     trained = max(places, default=len(moved))
     lost = list(_lost(context, outline, moved, trains))
@@ -99,11 +99,14 @@ def tell_shown(context: Context, rule: Rule, outline: Outline, trains: Collectio
         context.manual(rule, behind[0], message, advice)
 
 
-def _import_display(context: Context, outline: Outline, moved: list[ast.stmt]) -> None:
-    """Lets the workers have `display`; where others than IPython define it for a notebook, the driver keeps theirs."""
+def _give_display(context: Context, outline: Outline, moved: list[ast.stmt]) -> None:
+    """Gives the workers a `display`; the driver keeps that of the notebook, which may be another than IPython's."""
     calls = [call for call in context.module.of_type(ast.Call) if is_display(context.module, call)]
-    if any(outline.script.step_of(call) in moved for call in calls):
+    there = [call for call in calls if outline.script.step_of(call) in moved]
+    if any(call.keywords for call in there):
         outline.start.append(f"from IPython.display import {DISPLAY}")
+    elif there:
+        outline.start.append(f"{DISPLAY} = print  # a worker has none")
     elif any(outline.script.step_of(call) in outline.roles.makers for call in calls):
         context.plan.need_import("IPython.display", DISPLAY)
 
