@@ -92,6 +92,11 @@ def test_a_name_that_is_read_too_early_is_found(text: str, names: list[str]) -> 
     assert unbound(text) == names
 
 
+def test_no_star_import_brings_in_what_the_module_bound_itself_before_it_was_changed() -> None:
+    module = Module("from somewhere import *\nprint(device, other)\n")
+    assert [node.id for node in unbound_names(module, {"device"})] == ["device"]
+
+
 @given(st.permutations(["import os\n", "a = os.sep\n", "b = a\n", "def f(): return b\n", "f()\n"]))
 @settings(max_examples=120, deadline=None)
 def test_the_answer_is_that_of_python(parts: list[str]) -> None:

@@ -7,7 +7,7 @@ and by then all that it reads has to be bound. What only some branches bind is n
 import ast
 import builtins
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from raymigrate.facts.functions import DefinitionNode, parameters
 from raymigrate.facts.module import Module
@@ -17,6 +17,7 @@ from raymigrate.facts.scopes import COMPREHENSIONS, FIELDS, Binding, Scope, chil
 KNOWN = frozenset(dir(builtins)) | {
     *("__file__", "__name__", "__doc__", "__spec__", "__path__", "__package__", "__loader__", "__builtins__"),
     *("__class__", "__module__", "__qualname__", "__annotations__"),
+    *("display", "get_ipython"),  # that IPython adds
 }
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -27,12 +28,16 @@ LAST_OF_EXITS = frozenset(name.rpartition(".")[2] for name in EXITS)
 Change = tuple[bool, bool, Scope, str]  # whether a name was bound, whether it is now, where, and which
 
 
-def unbound_names(module: Module) -> list[ast.Name]:
+def unbound_names(module: Module, own: Collection[str] = ()) -> list[ast.Name]:
     """The reads of names that nothing has bound by then.
 
     Names that nothing in the module binds at all are among them, unless a star import may bring them in.
+
+    Args:
+        module: The module.
+        own: Names that the module bound itself before it was changed: no star import brings them in.
     """
-    return _Run(module).unbound
+    return _Run(module, own).unbound
 
 
 def surely_unbound(module: Module, names: Iterable[str]) -> set[str]:
@@ -60,8 +65,9 @@ def compile_error(module: Module) -> str:
 class _Run:
     """Follows the statements of a module as Python would carry them out."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, own: Collection[str] = ()) -> None:
         self.module = module
+        self._own = own
         self.unbound: list[ast.Name] = []
         self.bound: dict[Scope, set[str]] = {}
         self._changes: list[Change] = []  # all that happened to `bound`, so that a branch can be taken back
@@ -82,10 +88,8 @@ class _Run:
 
     # -- names ---------------------------------------------------------------------------------
 
-    def _read(self, node: ast.Name, head_of: Scope | None = None, *, may_call: bool = True) -> None:
+    def _read(self, node: ast.Name, *, may_call: bool = True) -> None:
         scope: Scope | None = self.module.scope_of[node]
-        if scope is head_of and scope is not None:  # a default or an annotation is evaluated outside
-            scope = scope.parent
         while scope is not None and (target := scope.find(node.id)) is not None:
             names = self.bound.get(target)
             if names is not None and (node.id in names or any((target, node.id) in held for held in self._holding)):
@@ -97,7 +101,7 @@ class _Run:
                 self.unbound.append(node)
                 return
             scope = target.parent
-        if node.id not in KNOWN and not self._has_star:
+        if node.id not in KNOWN and (not self._has_star or node.id in self._own):
             self.unbound.append(node)
 
     def _mention(self, scope: Scope, name: str) -> None:
@@ -177,19 +181,14 @@ class _Run:
 
     # -- expressions ---------------------------------------------------------------------------
 
-    def _expressions(self, *nodes: ast.AST | None, head_of: Scope | None = None) -> None:
-        """Evaluates expressions in their order; without recursion, however deep they are.
-
-        Args:
-            nodes: The expressions.
-            head_of: The scope of a function of whose head they are part.
-        """
+    def _expressions(self, *nodes: ast.AST | None) -> None:
+        """Evaluates expressions in their order; without recursion, however deep they are."""
         stack = [node for node in reversed(nodes) if node is not None]
         while stack:
             node = stack.pop()
             kind = node.__class__  # most of a module's nodes come by here
             if kind is ast.Name:
-                self._name(node, head_of)  # type: ignore[arg-type]
+                self._name(node)  # type: ignore[arg-type]
             elif kind not in OUT_OF_ORDER:
                 if FIELDS[kind]:
                     stack += reversed(children(node))
@@ -205,11 +204,11 @@ class _Run:
             elif isinstance(node, ast.NamedExpr):
                 stack += [node.target, node.value]
 
-    def _name(self, node: ast.Name, head_of: Scope | None) -> None:
+    def _name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             outer = self.module.parent_of.get(node)
             sets = isinstance(outer, ast.Attribute) and isinstance(outer.ctx, ast.Store)  # `f.name = "f"` calls nothing
-            self._read(node, head_of, may_call=not sets)
+            self._read(node, may_call=not sets)
         elif isinstance(node.ctx, ast.Store):
             self._bind(node, node.id)
         elif (target := self.module.scope_of[node].find(node.id)) is not None:
@@ -297,7 +296,7 @@ class _Run:
             head: list[ast.expr | None] = [*_defaults(node.args)]
             if not self._late_annotations:
                 head += [*(argument.annotation for argument in parameters(node)), node.returns]
-            self._expressions(*head, head_of=self.module.scope(node))
+            self._expressions(*head)
         self._bind(node, node.name)
         if (target := self.module.scope_of[node].find(node.name)) is not None:
             self._defined.setdefault((target, node.name), set()).add(node)

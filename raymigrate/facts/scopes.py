@@ -5,11 +5,13 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 
+from raymigrate.facts.functions import parameters
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 ScopeNode = ast.Module | ast.ClassDef | FunctionNode | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-SCOPED = frozenset({*FUNCTIONS, *COMPREHENSIONS, ast.comprehension, ast.ClassDef})
+SCOPED = frozenset({*FUNCTIONS, *COMPREHENSIONS, ast.comprehension, ast.ClassDef, ast.arguments, ast.arg})
 BINDING = frozenset(
     {
         *(ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Name, ast.arg),
@@ -61,6 +63,11 @@ class Scope:
     def module(self) -> "Scope":
         """The module's scope."""
         return self if self.parent is None else self.parent.module
+
+    @property
+    def is_in_function(self) -> bool:
+        """Whether this is a function, or something in one: what stands here is evaluated when that is called."""
+        return isinstance(self.node, FUNCTIONS) or (self.parent is not None and self.parent.is_in_function)
 
     def find(self, name: str) -> "Scope | None":
         """The scope that a read of `name` in this scope looks into; None for builtins and unknown names."""
@@ -165,7 +172,7 @@ class ScopeBuilder:
         for node in self.of_type[ast.Name] if ast.ClassDef in self.of_type else ():
             scope = self.scope_of[node]
             if scope.node.__class__ is ast.ClassDef and scope.parent is not None and self._is_yet_to_bind(node, scope):
-                self.scope_of[node] = scope.parent
+                self.scope_of[node] = scope.module  # also in a function, whose names are not looked at
 
     def _is_yet_to_bind(self, read: ast.AST, scope: Scope) -> bool:
         """Whether a class body reads a name that it binds in that statement or below: `X = X()` reads the X outside."""
@@ -187,7 +194,11 @@ class ScopeBuilder:
         if isinstance(node, ast.comprehension):  # the first iterable is evaluated around it: `[a for a in a]`
             is_first = self.parent_of[node].generators[0] is node  # type: ignore[attr-defined]
             return (scope.parent, {node.target, *node.ifs}) if is_first and scope.parent else (scope, ())
+        if isinstance(node, (ast.arguments, ast.arg)):  # defaults and annotations are evaluated around the function
+            return scope.parent or scope, parameters(self.parent_of[node]) if isinstance(node, ast.arguments) else ()  # type: ignore[arg-type]
         outside: set[ast.AST] = set() if isinstance(node, (ast.Lambda, *COMPREHENSIONS)) else {*node.decorator_list}  # type: ignore[attr-defined]
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.returns is not None:
+            outside.add(node.returns)
         if isinstance(node, ast.ClassDef):
             outside |= {*node.bases, *node.keywords}
         self.scopes.append(Scope(node, scope))  # type: ignore[arg-type]

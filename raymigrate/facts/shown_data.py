@@ -35,7 +35,7 @@ def shown(module: Module, *, is_notebook: bool) -> Iterator[ast.expr]:
             texts += node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
     yield from (text for text in texts if not isinstance(module.statement(text), (ast.Raise, ast.Assert)))
     if is_notebook:
-        yield from _ends_of_cells(module)
+        yield from ends_of_cells(module)
 
 
 def _calls_of_builtins(module: Module, *, is_notebook: bool) -> Iterator[ast.Call]:
@@ -45,7 +45,7 @@ def _calls_of_builtins(module: Module, *, is_notebook: bool) -> Iterator[ast.Cal
             yield call
 
 
-def _ends_of_cells(module: Module) -> Iterator[ast.expr]:
+def ends_of_cells(module: Module) -> Iterator[ast.expr]:
     """The expressions at the ends of cells, which a notebook shows; a semicolon behind one keeps it from that."""
     for step, following in pairwise([*module.tree.body, None]):
         if not isinstance(step, ast.Expr) or (following is not None and not _is_edge(following)):

@@ -272,7 +272,8 @@ def of_later_runs(options: Options) -> Options:
 def _newly_unbound(before: Module, after: Module) -> str:
     """The names that a result reads before anything binds them, and that the text did not read so."""
 
-    names = {node.id for node in unbound_names(after)}
+    own = before.scope_of[before.tree].bindings
+    names = {node.id for node in unbound_names(after, own)}
     found = names - surely_unbound(before, names)  # mostly none is left, which saves following the old code
     found -= {node.id for node in unbound_names(before)} if found else set()
     return ", ".join(f"`{name}`" for name in sorted(found))

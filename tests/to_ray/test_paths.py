@@ -4,6 +4,7 @@ import pytest
 
 from raymigrate.base.options import Options
 from raymigrate.run.engine import convert
+from tests.rules.scripts import converted
 
 SCRIPT = """
 import json
@@ -163,3 +164,46 @@ def test_a_folder_that_is_saved_to_is_absolute_as_a_second_argument_too() -> Non
     )
     assert 'KEPT = os.path.abspath("kept")' in after
     assert "PeftModel.from_pretrained(model, KEPT)" in after
+
+
+EXPORTS = """\
+import json
+from transformers import AutoModel, Trainer, TrainingArguments
+model = AutoModel.from_pretrained("bert-base-uncased")
+{early}
+trainer = Trainer(model, TrainingArguments("out"))
+trainer.train()
+{late}
+trainer.save_model("final")
+export()
+print(trainer.evaluate())
+"""
+EXPORT = """
+def export(folder="final"):
+    AutoModel.from_pretrained("bert-base-uncased").save_pretrained(folder)
+"""
+CONSTANT = 'FINAL = os.path.abspath("final")'
+
+
+@pytest.mark.parametrize(
+    ("early", "late"),
+    [
+        (EXPORT, ""),
+        ("", EXPORT),
+        ("", EXPORT.replace("(folder=", "(*, folder=")),
+        ("def export():\n    model.save_pretrained(Names.folder)", 'class Names:\n    folder = "final"'),
+        ('FOLDER: str = "final"\ndef export():\n    AutoModel.from_pretrained("b").save_pretrained(FOLDER)', ""),
+        ("def export(): pass", ""),
+    ],
+)
+def test_a_constant_comes_before_the_definition_that_has_it_in_its_head(early: str, late: str) -> None:
+    text = converted(EXPORTS.format(early=early, late=late), to_ray=True).text
+    assert text.count(CONSTANT) == 1
+    others = [text.index(line) for line in text.splitlines() if "FINAL" in line and CONSTANT not in line]
+    assert text.index(CONSTANT) < min(*others, text.index("def train_func"))
+
+
+def test_a_constant_comes_before_the_training_where_a_definition_below_has_it_in_its_head_too() -> None:
+    script = EXPORTS.format(early="", late="").replace("print(trainer.evaluate())", "").replace("export()", "")
+    text = converted(f"{script}{EXPORT}export()\n", to_ray=True).text
+    assert text.index(CONSTANT) < text.index("def train_func") < text.index("def export(folder=FINAL)")

@@ -4,6 +4,7 @@ from textwrap import dedent
 
 import pytest
 
+from raymigrate.base.findings import Kind
 from raymigrate.codemods.to_ray.script import script_of
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.trainer_calls import training_of
@@ -282,3 +283,49 @@ def test_a_namespace_that_the_script_fills_itself_is_no_command_line() -> None:
     found = roles("args = argparse.Namespace(lr=1)\nargs.out = 'out'\n" + TRAIN.replace('"out"', "args.out"))
     assert found["args = argparse.Namespace(lr=1)"] is Role.WORKER
     assert found["args.out = 'out'"] is Role.WORKER
+
+
+DEVICE = """\
+import torch
+from transformers import AutoModel, Trainer, TrainingArguments
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+{definition}
+model = AutoModel.from_pretrained("bert-base-uncased").to(device)
+trainer = Trainer(model, TrainingArguments("out"))
+trainer.train()
+"""
+
+
+@pytest.mark.parametrize("star", ["", "from utils import *\n"])
+@pytest.mark.parametrize(
+    ("definition", "moves"),
+    [
+        ("def score(text, device=device): return device", True),
+        ("def score(text, *, device=device): return device", True),
+        ("def score(device: device): return device", True),
+        ("def score(device) -> device: return device", True),
+        ("score = lambda text, device=device: device", True),
+        ("class Scorer:\n    def score(self, device=device): return device", True),
+        ("def score(text):\n    def inner(device=device): return device\n    return inner()", True),
+        ("def score(device): return device", False),
+        ("def score(text, device=None): return device", False),
+        ("class Scorer:\n    device = 'cpu'\n    def score(self, device=device): return device", False),
+    ],
+)
+def test_what_has_a_name_that_moves_in_its_head_moves(definition: str, star: str, moves: bool) -> None:
+    outcome = converted(star + DEVICE.format(definition=definition), to_ray=True)
+    head, _, moved = outcome.text.partition("def train_func")
+    assert definition.partition("\n")[0] in (moved if moves else head)
+
+
+def test_a_class_that_takes_over_a_name_that_moves_is_in_the_way() -> None:
+    script = DEVICE.format(definition="class Settings:\n    device = device")
+    outcome = converted(script, to_ray=True)
+    assert outcome.text == script
+    assert outcome.lines("RM802", Kind.MANUAL) == [5]
+    assert "does not find it there" in outcome.messages[0]
+
+
+def test_a_class_whose_body_reads_another_name_moves_with_it() -> None:
+    outcome = converted(DEVICE.format(definition="class Settings:\n    where = device"), to_ray=True)
+    assert "    class Settings:" in outcome.text

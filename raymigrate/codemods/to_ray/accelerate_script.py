@@ -11,6 +11,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray.accelerators import apply_file, set_cpu, tell_plugins
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
+from raymigrate.codemods.to_ray.handed_models import tell_handed_models
 from raymigrate.codemods.to_ray.launched import RM825, LaunchedOutline, UnfitLaunchError, launched_of, tell_launch
 from raymigrate.codemods.to_ray.notebook_launchers import STARTED_BY_CALL, NotebookLaunch, launch_of, replace_launch
 from raymigrate.codemods.to_ray.own_arguments import send_missing
@@ -22,6 +23,7 @@ from raymigrate.codemods.to_ray.refusals import (
     RM802,
     Reason,
     accelerator_for_others,
+    hidden_by_class,
     keeps_to_itself,
     leave,
     rebinds_import,
@@ -30,6 +32,7 @@ from raymigrate.codemods.to_ray.refusals import (
     shares_line,
 )
 from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
+from raymigrate.codemods.to_ray.shown_values import tell_shown
 from raymigrate.codemods.to_ray.statements import Mixed, Roles
 from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
@@ -93,7 +96,7 @@ def convert(context: Context) -> None:
         message = "No statement of this file starts the training: convert the script that calls it by hand."
         leave(context, made[0], message)
         return
-    reason = shares_line(roles) or rebinds_import(script, roles)
+    reason = shares_line(roles) or rebinds_import(script, roles) or hidden_by_class(script, roles)
     reason = reason or refusal_for_others(context, script, roles, Training([], trains, []))
     reason = reason or read_out_of_reach(roles)
     if reason is not None:
@@ -131,7 +134,9 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     epochs = epochs_of(context.module)
     report_epochs(context, epochs)
     unwrap_prepared(context, outline)
+    tell_handed_models(context, outline)
     tell_traps(context, epochs)
     tell_data(context, RM828)
     keep_one_run(context, outline)
+    tell_shown(context, RM820, outline, [epochs.loop] if epochs.loop is not None else made)
     outline.emit()

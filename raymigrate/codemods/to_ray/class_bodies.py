@@ -13,7 +13,6 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS
 
 READ = "{name} = [{names}]  # Ray does not see what only the body of a class reads"
@@ -31,7 +30,7 @@ def send_names_of_classes(context: Context, outline: Outline, rule: Rule) -> Non
     in_functions = set[str]()
     for node in context.module.of_type(ast.Name):
         if isinstance(node.ctx, ast.Load) and outline.is_for_workers(node) and _is_of_module(outline, node):
-            scope = _evaluating(context.module, node)
+            scope = context.module.scope_of[node].node
             if _is_in_function(outline, scope):
                 if isinstance(scope, ast.ClassDef):
                     in_bodies.setdefault(node.id, node)
@@ -46,17 +45,6 @@ def send_names_of_classes(context: Context, outline: Outline, rule: Rule) -> Non
     )
     if context.converts(rule, in_bodies[names[0]], message):
         outline.start.append(READ.format(name=context.fresh("read_by_classes"), names=", ".join(names)))
-
-
-def _evaluating(module: Module, node: ast.AST) -> ast.AST:
-    """The module, class or function whose code reads a name: the defaults of a function are read around it."""
-    scope: ast.AST = module.scope_of[node].node
-    while isinstance(scope, FUNCTIONS):
-        body = scope.body if isinstance(scope.body, list) else [scope.body]
-        if any(node is part or module.inside(node, part) for part in body):
-            break
-        scope = module.scope_of[scope].node
-    return scope
 
 
 def _is_of_module(outline: Outline, node: ast.Name) -> bool:

@@ -17,6 +17,7 @@ from raymigrate.codemods.to_ray.carried_values import carried_values
 from raymigrate.codemods.to_ray.epoch_metrics import Metrics, metrics_of
 from raymigrate.codemods.to_ray.save_conditions import save_condition
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed, uses_of_function
+from raymigrate.codemods.to_ray.skipped_batches import skipped_batches
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
@@ -36,7 +37,6 @@ REPORT = (
     "Import ray.train, and call ray.train.report({...}) on every worker, outside of what only the main process runs,"
     " with numbers."
 )
-BATCHES_TO_SKIP = "resume_step"  # as the scripts of transformers and accelerate call it
 EACH_EPOCH = (
     "The script saves its state here on a condition that the end of the epoch cannot ask again: each epoch reports a"
     " checkpoint, and Ray keeps all of them, unless RunConfig has checkpoint_config=CheckpointConfig(num_to_keep=...)."
@@ -205,6 +205,24 @@ def report_epochs(context: Context, epochs: Epochs) -> None:
         context.note(RM823, loop, f"{why}: after a failure it starts with the first epoch again.")
 
 
+def _skip_nothing(context: Context, loop: ast.For, restored: list[str]) -> str:
+    """Lines that let a run which goes on begin with a whole epoch; tells where that is not sure."""
+    lines = ""
+    for skipped in skipped_batches(context.module, loop, restored):
+        if skipped.nothing:
+            lines += f"    {skipped.source} = {skipped.nothing}\n"
+        elif skipped.skips:
+            message = (
+                f"A run that goes on after a failure begins with a whole epoch, and this may skip batches of it:"
+                f" {skipped.source} is what the script was started with."
+            )
+            context.manual(RM823, skipped.node, message, "Skip none where ray.train.get_checkpoint() gives one.")
+        else:
+            message = f"A run that goes on after a failure has {skipped.source} as before the first epoch."
+            context.note(RM823, skipped.node, message)
+    return lines
+
+
 def _put(context: Context, loop: Loop, text: str) -> None:
     """Puts code at the end of an epoch, before what may leave the loop early once the metrics are there."""
     module, names = context.module, {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
@@ -321,11 +339,9 @@ def _save(
         start = f"{name} = 0\n"
         end: dict[str, Part] = {"end": epochs.loop.iter.args[0]}
         context.plan.replace(epochs.loop.iter, f"range({name}, $end)", **end)
-    skipped = context.module.scope_of[epochs.loop].find(BATCHES_TO_SKIP)
     resumed = RESUMED.format(start=start, checkpoint=checkpoint, folder=folder, accelerator=accelerator, first=name)
     resumed += "".join(f'    {name} = {checkpoint}.get_metadata()["{name}"]\n' for name in numbers)
-    if skipped is not None:  # the script's own way to go on within an epoch
-        resumed += f"    {BATCHES_TO_SKIP} = None\n"
+    resumed += _skip_nothing(context, epochs.loop, numbers)
     edit = context.plan.statement(epochs.loop)
     edit.before.append(Code(resumed))
     edit.blank_line = True

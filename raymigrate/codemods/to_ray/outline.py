@@ -47,6 +47,8 @@ class Outline:
     Attributes:
         start: First lines of the training function.
         support: Classes and constants that stand before it.
+        constants: Assignments that come before all uses of their names.
+        uses: Where these stand in the script.
         environment: Environment variables of the workers.
         torch_config: Arguments of TorchConfig, as source.
         resources: What each worker needs instead of a GPU.
@@ -54,6 +56,7 @@ class Outline:
         needs_argv: Whether the workers read the command line.
         shown: Code that comes behind the training and shows what that returns.
         behind: The steps that are part of it.
+        displayed: Steps of a notebook that showed a value which the driver shows now.
         read_back: Lines before them, which read the result.
     """
 
@@ -64,6 +67,8 @@ class Outline:
         self.roles = roles
         self.start: list[str] = []
         self.support: list[str] = []
+        self.constants = ""
+        self.uses: list[ast.expr] = []
         self.environment: dict[str, str] = {}
         self.torch_config: dict[str, str] = {}
         self.resources: dict[str, int] = {}
@@ -71,6 +76,7 @@ class Outline:
         self.needs_argv = False
         self.shown: list[Code] = []
         self.behind: set[ast.stmt] = set()
+        self.displayed: set[ast.stmt] = set()
         self.read_back: list[str] = []
 
     # -- what goes over ------------------------------------------------------------------------
@@ -139,6 +145,7 @@ class Outline:
     def emit(self) -> None:
         """Adds the function and the trainer to the plan."""
         moved = [step for step in self.roles.moved() if step not in self.behind]
+        self._place_constants(moved[-1])
         config, reading = self._config()
         environment = self._environment()
         name = self.context.fresh("train_func", "train_loop_per_worker")
@@ -176,13 +183,31 @@ class Outline:
             text += f"\n{piece}" if constants else f"\n\n\n{piece}"
         return [Code(f"{text}\n")]
 
-    def _put(self, last: ast.stmt, codes: list[Code]) -> None:
-        """Puts definitions before the code that runs them: on the level of the module."""
+    def _place_constants(self, last: ast.stmt) -> None:
+        """Puts the constants before the training function, or before a definition above it that has one in its head."""
+        if not self.constants:
+            return
+        place = self._place(last)
+        steps = (self.script.step_of(use) for use in self.uses if not self.module.scope_of[use].is_in_function)
+        above = [step for step in steps if step is not None and self.module.start(step) < self.module.start(place)]
+        staying = [step for step in above if not self.roles.of[step].moves]
+        if staying:
+            first = min(staying, key=self.module.start)
+            self.context.plan.statement(first).before.append(Code(f"{self.constants}\n"))
+        else:
+            self.support.insert(0, self.constants)
+
+    def _place(self, last: ast.stmt) -> ast.stmt:
+        """The statement where definitions go, on the level of the module: `main`, its guard, or the last that moves."""
         guard = self.script.guard
-        place: ast.stmt | None = self.script.main
-        if place is None and guard is not None and self.module.parent_of[last] is guard:
-            place = guard
-        if place is not None:
+        if self.script.main is not None:
+            return self.script.main
+        return guard if guard is not None and self.module.parent_of[last] is guard else last
+
+    def _put(self, last: ast.stmt, codes: list[Code]) -> None:
+        """Puts definitions before the code that runs them."""
+        place = self._place(last)
+        if place is not last:
             self.context.plan.statement(place).before[:0] = codes
         else:
             self.context.plan.statement(last).instead += codes

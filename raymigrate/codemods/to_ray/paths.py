@@ -114,7 +114,7 @@ class _Paths:
         lines += [f'{name} = os.path.abspath("{path}")' for path, name in self.constants.items()]
         if lines:
             self.context.plan.need_import("os")
-            self.outline.support.insert(0, "\n".join([lines[0] + WHY, *lines[1:]]))
+            self.outline.constants = "\n".join([lines[0] + WHY, *lines[1:]])
         return any(self._source(path) in self.changed or self._is_kept(path) for path in folders)
 
     # -- which -----------------------------------------------------------------------------------
@@ -248,6 +248,7 @@ class _Paths:
     def _replace(self, path: ast.expr, source: ast.Constant, text: str) -> None:
         if self._is_shared(source):
             self.joined = True
+            self.outline.uses.append(path)
             self.context.plan.replace(path, f"os.path.join({self.directory}, $path)", path=path)
             return
         if (step := self._constant_of(source)) is not None:
@@ -255,6 +256,7 @@ class _Paths:
             self._replace_value(step.value)
             return
         self.changed.add(source)
+        self.outline.uses.append(source)
         if text not in self.constants:
             stem = re.sub(r"\W+", "_", PurePosixPath(text).stem).strip("_").upper() or "OUTPUT"
             stem = stem if not stem[0].isdigit() else f"PATH_{stem}"

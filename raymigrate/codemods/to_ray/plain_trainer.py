@@ -23,6 +23,7 @@ from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray, makes_own_group
 from raymigrate.codemods.to_ray.refusals import (
     Reason,
+    hidden_by_class,
     leave,
     needed_behind_main,
     rebinds_import,
@@ -33,6 +34,7 @@ from raymigrate.codemods.to_ray.refusals import (
 from raymigrate.codemods.to_ray.results import return_results
 from raymigrate.codemods.to_ray.saved_files import wait_for_files
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, script_of
+from raymigrate.codemods.to_ray.shown_values import tell_shown
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
@@ -133,6 +135,7 @@ def convert(context: Context) -> None:
     reason = (
         shares_line(roles)
         or rebinds_import(script, roles)
+        or hidden_by_class(script, roles)
         or needed_behind_main(script, roles)
         or refusal_for_others(context, script, roles, training)
         or _unreached(script, roles, training)
@@ -183,6 +186,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     set_environment(context, outline)
     drop_launcher(context, outline)
     return_results(context, RM801, outline, training)
+    tell_shown(context, RM801, outline, training.trains)
     if outline.workers > 1:
         wait_for_files(context, outline, training)
     unwrap_in_trainers(context, outline)

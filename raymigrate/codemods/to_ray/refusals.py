@@ -298,6 +298,36 @@ def rebinds_import(script: Script, roles: Roles) -> Reason | None:
     return None
 
 
+def hidden_by_class(script: Script, roles: Roles) -> Reason | None:
+    """Why a script cannot be converted in which a class takes over a name that moves: `device = device` in its body.
+
+    Such a body looks for the value among the names of the module only, and not in a function around it.
+    """
+    module = script.module
+    root = module.scope_of[module.tree]
+    for step in roles.moved():
+        for node in module.below(step):
+            if (
+                not isinstance(node, ast.Name)
+                or module.scope_of[node] is not root
+                or not _is_read_in_class(module, node)
+            ):
+                continue
+            if any(roles.of[binder].moves for binder in script.binders(node.id, root)):
+                message = (
+                    f"`{node.id}` has to move into a function, and the body of a class that binds such a name itself"
+                )
+                return Reason(node, f"{message} does not find it there; give one of the two another name.")
+    return None
+
+
+def _is_read_in_class(module: Module, name: ast.Name) -> bool:
+    """Whether the body of a class reads a name that it gives a value itself."""
+    scopes = (module.scope(a) for a in module.ancestors(name) if isinstance(a, (ast.ClassDef, *FUNCTIONS)))
+    around = next(scopes, None)
+    return around is not None and isinstance(around.node, ast.ClassDef) and name.id in around.bindings
+
+
 def needed_behind_main(script: Script, roles: Roles) -> Reason | None:
     """Why a script cannot be converted whose `main` trains, and that goes on with what the training made behind it."""
     for step in script.behind_call:

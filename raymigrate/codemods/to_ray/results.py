@@ -13,8 +13,10 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.wandb_runs import START
+from raymigrate.codemods.to_ray.interactive import DISPLAY
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import executed
+from raymigrate.codemods.to_ray.shown_values import ends, is_display
 from raymigrate.codemods.to_ray.step_kinds import TRACKING, stands_for_cell
 from raymigrate.codemods.to_ray.trackers import FIRST
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
@@ -49,14 +51,20 @@ class _Results:
         self.training = training
         self.names: list[str] = []  # variables that hold metrics
         self.hoisted: dict[str, ast.expr] = {}  # by the name that each gets, evaluations within what shows them
+        self.ends = ends(context, self.script.steps)
 
     def arrange(self) -> None:
         for step in self.outline.roles.moved():
-            if self._is_display(step):
-                self.context.plan.statement(step).removed = True
-            elif self._starts_tracking(step):
+            if self._starts_tracking(step):
                 self._put_below(FIRST, step)
         self._guard_inside()
+        self._arrange_behind()
+        for step in self.outline.roles.moved():
+            if self._is_display(step) and step not in self.outline.behind | self.outline.displayed:
+                self.context.plan.statement(step).removed = True
+
+    def _arrange_behind(self) -> None:
+        """What is shown behind the training is shown on the driver, where that has all it takes."""
         behind = self._behind()
         if any(isinstance(step, ast.Return) for step in behind):
             return
@@ -117,15 +125,24 @@ class _Results:
                 return is_trainer(self.module, trainer)
         return False
 
+    def _is_of_prediction(self, node: ast.AST) -> bool:
+        """Whether something is the metrics of a prediction: numbers, which are the same on all workers."""
+        if not (isinstance(node, ast.Attribute) and node.attr == "metrics"):
+            return False
+        match self.module.value(node.value):
+            case ast.Call(ast.Attribute(trainer, "predict")):
+                return is_trainer(self.module, trainer)
+        return False
+
     def _evaluation_shown(self, step: ast.stmt) -> ast.expr | None:
-        """The one evaluation in a call of print that reads nothing else of the workers."""
+        """The one evaluation in a call of print, or at the end of a cell, that reads nothing else of the workers."""
         if not isinstance(step, ast.Expr):
             return None
-        if self._evaluates(step.value) and any(map(stands_for_cell, self.script.steps)):  # the cell shows it
-            return step.value
-        if not self._shows(step.value):
+        is_end = step.value in self.ends  # the cell shows it
+        if not is_end and not self._shows(step.value):
             return None
         found = [node for node in ast.walk(step) if self._evaluates(node) or self._is_log_history(node)]
+        found += [node for node in ast.walk(step) if is_end and self._is_of_prediction(node)]
         if len(found) != 1:
             return None
         inside = set(ast.walk(found[0]))
@@ -137,7 +154,7 @@ class _Results:
         if isinstance(step, ast.With):
             shows = self._opens_to_write(step) and all(self._shows(getattr(s, "value", None)) for s in step.body)
         else:
-            shows = isinstance(step, ast.Expr) and self._shows(step.value)
+            shows = isinstance(step, ast.Expr) and (self._shows(step.value) or step.value in self.ends)
         read = [name for name, _ in self.script.read(step) if name in self.names]
         bound = self.script.bound(step)
         others = [n for n in ast.walk(step) if isinstance(n, ast.Name) and n.id not in (*self.names, *bound)]
@@ -146,6 +163,8 @@ class _Results:
     def _shows(self, node: ast.AST | None) -> bool:
         if not isinstance(node, ast.Call):
             return False
+        if is_display(self.module, node):
+            return True
         name = self.module.qualified(node.func) or (node.func.id if isinstance(node.func, ast.Name) else "")
         return name in SHOWING or (isinstance(node.func, ast.Attribute) and node.func.attr in ("write", "info"))
 
@@ -244,14 +263,30 @@ class _Results:
         self.outline.returned = names[0] if single else "{" + ", ".join(f'"{name}": {name}' for name in names) + "}"
         values = {name: returned if single else f'{returned}["{name}"]' for name in names}
         self.outline.read_back = [f"{name} = {values[name]}" for name in names if name not in self.hoisted]
-        for step, name in shown:
+        for number, (step, name) in enumerate(shown, 1):
+            is_end = isinstance(step, ast.Expr) and step.value in self.ends and not self._shows(step.value)
+            text = "$shown"
+            if is_end and not (number == len(shown) and self._ends_cell()):
+                text = f"{DISPLAY}($shown)"
             if name:
                 assert isinstance(step, ast.Expr)
                 call = self.hoisted[name]
                 self.context.plan.hoist(call, values[name])
                 self.context.plan.statement(step).replacement = Code(f"{name} = $call", {"call": call})
-                bare = step.value is call
-                self.outline.shown.append(Code(values[name]) if bare else Code("$shown", {"shown": step.value}))
+                self.outline.displayed.add(step)
+                part = values[name] if step.value is call else step.value
+                self.outline.shown.append(Code(text, {"shown": part}))
             else:
                 self.outline.behind.add(step)
-                self.outline.shown.append(Code("$shown", blocks={"shown": [step]}))
+                if text == "$shown":
+                    self.outline.shown.append(Code(text, blocks={"shown": [step]}))
+                else:
+                    assert isinstance(step, ast.Expr)
+                    self.context.plan.statement(step).removed = True
+                    self.outline.shown.append(Code(text, {"shown": step.value}))
+
+    def _ends_cell(self) -> bool:
+        """Whether the trainer takes its place at the end of a cell."""
+        last = self.outline.roles.moved()[-1]
+        following = self.script.steps[self.script.number(last) + 1 :]
+        return not following or stands_for_cell(following[0])

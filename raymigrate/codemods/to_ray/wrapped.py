@@ -88,12 +88,12 @@ def unwrap_prepared(context: Context, outline: LaunchedOutline) -> None:
         return
     for model, name in asked(module, of_wrapper(outline)):
         ends = origins(module, model)
-        used = [prepare for end in ends if (prepare := _prepared_by(end, found)) is not None]
-        if not used or not (name in MODEL_ATTRIBUTES or _is_model(module, [model, *(e.node for e in ends)], used[0])):
+        used = [prepare for end in ends if (prepare := prepared_by(end, found)) is not None]
+        if not used or not (name in MODEL_ATTRIBUTES or is_model(module, [model, *(e.node for e in ends)], used[0])):
             continue
-        accelerator = _accelerator_at(module, model, used)
+        accelerator = accelerator_at(module, model, used)
         advice = "" if accelerator else OUT_OF_REACH
-        advice = TRAINED_BY if _is_trained_by(module, model) else advice
+        advice = TRAINED_BY if is_trained_by(module, model) else advice
         unwrap(context, outline, model, name, accelerator or "accelerator", advice)
 
 
@@ -166,7 +166,7 @@ def _asked(module: Module, wrapper: frozenset[str]) -> Iterator[tuple[ast.expr, 
             yield call.args[0], name
 
 
-def _prepared_by(source: Source, found: list[Prepare]) -> Prepare | None:
+def prepared_by(source: Source, found: list[Prepare]) -> Prepare | None:
     """The call of `prepare` that gave a value."""
     module, node = source.module, source.node
     found = [prepare for prepare in found if prepare.call in module.parent_of]  # the value may be of another file
@@ -179,7 +179,7 @@ def _prepared_by(source: Source, found: list[Prepare]) -> Prepare | None:
     return next((p for p in found if p.call is node), None)
 
 
-def _is_model(module: Module, spelled: list[ast.AST], prepare: Prepare) -> bool:
+def is_model(module: Module, spelled: list[ast.AST], prepare: Prepare) -> bool:
     """Whether a prepared object is used as a model under one of its names: called, or asked for its parameters."""
     statement = module.statement(prepare.call)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
@@ -199,7 +199,7 @@ def _used_as_models(module: Module) -> frozenset[str]:
     return frozenset(ast.unparse(node) for node in (*used, *(sign.value for sign in module.attributes(*SIGNS))))
 
 
-def _accelerator_at(module: Module, model: ast.expr, used: list[Prepare]) -> str:
+def accelerator_at(module: Module, model: ast.expr, used: list[Prepare]) -> str:
     """The Accelerator as the code around a model can name it; empty if it is not sure that it can."""
     receiver = used[0].call.func.value  # type: ignore[attr-defined]
     root = receiver
@@ -246,7 +246,7 @@ def _is_accelerator(module: Module, parameter: ast.arg) -> bool:
     )
 
 
-def _is_trained_by(module: Module, model: ast.expr) -> bool:
+def is_trained_by(module: Module, model: ast.expr) -> bool:
     """Whether gradients may run through what a method of a model gives: only those of forward() are averaged."""
     if not calls_for_value(module, model):
         return False
