@@ -13,6 +13,7 @@ from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.launched import RM825, LaunchedOutline, UnfitLaunchError, launched_of, tell_launch
 from raymigrate.codemods.to_ray.notebook_launchers import STARTED_BY_CALL, NotebookLaunch, launch_of, replace_launch
+from raymigrate.codemods.to_ray.order import roles_of
 from raymigrate.codemods.to_ray.own_arguments import send_missing
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.plain_trainer import drop_launcher, reads_command_line, set_environment
@@ -28,7 +29,7 @@ from raymigrate.codemods.to_ray.refusals import (
     shares_line,
 )
 from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
-from raymigrate.codemods.to_ray.statements import Mixed, Roles
+from raymigrate.codemods.to_ray.statements import Mixed
 from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import tell_trackers
 from raymigrate.codemods.to_ray.trainer_calls import Training, training_of
@@ -80,7 +81,7 @@ def convert(context: Context) -> None:
         launched = launched_of(context, notebook)
         script = script_of(module, trains)
         started = [node for node in trains if not isinstance(script.step_of(node), DEFINITIONS)]
-        roles = Roles(script, started)
+        roles = roles_of(script, started)
     except UnfitLaunchError as error:
         context.manual(RM802, made[0], str(error))
         return
