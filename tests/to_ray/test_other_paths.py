@@ -104,6 +104,8 @@ def test_workers_go_to_the_folder_of_the_driver(line: str) -> None:
         'data = os.path.join(os.path.dirname(__file__), "rows")',
         "image = Image.open(model.raw)",
         'image = Image.open(model.get("image"))',
+        'with open("/words") as file:\n        words = rows(file)',
+        "print(model, file=make().log_file)",
         'torch.save(model, "model.pt")',  # a constant stands for it
     ],
 )

@@ -19,22 +19,8 @@ from raymigrate.facts.values import Source, argument, head, is_none
 
 ENDINGS = (
     *("csv", "tsv", "jsonl?", "txt", "parquet", "arrow", "pt", "pth", "ckpt", "bin", "pkl", "np[yz]", "ya?ml", "h5"),
-    *(
-        "png",
-        "jpe?g",
-        "gif",
-        "jinja2?",
-        "safetensors",
-        "log",
-        "db",
-        "zip",
-        "gz",
-        "wav",
-        "mp[34]",
-        "onnx",
-        "mat",
-        "model",
-    ),
+    *("png", "jpe?g", "gif", "jinja2?", "safetensors", "log", "db", "zip", "gz", "wav", "mp[34]", "onnx", "mat"),
+    "model",
 )
 ENDS = re.compile(rf".*\.(?:{'|'.join(ENDINGS)})")
 FILE = re.compile(rf"[\w.%{{}}:-]+(?:/[\w.%{{}}:-]+)*\.(?:{'|'.join(ENDINGS)})")
@@ -52,40 +38,27 @@ TAKES_PATHS = (
     *("shutil.", "glob.", "pathlib.Path", "PIL.Image.open", "cv2.im", "h5py.File", "torchaudio.load", "soundfile."),
     *("torchvision.datasets.", "torchvision.utils.save_image", "torch.utils.tensorboard.", "tensorboardX."),
 )
-WRITERS = ("torch.utils.tensorboard.SummaryWriter", "torch.utils.tensorboard.writer.SummaryWriter")
-WRITERS += ("tensorboardX.SummaryWriter",)  # without an argument they write below "runs"
+WRITERS = (  # without an argument they write below "runs"
+    *("torch.utils.tensorboard.SummaryWriter", "torch.utils.tensorboard.writer.SummaryWriter"),
+    "tensorboardX.SummaryWriter",
+)
 FOLDER_NOW = ("os.getcwd", "pathlib.Path.cwd")
 HUB = (
-    "transformers.",
-    "datasets.",
-    "evaluate.",
-    "peft.",
-    "trl.",
-    "diffusers.",
-    "sentence_transformers.",
+    *("transformers.", "datasets.", "evaluate.", "peft.", "trl.", "diffusers.", "sentence_transformers."),
     "tokenizers.",
 )
 LOADS = ("from_pretrained", "load_adapter")
 OF_HUB = ("huggingface_hub.",)  # whose file names are those of a repository
-MAY_TAKE_PATHS = ("torch.hub.", "torch.jit.", "torch.load", "torch.save", "numpy.load", "numpy.save", "numpy.fromfile")
-MAY_TAKE_PATHS += ("numpy.genfromtxt", "numpy.memmap", "torch.distributed.checkpoint.")
+MAY_TAKE_PATHS = (
+    *("torch.hub.", "torch.jit.", "torch.load", "torch.save", "torch.distributed.checkpoint."),
+    *("numpy.load", "numpy.save", "numpy.fromfile", "numpy.genfromtxt", "numpy.memmap"),
+)
 TAKES_NONE = (
     *("re.", "time.", "datetime.", "logging.", "typing.", "argparse.", "dataclasses.", "random.", "warnings.", "json."),
-    *(
-        "collections.",
-        "functools.",
-        "itertools.",
-        "math.",
-        "wandb.",
-        "mlflow.",
-        "numpy.",
-        "torch.",
-        "tqdm.",
-        "os.",
-        "sys.",
-    ),
-    *("string.", "importlib.", "matplotlib.", "seaborn.", "plotly.", "sklearn.", "pandas.", "subprocess.", "requests."),
-    *("accelerate.", "torchmetrics.", "timm.", "copy.", "enum.", "textwrap.", "nltk.", "comet_ml.", "bitsandbytes."),
+    *("collections.", "functools.", "itertools.", "math.", "wandb.", "mlflow.", "numpy.", "torch.", "tqdm.", "os."),
+    *("sys.", "string.", "importlib.", "matplotlib.", "seaborn.", "plotly.", "sklearn.", "pandas.", "subprocess."),
+    *("requests.", "accelerate.", "torchmetrics.", "timm.", "copy.", "enum.", "textwrap.", "nltk.", "comet_ml."),
+    "bitsandbytes.",
 )
 METHODS = re.compile(r"(?:save|load|read|write|open|export|dump|restore|imread|imwrite)(?:_\w+)?")
 ANY, MAYBE, OF_MODULE, NAMES = "any word is a path", "may take paths", "is seen itself", "takes names of the Hub"
@@ -145,7 +118,7 @@ class _Finder:
         return "" if name.startswith(TAKES_NONE) and not name.startswith(MAY_TAKE_PATHS) else MAYBE
 
     def _keyword(self, key: str, value: ast.expr, taker: str, name: str) -> bool:
-        if key in NOT_LOCAL:
+        if key in NOT_LOCAL or (key == "file" and not taker):  # print(text, file=log)
             return False
         names_model = taker == NAMES and (key == "path" or "name" in key)
         if NAMES_PATH.fullmatch(key) and not names_model:
@@ -181,6 +154,9 @@ class _Finder:
     def _holds_path(self, first: Source) -> bool:
         """Whether what is not known has the name of a path, or is an option whose default is one."""
         node = first.node
+        bound = first.module.definition(node)
+        if bound is not None and isinstance(first.module.parent_of.get(bound), ast.withitem):
+            return False  # an open file
         if first.module.qualified(node.value if isinstance(node, ast.Subscript) else node) == "sys.argv":
             return True
         match node:
