@@ -144,3 +144,34 @@ def test_a_global_that_the_function_sets_which_moves_stays_one() -> None:
     loop = "    model = accelerator.prepare(make())\n    tell(1)\n    accelerator.backward(model())\nmain()\n"
     after = str(convert(f"from accelerate import Accelerator\n{text}{main}{loop}", options=Options(to_ray=True)).after)
     assert in_order(after, "rank = None", "def tell", "def train_func", "    global rank", "rank = accelerator")
+
+
+LAST = """
+from transformers import Trainer, TrainingArguments
+{before}
+trainer = Trainer(make(size), TrainingArguments("/out"), train_dataset=rows())
+{between}
+trainer.train()
+print("done")
+{behind}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "between", "behind", "stays"),
+    [
+        ("size = 1\ncount = 0", "", "print(count)", True),
+        ("size = 1", "", "size = 2\nprint(size)", True),
+        ("size = 1\nsizes = {}", "", "sizes['a'] = size\nprint(sizes)", True),
+        ("size = [1]", "trainer.args.x = size.append(2)", "print(size)", False),
+        ("size = 1\ndef grow():\n    global size\n    size += 1", "grow()", "print(size)", False),
+    ],
+)
+def test_what_comes_last_goes_to_the_driver_unless_workers_changed_it(
+    before: str, between: str, behind: str, *, stays: bool
+) -> None:
+    text = LAST.format(before=before, between=between, behind=behind)
+    after = str(convert(text, options=Options(to_ray=True)).after)
+    last = behind.rpartition("\n")[2]
+    assert in_order(after, "def train_func", ".fit()", f"\n{last}") == stays
+    assert in_order(after, "def train_func", f"    {last}", ".fit()") != stays

@@ -51,6 +51,20 @@ def roles_of(script: Script, trains: Iterable[ast.AST]) -> Roles:
         late |= found
 
 
+def release(script: Script, roles: Roles, trained: ast.stmt | None) -> None:
+    """Gives the driver back what comes last, as `Roles.release`, unless it uses what the workers have changed.
+
+    Args:
+        script: The script.
+        roles: Where each of its steps goes.
+        trained: The step that trains.
+    """
+    before = dict(roles.of)
+    roles.release(trained)
+    if roles.of != before and any(_Order(script).late(roles)):
+        roles.of = before
+
+
 @dataclass
 class _Uses:
     """The steps that have to do with a name.
@@ -79,6 +93,7 @@ class _Order:
 
     def late(self, roles: Roles) -> Iterator[tuple[ast.stmt, str]]:
         """The steps that do not move, and have to: each with why the script cannot be moved if it cannot."""
+        last = max(map(self.script.number, roles.moved()), default=0)
         for (name, scope), uses in self._uses.items():
             binders = self._at_once[name, scope].binds
             local = any(roles.of[step].moves and self.script.scope(step) is scope for step in binders)
@@ -90,10 +105,11 @@ class _Order:
                     bound_there |= binds
                     changed |= bound and changes
                 elif roles.of[step] is not Role.LAUNCHER and (binds or changes or reads):
-                    is_import = isinstance(step, IMPORTS)
-                    if (binds and (read or bound_there or changed)) or (binds and local and not is_import):
+                    is_before = self.script.number(step) < last
+                    is_split = read or bound_there or changed or (local and not isinstance(step, IMPORTS))
+                    if is_before and binds and is_split:
                         yield step, VALUE_LATE.format(name=name)
-                    elif (changes and (read or bound_there)) or (changed and (reads or changes)):
+                    elif (changed and reads) or (is_before and changes and (read or bound_there or changed)):
                         yield step, CHANGE_LATE.format(name=name)
                 bound |= binds
 
@@ -113,6 +129,7 @@ class _Order:
             found[key] = _Uses(
                 *(now | self._callers(then) for now, then in zip(at_once.kinds(), later.kinds(), strict=True))
             )
+            found[key].changes |= found[key].binds - at_once.binds  # by a function that declares it global
         return found
 
     def _is_one_import(self, name: str, scope: Scope) -> bool:

@@ -16,7 +16,7 @@ from raymigrate.codemods.to_ray.accelerators import give_environment
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, UnfitLaunchError, launched_of, tell_lines, tell_start
-from raymigrate.codemods.to_ray.order import roles_of
+from raymigrate.codemods.to_ray.order import release, roles_of
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
@@ -113,7 +113,7 @@ def convert(context: Context) -> None:
         launched = launched_of(context)
         script = script_of(module, training.trains)
         roles = roles_of(script, training.trains)
-        roles.release(script.step_of(training.trains[0]))
+        release(script, roles, script.step_of(training.trains[0]))
     except UnfitLaunchError as error:
         context.manual(RM802, training.trains[0], str(error))
         return
