@@ -163,6 +163,7 @@ print("done")
         ("size = 1\ncount = 0", "", "print(count)", True),
         ("size = 1", "", "size = 2\nprint(size)", True),
         ("size = 1\nsizes = {}", "", "sizes['a'] = size\nprint(sizes)", True),
+        ("size = [1]", "trainer.args.x = size.append(2)", "size = [3]\nprint(size)", True),
         ("size = [1]", "trainer.args.x = size.append(2)", "print(size)", False),
         ("size = 1\ndef grow():\n    global size\n    size += 1", "grow()", "print(size)", False),
     ],

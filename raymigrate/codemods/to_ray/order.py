@@ -106,6 +106,7 @@ class _Order:
                     changed |= bound and changes
                 elif roles.of[step] is not Role.LAUNCHER and (binds or changes or reads):
                     is_before = self.script.number(step) < last
+                    changed &= is_before or not binds or reads  # else the driver has an object of its own from here on
                     is_split = read or bound_there or changed or (local and not isinstance(step, IMPORTS))
                     if is_before and binds and is_split:
                         yield step, VALUE_LATE.format(name=name)
