@@ -14,6 +14,7 @@ from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.handed_models import tell_handed_models
 from raymigrate.codemods.to_ray.launched import RM825, LaunchedOutline, UnfitLaunchError, launched_of, tell_launch
 from raymigrate.codemods.to_ray.notebook_launchers import STARTED_BY_CALL, NotebookLaunch, launch_of, replace_launch
+from raymigrate.codemods.to_ray.order import roles_of
 from raymigrate.codemods.to_ray.own_arguments import send_missing
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
@@ -33,7 +34,7 @@ from raymigrate.codemods.to_ray.refusals import (
 )
 from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
 from raymigrate.codemods.to_ray.shown_values import tell_shown
-from raymigrate.codemods.to_ray.statements import Mixed, Roles
+from raymigrate.codemods.to_ray.statements import Mixed
 from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
 from raymigrate.codemods.to_ray.trainer_calls import Training, training_of
@@ -85,7 +86,7 @@ def convert(context: Context) -> None:
         launched = launched_of(context, notebook)
         script = script_of(module, trains)
         started = [node for node in trains if not isinstance(script.step_of(node), DEFINITIONS)]
-        roles = Roles(script, started)
+        roles = roles_of(script, started)
     except UnfitLaunchError as error:
         leave(context, made[0], str(error))
         return

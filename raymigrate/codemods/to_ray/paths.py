@@ -13,10 +13,11 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.other_paths import hands_over_relative
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer, makes_arguments
@@ -70,11 +71,6 @@ LOADERS = (".from_pretrained", "transformers.pipeline")
 JOINS = frozenset({"os.path.join", "pathlib.Path", "os.fspath", "os.path.normpath"})
 ABSOLUTE = frozenset({"os.path.abspath", "os.path.realpath", "os.path.expanduser", "tempfile.mkdtemp", "os.getcwd"})
 MOST_STEPS = 30
-PRINTS = ("print", "open")
-# What is taken for the relative path of a file in a call of a function that nobody knows here.
-FILE = re.compile(
-    r"[\w.-]+(?:/[\w.-]+)*\.(?:csv|tsv|jsonl?|txt|parquet|arrow|pt|pth|ckpt|bin|pkl|np[yz]|ya?ml|h5|png|jpe?g)"
-)
 KEEPS = ("save_model", "save_state", "save_metrics", "log_metrics", "create_model_card")
 
 
@@ -104,7 +100,7 @@ class _Paths:
         folders = [path for call in arguments if (path := argument(call, 0, "output_dir")) is not None]
         every = [*paths, *folders]
         unseen = any(not self._is_literal(path) or self._is_half_known(path) for path in every)
-        unseen = unseen or any(map(self._hands_over_a_file, self.calls))
+        unseen = unseen or self._hands_over_others(paths, folders)
         if self.outline.needs_argv or unseen:
             self._go_to_directory()
             return True
@@ -116,6 +112,15 @@ class _Paths:
             self.context.plan.need_import("os")
             self.outline.constants = "\n".join([lines[0] + WHY, *lines[1:]])
         return any(self._source(path) in self.changed or self._is_kept(path) for path in folders)
+
+    def _hands_over_others(self, paths: list[ast.expr], folders: list[ast.expr]) -> bool:
+        """Whether a relative path goes where nobody knows it here."""
+        kept = {self._source(path) for path in (*paths, *(path for path in folders if self._is_kept(path)))}
+        sources = {source for source in kept if not self._is_shared(source)}
+        done = {*paths, *folders, *sources}
+        inside = {node for path in done for node in ast.walk(path)}
+        folder = str(Path(self.context.path).parent) if self.context.path else ""
+        return hands_over_relative(self.module, self.calls, inside.__contains__, folder)
 
     # -- which -----------------------------------------------------------------------------------
 
@@ -137,15 +142,6 @@ class _Paths:
             yield from (path for value in values for path in _written(value) if self._is_saved(path))
         if name == ".train" and isinstance(given := argument(call, 0, "resume_from_checkpoint"), ast.Constant):
             yield from _written(given)
-
-    def _hands_over_a_file(self, call: ast.Call) -> bool:
-        """Whether a function of the project is given what looks like the relative path of a file."""
-        if not isinstance(call.func, ast.Name) or call.func.id in PRINTS:
-            return False
-        definition, known = self.module.definition(call.func), set(self._paths(call))
-        given = {*call.args, *(keyword.value for keyword in call.keywords)} - known
-        texts = [node.value for node in given if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-        return isinstance(definition, (ast.FunctionDef, ast.ClassDef, ast.alias)) and any(map(FILE.fullmatch, texts))
 
     def _is_saved(self, path: ast.expr) -> bool:
         """Whether a name to load from is a folder: it looks like one, or the script saves to it."""

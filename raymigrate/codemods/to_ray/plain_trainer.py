@@ -14,8 +14,10 @@ from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
+from raymigrate.codemods.to_ray.device_maps import tell_device_maps
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, UnfitLaunchError, launched_of, tell_lines, tell_start
 from raymigrate.codemods.to_ray.loss_scale import keep_loss_scale
+from raymigrate.codemods.to_ray.order import release, roles_of
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
@@ -124,8 +126,8 @@ def convert(context: Context) -> None:
     try:
         launched = launched_of(context)
         script = script_of(module, training.trains)
-        roles = Roles(script, training.trains)
-        roles.release(script.step_of(training.trains[0]))
+        roles = roles_of(script, training.trains)
+        release(script, roles, script.step_of(training.trains[0]))
     except UnfitLaunchError as error:
         leave(context, training.trains[0], str(error))
         return
@@ -173,6 +175,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     _tell_defaults(context, training, outline)
     give_environment(context, outline, training.trains[0])
     _tell_changes(context, outline)
+    tell_device_maps(context, RM806, outline, training)
     hand_group_to_ray(context, outline)
     outline.needs_argv = reads_command_line(outline)
     send_missing(context, outline)
@@ -227,14 +230,6 @@ def _tell_changes(context: Context, outline: Outline) -> None:
                     )
                 elif keyword.arg == "dataloader_num_workers" and value != 0:
                     context.note(RM806, keyword, CPUS)
-    for keyword in module.of_type(ast.keyword):
-        if keyword.arg == "device_map" and module.constant(keyword.value) == "auto":
-            context.manual(
-                RM806,
-                keyword,
-                'device_map="auto" spreads one model over all GPUs; transformers refuses that on several workers.',
-                'Write device_map={"": ray.train.torch.get_device()}: each worker has its model on its own GPU.',
-            )
     for call in module.calls("huggingface_hub.login", "huggingface_hub.notebook_login", "wandb.login"):
         context.note(
             RM806,

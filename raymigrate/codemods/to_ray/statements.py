@@ -19,9 +19,10 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import cache
+from types import MappingProxyType
 
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed
 from raymigrate.codemods.to_ray.step_kinds import (
@@ -47,6 +48,7 @@ from raymigrate.facts.command_lines import parser_made
 from raymigrate.facts.scopes import Scope
 
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
+NONE_LATE: Mapping[ast.stmt, str] = MappingProxyType({})
 
 
 class Role(Enum):
@@ -78,6 +80,7 @@ class Roles:
     Args:
         script: The script.
         trains: What trains: the calls, wherever they are.
+        late: Steps that move because of their place among those that do, with why the script stays if they cannot.
 
     Raises:
         Mixed: If a step cannot be told to belong to one side.
@@ -88,7 +91,7 @@ class Roles:
             calls them is a worker.
     """
 
-    def __init__(self, script: Script, trains: Iterable[ast.AST]) -> None:
+    def __init__(self, script: Script, trains: Iterable[ast.AST], late: Mapping[ast.stmt, str] = NONE_LATE) -> None:
         self.script = script
         self.module = script.module
         self.of: dict[ast.stmt, Role] = {}
@@ -106,6 +109,8 @@ class Roles:
                 self._waiting.append(found)
             elif found is not None:
                 self._add(found)
+        for step, message in late.items():
+            self._move(step, message)
         self._spread()
         self._pull()
         self._settle()
@@ -181,6 +186,8 @@ class Roles:
             return Role.WORKER
         names = [self._called(node) for node in executed(self.module, step) if isinstance(node, ast.Call)]
         names = [name for name in names if not SAME_ANYWHERE.fullmatch(name)]
+        if ".add_argument" in names and isinstance(step, ast.Expr) and self._belongs_to_driver(step):
+            return Role.DRIVER  # whatever makes its default
         if any(name.startswith(LAUNCHER) for name in names):
             if all(self._is_of_launcher(part) for part in simple_statements(step)):
                 return Role.LAUNCHER
@@ -243,6 +250,13 @@ class Roles:
         self.of[step] = Role.WORKER
         self.makers.discard(step)
         self._waiting.append(step)
+
+    def _move(self, step: ast.stmt, message: str) -> None:
+        """Moves a step that would have stayed; raises Mixed with the message where it is the driver's or imports."""
+        if self.of.get(step, Role.WORKER).moves and not self._belongs_to_driver(step) and step not in self._parsers:
+            self._add(step)
+        else:
+            raise Mixed(step, message)
 
     def _spread(self) -> None:
         """Follows names: what reads, or also binds, a name that moves has to move; who calls a maker is a worker."""

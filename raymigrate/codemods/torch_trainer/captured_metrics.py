@@ -56,15 +56,25 @@ def captured_metrics(context: Context) -> None:
         _metric(context, call, on_workers)
 
 
-def worker_functions(module: Module, handed: Iterable[ast.AST] = ()) -> set[ast.AST]:
-    """The functions of a module that run on workers: those given to trainers, and those that they name.
+def given_functions(module: Module) -> list[ast.AST | None]:
+    """What a module gives to trainers as the code of their workers."""
+    calls = (call for first, names in FIRST_PARAMETERS.items() for call in trainer_calls(module, names, first))
+    return [call.function for call in calls]
+
+
+def worker_functions(module: Module) -> set[ast.AST]:
+    """The functions of a module that run on workers: those given to trainers, and those that they name."""
+    return reached_functions(module, given_functions(module))
+
+
+def reached_functions(module: Module, roots: Iterable[ast.AST | None]) -> set[ast.AST]:
+    """Some functions of a module, and those that they name.
 
     Args:
         module: The module.
-        handed: Others that are known to run there.
+        roots: The functions; what is something else counts for nothing.
     """
-    calls = (call for first, names in FIRST_PARAMETERS.items() for call in trainer_calls(module, names, first))
-    waiting = [*handed, *(call.function for call in calls)]
+    waiting = list(roots)
     found = set[ast.AST]()
     while waiting:
         function = waiting.pop()

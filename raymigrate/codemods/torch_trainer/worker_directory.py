@@ -13,7 +13,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.torch_trainer.captured_metrics import worker_functions
+from raymigrate.codemods.torch_trainer.captured_metrics import given_functions, reached_functions
 from raymigrate.facts.downloads import FUNCTIONS as DOWNLOADS
 from raymigrate.facts.downloads import downloads
 from raymigrate.facts.folder_writes import is_by_rank, starts
@@ -23,6 +23,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.output_folders import all_absolute, output_folders
 from raymigrate.facts.places import Place
 from raymigrate.facts.project import with_imported
+from raymigrate.facts.project_uses import importing_modules
 from raymigrate.facts.read_back import is_read_back
 from raymigrate.facts.storage import is_absolute, may_be_absolute, may_be_relative
 from raymigrate.facts.trainers import train_on_one_worker
@@ -148,10 +149,31 @@ def relative_downloads(context: Context) -> None:
 
 
 def _functions(context: Context) -> set[ast.AST]:
-    """The functions that run on workers, also where another file hands them to a trainer."""
+    """The functions that run on workers in Ray's folder, also where another file hands them to a trainer."""
     module = context.module
     handed = [made for made in module.of_type(ast.FunctionDef) if context.place_of(made.body[0]) is Place.WORKER]
-    return worker_functions(module, handed)
+    given = given_functions(module)
+    if not given and _is_used_in_own_folders(module):
+        return set()
+    roots = [*handed, *given]
+    elsewhere = reached_functions(module, [root for root in roots if _goes_to_folder(module, root)])
+    return reached_functions(module, [root for root in roots if root not in elsewhere])
+
+
+def _goes_to_folder(module: Module, function: ast.AST | None) -> bool:
+    """Whether a function goes to a folder of its own choice: `os.chdir(DIRECTORY)`, the one of the driver."""
+    if not isinstance(function, ast.FunctionDef):
+        return False
+    calls = [step.value for step in function.body if isinstance(step, ast.Expr) and isinstance(step.value, ast.Call)]
+    moves = [call for call in calls if call.args and module.qualified(call.func) == "os.chdir"]
+    return any(is_absolute(module, call.args[0]) for call in moves)
+
+
+def _is_used_in_own_folders(module: Module) -> bool:
+    """Whether the files that import a module train, and all of their workers go to a folder of their own choice."""
+    users = importing_modules(module.project, module) if module.project is not None else ()
+    given = [(user, function) for user in users for function in given_functions(user)]
+    return bool(given) and all(_goes_to_folder(user, function) for user, function in given)
 
 
 def _writes(module: Module) -> dict[ast.Call, ast.expr]:

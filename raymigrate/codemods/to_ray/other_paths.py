@@ -1,0 +1,225 @@
+"""Relative paths of a plain script that go to what nobody here knows: datasets, writers, functions of other files.
+
+A literal path in a known place becomes a constant that the driver makes absolute. Any other one is only seen by what
+it looks like, and by what it is given to: `"./data"`, `"faces.png"`, `root="data"`, `"runs/" + name`, `args.log_dir`.
+Names of the Hub look like that too (`"facebook/opt-125m"`), and so do names of metrics; what takes these is known.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from raymigrate.facts.module import Module
+from raymigrate.facts.project import with_imported
+from raymigrate.facts.storage import is_absolute
+from raymigrate.facts.values import Source, argument, head, is_none
+
+ENDINGS = (
+    *("csv", "tsv", "jsonl?", "txt", "parquet", "arrow", "pt", "pth", "ckpt", "bin", "pkl", "np[yz]", "ya?ml", "h5"),
+    *("png", "jpe?g", "gif", "jinja2?", "safetensors", "log", "db", "zip", "gz", "wav", "mp[34]", "onnx", "mat"),
+    "model",
+)
+ENDS = re.compile(rf".*\.(?:{'|'.join(ENDINGS)})")
+FILE = re.compile(rf"[\w.%{{}}:-]+(?:/[\w.%{{}}:-]+)*\.(?:{'|'.join(ENDINGS)})")
+FOLDER = re.compile(r"[\w.%{}:-]+(?:/[\w.%{}:-]*)+")  # "runs/one", "data/"
+# Names of arguments, options and variables that hold paths.
+NAMES_PATH = re.compile(r"(?:.*_)?(?:dir|directory|path|paths|file|files|filename|fname|folder|root)")
+NAMES_OF_HUB = re.compile(
+    r".*(?:model|token|repo|hub|name|_id|pretrained|dataset|project|task|config|base).*", re.IGNORECASE
+)
+NOT_LOCAL = ("subfolder", "path_in_repo", "filename_in_repo")
+# What takes paths, so that any word is one: "data" of os.path.join("data", name).
+TAKES_PATHS = (
+    *("os.path.join", "os.path.abspath", "os.path.realpath", "os.path.exists", "os.path.is", "os.path.getsize"),
+    *("os.makedirs", "os.mkdir", "os.listdir", "os.walk", "os.scandir", "os.remove", "os.rename", "os.replace"),
+    *("shutil.", "glob.", "pathlib.Path", "PIL.Image.open", "cv2.im", "h5py.File", "torchaudio.load", "soundfile."),
+    *("torchvision.datasets.", "torchvision.utils.save_image", "torch.utils.tensorboard.", "tensorboardX."),
+)
+WRITERS = (  # without an argument they write below "runs"
+    *("torch.utils.tensorboard.SummaryWriter", "torch.utils.tensorboard.writer.SummaryWriter"),
+    "tensorboardX.SummaryWriter",
+)
+FOLDER_NOW = ("os.getcwd", "pathlib.Path.cwd")
+HUB = (
+    *("transformers.", "datasets.", "evaluate.", "peft.", "trl.", "diffusers.", "sentence_transformers."),
+    "tokenizers.",
+)
+LOADS = ("from_pretrained", "load_adapter")
+OF_HUB = ("huggingface_hub.",)  # whose file names are those of a repository
+MAY_TAKE_PATHS = (
+    *("torch.hub.", "torch.jit.", "torch.load", "torch.save", "torch.distributed.checkpoint."),
+    *("numpy.load", "numpy.save", "numpy.fromfile", "numpy.genfromtxt", "numpy.memmap"),
+)
+TAKES_NONE = (
+    *("re.", "time.", "datetime.", "logging.", "typing.", "argparse.", "dataclasses.", "random.", "warnings.", "json."),
+    *("collections.", "functools.", "itertools.", "math.", "wandb.", "mlflow.", "numpy.", "torch.", "tqdm.", "os."),
+    *("sys.", "string.", "importlib.", "matplotlib.", "seaborn.", "plotly.", "sklearn.", "pandas.", "subprocess."),
+    *("requests.", "accelerate.", "torchmetrics.", "timm.", "copy.", "enum.", "textwrap.", "nltk.", "comet_ml."),
+    "bitsandbytes.",
+)
+METHODS = re.compile(r"(?:save|load|read|write|open|export|dump|restore|imread|imwrite)(?:_\w+)?")
+ANY, MAYBE, OF_MODULE, NAMES = "any word is a path", "may take paths", "is seen itself", "takes names of the Hub"
+
+
+def hands_over_relative(
+    module: Module, calls: Iterable[ast.Call], is_done: Callable[[ast.expr], bool], folder: str
+) -> bool:
+    """Whether code of the workers may use a relative path that does not become absolute.
+
+    Args:
+        module: The module.
+        calls: The calls that workers carry out.
+        is_done: Whether a path, or what it begins with, is made absolute, or need not be.
+        folder: The folder of the script; empty if it is not known.
+    """
+    finder = _Finder(module, is_done, folder)
+    return any(finder.is_given_one(call) for call in calls) or any(map(_reads_relative, with_imported(module)[1:]))
+
+
+class _Finder:
+    def __init__(self, module: Module, is_done: Callable[[ast.expr], bool], folder: str) -> None:
+        self.module = module
+        self.is_done = is_done
+        self.folder = folder
+        self.options = dict(_options(module))
+
+    def is_given_one(self, call: ast.Call) -> bool:
+        """Whether a call is given what may be a relative path, or uses the folder of the process."""
+        name = self.module.qualified(call.func) or ""
+        if name in FOLDER_NOW:
+            return True
+        if name in WRITERS and not call.args and not any(k.arg in (None, "log_dir", "logdir") for k in call.keywords):
+            return True
+        taker = self._taker(call, name)
+        is_of_hub = name.startswith(OF_HUB)
+        positional = call.args[:1] if taker == ANY and not name.startswith("shutil.") else call.args
+        if any(taker and not is_of_hub and self._may_be(value, taker, name) for value in positional):
+            return True
+        return any(
+            keyword.arg is not None and not is_of_hub and self._keyword(keyword.arg, keyword.value, taker, name)
+            for keyword in call.keywords
+        )
+
+    def _taker(self, call: ast.Call, name: str) -> str:
+        """What a function may do with a text that it is given; empty if it takes no path."""
+        last = call.func.attr if isinstance(call.func, ast.Attribute) else name.rpartition(".")[2]
+        if last in LOADS or name.startswith(HUB):
+            return NAMES
+        if not name:
+            if isinstance(call.func, ast.Name):
+                definition = self.module.definition(call.func)
+                return OF_MODULE if isinstance(definition, (ast.FunctionDef, ast.ClassDef)) else ""
+            return MAYBE if METHODS.fullmatch(last) else ""
+        if name.startswith(TAKES_PATHS):
+            return ANY
+        return "" if name.startswith(TAKES_NONE) and not name.startswith(MAY_TAKE_PATHS) else MAYBE
+
+    def _keyword(self, key: str, value: ast.expr, taker: str, name: str) -> bool:
+        if key in NOT_LOCAL or (key == "file" and not taker):  # print(text, file=log)
+            return False
+        names_model = taker == NAMES and (key == "path" or "name" in key)
+        if NAMES_PATH.fullmatch(key) and not names_model:
+            return self._may_be(value, ANY, name)
+        taker = NAMES if taker in (MAYBE, OF_MODULE) and NAMES_OF_HUB.fullmatch(key) else taker
+        return bool(taker) and self._may_be(value, MAYBE if taker == ANY else taker, name)
+
+    def _may_be(self, value: ast.expr, taker: str, name: str) -> bool:
+        """Whether a value may be a relative path, for what it is given to."""
+        if self.is_done(value) or is_none(value) or is_absolute(self.module, value):
+            return False
+        firsts = [head(source.module, source.node) for source in self.module.origins(value)]
+        firsts = [first for first in firsts if not self.is_done(first.node)]
+        if any(self._looks_relative(first, taker, name) for first in firsts):
+            return True
+        if not firsts or taker == NAMES or not (name == "os.path.join" or _is_put_together(value)):
+            return False
+        return any(map(self._is_open, firsts)) and (taker == ANY or _ends_as_file(value))
+
+    def _looks_relative(self, first: Source, taker: str, name: str) -> bool:
+        text = first.module.constant(first.node)
+        if text is ...:
+            return taker != OF_MODULE and self._holds_path(first)
+        if not isinstance(text, str) or not text or text.startswith(("/", "~")) or "://" in text:
+            return False
+        if text.startswith(("./", "../")) or FILE.fullmatch(text) or (taker == ANY and not re.search(r"\s", text)):
+            return True
+        if self._is_beside(text) and taker != OF_MODULE:
+            return True
+        is_hub = taker == NAMES or NAMES_OF_HUB.fullmatch(name.rpartition(".")[2]) is not None
+        return FOLDER.fullmatch(text) is not None and not is_hub
+
+    def _holds_path(self, first: Source) -> bool:
+        """Whether what is not known has the name of a path, or is an option whose default is one."""
+        node = first.node
+        bound = first.module.definition(node)
+        if bound is not None and isinstance(first.module.parent_of.get(bound), ast.withitem):
+            return False  # an open file
+        if first.module.qualified(node.value if isinstance(node, ast.Subscript) else node) == "sys.argv":
+            return True
+        match node:
+            case ast.Attribute(attr=name) | ast.Name(id=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
+                default = self.options.get(name, "")
+                is_given = default.startswith(("./", "../")) or FILE.fullmatch(default) is not None
+                return is_given or NAMES_PATH.fullmatch(name) is not None
+        return False
+
+    def _is_open(self, first: Source) -> bool:
+        """Whether nothing is known of what a path begins with, and it is none of the script's own place."""
+        parts = [part.id for part in ast.walk(first.node) if isinstance(part, ast.Name)]
+        return first.module.constant(first.node) in (..., "") and "__file__" not in parts
+
+    def _is_beside(self, text: str) -> bool:
+        """Whether a text names a file or a folder beside the script."""
+        named = bool(self.folder) and re.fullmatch(r"\w[\w./-]*", text) is not None
+        return named and (Path(self.folder) / text).exists()
+
+
+def _options(module: Module) -> Iterator[tuple[str, str]]:
+    """The options of the command line that have a text as default, with that."""
+    for call, _ in module.method_calls("add_argument"):
+        default = module.constant(argument(call, len(call.args), "default"))
+        for given in call.args:
+            option = module.constant(given)
+            if isinstance(option, str) and isinstance(default, str):
+                yield option.lstrip("-").replace("-", "_"), default
+
+
+def _is_put_together(value: ast.expr) -> bool:
+    return isinstance(value, (ast.JoinedStr, ast.BinOp)) or _template(value) is not None
+
+
+def _template(value: ast.expr) -> ast.expr | None:
+    """What `.format` fills; None for any other value."""
+    is_call = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "format"
+    return value.func.value if is_call else None  # type: ignore[attr-defined]
+
+
+def _ends_as_file(value: ast.expr) -> bool:
+    """Whether a text that is put together ends as the name of a file: `f"{epoch}.png"`, `"%d.png" % epoch`."""
+    if (template := _template(value)) is not None:
+        return _ends_as_file(template)
+    if isinstance(value, ast.BinOp):
+        return _ends_as_file(value.left if isinstance(value.op, ast.Mod) else value.right)
+    if isinstance(value, ast.JoinedStr) and value.values:
+        return _ends_as_file(value.values[-1])
+    return isinstance(value, ast.Constant) and isinstance(value.value, str) and ENDS.fullmatch(value.value) is not None
+
+
+def _reads_relative(module: Module) -> bool:
+    """Whether a file that the script imports names a relative path itself: `open("data/words.txt")`."""
+    finder = _Finder(module, lambda _: False, "")
+    for call in module.of_type(ast.Call):
+        given = [value for value in (*call.args[:1], *(k.value for k in call.keywords)) if _is_literal_path(value)]
+        if given and finder.is_given_one(call):
+            return True
+        if isinstance(call.func, ast.Name) and call.func.id == "open" and given:
+            return True
+    return False
+
+
+def _is_literal_path(value: ast.expr) -> bool:
+    text = value.value if isinstance(value, ast.Constant) else None
+    return isinstance(text, str) and (text.startswith(("./", "../")) or FILE.fullmatch(text) is not None)
