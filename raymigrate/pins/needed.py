@@ -1,12 +1,15 @@
 """Packages that converted code needs besides those that the legacy code needed, and where packages are listed."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from raymigrate.base.findings import Finding, Kind, is_to_ray
 from raymigrate.documents.install_commands import WORD, commands
 from raymigrate.knowledge.versions import LOWEST, NAME, package
+
+Where = TypeVar("Where")  # how a list tells the place of a package
 
 
 @dataclass(frozen=True)
@@ -15,13 +18,13 @@ class Needed:
 
     Args:
         name: The package.
-        companion: The package in whose list it has to be.
+        companions: Packages in whose list it has to be; the first of them that is there counts.
         why: What asks for it, as the beginning of a sentence.
         requirement: What to add.
     """
 
     name: str
-    companion: str
+    companions: tuple[str, ...]
     why: str
     requirement: str
 
@@ -29,19 +32,34 @@ class Needed:
 # transformers 5.23, training_args.py: "Using the `Trainer` with `PyTorch` requires `accelerate>=1.1.0`"; 4.2x did not.
 ACCELERATE = Needed(
     "accelerate",
-    "transformers",
+    ("transformers",),
     f"The Trainer of transformers >= 5 needs accelerate >= {LOWEST['accelerate']} (ImportError)",
     f"accelerate>={LOWEST['accelerate']}",
 )
-RAY = Needed("ray", "transformers", "The converted code trains on Ray", f"ray[train]>={LOWEST['ray']}")
-EVALUATE = Needed("evaluate", "datasets", "The converted code loads metrics with evaluate", "evaluate")
+RAY = Needed(
+    "ray",
+    ("transformers", "accelerate", "trl", "peft", "datasets"),
+    "The converted code trains on Ray",
+    f"ray[train]>={LOWEST['ray']}",
+)
+EVALUATE = Needed("evaluate", ("datasets",), "The converted code loads metrics with evaluate", "evaluate")
 IMPORTED = replace(EVALUATE, why="The code imports evaluate")
-# Extras of transformers that bring accelerate along (metadata of transformers 5.23).
-WITH_ACCELERATE = re.compile(r"\[[^\]]*\b(?:torch|accelerate|deepspeed|serving)\b")
+# datasets 5.2, features/audio.py: "To support decoding audio data, please install 'torchcodec'."; 3.x took soundfile.
+TORCHCODEC = Needed(
+    "torchcodec", ("datasets",), "datasets >= 4 decodes audio with torchcodec (ImportError)", "torchcodec"
+)
+# Extras that bring these along (metadata of transformers 5.23 and of datasets 5.2).
+BRINGS = {
+    "transformers": (ACCELERATE, re.compile(r"\[[^\]]*\b(?:torch|accelerate|deepspeed|serving)\b")),
+    "datasets": (TORCHCODEC, re.compile(r"\[[^\]]*\baudio\b")),
+}
 TRAINS = re.compile(r"\b(?:(?:Seq2Seq)?TrainingArguments|(?:HuggingFace|Transformers)Trainer)\b")
 METRICS = "RM713"
 # At the left edge: what a function imports may be for another way than the one that is taken.
 IMPORTS_EVALUATE = re.compile(r"^(?:import evaluate|from evaluate import)\b", re.MULTILINE)
+AUDIO = re.compile(
+    r"\bdatasets\.(?:features\.)?Audio\(|^from datasets[\w.]* import (?:\([^)]*|[^\n(]*)\bAudio\b", re.MULTILINE
+)
 # A requirement at the start of a line or of a string: `transformers`, `- transformers[torch]`, `"datasets>=2",`.
 LISTED = re.compile(
     rf"(?:^[ \t]*(?:-[ \t]+)?|[\"'])(?P<requirement>{NAME}(?P<extras>[ \t]*\[[^\]\n]*\])?)(?=[\"'<>=!~;,@\s]|$)",
@@ -67,7 +85,8 @@ def needed_by(text: str, findings: Iterable[Finding]) -> list[Needed]:
 
 def needed_still(text: str) -> list[Needed]:
     """What a script needs that may have been converted before, and that legacy code did not."""
-    return [IMPORTED] if IMPORTS_EVALUATE.search(text) else []
+    needed = {IMPORTED: IMPORTS_EVALUATE.search(text), TORCHCODEC: AUDIO.search(text)}
+    return [package for package, is_needed in needed.items() if is_needed]
 
 
 def listed(text: str) -> dict[str, int]:
@@ -88,8 +107,8 @@ def installed(text: str) -> dict[str, int]:
 
 
 def missing(
-    needed: Iterable[Needed], names: dict[str, int], others: Iterable[str] = ()
-) -> Iterator[tuple[Needed, int]]:
+    needed: Iterable[Needed], names: Mapping[str, Where], others: Iterable[str] = ()
+) -> Iterator[tuple[Needed, Where]]:
     """What a list lacks, with the place of the package beside which it has to be.
 
     Args:
@@ -99,8 +118,9 @@ def missing(
     """
     there = {*names, *others}
     for package_ in needed:
-        if package_.companion in names and package_.name not in there:
-            yield package_, names[package_.companion]
+        beside = next((name for name in package_.companions if name in names), None)
+        if beside is not None and package_.name not in there:
+            yield package_, names[beside]
 
 
 def _places(matches: Iterable[re.Match[str]]) -> dict[str, int]:
@@ -117,5 +137,5 @@ def _names(requirement: str) -> list[str]:
     if match is None:
         return []
     name = package(match["name"])
-    brings = name == ACCELERATE.companion and WITH_ACCELERATE.search(requirement)
-    return [name, ACCELERATE.name] if brings else [name]
+    brought, extras = BRINGS.get(name, (None, None))
+    return [name, brought.name] if brought and extras and extras.search(requirement) else [name]

@@ -89,8 +89,7 @@ def _tell(
 
 
 def _lacking(needed: Sequence[Needed], places: dict[str, Place]) -> Iterator[Finding]:
-    for lacking, _ in missing(needed, dict.fromkeys(places, 0)):
-        cell, line, column = places[lacking.companion]
+    for lacking, (cell, line, column) in missing(needed, places):
         yield Finding(RM732.code, Kind.MANUAL, message(lacking), advice(lacking), line, column, cell=cell)
 
 
@@ -98,9 +97,8 @@ def _lacking_in_comments(
     needed: Sequence[Needed], places: dict[str, Place], in_comments: dict[str, Place]
 ) -> Iterator[Finding]:
     """What commands in comments lack of the packages that no command installs."""
-    only_there = {name: 0 for name in in_comments if name not in places}
-    for lacking, _ in missing(needed, only_there, {*places, *in_comments}):
-        cell, line, column = in_comments[lacking.companion]
+    only_there = {name: place for name, place in in_comments.items() if name not in places}
+    for lacking, (cell, line, column) in missing(needed, only_there, {*places, *in_comments}):
         text = f"{lacking.why}: add {lacking.requirement} to this command before you uncomment it."
         yield Finding(RM732.code, Kind.NOTE, text, "", line, column, cell=cell)
 

@@ -61,6 +61,51 @@ def test_metrics_ask_for_evaluate() -> None:
     assert any("Add evaluate" in message for message in outcome.messages)
 
 
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("Audio(sampling_rate=16000)", [4]),
+        ("datasets.Audio()", [4]),
+        ("Features({'audio': Audio()})", [4]),
+        ("Audio(decode=False)", []),
+        ("display.Audio('a.wav')", []),
+    ],
+)
+def test_audio_asks_for_torchcodec(made: str, told: list[int]) -> None:
+    imports = "import datasets, ray\nfrom IPython import display\nfrom datasets import Audio, Features"
+    outcome = converted(f"{imports}\nx = {made}")
+    assert outcome.lines("RM732", Kind.NOTE) == told
+
+
+@pytest.mark.parametrize(
+    ("requirement", "is_told"), [("datasets", True), ("datasets>=2", True), ("datasets[audio]", False)]
+)
+@pytest.mark.parametrize(
+    "imports",
+    ["from datasets import Audio", "import datasets\nx = datasets.Audio()", "from datasets import A"],
+)
+def test_a_list_without_torchcodec_is_told(tmp_path: Path, imports: str, requirement: str, *, is_told: bool) -> None:
+    (tmp_path / "requirements.txt").write_text(f"ray[train]\naccelerate\n{requirement}\n")
+    (tmp_path / "train.py").write_text(f"{imports}\n{script()}")
+    found = [finding.advice for finding in convert(tmp_path).findings if finding.code == "RM732"]
+    is_audio = "Audio" in imports
+    assert [advice.split()[1].rstrip(",") for advice in found if "torchcodec" in advice] == (
+        ["torchcodec"] if is_told and is_audio else []
+    )
+
+
+@pytest.mark.parametrize("beside", ["transformers", "accelerate", "trl[peft]", "datasets"])
+def test_a_plain_script_that_moves_to_ray_needs_ray_beside_whatever_is_listed(tmp_path: Path, beside: str) -> None:
+    (tmp_path / "requirements.txt").write_text(f"numpy\n{beside}\n")
+    (tmp_path / "train.py").write_text(
+        "from transformers import AutoModel, Trainer, TrainingArguments\n\n"
+        'trainer = Trainer(AutoModel.from_pretrained("a"), TrainingArguments("out"))\ntrainer.train()\n'
+    )
+    result = CliRunner().invoke(main, ["--to-ray", str(tmp_path)], catch_exceptions=False)
+    assert "requirements.txt:2:1: RM732" in result.output
+    assert "Add ray[train]" in result.output
+
+
 BOTH = ["accelerate", "evaluate"]
 FILES = {
     "requirements": ({"requirements.txt": "ray[train]\ntransformers\ndatasets\n"}, BOTH),

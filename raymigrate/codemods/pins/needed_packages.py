@@ -12,6 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.pins.listed_for import ListedFor
 from raymigrate.facts.submitted_jobs import JobScript
+from raymigrate.facts.values import keyword_argument
 from raymigrate.pins.environments import package_lists
 from raymigrate.pins.evidence import is_legacy, may_be_converted
 from raymigrate.pins.needed import Needed, listed, missing, needed_by, needed_still
@@ -20,7 +21,8 @@ RM732 = Rule(
     "RM732",
     "a package that the converted code needs in addition",
     "transformers >= 5 trains only with accelerate, which transformers 4 did without: ImportError: Using the `Trainer`"
-    " with `PyTorch` requires `accelerate>=1.1.0`. The metrics of datasets are in the package evaluate now.",
+    " with `PyTorch` requires `accelerate>=1.1.0`. The metrics of datasets are in the package evaluate now, and"
+    " datasets >= 4 decodes audio with torchcodec.",
     "Add the package to the list.",
     "https://huggingface.co/docs/accelerate/basic_tutorials/install",
     errors=(
@@ -30,6 +32,8 @@ RM732 = Rule(
     ),
     unproven="It takes an environment without accelerate, and the tests have one.",
 )
+
+AUDIO_CLASSES = ("datasets.Audio", "datasets.features.Audio", "datasets.features.audio.Audio")
 
 
 def message(needed: Needed) -> str:
@@ -63,5 +67,15 @@ def runtime_environments(context: Context) -> None:
             for name in listed(str(node.value)):
                 nodes.setdefault(name, node)
         needed = dict.fromkeys(need for script in scripts for need in _needs(script, legacy=legacy))
-        for lacking, _ in missing(needed, dict.fromkeys(nodes, 0)):
-            context.manual(RM732, nodes[lacking.companion], message(lacking), advice(lacking))
+        for lacking, node in missing(needed, nodes):
+            context.manual(RM732, node, message(lacking), advice(lacking))
+
+
+@codemod("Audio", phase=Phase.PINS)
+def audio(context: Context) -> None:
+    """Notes which package a column of audio needs; where packages are listed, that is told there."""
+    for call in context.module.calls(*AUDIO_CLASSES):
+        decoded = keyword_argument(call, "decode")
+        if decoded is None or context.module.constant(decoded) is not False:
+            text = "datasets >= 4 decodes audio with torchcodec: without that package, reading a row is an ImportError."
+            context.note(RM732, call, text)
