@@ -1,7 +1,11 @@
 """How a converted script is started, and what holds workers on the CPU where the device was guessed (RM804, RM825)."""
 
-import pytest
+from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+
+from raymigrate.cli import main
 from tests.rules.scripts import converted
 
 LOOP = """\
@@ -36,3 +40,40 @@ def test_how_it_is_started_now_is_told(script: str, launcher: str) -> None:
 def test_a_guessed_cpu_is_told_with_all_that_holds_it(script: str, held: str, gpu: bool | None, told: bool) -> None:
     messages = converted(script, to_ray=True, gpu=gpu).messages
     assert any(f"takes out {held} too" in message for message in messages) is told
+
+
+IN_A_FUNCTION = """\
+from transformers import AutoModel, Trainer, TrainingArguments
+
+
+def train():
+    trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("/out"))
+    trainer.train()
+
+
+def rows():
+    return []
+
+
+if __name__ == "__main__":
+    train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "is_told"),
+    [
+        ("from train import train\n\ntrain()\n", True),
+        ("import train\n\nif __name__ == '__main__':\n    train.train()\n", True),
+        ("from train import *\n\ntrain()\n", True),
+        ("from train import rows\n\nprint(rows())\n", False),
+        ("from other import train\n\ntrain()\n", False),
+    ],
+)
+def test_a_file_that_starts_the_training_from_elsewhere_is_told(tmp_path: Path, wrapper: str, *, is_told: bool) -> None:
+    (tmp_path / "train.py").write_text(IN_A_FUNCTION)
+    (tmp_path / "train_patched.py").write_text(wrapper)
+    (tmp_path / "run.sh").write_text("torchrun --nproc_per_node 2 train_patched.py --lr 1\n")
+    result = CliRunner().invoke(main, ["--to-ray", str(tmp_path)], catch_exceptions=False)
+    assert ("train_patched.py starts the training from here" in result.output) is is_told
+    assert ("it is `python train_patched.py` now" in result.output) is is_told

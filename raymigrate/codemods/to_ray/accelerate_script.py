@@ -12,7 +12,14 @@ from raymigrate.codemods.to_ray.accelerators import apply_file, set_cpu, tell_pl
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.handed_models import tell_handed_models
-from raymigrate.codemods.to_ray.launched import RM825, LaunchedOutline, UnfitLaunchError, launched_of, tell_launch
+from raymigrate.codemods.to_ray.launched import (
+    RM825,
+    LaunchedOutline,
+    UnfitLaunchError,
+    launched_of,
+    tell_importers,
+    tell_launch,
+)
 from raymigrate.codemods.to_ray.notebook_launchers import STARTED_BY_CALL, NotebookLaunch, launch_of, replace_launch
 from raymigrate.codemods.to_ray.order import roles_of
 from raymigrate.codemods.to_ray.own_arguments import send_missing
@@ -114,6 +121,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     context.joins_ray = True
     launched, notebook = outline.launched, outline.launched.notebook
     tell_launch(context, made[0], outline)
+    tell_importers(context, made[0], outline)
     tell_rows(context, RM825, made[0], "The batch_size of a DataLoader is", f"; here N = {outline.workers}")
     tell_threads(context, RM825, made[0], outline)
     tell_seed(context, RM828, outline)

@@ -24,6 +24,7 @@ from raymigrate.facts.launch_flags import with_flags
 from raymigrate.facts.launch_form import LaunchForm, NoRayFormError, RejectedFileError
 from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
+from raymigrate.facts.project_uses import takers
 
 GPU_PLUGINS = ("fsdp_plugin", "deepspeed_plugin", "deepspeed_plugins")
 GPU_PRECISIONS = ("fp16", "fp8")  # on CPUs the first does nothing, and the other raises
@@ -207,6 +208,28 @@ def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
         refused = _refused_options(context.module, launch, name)
         left = f", but without {', '.join(refused)}, which TrainingArguments refuses today" if refused else ""
         context.note(RM824, place, f"{said}; {own}{left}.")
+
+
+def tell_importers(context: Context, place: ast.AST, outline: LaunchedOutline) -> None:
+    """Tells of files that import what starts the training: the workers then import this one, where they run it."""
+    main = outline.script.main
+    if main is None:
+        return
+    for other, _ in takers(context.module, main.name):
+        name = Path(other.path).name
+        message = (
+            f"{name} starts the training from here. Workers import this file anew: in a folder of their own, where"
+            f" relative paths lead elsewhere, and without what {name} did before."
+        )
+        advice = (
+            f"Start this file itself. Otherwise make its paths absolute in {main.name}(), hand them over in"
+            f" train_loop_config, and do in the training function what {name} does to set things up."
+        )
+        context.manual(RM824, place, message, advice)
+        for launch in launches_of(other.path):
+            file = os.path.relpath(launch.file, Path(context.path).parent)
+            started = launch.command(name)
+            context.note(RM824, place, f"{file}:{launch.line} says `{launch.text}`; it is `{started}` now.")
 
 
 def _refused_options(module: Module, launch: Launch, script: str) -> list[str]:

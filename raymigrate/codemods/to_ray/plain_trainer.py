@@ -15,7 +15,14 @@ from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
-from raymigrate.codemods.to_ray.launched import LaunchedOutline, UnfitLaunchError, launched_of, tell_lines, tell_start
+from raymigrate.codemods.to_ray.launched import (
+    LaunchedOutline,
+    UnfitLaunchError,
+    launched_of,
+    tell_importers,
+    tell_lines,
+    tell_start,
+)
 from raymigrate.codemods.to_ray.loss_scale import keep_loss_scale
 from raymigrate.codemods.to_ray.order import release, roles_of
 from raymigrate.codemods.to_ray.outline import Outline
@@ -176,6 +183,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     give_environment(context, outline, training.trains[0])
     _tell_changes(context, outline)
     tell_device_maps(context, RM806, outline, training)
+    tell_importers(context, training.trains[0], outline)
     hand_group_to_ray(context, outline)
     outline.needs_argv = reads_command_line(outline)
     send_missing(context, outline)
