@@ -301,3 +301,18 @@ def test_a_trainer_whose_train_takes_no_checkpoint_does_not_resume(handed: str) 
     assert "get_checkpoint" not in outcome.text
     assert "    trainer = prepare_trainer(trainer)\n    trainer.train()\n" in outcome.text
     assert any("starts with the first step again" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(("ignored", "name"), [((), "HF_HUB_CACHE"), (("RM718",), "TRANSFORMERS_CACHE")])
+def test_the_workers_get_a_renamed_variable_under_its_new_name(ignored: tuple[str, ...], name: str) -> None:
+    script = """
+    import os
+    os.environ["TRANSFORMERS_CACHE"] = "/cache"
+    from transformers import AutoModel, Trainer, TrainingArguments
+
+    trainer = Trainer(AutoModel.from_pretrained("a"), TrainingArguments("/out"))
+    trainer.train()
+    """
+    text = converted(script, to_ray=True, ignore=ignored).text
+    assert f'os.environ["{name}"]' in text
+    assert f'{{"env_vars": {{"{name}": "/cache"}}}}' in text

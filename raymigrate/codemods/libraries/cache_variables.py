@@ -48,6 +48,12 @@ def cache_variables(context: Context) -> None:
             context.plan.replace(key, f"{quote}{NEW}{quote}")
 
 
+def name_today(context: Context, name: str) -> str:
+    """The name under which the workers of a script get a variable that it sets for itself."""
+    renamed = name in VARIABLES and NEW not in context.module.text and context.options.enabled(RM718.code)
+    return NEW if renamed else name
+
+
 def _use(module: Module, key: ast.Constant) -> tuple[bool, bool]:
     """Whether a string names a variable of the environment, and whether that gets a value there."""
     parent = module.parent_of[key]

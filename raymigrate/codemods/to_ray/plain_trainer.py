@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.cache_variables import name_today
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared import plain_callbacks
 from raymigrate.codemods.shared.helpers import take
@@ -348,7 +349,7 @@ def set_environment(context: Context, outline: Outline) -> None:
             continue
         name, value = context.module.constant(step.targets[0].slice), context.module.constant(step.value)
         if isinstance(name, str) and isinstance(value, str):
-            outline.environment[name] = value
+            outline.environment[name_today(context, name)] = value
 
 
 def drop_launcher(context: Context, outline: Outline) -> None:
