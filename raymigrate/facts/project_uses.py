@@ -147,6 +147,14 @@ def files_with(project: Project, folder: str, *words: bytes) -> Iterator[tuple[s
             yield path, data
 
 
+def names_any(project: Project, folder: str, *words: str) -> bool:
+    """Whether any file of a folder holds one of some words; it is looked for once for all files that ask."""
+    key = ("names", folder, " ".join(words))
+    if key not in project.uses:
+        project.uses[key] = any(files_with(project, folder, *(word.encode() for word in words)))
+    return project.uses[key]
+
+
 def takers(module: Module, name: str) -> Iterator[tuple[Module, ast.AST]]:
     """Where other files take a name from a module that it has imported itself: one place in each of them."""
     project = module.project

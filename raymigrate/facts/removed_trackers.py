@@ -14,13 +14,15 @@ from raymigrate.facts.legacy import HF, HF_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Places, functions_behind
 from raymigrate.facts.project import Definition
-from raymigrate.facts.project_uses import uses_of
+from raymigrate.facts.project_uses import names_any, uses_of
 from raymigrate.facts.scopes import FunctionNode
 from raymigrate.facts.trainers import is_transformers_trainer, library_bases
 from raymigrate.facts.values import argument, class_named
 
 INIT = "trainer_init_per_worker"
 REPORTS = f"{HF}.transformers.RayTrainReportCallback"
+# What stands in some file of a project with such a trainer, or with what the tool made of one.
+OF_LEGACY_JOBS = (*sorted({name.rpartition(".")[2] for name in TRANSFORMERS_TRAINERS}), "RayTrainReportCallback")
 AT_THE_END = {"on_epoch_end", "on_train_end"}  # methods of the callback that converted jobs carry
 
 
@@ -139,8 +141,12 @@ class TrackerUse:
     def _used_by_legacy(self, arguments: ast.Call) -> bool:
         """Whether what other files do with the code may be for a legacy trainer of theirs."""
         project = self.module.project
+        if project is None or not self.module.path:
+            return False
+        if not names_any(project, project.folder(self.module.path), *OF_LEGACY_JOBS):
+            return False  # which saves following a name that hundreds of files have
         todo, seen = list(_owners(self.module, arguments)), set[tuple[str, str]]()
-        while project is not None and self.module.path and todo:
+        while todo:
             current = todo.pop()
             key = (project.real(current.module.path), current.name)
             if key in seen:
