@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import reaching
 
 # What shows pictures or prints: rows that end there are trained on by nobody.
 SHOWS = ("matplotlib.", "torchvision.utils.", "PIL.", "wandb.Image", "IPython.display.")
@@ -78,7 +79,13 @@ def _are_only_shown(module: Module, target: ast.expr, depth: int) -> bool:
     names = [part for part in ast.walk(target) if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript))]
     if not all(isinstance(name, ast.Name) for name in names):
         return False
-    found = [use for n in names if isinstance(n, ast.Name) for use in module.uses(n.id, module.scope_of[n])]
+    found = [
+        use
+        for name in names
+        if isinstance(name, ast.Name)
+        for use in module.uses(name.id, module.scope_of[name])
+        if any(binding.node is name for binding in reaching(module, use))
+    ]
     return all(is_only_shown(module, use, depth) for use in found)
 
 

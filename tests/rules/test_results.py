@@ -324,11 +324,14 @@ def test_log_dir_is_path_for_results_of_all_trainers_and_told_where_something_el
     assert len(converted(SEVERAL.format(read=mixed)).lines("RM604", Kind.MANUAL)) == 1
 
 
+OF_TORCH = "TorchCheckpoint(checkpoint.path, checkpoint.filesystem).get_model(model) of ray.train.torch loads it"
+
+
 @pytest.mark.parametrize(
     ("imports", "made", "advice"),
     [
-        ("from ray.train.torch import TorchCheckpoint", "TorchCheckpoint.from_model(x)", "Make it a TorchCheckpoint"),
-        ("from ray.train import torch", "torch.TorchCheckpoint(x)", "Make it a TorchCheckpoint"),
+        ("from ray.train.torch import TorchCheckpoint", "TorchCheckpoint.from_model(x)", OF_TORCH),
+        ("from ray.train import torch", "torch.TorchCheckpoint(x)", OF_TORCH),
         ("from ray.train.xgboost import XGBoostCheckpoint", "XGBoostCheckpoint(x)", "Make it a XGBoostCheckpoint"),
         ("from ray.train import Checkpoint", "Checkpoint(x)", "from_pretrained"),
     ],

@@ -22,7 +22,6 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import cache
-from types import MappingProxyType
 
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed
 from raymigrate.codemods.to_ray.step_kinds import (
@@ -48,7 +47,6 @@ from raymigrate.facts.command_lines import parser_made
 from raymigrate.facts.scopes import Scope
 
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
-NONE_LATE: Mapping[ast.stmt, str] = MappingProxyType({})
 
 
 class Role(Enum):
@@ -91,7 +89,7 @@ class Roles:
             calls them is a worker.
     """
 
-    def __init__(self, script: Script, trains: Iterable[ast.AST], late: Mapping[ast.stmt, str] = NONE_LATE) -> None:
+    def __init__(self, script: Script, trains: Iterable[ast.AST], late: Mapping[ast.stmt, str] | None = None) -> None:
         self.script = script
         self.module = script.module
         self.of: dict[ast.stmt, Role] = {}
@@ -109,7 +107,7 @@ class Roles:
                 self._waiting.append(found)
             elif found is not None:
                 self._add(found)
-        for step, message in late.items():
+        for step, message in (late or {}).items():
             self._move(step, message)
         self._spread()
         self._pull()
