@@ -87,3 +87,18 @@ def test_a_method_of_a_class_that_cannot_be_imported_is_left_with_it() -> None:
     body = GONE["checkpoint"].replace("from_model(1)", "from_model(1).get_model(Own)")
     script = f"import ray\n{GUARDS['suppress'].format(body=body)}ray.init()\n"
     assert not converted(script).findings
+
+
+@pytest.mark.parametrize(
+    ("imported", "after"),
+    [
+        ("from transformers.trainer_pt_utils import _get_learning_rate, metrics_format", None),
+        ("from ray.train.huggingface import TransformersTrainer", None),
+        ("from ray.air.config import ScalingConfig", "from ray.train import ScalingConfig"),
+        ("from ray.air import Checkpoint, RunConfig", "from ray.train import Checkpoint, RunConfig"),
+    ],
+)
+def test_what_a_class_imports_in_its_body_is_an_attribute_of_it(imported: str, after: str | None) -> None:
+    outcome = converted(f"import ray\n\nclass Log:\n    {imported}\n\nray.init()\n")
+    assert f"    {after or imported}\n" in outcome.text
+    assert outcome.lines("RM692", Kind.MANUAL) == ([] if after else [4])

@@ -58,3 +58,22 @@ def test_a_method_that_only_models_had_is_told_where_the_object_is_unknown() -> 
 )
 def test_methods_of_other_objects_are_left_alone(use: str) -> None:
     assert not [code for code, _, _ in converted(SCRIPT.format(use=use)).findings if code == "RM721"]
+
+
+def test_a_class_of_the_file_with_a_method_of_that_name_hides_no_model() -> None:
+    script = """
+    import ray
+    from torch import nn
+    from transformers import Wav2Vec2ForCTC
+
+    class Own(nn.Module):
+        def freeze_feature_extractor(self):
+            encoder = Wav2Vec2ForCTC.from_pretrained("a")
+            encoder.freeze_feature_extractor()
+
+    own = Own()
+    own.freeze_feature_extractor()
+    """
+    outcome = converted(script)
+    assert "encoder.freeze_feature_encoder()" in outcome.text
+    assert "own.freeze_feature_extractor()" in outcome.text

@@ -231,3 +231,48 @@ def test_a_loss_of_another_file_is_known(tmp_path: Path) -> None:
     )
     convert(tmp_path)
     assert 'report({"loss": loss.item()})' in (tmp_path / "train.py").read_text()
+
+
+@pytest.mark.parametrize(
+    "handed",
+    [
+        "return model.state_dict()",
+        "return {'model': model.module.state_dict()}",
+        "return plain",
+        "train.report({'model': model.state_dict()})",
+        "state = plain.state_dict()\n    train.report({'state': state})",
+        "train.report({'model': plain})",
+    ],
+)
+def test_models_and_their_states_are_told(handed: str) -> None:
+    script = f"""
+from ray import train
+from ray.train.torch import TorchTrainer, prepare_model
+import torch
+
+def loop(config):
+    plain = torch.nn.Linear(1, 1)
+    model = prepare_model(torch.nn.Linear(1, 1))
+    {handed}
+
+TorchTrainer(loop, scaling_config=train.ScalingConfig(num_workers=1)).fit()
+"""
+    outcome = converted(script)
+    assert len(outcome.lines("RM423", Kind.MANUAL)) == 1
+    assert any("Save it into a checkpoint instead" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize("handed", ["return scheduler.state_dict()", "train.report({'sizes': [torch.nn.__name__]})"])
+def test_states_of_other_objects_are_no_tensors(handed: str) -> None:
+    script = f"""
+from job import scheduler
+from ray import train
+from ray.train.torch import TorchTrainer
+import torch
+
+def loop(config):
+    {handed}
+
+TorchTrainer(loop, scaling_config=train.ScalingConfig(num_workers=1)).fit()
+"""
+    assert not converted(script).lines("RM423", Kind.MANUAL)

@@ -10,7 +10,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.shared.import_cleanup import goes_with_uses, is_exported
+from raymigrate.codemods.shared.import_cleanup import goes_with_uses, is_attribute, is_exported
 from raymigrate.facts.guards import is_guarded, is_ready
 from raymigrate.facts.import_places import is_bound_again, is_last_import, is_replaced
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
@@ -162,6 +162,10 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
     in_several_ways = len({binding.qualified for binding in bindings}) > 1
     if alias.name == "*":
         context.manual(RM692, statement, f"{origin.removesuffix('.*')} is gone, or has lost names.")
+    elif is_attribute(module, statement):
+        if statement not in context.plan.import_modules:
+            message = f"{origin} is gone: this import raises an ImportError, and the class has it as an attribute."
+            context.manual(RM692, statement, message, "Write a method of that name that does what it did.")
     elif taken := next(takers(module, local), None):
         other, place = taken
         where = f"{other.path} takes the name from here (line {other.start(place)[0]})"

@@ -37,7 +37,8 @@ def model_methods(context: Context) -> None:
     if not any(reference.is_within("transformers") for reference in module.references):
         return
     instead = {**dict.fromkeys(RENAMED, ""), **TELLING, **OF_SURE_MODELS}
-    for node in module.attributes(*(instead.keys() - own_methods(module))):
+    own = own_methods(module)
+    for node in module.attributes(*instead):
         known = is_model(module, node.value)
         message = f"Models have no {node.attr} today: this raises an AttributeError"
         new = RENAMED.get(node.attr)
@@ -46,6 +47,6 @@ def model_methods(context: Context) -> None:
                 context.plan.replace(node, f"$model.{new}", model=node.value)
         elif known:
             context.manual(RM721, node, f"{message}.", instead[node.attr])
-        elif node.attr not in OF_SURE_MODELS and module.qualified(node) is None:
+        elif node.attr not in own | OF_SURE_MODELS.keys() and module.qualified(node) is None:
             advice = f"Call {new}() of it then." if new else instead[node.attr]
             context.manual(RM721, node, f"{message}, if this is a model.", advice)

@@ -45,6 +45,7 @@ def goes_with_uses(context: Context, statement: ast.Import | ast.ImportFrom, ali
         and all(use.root in context.rewritten for use in uses)
         and not module.is_read_unclearly(alias)
         and not is_passed_on(module, alias.asname or alias.name)
+        and not is_attribute(module, statement)
     )
 
 
@@ -74,6 +75,11 @@ def _plain_uses(context: Context, name: str) -> tuple[bool, bool]:
 def is_passed_on(module: Module, name: str) -> bool:
     """Whether other files may, or do, take what is imported here from here."""
     return is_exported(module, name) or any(True for _ in takers(module, name))
+
+
+def is_attribute(module: Module, statement: ast.Import | ast.ImportFrom) -> bool:
+    """Whether an import stands in the body of a class, which has what it brings in as an attribute."""
+    return isinstance(module.scope_of[statement].node, ast.ClassDef)
 
 
 def is_exported(module: Module, name: str) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.shared.import_cleanup import is_passed_on
+from raymigrate.codemods.shared.import_cleanup import is_attribute, is_passed_on
 from raymigrate.facts.import_places import is_bound_again
 from raymigrate.facts.module import Module, Reference
 
@@ -78,7 +78,7 @@ def drop_unused(context: Context, rule: Rule, name: str) -> None:
             only = module.meanings(scope, local) == {name}
             if f"{statement.module}.{alias.name}" != name or not only:
                 continue
-            if alias in module.references_by_binding or is_passed_on(module, local):
+            if alias in module.references_by_binding or is_passed_on(module, local) or is_attribute(module, statement):
                 continue  # goes with its uses, or stays for those of another file
             if context.rewritten.issuperset(module.uses(local, scope)) and context.converts(
                 rule, statement, f"{name} is imported but not used; removed."
@@ -96,10 +96,11 @@ def _move_import(
     if len(module.meanings(module.scope_of[statement], local)) > 1 and not is_bound_again(module, statement, alias):
         return  # try: the new place, except ImportError: the old one
     uses = [reference for reference in module.references if reference.binding.node is alias]
-    if uses and all(use.root in context.rewritten for use in uses):
+    of_class = is_attribute(module, statement)
+    if uses and not of_class and all(use.root in context.rewritten for use in uses):
         context.plan.drop_import(alias, statement)
         return
-    if not uses and not is_passed_on(module, local):
+    if not uses and not of_class and not is_passed_on(module, local):
         if context.converts(rule, statement, f"{old} is imported but not used; removed."):
             context.plan.drop_import(alias, statement)
         return
@@ -113,7 +114,7 @@ def _move_import(
         for use in uses:
             context.handle(use, gone=False)
         return
-    keeps_name = move.name != local and (is_passed_on(module, local) or _is_taken(module, move))
+    keeps_name = move.name != local and (of_class or is_passed_on(module, local) or _is_taken(module, move))
     given = local if keeps_name else alias.asname
     name = move.name if given in (None, move.name) else f"{move.name} as {given}"
     context.plan.drop_import(alias, statement)

@@ -34,6 +34,7 @@ SHOWN_BY = frozenset({"print", "log", "info", "debug", "pprint"})  # what a dict
 PREPARED = ("ray.train.torch.prepare_model",)
 REPORTED = "report() raises a ValueError for a tensor"
 RETURNED = "Ray 2.60 raises a ValueError for a tensor that the training function returns"
+IN_CHECKPOINT = "Save it into a checkpoint instead."
 DEEPEST = 5  # dicts and lists in each other
 
 
@@ -49,7 +50,8 @@ def reported_tensors(context: Context) -> None:
             if any(_holds_tensor(source) for source in others):
                 context.manual(RM423, metrics, f"{REPORTED}, which is in what another file makes here.")
             for value, elsewhere in _values(context.module, metrics):
-                _value(context, value, REPORTED, elsewhere=elsewhere)
+                if not _tell_of_model(context, value, REPORTED):
+                    _value(context, value, REPORTED, elsewhere=elsewhere)
 
 
 @codemod("TorchTrainer", "AccelerateTrainer")
@@ -61,22 +63,44 @@ def returned_tensors(context: Context) -> None:
         called = isinstance(function, ast.FunctionDef) and _is_called(module, function)
         for returned in filter(None, returned_values(module, function)):
             for value, elsewhere in _values(module, returned):
-                if _is_model(module, value):
-                    context.manual(RM423, value, f"{RETURNED}, and for a model.", "Save it into a checkpoint instead.")
-                else:
+                if not _tell_of_model(context, value, RETURNED):
                     _value(context, value, RETURNED, elsewhere=elsewhere or called)
 
 
+def _tell_of_model(context: Context, value: ast.expr, outcome: str) -> bool:
+    """Tells of a model, or of its state, which is a dict of tensors; whether a value is one."""
+    if _is_model(context.module, value):
+        context.manual(RM423, value, f"{outcome}, and for a model.", IN_CHECKPOINT)
+    elif any(_is_state(source) for source in context.module.origins(value)):
+        context.manual(RM423, value, f"{outcome}, as the state of a model holds.", IN_CHECKPOINT)
+    else:
+        return False
+    return True
+
+
+def _is_state(source: Source) -> bool:
+    method = source.node.func if isinstance(source.node, ast.Call) else None
+    return isinstance(method, ast.Attribute) and method.attr == "state_dict" and _is_model(source.module, method.value)
+
+
 def _is_model(module: Module, value: ast.expr) -> bool:
-    """Whether a value may be a model of torch: a prepared one, or one of transformers."""
+    """Whether a value may be a model of torch: one that is prepared, or made by a class of torch or transformers."""
+    if isinstance(value, ast.Attribute) and value.attr == "module":
+        value = value.value
     made = [source for source in module.origins(value) if isinstance(source.node, ast.Call)]
     models = {model.call for model in models_in(module, value)} if made else set()
     return any(
         isinstance(source.node, ast.Call)
-        and (source.module.qualified(source.node.func) in PREPARED or source.node in models)
+        and (_makes_module(source.module.qualified(source.node.func)) or source.node in models)
         and source.module.qualified(source.node.func) not in PIPELINES
         for source in made
     )
+
+
+def _makes_module(name: str | None) -> bool:
+    """Whether what is called by this name gives a module of torch: `torch.nn.Linear`, but nothing of functional."""
+    home, _, kind = (name or "").rpartition(".")
+    return name in PREPARED or (f"{home}.".startswith("torch.nn.") and kind[:1].isupper() and kind != "Parameter")
 
 
 def _is_called(module: Module, function: ast.FunctionDef) -> bool:
