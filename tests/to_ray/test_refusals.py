@@ -104,6 +104,14 @@ def test_a_file_that_trains_while_it_is_imported_is_left(tmp_path: Path) -> None
     assert "trains where its file is imported" in project(tmp_path, HEAD + TRAIN, "from train import trainer\n")
 
 
+def test_a_class_that_trains_in_a_method_does_not_train_while_it_is_imported(tmp_path: Path) -> None:
+    method = indented(indented(TRAIN))
+    script = f"import torch\nif torch:\n{indented(HEAD)}\nclass Fit:\n    def run(self):\n{method}"
+    said = project(tmp_path, script, "from train import Fit\nFit().run()\n")
+    assert "RM802" in said
+    assert "trains where its file is imported" not in said
+
+
 def test_a_name_that_another_file_imports_does_not_move(tmp_path: Path) -> None:
     guarded = f'{HEAD}size = AutoModel.from_pretrained("b").size\nif __name__ == "__main__":\n    print(size)\n'
     said = project(tmp_path, guarded + indented(TRAIN), "import train\nprint(train.size)\n")

@@ -12,7 +12,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.command_lines import in_the_way
 from raymigrate.codemods.to_ray.interactive import asks, shows_between_steps
-from raymigrate.codemods.to_ray.script import Script, live_uses
+from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, live_uses
 from raymigrate.codemods.to_ray.statements import Role, Roles
 from raymigrate.codemods.to_ray.trainer_calls import (
     Training,
@@ -345,7 +345,8 @@ def refusal_for_others(context: Context, script: Script, roles: Roles, training:
     project.module(context.path)  # where other files cannot be read now, this file waits
     moved = {name for step in roles.moved() if not script.is_in_main(step) for name in script.bound(step)}
     trained = script.step_of(training.trains[0])
-    at_import = script.main is None and trained is not None and module.parent_of[trained] is module.tree
+    is_run = trained is not None and not isinstance(trained, DEFINITIONS) and module.parent_of[trained] is module.tree
+    at_import = script.main is None and is_run
     for other in importing_modules(project, module):
         if at_import and roles.of.get(trained) is Role.WORKER:  # type: ignore[arg-type]
             return Reason(
