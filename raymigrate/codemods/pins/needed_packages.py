@@ -74,6 +74,8 @@ def runtime_environments(context: Context) -> None:
 @codemod("Audio", phase=Phase.PINS)
 def audio(context: Context) -> None:
     """Notes which package a column of audio needs; where packages are listed, that is told there."""
+    if not context.takes_current_libraries:
+        return
     for call in context.module.calls(*AUDIO_CLASSES):
         decoded = keyword_argument(call, "decode")
         if decoded is None or context.module.constant(decoded) is not False:
