@@ -5,7 +5,7 @@ They are what the models of 4.30.2 and 4.40.2 have and no class of 5.23 has, fou
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.tokenizer_calls import RM721, own_methods
+from raymigrate.codemods.libraries.tokenizer_calls import RM721, own_methods, uses_transformers
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hf_models import is_model
 
@@ -34,7 +34,7 @@ OF_SURE_MODELS = {
 def model_methods(context: Context) -> None:
     """Renames and reports methods of models that are gone."""
     module = context.module
-    if not any(reference.is_within("transformers") for reference in module.references):
+    if not uses_transformers(context):
         return
     instead = {**dict.fromkeys(RENAMED, ""), **TELLING, **OF_SURE_MODELS}
     own = own_methods(module)

@@ -70,14 +70,15 @@ def own_methods(module: Module) -> set[str]:
     return own | {node.name for node in module.of_type(ast.AsyncFunctionDef)}
 
 
-def _imports_transformers(context: Context) -> bool:
+def uses_transformers(context: Context) -> bool:
+    """Whether a file does something with what it imports from transformers."""
     return any(r.is_within("transformers") for r in context.module.references)
 
 
 @codemod(*CALLS, AS_TARGET, *GONE, *RENAMED, phase=Phase.LIBRARIES)
 def tokenizer_methods(context: Context) -> None:
     """Turns calls of methods that are gone into calls of the tokenizer."""
-    if not _imports_transformers(context):
+    if not uses_transformers(context):
         return
     module = context.module
     gone = {*CALLS, AS_TARGET, *GONE, *RENAMED} - own_methods(module)
@@ -138,7 +139,7 @@ def _write_as_targets(context: Context, method: ast.Attribute, body: list[tuple[
 @codemod(PADDING, phase=Phase.LIBRARIES)
 def padding(context: Context) -> None:
     """Writes `padding="max_length"` for `pad_to_max_length=True`."""
-    if not _imports_transformers(context):
+    if not uses_transformers(context):
         return
     for call, keyword in context.module.keywords(PADDING):
         _padding(context, call, keyword)

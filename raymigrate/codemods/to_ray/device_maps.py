@@ -14,11 +14,11 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.trainer_calls import Training
+from raymigrate.facts.hf_models import PIPELINES
 from raymigrate.facts.module import Module
 from raymigrate.facts.pickling import sent_with
 from raymigrate.facts.values import argument, has_unpacking
 
-PIPELINES = ("transformers.pipeline", "transformers.pipelines.pipeline")
 LOADS = ("from_pretrained", "from_config")
 OTHER_MODELS = re.compile(r"(?:ref|reward|teacher|value|judge)_?(?:model|funcs)?")  # that a Trainer of trl prepares
 REFUSED = 'device_map="auto" spreads one model over all GPUs; transformers refuses that on several workers.'

@@ -202,12 +202,17 @@ def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
         context.note(RM825, place, "The lines that launch it differ, so the flags of none of them are written.")
     name = Path(context.path).name
     for launch in launched.launches:
-        file = os.path.relpath(launch.file, Path(context.path).parent)
-        said = f"{file}:{launch.line} says `{launch.text}`"
+        said = _said(context, launch)
         own = f"it is `{launch.command(name)}` now, with the script's own arguments"
         refused = _refused_options(context.module, launch, name)
         left = f", but without {', '.join(refused)}, which TrainingArguments refuses today" if refused else ""
         context.note(RM824, place, f"{said}; {own}{left}.")
+
+
+def _said(context: Context, launch: Launch) -> str:
+    """What a line says, and where it stands as seen from the script."""
+    file = os.path.relpath(launch.file, Path(context.path).parent)
+    return f"{file}:{launch.line} says `{launch.text}`"
 
 
 def tell_importers(context: Context, place: ast.AST, outline: LaunchedOutline) -> None:
@@ -227,9 +232,8 @@ def tell_importers(context: Context, place: ast.AST, outline: LaunchedOutline) -
         )
         context.manual(RM824, place, message, advice)
         for launch in launches_of(other.path):
-            file = os.path.relpath(launch.file, Path(context.path).parent)
-            started = launch.command(name)
-            context.note(RM824, place, f"{file}:{launch.line} says `{launch.text}`; it is `{started}` now.")
+            said = _said(context, launch)
+            context.note(RM824, place, f"{said}; it is `{launch.command(name)}` now.")
 
 
 def _refused_options(module: Module, launch: Launch, script: str) -> list[str]:
