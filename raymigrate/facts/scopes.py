@@ -195,7 +195,7 @@ class ScopeBuilder:
             is_first = self.parent_of[node].generators[0] is node  # type: ignore[attr-defined]
             return (scope.parent, {node.target, *node.ifs}) if is_first and scope.parent else (scope, ())
         if isinstance(node, (ast.arguments, ast.arg)):  # defaults and annotations are evaluated around the function
-            return scope.parent or scope, parameters(self.parent_of[node]) if isinstance(node, ast.arguments) else ()  # type: ignore[arg-type]
+            return scope.parent or scope, {*parameters(self.parent_of[node])} if isinstance(node, ast.arguments) else ()  # type: ignore[arg-type]
         outside: set[ast.AST] = set() if isinstance(node, (ast.Lambda, *COMPREHENSIONS)) else {*node.decorator_list}  # type: ignore[attr-defined]
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.returns is not None:
             outside.add(node.returns)

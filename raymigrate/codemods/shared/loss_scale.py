@@ -176,6 +176,11 @@ def _is_given(module: Module, arguments: ast.Call) -> bool:
     return keyword_argument(arguments, ARGUMENT) is not None or bool(is_unpacked(module, arguments, ARGUMENT))
 
 
+def _is_named(module: Module) -> bool:
+    nodes = (*module.of_type(ast.Constant), *module.of_type(ast.keyword))
+    return any(ARGUMENT == (node.value if isinstance(node, ast.Constant) else node.arg) for node in nodes)
+
+
 def average_on_each_worker(context: Context, arguments: ast.Call) -> None:
     """Switches the averaging over workers off in TrainingArguments, unless they are given it.
 
@@ -183,9 +188,7 @@ def average_on_each_worker(context: Context, arguments: ast.Call) -> None:
     """
     module = context.module
     if not _is_given(module, arguments) and context.converts(RM110, arguments, SWITCHED):
-        is_named = any(node.value == ARGUMENT for node in module.of_type(ast.Constant))
-        is_named = is_named or any(node.arg == ARGUMENT for node in module.of_type(ast.keyword))
-        if is_named:
+        if ARGUMENT in module.text and _is_named(module):
             context.give(arguments, ARGUMENT, "False")
         else:
             context.plan.call(arguments).set(ARGUMENT, "False")
