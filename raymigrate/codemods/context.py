@@ -1,6 +1,7 @@
 """What a codemod works with: the facts of one module, the plan to add to, and the findings to report."""
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -63,6 +64,7 @@ class Context:
         self.stays = False  # whether one of those that train is left as it is
         self._told: dict[int, dict[Finding, Finding]] = {}  # by line, and by what makes two of them one
         self._fresh: set[str] = set()
+        self._numbers: defaultdict[str, int] = defaultdict(lambda: 2)  # from which on numbered names may be free
         self._kept: dict[tuple[int, int], str] = {}  # place that the user wants kept as it is -> code of its finding
 
     @property
@@ -287,15 +289,17 @@ class Context:
 
     def fresh(self, *names: str) -> str:
         """A name for generated code that nothing in the module uses: the first that is free, else one with a number."""
-        numbered = (f"{names[0]}_{number}" for number in count(2))
-        candidates = chain(names, numbered)
-        candidate = next(c for c in candidates if c not in self.module.names and c not in self._fresh)
+        numbered = ((f"{names[0]}_{number}", number) for number in count(self._numbers[names[0]]))
+        candidates = chain(((name, 2) for name in names), numbered)
+        candidate, number = next(c for c in candidates if c[0] not in self.module.names and c[0] not in self._fresh)
+        self._numbers[names[0]] = number
         self._fresh.add(candidate)
         return candidate
 
     def give_back(self, name: str) -> None:
         """Lets other code have a name of `fresh` that was not needed."""
         self._fresh.discard(name)
+        self._numbers.clear()
 
     def nested(self, statement: ast.stmt | None) -> ast.stmt | None:
         """An import, if it is in a function: then what new code needs in its stead or beside it stays in there too.

@@ -49,7 +49,7 @@ def default_of(parameter: ast.arg, arguments: ast.arguments) -> ast.expr | None:
 
 def returns(module: Module, function: DefinitionNode) -> list[ast.Return]:
     """The return statements of a function, not those of functions inside it."""
-    return [node for node in module.of_type(ast.Return) if module.function(node) is function]
+    return module.returns_of.get(function, [])
 
 
 def returned_values(module: Module, function: DefinitionNode | ast.Lambda) -> list[ast.expr | None]:

@@ -79,6 +79,7 @@ class Module(Nodes):
         self.asked = values.Asked()
         self.classes: dict[ast.AST, str] = {}  # of values, as far as `facts/instances.py` was asked for them
         self.classes_of_bound: dict[ast.AST, frozenset[str]] = {}  # likewise, of names by what binds them
+        self.grouped_calls: dict[tuple[str, ...], dict[ast.AST, list[ast.Call]]] = {}  # for `facts/calls.py`
         self.datasets: dict[tuple[ast.AST, bool], bool] = {}  # as far as `facts/ray_data.py` was asked
         self.trained: Trained | None = None  # what gradients are made for, once `facts/trained.py` was asked
         self.gpus: dict[str, dict[ast.AST, UseGpu]] = {}  # of training functions: see `facts/trainers.py`

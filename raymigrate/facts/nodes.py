@@ -130,6 +130,14 @@ class Nodes:
         return numbered((keyword.arg, keyword) for keyword in self.of_type(ast.keyword))
 
     @cached_property
+    def returns_of(self) -> dict[ast.AST | None, list[ast.Return]]:
+        """The return statements by the function that they end."""
+        found: dict[ast.AST | None, list[ast.Return]] = {}
+        for node in self.of_type(ast.Return):
+            found.setdefault(self.function(node), []).append(node)
+        return found
+
+    @cached_property
     def leaving(self) -> set[ast.stmt]:
         """Statements behind which nothing of their block is reached: those that leave it, an `if` that always does."""
         found: set[ast.stmt] = {statement for kind in LEAVES for statement in self.of_type(kind)}

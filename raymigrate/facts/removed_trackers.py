@@ -49,7 +49,15 @@ class TrackerUse:
 
     def getting(self, arguments: ast.Call) -> list[ast.Call]:
         """The calls of the module that make a Trainer with them."""
-        return [trainer for trainer in self._trainers if _gets(self.module, trainer, arguments)]
+        return self._getting.get(arguments, [])
+
+    @cached_property
+    def _getting(self) -> dict[ast.expr, list[ast.Call]]:
+        found: dict[ast.expr, list[ast.Call]] = {}
+        for trainer in self._trainers:
+            for source in dict.fromkeys(_given(self.module, trainer)):
+                found.setdefault(source, []).append(trainer)
+        return found
 
     @cached_property
     def has_legacy(self) -> bool:
@@ -177,11 +185,11 @@ def _is_use(node: ast.AST) -> bool:
     return isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
 
 
-def _gets(module: Module, trainer: ast.Call, arguments: ast.Call) -> bool:
-    """Whether a Trainer is given these TrainingArguments."""
+def _given(module: Module, trainer: ast.Call) -> list[ast.expr]:
+    """What a Trainer is given, its TrainingArguments among it."""
     given = [*trainer.args, *(keyword.value for keyword in trainer.keywords if keyword.arg)]
     given += [value] if (value := unpacked_value(module, trainer, "args")) is not None else []
-    return any(source.node is arguments for value in given for source in module.origins(value))
+    return [source.node for value in given for source in module.origins(value)]
 
 
 def _is_trainer(module: Module, made: ast.expr) -> bool:

@@ -11,6 +11,7 @@ from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, leaves_spli
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts import values
+from raymigrate.facts.calls import calls_in
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.ray_data import IN_MEMORY, is_mapped
 from raymigrate.facts.trainers import TrainerCall
@@ -79,7 +80,7 @@ def _was_mapped_once(context: Context, function: TrainFunction) -> bool:
     if context.from_ray.surely_before(STREAMED_SINCE):
         return True
     module, body = function.body_module, function.body
-    made = [call for call in module.calls(*TRAINING_ARGUMENTS) if body is not None and module.inside(call, body)]
+    made = calls_in(module, body, *TRAINING_ARGUMENTS)
     has_length = bool(made) and not any(
         keyword.arg in ("max_steps", None) for call in made for keyword in call.keywords
     )

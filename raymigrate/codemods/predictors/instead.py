@@ -13,6 +13,7 @@ from raymigrate.codemods.shared.checkpoint_files import not_carried
 from raymigrate.codemods.shared.generation import GENERATING, differences, unsaid
 from raymigrate.codemods.shared.preprocessor_advice import in_its_place, is_gone, on_rows, stages_of
 from raymigrate.codemods.shared.torch_models import loads_model
+from raymigrate.facts.calls import calls_on
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import carries_preprocessor
 from raymigrate.facts.values import (
@@ -92,11 +93,6 @@ def of_subclass(module: Module, definition: ast.ClassDef, kind: str) -> str:
     outputs = [output for value in returned if value is not None for output in sources(module, value)]
     gives_dict = bool(outputs) and all(isinstance(output, (ast.Dict, ast.DictComp)) for output in outputs)
     return advice.replace(ARRAY_OR_ARRAYS, ARRAYS) if gives_dict else advice
-
-
-def calls_on(module: Module, made: ast.expr, *methods: str) -> list[ast.Call]:
-    """The calls of these methods of an object, through every way to it in the module."""
-    return [call for call, method in module.method_calls(*methods) if made in sources(module, method.value)]
 
 
 def asked_for(method: str, *, takes_out: bool) -> str:

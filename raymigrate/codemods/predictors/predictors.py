@@ -27,7 +27,6 @@ from raymigrate.codemods.predictors.instead import (
     OF_SUBCLASS,
     OWN_BATCH_PREDICTOR,
     asked_for,
-    calls_on,
     of_batch_predictor,
     of_ready_model,
     of_ready_pipeline,
@@ -48,6 +47,7 @@ from raymigrate.codemods.shared.checkpoint_files import not_carried
 from raymigrate.codemods.shared.generation import RM752
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.annotations import in_annotation
+from raymigrate.facts.calls import calls_on
 from raymigrate.facts.checkpoint_folders import folder_is_temporary
 from raymigrate.facts.guards import goes_on_without, is_ready
 from raymigrate.facts.legacy import BATCH_PREDICTORS, HF, HF_UNRELEASED, paths_in_ml

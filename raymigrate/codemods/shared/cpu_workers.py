@@ -10,6 +10,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.emitted import ON_CPU, ON_GPU
 from raymigrate.codemods.shared.train_function import TrainFunction
+from raymigrate.facts.calls import calls_in
 from raymigrate.facts.keys import is_unpacked, unpacked_value
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
@@ -42,9 +43,7 @@ def train_together_on_cpu(context: Context, call: TrainerCall, function: TrainFu
     if call.use_gpu is True:
         return
     module = context.module
-    inside = [
-        c for c in module.calls(*TRAINING_ARGUMENTS) if function.init is not None and module.inside(c, function.init)
-    ]
+    inside = calls_in(module, function.init, *TRAINING_ARGUMENTS)
     others = [c for c in function.training_arguments if c not in inside]
     left = [made for made in others if not _is_decided(function.body_module, call, made, "use_cpu", "no_cuda")]
     if function.inline and inside and not any(has_unpacking(c) for c in inside):

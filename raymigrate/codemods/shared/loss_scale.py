@@ -19,6 +19,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.edits.plan import Code
+from raymigrate.facts.calls import calls_in
 from raymigrate.facts.causal_models import may_count_a_label_too_many
 from raymigrate.facts.functions import is_generator_or_async, returns
 from raymigrate.facts.instances import TRAINER, instance_of
@@ -60,7 +61,7 @@ def keep_loss_scale(context: Context, call: TrainerCall, function: TrainFunction
         return
     module = context.module
     container = call.function
-    inside = [c for c in module.calls(*TRAINING_ARGUMENTS) if container is not None and module.inside(c, container)]
+    inside = calls_in(module, container, *TRAINING_ARGUMENTS)
     for arguments in inside:
         average_on_each_worker(context, arguments)
     if (
@@ -177,8 +178,8 @@ def _is_given(module: Module, arguments: ast.Call) -> bool:
 
 
 def _is_named(module: Module) -> bool:
-    nodes = (*module.of_type(ast.Constant), *module.of_type(ast.keyword))
-    return any(ARGUMENT == (node.value if isinstance(node, ast.Constant) else node.arg) for node in nodes)
+    keywords = (keyword.arg for keyword in module.of_type(ast.keyword))
+    return ARGUMENT in keywords or any(node.value == ARGUMENT for node in module.of_type(ast.Constant))
 
 
 def average_on_each_worker(context: Context, arguments: ast.Call) -> None:
@@ -213,7 +214,7 @@ def _accumulates(function: TrainFunction) -> bool:
     """Whether the arguments of the Trainer accumulate gradients, for all that can be seen of them."""
     module, body = function.body_module, function.body
     made = [(home, call) for home in function.shown.modules for call in home.calls(*TRAINING_ARGUMENTS)]
-    inside = [(module, call) for home, call in made if home is module and body is not None and home.inside(call, body)]
+    inside = [(module, call) for call in calls_in(module, body, *TRAINING_ARGUMENTS)]
     if not made or function.shown.unfound:
         return True
     return any(may_accumulate(home, call) for home, call in inside or made)

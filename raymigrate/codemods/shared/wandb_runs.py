@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from raymigrate.facts.calls import calls_in
 from raymigrate.facts.module import Module
 from raymigrate.facts.ranks import rank_condition
 from raymigrate.facts.values import keyword_argument
@@ -194,6 +195,6 @@ def start_elsewhere(module: Module, call: ast.Call) -> str | None:
     if definition is None or function is None:
         return None
     other = definition.module
-    starts = [start for start in other.calls(START) if other.inside(start, function)]
+    starts = calls_in(other, function, START)
     is_each = any(not is_disabled(other, start) and rank_condition(other, start) is None for start in starts)
     return other.path if is_each else None

@@ -18,6 +18,7 @@ from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.codemods.tracking.tracking import is_tracked
 from raymigrate.codemods.transformers_trainer.guide_form import guide_form
 from raymigrate.codemods.transformers_trainer.reports_to import check_use_of_datasets, silence_loggers
+from raymigrate.facts.calls import calls_in
 from raymigrate.facts.functions import has_inline_form
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.project import Definition
@@ -80,7 +81,7 @@ def _has_visible_arguments(found: Definition) -> bool:
     assert function is not None
     if not has_inline_form(module, function) or not isinstance(module.parent_of[function], ast.Module):
         return False
-    inside = [call for call in module.calls(*TRAINING_ARGUMENTS) if module.inside(call, function)]
+    inside = calls_in(module, function, *TRAINING_ARGUMENTS)
     return bool(inside) and not any(has_unpacking(call) for call in inside)
 
 
