@@ -64,3 +64,41 @@ def test_an_import_of_air_that_nothing_uses_goes_with_the_rest(more: str, stays:
 def test_alone_an_unused_import_of_air_stays() -> None:
     text = "from ray import air, tune\n\nprint(tune)\n"
     assert converted(text).text == text
+
+
+TWICE = """
+from {first} import Checkpoint
+from {second} import Checkpoint
+
+
+def folder(checkpoint: Checkpoint) -> str:
+    return checkpoint.path
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("ray.air", "ray.air.checkpoint"),
+        ("ray.air.checkpoint", "ray.air"),
+        ("ray.train", "ray.air.checkpoint"),
+        ("ray.air.config", "ray.train"),
+    ],
+)
+def test_a_class_from_two_modules_that_had_it_is_imported_once(first: str, second: str) -> None:
+    outcome = converted(TWICE.format(first=first, second=second))
+    assert outcome.text.count("import") == 1
+    assert "from ray.train import Checkpoint" in outcome.text
+    assert not outcome.lines("RM301", Kind.MANUAL)
+
+
+def test_modules_that_are_tried_one_after_the_other_stay() -> None:
+    script = """
+try:
+    from ray.train import Checkpoint
+except ImportError:
+    from ray.air import Checkpoint
+
+print(Checkpoint)
+"""
+    assert converted(script).text == script.lstrip("\n")

@@ -11,6 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.gone_names import gone_part
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED, RM301, RM302, SESSION
+from raymigrate.codemods.shared.moves import goes_one_way
 from raymigrate.facts.import_places import is_bound_again
 
 OF_TODAY = "ray.train"
@@ -36,6 +37,8 @@ def _is_chosen(context: Context, statement: ast.ImportFrom, alias: ast.alias, or
     module = context.module
     places = module.meanings(module.scope_of[statement], alias.asname or alias.name)
     if len(places) < 2 or is_bound_again(module, statement, alias) or gone_part(origin) is not None:
+        return False
+    if origin in MOVED and goes_one_way(module, statement, alias, MOVED):
         return False
     outer = module.parent_of[statement]
     tried_first = isinstance(outer, ast.Try) and statement in outer.body

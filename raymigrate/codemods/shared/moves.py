@@ -93,7 +93,8 @@ def _move_import(
     old = f"{statement.module}.{alias.name}"
     move = moves[old]
     local = alias.asname or alias.name
-    if len(module.meanings(module.scope_of[statement], local)) > 1 and not is_bound_again(module, statement, alias):
+    is_clear = len(module.meanings(module.scope_of[statement], local)) == 1 or is_bound_again(module, statement, alias)
+    if not is_clear and not goes_one_way(module, statement, alias, moves):
         return  # try: the new place, except ImportError: the old one
     uses = [reference for reference in module.references if reference.binding.node is alias]
     of_class = is_attribute(module, statement)
@@ -125,6 +126,20 @@ def _move_import(
             if is_renamed:
                 context.plan.replace(reference.root, move.name)
             context.handle(reference, gone=is_renamed)  # by the same name another import may go on to bring it in
+
+
+def goes_one_way(module: Module, statement: ast.ImportFrom, alias: ast.alias, moves: Mapping[str, Move]) -> bool:
+    """Whether all that binds a name is imports, none of them tried, of what is at one place now.
+
+    Sections of a notebook often import one class from several modules that had it.
+    """
+    bindings = module.scope_of[statement].lookup(alias.asname or alias.name)
+    move = moves[f"{statement.module}.{alias.name}"]
+    now = f"{move.module}.{move.name}"
+    tried = (outer for found in bindings if found.statement for outer in module.ancestors(found.statement))
+    return all(moves.get(found.qualified or "") == move or found.qualified == now for found in bindings) and not any(
+        isinstance(outer, ast.Try) for outer in tried
+    )
 
 
 def _is_taken(module: Module, move: Move) -> bool:
