@@ -165,14 +165,11 @@ class Together:
         the files that use their trainers and results, with what these import; and such files of other legacy trainers.
         """
         results = {**self.alone, **self.new}
-        jobs = [real for real, result in results.items() if is_job(result)]
+        jobs = [real for real, result in results.items() if is_job(result) or has_trainer(result)]
         self._follow_imports(jobs)
         if not self.found.roots and len(self.given) < 2:
             return  # there is no other file that may be written
         self._follow_imports(list(self._convert_users(jobs)))
-        # A TorchTrainer of legacy code is no job whose modules change, but its results are read elsewhere too.
-        trains = [real for real, result in results.items() if result.is_legacy and "Trainer" in result.before]
-        list(self._convert_users([real for real in trains if real not in jobs]))
 
     def _convert_users(self, jobs: list[str]) -> Iterator[str]:
         """Converts the files that use what jobs hand on, and gives their real paths."""
@@ -335,6 +332,11 @@ def is_job(result: FileResult) -> bool:
     codes = {(f.code, f.kind) for f in result.findings}
     legacy = any(code.startswith(("RM1", "RM2", "RM603")) and kind is not Kind.SKIPPED for code, kind in codes)
     return legacy or any(is_to_ray(code) and kind is Kind.CONVERTED for code, kind in codes)
+
+
+def has_trainer(result: FileResult) -> bool:
+    """Whether a file is legacy code that seems to train with some other trainer, such as a TorchTrainer."""
+    return result.is_legacy and "Trainer" in result.before
 
 
 def is_settled(result: FileResult | None) -> bool:
