@@ -71,7 +71,7 @@ REFUSED_BY_BUILDER = DATASET_CHANGES.keys() - {"trust_remote_code"}
 # serve.start() takes any keyword, and raises a ValueError for these (Ray 2.51.0 to 2.60 serve/_private/api.py).
 REFUSED_BY_SERVE = ("http_host", "http_port", "http_middlewares")
 # Arguments that were renamed in many places at once, and take the same values.
-RENAMED = {"use_auth_token": "token", "tokenizer": "processing_class"}
+RENAMED = {"use_auth_token": "token", "tokenizer": "processing_class", "torch_dtype": "dtype"}
 # Arguments of trl's trainers that have another name in their configurations, which are made from TrainingArguments.
 OF_TRL = {"max_seq_length": "max_length"}
 OF_CELLS = re.compile(r"_+cell_(?:mask_)?\d+__")  # their edges and magics, see raymigrate.documents.cells

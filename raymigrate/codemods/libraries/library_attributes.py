@@ -51,6 +51,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     },
     TRAINER: {"tokenizer": "processing_class"},
     ACCELERATOR: {"use_fp16": 'mixed_precision != "no"'},
+    "trl.trainer.model_config.ModelConfig": {"torch_dtype": "dtype"},
 }
 
 # Methods of argparse that give an object and what is left of the command line.

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
 NAMESPACES = ("argparse.Namespace", "types.SimpleNamespace")
 PARSING = ("parse_args", "parse_known_args", "parse_intermixed_args")
-HF_PARSERS = ("transformers.HfArgumentParser", "transformers.hf_argparser.HfArgumentParser")
-HF_PARSING = ("parse_args_into_dataclasses", "parse_dict", "parse_json_file", "parse_yaml_file")
+TRL_PARSERS = tuple(f"trl.{module}TrlParser" for module in ("", "scripts.", "scripts.utils.", "commands.cli_utils."))
+HF_PARSERS = ("transformers.HfArgumentParser", "transformers.hf_argparser.HfArgumentParser", *TRL_PARSERS)
+HF_PARSING = (
+    *("parse_args_into_dataclasses", "parse_args_and_config"),
+    *("parse_dict", "parse_json_file", "parse_yaml_file"),
+)
 # What describes a field of a dataclass in its body, each with the position of the default.
 FIELDS = {
     "dataclasses.field": None,
