@@ -24,6 +24,7 @@ PARSE = "parser = {}\nargs, model_args = parser.{}()\n"
         PARSE.format("trl.TrlParser([SFTConfig, ModelConfig])", "parse_args_and_config") + "model_args.torch_dtype",
         PARSE.format("HfArgumentParser((SFTConfig, ModelConfig))", "parse_args_into_dataclasses")
         + "AutoModelForCausalLM.from_pretrained('a', dtype=model_args.torch_dtype)",
+        "made = ModelConfig()\nprint(made.torch_dtype, made.torch_dtype)",
         "def f(given: ModelConfig):\n    return given.torch_dtype",
         "(config,) = TrlParser(ModelConfig).parse_args_and_config()\nprint(config.torch_dtype)",
     ],
