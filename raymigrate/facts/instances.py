@@ -9,7 +9,7 @@ from raymigrate.facts.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import is_transformers_trainer, trainer_base
 from raymigrate.facts.values import definition, origins
-from raymigrate.facts.values.members import parsed_into
+from raymigrate.facts.values.parsers import parsed_into
 from raymigrate.knowledge.libraries import class_of, derived, function_of, lineage, look_up, member, result
 
 TORCH_TRAINER = "ray.train.torch.TorchTrainer"
