@@ -19,6 +19,18 @@ PLACES = {
     "environment.yml": ("dependencies:\n  - python=3.9\n", "dependencies:\n  - python>=3.10\n"),
     "Dockerfile": ("RUN conda create -n x python=3.8\n", "RUN conda create -n x 'python>=3.10'\n"),
     "cluster.yaml": (CONDA.format("python=3.8.10", "ray>=2"), CONDA.format("python>=3.10", "ray>=2")),
+    ".python-version": ("3.8.10\n", "3.10\n"),
+    ".tool-versions": ("nodejs 18.0.0\npython 3.9.1 # of CI\n", "nodejs 18.0.0\npython 3.10 # of CI\n"),
+    "runtime.txt": ("python-3.9.16\n", "python-3.10\n"),
+    ".devcontainer/devcontainer.json": (
+        '{"features": {"ghcr.io/devcontainers/features/python:1": {"installTools": true, "version": "3.8"}}}\n',
+        '{"features": {"ghcr.io/devcontainers/features/python:1": {"installTools": true, "version": "3.10"}}}\n',
+    ),
+    ".devcontainer.json": (
+        '{\n  // python\n  "build": {"args": {"VARIANT": "0-3.9-buster"}}\n}\n',
+        '{\n  // python\n  "build": {"args": {"VARIANT": "0-3.10-buster"}}\n}\n',
+    ),
+    ".devcontainer/Dockerfile": ("RUN conda create -n x python=3.8\n", "RUN conda create -n x 'python>=3.10'\n"),
     "job.yaml": (CONDA.format("python=3.11", "ray==2.3"), CONDA.format("python=3.11", "ray>=2.51")),
 }
 
@@ -27,6 +39,7 @@ PLACES = {
 def test_a_python_that_is_too_old_is_raised(tmp_path: Path, name: str) -> None:
     before, after = PLACES[name]
     project(tmp_path, train_py=LEGACY)
+    (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text(before)
     assert run("--check", tmp_path).stdout.count(": RM731 unsafe: ") == 1
     run("--unsafe", "--select", "RM731", tmp_path)
@@ -39,6 +52,7 @@ def test_a_python_that_is_too_old_is_raised(tmp_path: Path, name: str) -> None:
     [
         ("python:3.9", "python:3.10."),
         ("python:3.8.10-slim-bullseye AS base", "python:3.10-slim-bullseye."),
+        ("mcr.microsoft.com/devcontainers/python:1-3.9-bullseye", "python:3.10-bullseye."),
         ("docker.io/library/python:3.7-alpine", "python:3.10-alpine."),
         ("--platform=linux/amd64 bitnami/python:3.9.7", "python:3.10."),
     ],
@@ -60,6 +74,13 @@ def test_an_image_of_python_is_left_for_a_person(tmp_path: Path, image: str, exa
         ("setup.cfg", "[options]\npython_requires = >=3.7\n[tool:x]\npython_requires = ==3.8.*\n"),
         ("setup.py", "from setuptools import setup\nsetup(python_requires='>=3.8')\nother(python_requires='<3.9')\n"),
         ("Pipfile", '[requires]\npython_version = "3.12"\n'),
+        (".python-version", "3.11.4\n"),
+        (".python-version", "my-environment\npypy3.9-7.3\n3.12\n3\n"),
+        (".tool-versions", "python 3.12.1\nray 2.3\n"),
+        ("runtime.txt", "python-3.12\nR-3.8\n"),
+        (".devcontainer.json", '{"image": "mcr.microsoft.com/devcontainers/python:3.11", "name": "python 3.8"}\n'),
+        (".devcontainer.json", '{\n  // "image": "python:3.8"\n  "image": "base:3.8"\n}\n'),
+        ("settings.json", '{"image": "python:3.8"}\n'),
         ("chart.yaml", "dependencies:\n  - name: python\n    version: 3.8\n"),
     ],
 )
@@ -67,3 +88,13 @@ def test_others_are_left(tmp_path: Path, name: str, text: str) -> None:
     project(tmp_path, train_py=LEGACY)
     (tmp_path / name).write_text(text)
     assert ": RM731 " not in run("--check", tmp_path).stdout
+
+
+def test_the_image_of_a_container_for_editors_is_left_for_a_person(tmp_path: Path) -> None:
+    project(tmp_path, train_py=LEGACY)
+    (tmp_path / ".devcontainer").mkdir()
+    text = '{"image": "mcr.microsoft.com/devcontainers/python:0-3.8"}\n'
+    (tmp_path / ".devcontainer" / "devcontainer.json").write_text(text)
+    said = run("--unsafe", tmp_path).stdout
+    assert "devcontainer.json:1:12: RM731 manual" in said
+    assert (tmp_path / ".devcontainer" / "devcontainer.json").read_text() == text

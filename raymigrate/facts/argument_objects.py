@@ -9,7 +9,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.own_arguments import is_training_arguments
 from raymigrate.facts.trainers import is_transformers_trainer
 from raymigrate.facts.values import argument, class_named
-from raymigrate.facts.values.members import HF_PARSING
+from raymigrate.facts.values.parsers import HF_PARSING
 from raymigrate.knowledge.libraries import lineage, look_up
 
 ARGUMENTS = "args"  # the parameter of Trainer, and the attribute that holds what it got

@@ -10,7 +10,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.settings import TARGET
 from raymigrate.facts.trainers import library_bases
 from raymigrate.facts.values import argument, keyword_argument
-from raymigrate.facts.values.members import HF_PARSERS, HF_PARSING
+from raymigrate.facts.values.parsers import HF_PARSERS, HF_PARSING
 
 # Functions that give a class by its dotted name.
 LOOKS_UP = ("hydra.utils.get_class", "hydra.utils.get_object", "hydra.utils.get_method", "pydoc.locate")

@@ -9,7 +9,7 @@ from raymigrate.facts.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import is_transformers_trainer, trainer_base
 from raymigrate.facts.values import definition, origins
-from raymigrate.facts.values.members import parsed_into
+from raymigrate.facts.values.parsers import parsed_into
 from raymigrate.knowledge.libraries import class_of, derived, function_of, lineage, look_up, member, result
 
 TORCH_TRAINER = "ray.train.torch.TorchTrainer"
@@ -143,7 +143,7 @@ def _looked_for(module: Module, node: ast.expr, depth: int) -> str:
         if is_deployment(module, bound) or (isinstance(bound, ast.alias) and is_imported_deployment(module, node)):
             return DEPLOYMENT
         parsed = isinstance(bound, ast.ClassDef) and TRAINING_ARGUMENTS in lineage(library_base(module, bound))
-        return TRAINING_ARGUMENTS if parsed or _is_parsed(module, node) else ""
+        return TRAINING_ARGUMENTS if parsed else _parsed_kind(module, node)
     return ""
 
 
@@ -157,10 +157,12 @@ def parsed_class(module: Module, node: ast.expr) -> ast.expr | None:
     return parsed_into(module, call, position) if isinstance(call, ast.Call) else None
 
 
-def _is_parsed(module: Module, node: ast.Name) -> bool:
-    """Whether a name holds the TrainingArguments that an HfArgumentParser made."""
+def _parsed_kind(module: Module, node: ast.Name) -> str:
+    """The class of a library of which an HfArgumentParser made what a name holds; empty if there is none."""
     made = parsed_class(module, node)
-    return made is not None and module.qualified(made) in OLD_TRAINING_ARGUMENTS
+    name = module.qualified(made) if made is not None else None
+    place = TRAINING_ARGUMENTS if name in OLD_TRAINING_ARGUMENTS else look_up(name or "").place
+    return place if class_of(place) is not None else ""
 
 
 def is_deployment(module: Module, bound: ast.AST | None) -> bool:

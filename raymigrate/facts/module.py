@@ -17,7 +17,7 @@ from raymigrate.comments.tokens import Comment
 from raymigrate.facts import values
 from raymigrate.facts.alternatives import Arm, legacy_alternatives
 from raymigrate.facts.nodes import Nodes, Numbered, in_order, numbered
-from raymigrate.facts.own_modules import is_own_module
+from raymigrate.facts.own_modules import has_names_of, is_own_module
 from raymigrate.facts.scopes import Binding, Scope, ScopeBuilder, import_bindings
 from raymigrate.files.script import lines_of, lines_with_ends
 
@@ -71,6 +71,7 @@ class Module(Nodes):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in somebody's code are not ours to report
             self.tree = ast.parse(text)
+        self._is_own = cache(lambda name: is_own_module(path, name) or has_names_of(path, name, self.tree))
         super().__init__(self._scopes())
         self._imports: dict[tuple[Scope, str], tuple[frozenset[str | None], list[Binding]]] = {}
         self._meanings: dict[tuple[Scope, str], frozenset[str | None]] = {}
@@ -89,7 +90,7 @@ class Module(Nodes):
 
     def _scopes(self) -> ScopeBuilder:
         """Builds the scopes of the tree; a view of a module may see both in another way."""
-        return ScopeBuilder(self.tree, cache(lambda name: is_own_module(self.path, name)))
+        return ScopeBuilder(self.tree, self._is_own)
 
     @cached_property
     def lines(self) -> list[str]:
@@ -251,7 +252,15 @@ class Module(Nodes):
     def _stars(self) -> list[ast.ImportFrom]:
         """The star imports of the module, if all of them are of libraries whose classes are known by their names."""
         found = self.star_imports
-        return found if all(statement.module in STARS and not statement.level for statement in found) else []
+        return found if all(self.imported(s, s.names[0]).removesuffix(".*") in STARS for s in found) else []
+
+    def imported(self, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
+        """What an import asks for; with a dot in front where it is of the project: `datasets.py` may be its own."""
+        if isinstance(statement, ast.Import):
+            name = alias.name
+        else:
+            name = "." * statement.level + (f"{statement.module}." if statement.module else "") + alias.name
+        return f".{name}" if self._is_own(name.partition(".")[0]) else name
 
     @cached_property
     def _qualified(self) -> dict[ast.AST, str]:

@@ -1,9 +1,14 @@
-# ruff: noqa: PTH113, PTH118, PTH120 - works on strings, as project.py does
+# ruff: noqa: PTH100, PTH110, PTH113, PTH118, PTH120, PTH123 - works on strings, as project.py does
 """Which imports lead to files of a project, and which to libraries, also where a script has its own `evaluate.py`."""
 
+import ast
 import os
 import re
 import sys
+from collections.abc import Iterator
+
+from raymigrate.facts.packages import module_file, upwards
+from raymigrate.knowledge.libraries import look_up
 
 NAMES = frozenset(
     {
@@ -11,6 +16,7 @@ NAMES = frozenset(
         *("numpy", "pandas", "sklearn", "mlflow", "wandb", "deepspeed"),
     }
 )
+MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")  # of the top folder of a project
 # Where a project has a folder of such a name, Python still imports the library: it is not part of the project.
 LIBRARIES = sys.stdlib_module_names | NAMES
 # The first part of a module that a text imports; none for a relative import.
@@ -33,6 +39,69 @@ def is_own_module(path: str, name: str) -> bool:
     beside = os.path.join(folder, name)
     is_there = os.path.isfile(f"{beside}.py") or os.path.isfile(os.path.join(beside, "__init__.py"))
     return is_there and not os.path.isfile(os.path.join(folder, "__init__.py"))
+
+
+def has_names_of(path: str, name: str, tree: ast.Module) -> bool:
+    """Whether a script takes from a module what the library of that name lacks, and a file of the project has.
+
+    The script may be in a package, or below the folder that the module is in and that it is started from. Which of the
+    two Python finds, that does not say; what the script asks of it does.
+
+    Args:
+        path: The script; empty if it is no file.
+        name: What it imports: the name before the first dot.
+        tree: The script.
+    """
+    if not path or name not in NAMES - {"ray"}:  # a checkout of old Ray is to move on itself
+        return False
+    homes = [home for home in _homes(path) if module_file(os.path.join(home, name))]
+    asked = [parts for parts in _asked(tree, name) if look_up(".".join([name, *parts])).gone] if homes else []
+    return any(_has(os.path.join(home, name), parts) for home in homes for parts in asked)
+
+
+def _homes(path: str) -> Iterator[str]:
+    """The folders of a project from which a file may import: those around it, and the src/ in each."""
+    around = list(upwards(os.path.dirname(os.path.abspath(path))))
+    top = next((f for f in around if any(os.path.exists(os.path.join(f, marker)) for marker in MARKERS)), None)
+    if top is None:
+        top = next((f for f in around if not os.path.isfile(os.path.join(f, "__init__.py"))), around[0])
+    for folder in around[: around.index(top) + 1]:
+        yield from (folder, os.path.join(folder, "src"))
+
+
+def _asked(tree: ast.Module, name: str) -> Iterator[list[str]]:
+    """What a script takes from a module: `["utils", "Rows"]` of `from datasets.utils import Rows`."""
+    nodes = list(ast.walk(tree))
+    imported = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    local = {name, *(alias.asname for alias in imported if alias.name == name)}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").partition(".")[0] == name:
+            below = (node.module or "").split(".")[1:]
+            yield from ([*below, alias.name] for alias in node.names)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in local:
+            yield [node.attr]
+    yield from (alias.name.split(".")[1:] for alias in imported if alias.name.startswith(f"{name}."))
+
+
+def _has(place: str, parts: list[str]) -> bool:
+    """Whether a module of the project has a module of its own or a definition of this name."""
+    for number, part in enumerate(parts):
+        below = os.path.join(place, part)
+        if module_file(below) is None:
+            file = module_file(place)
+            return file is not None and number == len(parts) - 1 and _defines(file, part)
+        place = below
+    return bool(parts)
+
+
+def _defines(file: str, name: str) -> bool:
+    """Whether a file binds a name at its top, brings it in, or lists it for a lazy import."""
+    bound = rf"(?:(?:async )?def|class) {name}\b|{name}\s*[:=]|[^#\n]*\bimport\b[^#\n]*\b{name}\b|\s+{name},?\s*$"
+    try:
+        with open(file, encoding="utf-8", errors="replace") as source:
+            return re.search(rf"^(?:{bound})|^[^#\n]*[\"']{name}[\"']", source.read(), re.MULTILINE) is not None
+    except OSError:
+        return False
 
 
 def may_import_files(text: str) -> bool:

@@ -20,7 +20,7 @@ from raymigrate.base.isolation import working_on
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.facts.helpers import NOTHING_SHARED, SharedHelpers
 from raymigrate.facts.module import Module
-from raymigrate.facts.own_modules import LIBRARIES, is_own_module
+from raymigrate.facts.own_modules import LIBRARIES, MARKERS, is_own_module
 from raymigrate.facts.packages import is_below, module_file, package_root, upwards
 from raymigrate.facts.requests import Request
 from raymigrate.facts.scopes import Binding
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from raymigrate.facts.places import Place
 
 # A folder with one of these is a project: imports are looked for up to it.
-MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 RE_EXPORTS = 8
 MODULES_KEPT = 64
 

@@ -140,16 +140,19 @@ def discover(
     return Discovery(sorted(candidates), problems_by_path, len(walk.files), roots, named, tuple(exclude), exclude_base)
 
 
-def files_below(found: Discovery, is_wanted: Callable[[str], bool]) -> Iterator[str]:
+def files_below(
+    found: Discovery, is_wanted: Callable[[str], bool], hidden: frozenset[str] = frozenset()
+) -> Iterator[str]:
     """Walks the named directories once more, for files of other kinds, and leaves out the same.
 
     Args:
         found: What the search for scripts found.
         is_wanted: Tells by its path whether a file is of such a kind.
+        hidden: The names of hidden files and directories that are not left out.
     """
     wanted: list[str] = []
     take = lambda paths: wanted.extend(filter(is_wanted, paths))  # noqa: E731 - typed by its use
-    walk = _Walk(("",), found.exclude, found.exclude_base, take)
+    walk = _Walk(("",), found.exclude, found.exclude_base, take, hidden=hidden)
     for root in found.roots:
         walk.start(root or ".")
     return (path for path in wanted if not walk.is_ignored(path))
@@ -186,6 +189,7 @@ class _Walk:
         take: Callable[[Sequence[str]], object],
         *,
         force_exclude: bool = False,
+        hidden: frozenset[str] = frozenset(),
     ) -> None:
         self._suffixes = suffixes
         self._exclude = exclude
@@ -193,6 +197,7 @@ class _Walk:
         self._base = base
         self._force_exclude = force_exclude
         self._take = take
+        self._hidden = hidden
         self._layers: dict[str, tuple[Patterns, ...]] = {}  # by directory, where there are any
         self.files: set[str] = set()
         self.named: set[str] = set()
@@ -259,7 +264,7 @@ class _Walk:
         suffixes = self._suffixes
         for entry in entries:
             name = entry.name
-            if name.startswith(".") or name == "pyvenv.cfg":
+            if (name.startswith(".") and name not in self._hidden) or name == "pyvenv.cfg":
                 if name == ".git" or (name in {".gitignore", "pyvenv.cfg"} and entry.is_file()):
                     markers.append(name)
                 elif is_left_over(name):

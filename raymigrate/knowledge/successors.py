@@ -225,6 +225,10 @@ ADVICE = {
     "transformers.glue_convert_examples_to_features": "Tokenize with the tokenizer, in the map() of the dataset.",
     "transformers.onnx": "Export with optimum: optimum-cli export onnx.",
     "trl.AutoModelForCausalLMWithValueHead": "trl has no value heads any more: stay with the trl of the script.",
+    **dict.fromkeys(
+        (f"trl.commands.cli_utils.{kind}ScriptArguments" for kind in ("SFT", "Sft", "DPO", "Dpo", "Reward")),
+        "Use trl.ScriptArguments, or a dataclass of your own with the fields that the script reads.",
+    ),
     "trl.PPOTrainer": "trl has no PPO any more: stay with the trl of the script.",
 }
 # The same function under another name (peft 0.10 took the old one away).
@@ -232,7 +236,7 @@ RENAMED = {"peft.prepare_model_for_int8_training": "peft.prepare_model_for_kbit_
 # Classes of whose kind there are many: the end of the old name, and that of the new one.
 ENDINGS = {"FeatureExtractor": "ImageProcessor"}
 # Libraries in which a name stands for one thing wherever it is imported from.
-ONE_MEANING = ("transformers", "datasets", "peft", "huggingface_hub", "evaluate")
+ONE_MEANING = ("transformers", "datasets", "peft", "trl", "huggingface_hub", "evaluate")
 
 
 def successor(qualified: str) -> tuple[str, str] | None:
@@ -248,7 +252,9 @@ def successor(qualified: str) -> tuple[str, str] | None:
     library = qualified.partition(".")[0]
     if gone is None or library not in ONE_MEANING or gone in ADVICE:
         return None
-    below = qualified.removeprefix(gone).removeprefix(".").partition(".")[0]
+    parts = qualified.removeprefix(gone).removeprefix(".").split(".")
+    to_class = next((number for number, part in enumerate(parts) if part[:1].isupper()), 0)
+    below = ".".join(parts[: to_class + 1])
     is_class = gone.rpartition(".")[2][:1].isupper()
     old = gone if is_class or not below else f"{gone}.{below}"  # of a module, what is taken from it
     name = old.rpartition(".")[2]

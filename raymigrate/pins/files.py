@@ -17,6 +17,7 @@ from raymigrate.files.discovery import SKIPPED, SUFFIXES, too_large
 from raymigrate.files.script import Script
 from raymigrate.knowledge.versions import PACKAGES, Pin
 from raymigrate.pins.needed import installed, listed
+from raymigrate.pins.pythons import python_version
 from raymigrate.pins.readers import (
     SUBFOLDERS,
     Reader,
@@ -81,7 +82,7 @@ class PinFile:
     @cached_property
     def pins(self) -> list[Pin]:
         """The versions that it asks for; nothing in a file that cannot be understood."""
-        if not names_packages(self.data):
+        if not (names_packages(self.data) or self.reader is python_version):
             return []
         try:
             return list(self.reader(self.script.text))

@@ -16,7 +16,7 @@ IMAGE = re.compile(
 )
 PYTHON = re.compile(r"(?:^|-)py3(?P<minor>\d+)\b")
 ON_GPU = re.compile(r"-(?:gpu|cu\d+)\b")
-PYTHON_IMAGE = re.compile(r"(?:[\w.:-]+/)*python:3\.(?P<minor>\d+)(?:\.\d+)?(?P<rest>[\w.-]*)(?:@sha256:\w+)?")
+PYTHON_IMAGE = re.compile(r"(?:[\w.:-]+/)*python:(?:\d+-)?3\.(?P<minor>\d+)(?:\.\d+)?(?P<rest>[\w.-]*)(?:@sha256:\w+)?")
 ADVICE = "Take the image of ray >= {ray}, for example rayproject/ray:{ray}.0{rest}; its tag also names the Python."
 WITHOUT_LIBRARIES = " Unlike ray-ml it holds neither torch nor transformers: install them in it."
 

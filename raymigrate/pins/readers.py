@@ -14,6 +14,7 @@ from raymigrate.facts.module import Module
 from raymigrate.knowledge.versions import LOWEST, REQUIRED, Pin, conda_pins, package, requirement_pins
 from raymigrate.pins.images import image_pin, images_in_yaml, python_image_pin, ray_versions
 from raymigrate.pins.needed import COMMENT
+from raymigrate.pins.pythons import devcontainer, python_version, runtime_text, tool_versions
 from raymigrate.pins.toml import range_pins, toml_pins
 
 Reader = Callable[[str], Iterator[Pin]]
@@ -203,13 +204,19 @@ READERS: tuple[tuple[str, Reader], ...] = (
     (r".*\.ya?ml", cluster_file),
     (r"(?:.*[-_.])?(?:environment|conda|env)(?:[-_.].*)?\.ya?ml", conda_environment),
     (r"(?:.*\.)?(?:Dockerfile|Containerfile)(?:[-_.].*)?|.*\.dockerfile", dockerfile),
+    (r"\.python-version", python_version),
+    (r"\.tool-versions", tool_versions),
+    (r"runtime\.txt", runtime_text),
+    (r"\.?devcontainer\.json", devcontainer),
     (r"poetry\.lock|uv\.lock|pdm\.lock|Pipfile\.lock|.*conda-lock\.ya?ml", lock_file),
 )
+# Hidden files and folders among them.
+HIDDEN = frozenset({".python-version", ".tool-versions", ".devcontainer.json", ".devcontainer"})
 # Folders beside the code of a project that hold such files.
 SUBFOLDERS = (
     *("requirements", "reqs", "dependencies", "deps", "install"),
     *("env", "envs", "environment", "environments", "conda"),
-    *("docker", "deploy", "deployment", "k8s", "kubernetes"),
+    *(".devcontainer", "docker", "deploy", "deployment", "k8s", "kubernetes"),
 )
 _PATTERNS = [(re.compile(pattern, re.IGNORECASE), reader) for pattern, reader in READERS]
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from raymigrate.files.discovery import files_below
 from raymigrate.pins.files import PinFile, is_script, names_packages, names_ray, read, reader_by_path
-from raymigrate.pins.readers import SUBFOLDERS
+from raymigrate.pins.pythons import python_version
+from raymigrate.pins.readers import HIDDEN, SUBFOLDERS
 
 if TYPE_CHECKING:
     from raymigrate.files.discovery import Discovery
@@ -53,14 +54,15 @@ def files_for(scripts: Sequence[str], found: Discovery) -> list[PinFile]:
 def _naming_packages(path: str, users: Sequence[str]) -> PinFile | None:
     """A file with what it pins; None if it names none of the packages, like most of the YAML of a project."""
     reader, data = reader_by_path(path), read(path)
-    return PinFile(path, reader, data, users) if reader is not None and names_packages(data) else None
+    names_some = names_packages(data) or reader is python_version  # which is nothing but a version
+    return PinFile(path, reader, data, users) if reader is not None and names_some else None
 
 
 def _looked_for(found: Discovery) -> tuple[dict[str, list[str]], set[str]]:
     """The files with lists of packages by their folder, and the folders that hold scripts, or have them below."""
     folders: dict[str, list[str]] = {}
     holding = set[str]()
-    for path in files_below(found, lambda path: is_script(path) or reader_by_path(path) is not None):
+    for path in files_below(found, lambda path: is_script(path) or reader_by_path(path) is not None, HIDDEN):
         folder = path[: path.rfind("/") + 1]
         if not is_script(path):
             folders.setdefault(folder, []).append(path)

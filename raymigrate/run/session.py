@@ -14,6 +14,7 @@ from raymigrate.files.discovery import Discovery, pages_among, processors
 from raymigrate.run.conversion import crashed, failed
 from raymigrate.run.helper_modules import shared_helpers, with_modules
 from raymigrate.run.job import Job
+from raymigrate.run.notebook_pins import pins_of_notebooks
 from raymigrate.run.outcome import FileResult, Summary
 from raymigrate.run.pins import pin_results
 from raymigrate.run.together import Together, left_outside
@@ -121,6 +122,7 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
             result.asked, result.done = [], []  # they hold trees, which no other process needs
     if found.candidates or found.named_lists:
         results.update((result.path, result) for result in list(pin_results(found, results, legacy, job)))
+        results.update((result.path, result) for result in list(pins_of_notebooks(found, results, legacy, job)))
     for path, result in results.items():
         if result.changes and found.leads_out(path):
             results[path] = left_outside(result)

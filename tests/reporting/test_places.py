@@ -76,6 +76,7 @@ SPEAKS_OF = {
     "RM731": r"^\"[<>=!~]*[\d.]+\"$",  # the version, where a decorator gives it by package
     "RM716": "rows",
     "RM728": r"^rows$|json|html|xml",
+    "RM759": "model|bert",
     "RM751": "from_pretrained|FeatureExtractor",
     "RM752": "predict|[Pp]ipeline",
     "RM755": "config",

@@ -90,3 +90,36 @@ def test_a_model_is_not_loaded_in_bits_by_a_key() -> None:
         "load_in_8bit= raises a TypeError today where AutoModelForCausalLM.from_pretrained(**...)"
     )
     assert "quantization_config= took its place" in message
+
+
+PIPE = "transformers.pipeline('text-generation', model='gpt2', model_kwargs={given})"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        PIPE.format(given="{'use_auth_token': True}"),
+        PIPE.format(given="dict(load_in_8bit=True)"),
+        "given = {'load_in_4bit': True, 'device_map': 'auto'}\n" + PIPE.format(given="given"),
+        "given = {}\ngiven['use_flash_attention_2'] = True\n" + PIPE.format(given="given"),
+        "def load(**more):\n    return " + PIPE.format(given="more") + "\n\nload(use_auth_token='a')",
+    ],
+)
+def test_a_key_that_a_pipeline_hands_to_its_model_is_told(code: str) -> None:
+    outcome = converted(SCRIPT.format(code=code))
+    told = [code for code in ("RM701", "RM702") if outcome.lines(code, Kind.MANUAL)]
+    assert len(told) == 1
+    assert any("model_kwargs" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        PIPE.format(given="{'device_map': 'auto', 'torch_dtype': 'auto', 'token': True}"),
+        PIPE.format(given="None"),
+        "def pipeline(**more):\n    return more\n\npipeline(model_kwargs={'use_auth_token': True})",
+    ],
+)
+def test_keys_of_today_and_other_pipelines_stay(code: str) -> None:
+    outcome = converted(SCRIPT.format(code=code))
+    assert not outcome.lines("RM701", Kind.MANUAL) + outcome.lines("RM702", Kind.MANUAL)

@@ -32,6 +32,12 @@ model = AutoModel.from_pretrained("gpt2")
         "with open('/o/pytorch_model.bin', 'rb') as file:\n    print(file)",
         "path = os.path.join('/o', 'adapter_model.bin')\nif os.path.isfile(path):\n    torch.load(path)",
         "NAME = 'pytorch_model.bin'\nstate = torch.load(os.path.join('/o', NAME))",
+        "there = Path('/o/pytorch_model.bin').exists()",
+        "there = (Path('/o') / 'adapter_model.bin').is_file()",
+        "there = Path('/o').joinpath('pytorch_model.bin').exists()",
+        "path = Path('/o') / 'pytorch_model.bin'\nif path.exists():\n    torch.load(path)",
+        "there = 'pytorch_model.bin' in os.listdir('/o')",
+        "size = os.path.getsize('/o/pytorch_model.bin')",
     ],
 )
 def test_a_read_of_old_weights_is_told_once(use: str) -> None:
@@ -50,6 +56,9 @@ READ = "state = torch.load('/o/pytorch_model.bin')"
         ("model.save_pretrained('/o')\ntorch.save(model.state_dict(), '/o/pytorch_model.bin')", READ),
         ("model.save_pretrained('/o')", "state = torch.load(download('repository', 'pytorch_model.bin'))"),
         ("model.save_pretrained('/o')", "print('pytorch_model.bin')"),
+        ("model.save_pretrained('/o')", "there = download.path.endswith('pytorch_model.bin')"),
+        ("model.save_pretrained('/o')", "there = 'pytorch_model.bin' in download.names()"),
+        ("model.save_pretrained('/o')", "name = 'pytorch_model.bin'.replace('.bin', '.txt')"),
     ],
 )
 def test_files_from_elsewhere_are_left_alone(save: str, use: str) -> None:
@@ -84,3 +93,11 @@ def test_a_plain_script_is_told_where_it_moves_to_ray(file: str, use: str, told:
     text = PLAIN.format(file=file, use=use)
     assert len(converted(text, to_ray=True).lines("RM602", Kind.MANUAL)) == told
     assert not converted(text).lines("RM602", Kind.MANUAL)
+
+
+def test_a_plain_script_that_cannot_move_is_told_in_a_note() -> None:
+    text = PLAIN.format(file="pytorch_model.bin", use=RESUME) + "trainer.train()\n"
+    outcome = converted(text, to_ray=True)
+    assert outcome.lines("RM802", Kind.MANUAL)
+    assert outcome.lines("RM602", Kind.NOTE)
+    assert not converted(text).findings

@@ -59,3 +59,56 @@ def test_an_own_function_is_not_replaced_by_that_of_the_library(folder: Path) ->
     script = "import ray\n" + GONE
     assert convert(script, str(folder / "train.py")).after is None
     assert "evaluate.load" in str(convert(script).after)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from datasets import MyRows, load_metric\nMyRows(load_metric)",
+        "from datasets import load_metric",
+        "from datasets import *\nMyRows()\nAdamW()",
+        "import datasets\ndatasets.MyRows()",
+        "import datasets as d\nd.load_metric('a')",
+        "from datasets import Split, GenerateMode\nprint(GenerateMode)",
+        "def f():\n    from datasets.rows import Row\n    return Row",
+        "import datasets.rows\ndatasets.rows.Row()",
+    ],
+)
+@pytest.mark.parametrize("place", ["train.py", "scripts/train.py", "job/train.py", "job/deep/train.py"])
+def test_nothing_is_told_of_the_names_of_an_own_module(tmp_path: Path, text: str, place: str) -> None:
+    package = tmp_path / "datasets"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "from .rows import (\n    MyRows,\n)\n\nGenerateMode = 1\n\n\ndef load_metric(name):\n    return name\n"
+    )
+    (package / "rows.py").write_text("class Row:\n    pass\n\n\nclass MyRows:\n    pass\n")
+    (tmp_path / "setup.py").write_text("")
+    for folder in ("scripts", "job", "job/deep"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").write_text("")
+    (tmp_path / "scripts" / "__init__.py").unlink()
+    result = convert(f"import ray\n{text}\n", str(tmp_path / place))
+    if place != "train.py" and "*" in text:
+        return  # what the star brings in, nothing says
+    assert result.findings == []
+    assert result.after is None
+
+
+@pytest.mark.parametrize("name", ["load_metric", "Row"])
+def test_a_module_of_the_project_without_the_name_does_not_hide_the_library(tmp_path: Path, name: str) -> None:
+    (tmp_path / "setup.py").write_text("")
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets" / "__init__.py").write_text("# Row and load_metric are elsewhere\nRows = 1\n")
+    script = f"import ray\nfrom datasets import {name}\n\n{name}()\n"
+    assert convert(script, str(tmp_path / "scripts" / "train.py")).findings
+
+
+def test_a_checkout_of_old_ray_moves_on_itself(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text("")
+    (tmp_path / "ray" / "train").mkdir(parents=True)
+    (tmp_path / "ray" / "__init__.py").write_text("")
+    (tmp_path / "ray" / "train" / "__init__.py").write_text("def load_checkpoint():\n    pass\n")
+    (tmp_path / "examples").mkdir()
+    script = "from ray.train import load_checkpoint\n\nload_checkpoint()\n"
+    assert convert(script, str(tmp_path / "examples" / "train.py")).findings

@@ -64,7 +64,7 @@ def gone_names(context: Context) -> None:
             continue
         used = []
         for alias in statement.names:
-            origin = alias.name if isinstance(statement, ast.Import) else f"{statement.module}.{alias.name}"
+            origin = context.module.imported(statement, alias)
             if gone_part(origin) is None or alias in context.plan.dropped_imports:
                 continue
             if _import(context, statement, alias, origin):

@@ -25,7 +25,7 @@ def guarded_imports(context: Context) -> None:
         if not isinstance(statement, ast.ImportFrom) or statement.level:
             continue
         for alias in statement.names:
-            origin = f"{statement.module}.{alias.name}"
+            origin = context.module.imported(statement, alias)
             of_session = f"{origin}.".startswith(f"{SESSION}.")
             if (origin in MOVED or of_session) and _is_chosen(context, statement, alias, origin):
                 rule, does = (RM302, "does nothing") if of_session else (RM301, "is refused by trainers")

@@ -71,7 +71,7 @@ REFUSED_BY_BUILDER = DATASET_CHANGES.keys() - {"trust_remote_code"}
 # serve.start() takes any keyword, and raises a ValueError for these (Ray 2.51.0 to 2.60 serve/_private/api.py).
 REFUSED_BY_SERVE = ("http_host", "http_port", "http_middlewares")
 # Arguments that were renamed in many places at once, and take the same values.
-RENAMED = {"use_auth_token": "token", "tokenizer": "processing_class"}
+RENAMED = {"use_auth_token": "token", "tokenizer": "processing_class", "torch_dtype": "dtype"}
 # Arguments of trl's trainers that have another name in their configurations, which are made from TrainingArguments.
 OF_TRL = {"max_seq_length": "max_length"}
 OF_CELLS = re.compile(r"_+cell_(?:mask_)?\d+__")  # their edges and magics, see raymigrate.documents.cells
@@ -96,7 +96,9 @@ def plain_imports(context: Context) -> None:
         return
     for statement in context.module.imports:
         for alias in statement.names if isinstance(statement, ast.Import) else ():
-            if alias.asname or gone_part(alias.name) is None or alias in context.plan.dropped_imports:
+            if alias.asname or alias in context.plan.dropped_imports:
+                continue
+            if gone_part(context.module.imported(statement, alias)) is None:
                 continue
             if is_guarded(context.module, statement, alias.name):
                 continue
@@ -135,7 +137,7 @@ def _star_imports(context: Context) -> list[str]:
     for statement in context.module.imports:
         if not isinstance(statement, ast.ImportFrom) or statement.level or statement.names[0].name != "*":
             continue
-        module = statement.module or ""
+        module = context.module.imported(statement, statement.names[0]).removesuffix(".*")
         if module.partition(".")[0] in LIBRARIES:
             found.append(module)
         if f"{module}.".startswith(tuple(f"{name}." for name in LEGACY_MODULES)):
@@ -151,9 +153,9 @@ def _all_are_there(module: Module, star: str) -> bool:
         module: The module.
         star: What it imports with a star.
     """
-    if star != UNCHANGED or not all(_is_known(statement) for statement in module.imports):
+    if star != UNCHANGED or not all(_is_known(module, statement) for statement in module.imports):
         return False
-    stars = [s.module or "" for s in module.imports if isinstance(s, ast.ImportFrom) and s.names[0].name == "*"]
+    stars = [module.imported(s, s.names[0]).removesuffix(".*") for s in module.star_imports]
     used = {name for _, name in _names_of_stars(module, stars)}
     return all(look_up(name).gone is None and name not in CHANGED for name in used)
 
@@ -163,7 +165,7 @@ def _names_of_stars(module: Module, stars: list[str]) -> Iterator[tuple[ast.AST,
 
     Where another star import may bring in anything, these are only the names that the libraries have today.
     """
-    is_whole = all(_is_known(statement) for statement in module.imports)
+    is_whole = all(_is_known(module, statement) for statement in module.imports)
     if not stars:
         return
     for node in module.of_type(ast.Name):
@@ -176,12 +178,11 @@ def _names_of_stars(module: Module, stars: list[str]) -> Iterator[tuple[ast.AST,
             yield node, f"{star}.{node.id}"
 
 
-def _is_known(statement: ast.Import | ast.ImportFrom) -> bool:
+def _is_known(module: Module, statement: ast.Import | ast.ImportFrom) -> bool:
     """Whether an import is not a star import, or is one of a module whose names are known."""
     if not isinstance(statement, ast.ImportFrom) or statement.names[0].name != "*":
         return True
-    module = statement.module or ""
-    return not statement.level and module.partition(".")[0] in LIBRARIES
+    return module.imported(statement, statement.names[0]).partition(".")[0] in LIBRARIES
 
 
 def _looked_up_by_string(context: Context, call: ast.Call) -> None:

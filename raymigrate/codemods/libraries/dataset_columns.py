@@ -66,24 +66,55 @@ def dataset_columns(context: Context) -> None:
 
 
 def _kind(module: Module, node: ast.expr) -> str | None:
-    """ "dataset" or "dict" where an expression leads back to `load_dataset`, else None."""
+    """ "dataset", "dict" or "list" of them where an expression leads back to `load_dataset`, else None."""
     value = module.value(node)
     if isinstance(value, ast.Subscript):
-        return "dataset" if _kind(module, value.value) == "dict" else None
+        return "dataset" if _is_one_of_several(module, value) else None
+    if isinstance(value, ast.Name):
+        return "dataset" if _is_unpacked(module, value) else None
     if not isinstance(value, ast.Call):
         return None
     if module.qualified(value.func) in LOAD_DATASET:
         given = {keyword.arg: keyword.value for keyword in value.keywords}
         if None in given or "streaming" in given:
             return None
-        split = module.constant(given["split"]) if "split" in given else None
-        return "dict" if split is None else "dataset" if split is ... or isinstance(split, str) else None
+        return _kind_of_split(module, given["split"]) if "split" in given else "dict"
     if isinstance(value.func, ast.Attribute):
         kind = _kind(module, value.func.value)
         if value.func.attr == "train_test_split" and kind == "dataset":
             return "dict"
+        if value.func.attr == "values" and kind == "dict":
+            return "list"
         return kind if value.func.attr in SAME_KIND else None
     return None
+
+
+def _kind_of_split(module: Module, split: ast.expr) -> str | None:
+    """What load_dataset gives for what `split=` is: one dataset for each of several."""
+    kinds = set()
+    for source in module.origins(split):
+        value = source.module.constant(source.node)
+        if isinstance(source.node, (ast.List, ast.Tuple, ast.ListComp)):
+            kinds.add("list")
+        elif isinstance(source.node, (ast.Dict, ast.DictComp)) or value is None:
+            kinds.add("dict")
+        else:
+            kinds.add("dataset" if value is ... or isinstance(value, str) else "")
+    return kinds.pop() or None if len(kinds) == 1 else None
+
+
+def _is_one_of_several(module: Module, node: ast.Subscript) -> bool:
+    """Whether a subscript takes one dataset: by its split from a dict, by its number from a list."""
+    kind = _kind(module, node.value)
+    return kind == "dict" or (kind == "list" and isinstance(module.constant(node.slice), int))
+
+
+def _is_unpacked(module: Module, name: ast.Name) -> bool:
+    """Whether a name is that of one of several datasets: `train, test = load_dataset(..., split=["train", "test"])`."""
+    target = module.definition(name)
+    several = module.parent_of.get(target) if isinstance(target, ast.Name) else None
+    statement = module.parent_of.get(several) if isinstance(several, (ast.Tuple, ast.List)) else None
+    return isinstance(statement, ast.Assign) and _kind(module, statement.value) == "list"
 
 
 def _is_read_only(module: Module, node: ast.Subscript) -> bool:

@@ -75,15 +75,16 @@ def generation_attributes(context: Context) -> None:
     """`model.config.num_beams = 4` is set on the generation_config of a model that is seen to generate."""
     module = context.module
     for node in module.attributes(*PARAMETERS):
-        config = node.value
-        if not isinstance(config, ast.Attribute) or config.attr != "config":
+        config = _of_model(module, node.value)
+        if config is None:
             continue
         names = _classes(module, config.value)
         if any(DECLARING.match(name or "") for name in names):
             continue
         message = _message(node)
         in_text = any(isinstance(outer, ast.JoinedStr) for outer in module.ancestors(node))
-        if names and not in_text and all(name and GENERATING.fullmatch(name) for name in names):
+        is_here = config is node.value  # else by a name that the config has: others may read that
+        if names and is_here and not in_text and all(name and GENERATING.fullmatch(name) for name in names):
             if context.converts(RM755, node, f"{message}; now of its generation_config."):
                 context.plan.replace(config, f"{module.source(config.value)}.generation_config")
         elif names and all(names):
@@ -145,6 +146,12 @@ def generation_settings_by_call(context: Context) -> None:
             if is_seen:
                 does = "raises a ValueError when the model is saved today"
                 context.manual(RM755, call, f"{', '.join(found)} in the config of a model {does}.")
+
+
+def _of_model(module: Module, node: ast.expr) -> ast.Attribute | None:
+    """The config of a model, `model.config`, that an expression is or is a name for."""
+    value = module.value(node) if isinstance(node, ast.Name) else node
+    return value if isinstance(value, ast.Attribute) and value.attr == "config" else None
 
 
 def _message(node: ast.Attribute) -> str:

@@ -19,12 +19,13 @@ from raymigrate.codemods.libraries.unseen_keys import shown, tell_key
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.carried import Entry, carried
 from raymigrate.facts.guards import is_asked_for
-from raymigrate.facts.hf_models import is_model_class
+from raymigrate.facts.hf_models import PIPELINES, is_model_class
 from raymigrate.facts.keys import perhaps_taken_out, taken_out
 from raymigrate.facts.module import Module
 
 METHOD = "from_pretrained"
 UNHEEDED = "has no effect today"
+NOT_LOADED = "raises a ValueError today, as the model is not loaded,"  # the TypeError is part of its text
 OF_MODELS = {**FROM_PRETRAINED_CHANGES, **dict.fromkeys(BITS, Change("quantization_config"))}
 READERS = ("get", "pop", "setdefault")
 
@@ -44,6 +45,15 @@ def loading_arguments(context: Context) -> None:
                 change_argument(context, call, keyword, change if is_model else replace(change, outcome=UNHEEDED))
 
 
+@codemod("model_kwargs", phase=Phase.LIBRARIES, after=[keyword_arguments])
+def pipeline_arguments(context: Context) -> None:
+    """Tells of what a pipeline hands on to the from_pretrained of its model: `pipeline(model_kwargs={...})`."""
+    for call in context.module.calls(*PIPELINES):
+        for keyword in call.keywords:
+            if keyword.arg == "model_kwargs":
+                _tell(context, call, keyword, is_model=True, outcome=NOT_LOADED)
+
+
 def _classes(module: Module, method: ast.Attribute) -> list[str]:
     """The classes of libraries whose method is called; several where a variable or a parameter holds one."""
     name = module.qualified(method.value)
@@ -53,7 +63,7 @@ def _classes(module: Module, method: ast.Attribute) -> list[str]:
     return [name for name in held if name is not None]
 
 
-def _tell(context: Context, call: ast.Call, keyword: ast.keyword, *, is_model: bool) -> None:
+def _tell(context: Context, call: ast.Call, keyword: ast.keyword, *, is_model: bool, outcome: str = "") -> None:
     """Tells of the keys of a dict that a loading function gets, where they are written."""
     found = carried(context.module, keyword.value)
     entries = list(found.entries)
@@ -66,7 +76,8 @@ def _tell(context: Context, call: ast.Call, keyword: ast.keyword, *, is_model: b
     for entry in entries:
         change = OF_MODELS.get(entry.name) if is_model else FROM_PRETRAINED_CHANGES.get(entry.name)
         if change is not None and not is_asked_for(entry.module, entry.key, entry.name):
-            told = change if is_model else replace(change, outcome=UNHEEDED)
+            outcome = outcome if is_model else UNHEEDED
+            told = replace(change, outcome=outcome) if outcome else change
             tell_key(context, entry, keyword.value, told, what if entry in found.entries else unseen)
 
 

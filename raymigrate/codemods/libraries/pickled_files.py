@@ -28,6 +28,8 @@ RM756 = Rule(
 )
 FILES = re.compile(r"(?:training_args\.bin|rng_state\w*\.pth)$")
 OF_MODULES = frozenset({"eval", "train", "state_dict", "parameters", "named_parameters", "save_pretrained", "generate"})
+SAME = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "eval", "train", "requires_grad_"})
+MAX_STEPS = 20  # of a chain of methods
 SWITCHES = ("weights_only", "pickle_module", None)
 
 
@@ -71,6 +73,21 @@ def _last_text(module: Module, path: ast.expr) -> str:
 
 
 def _is_module(module: Module, load: ast.Call) -> bool:
-    """Whether what was loaded is used as a module: a method of modules is called of it."""
+    """Whether what was loaded is used as a module: it is called, or a method of modules is."""
     methods = (node for node in module.attributes(*OF_MODULES) if isinstance(module.parent_of[node], ast.Call))
-    return any(load in sources(module, method.value) for method in methods)
+    if any(_is_loaded(module, method.value, load) for method in methods):
+        return True
+    called = (call.func for call in module.of_type(ast.Call) if isinstance(call, ast.Call))
+    return any(_is_loaded(module, function, load) for function in called if module.qualified(function) is None)
+
+
+def _is_loaded(module: Module, node: ast.expr, load: ast.Call, depth: int = 0) -> bool:
+    """Whether a value is what was loaded, on whatever device: `torch.load(path).to(device)`."""
+    for found in sources(module, node):
+        if found is load:
+            return True
+        method = found.func if isinstance(found, ast.Call) else None
+        if isinstance(method, ast.Attribute) and method.attr in SAME and depth < MAX_STEPS:
+            if _is_loaded(module, method.value, load, depth + 1):
+                return True
+    return False

@@ -1,6 +1,7 @@
 """RM721 and RM722: methods and arguments of tokenizers that transformers 5 removed.
 
-Measured on transformers 5.23 with the offline hub's bert-base-cased: the methods raise an AttributeError;
+Measured on transformers 5.23 with the offline hub's bert-base-cased: the methods raise an AttributeError (which classes
+keep some of them, `raymigrate/knowledge/tokenizers.py` tells);
 `pad_to_max_length=True` is swallowed, and nothing is padded: 4 ids where transformers 4.30 gave `max_length`.
 With it transformers 4.30 truncated to `max_length` too, unless truncation= said otherwise, and without `max_length` it
 padded to the longest text only (measured on 4.30.2: 12 ids of 21 with max_length=12, and 21 and 3 ids without).
@@ -17,6 +18,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.comments import comments_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import written
+from raymigrate.knowledge.tokenizers import KEPT, KEPT_BY_SOME, keeps
 
 CALL_IT = "Call the tokenizer itself: tokenizer(texts, ...), and for labels tokenizer(text_target=texts, ...)."
 RM721 = Rule(
@@ -53,6 +55,9 @@ RENAMED = {
     "additional_special_tokens": "extra_special_tokens",
     "additional_special_tokens_ids": "extra_special_tokens_ids",
 }
+UNSEEN_CLASS = "AutoTokenizer"  # what it gives, the checkpoint says
+FEW_HAVE_IT = ", unless its class is one of the few that still have it"
+MAX_BASES = 20  # of a class, one made from the other
 PADDING = "pad_to_max_length"
 PADDED_CALLS = frozenset({"__call__", "encode", *CALLS})
 
@@ -62,6 +67,42 @@ def is_tokenizer(module: Module, node: ast.expr) -> bool:
     value = module.value(node)
     name = module.qualified(value.func) if isinstance(value, ast.Call) else None
     return name is not None and name.startswith("transformers.") and "Tokenizer" in name.split(".")[-2]
+
+
+def _classes(module: Module, node: ast.expr) -> list[str]:
+    """The names of the classes of transformers that an object may be of; empty texts for what is not seen."""
+    if isinstance(node, ast.Name) and node.id == "self":
+        owner = next((above for above in module.ancestors(node) if isinstance(above, ast.ClassDef)), None)
+        return [_base(module, owner)]
+    return [_made(source.module, source.node) for source in module.origins(node)]
+
+
+def _made(module: Module, node: ast.AST) -> str:
+    """The class of tokenizers that `X.from_pretrained(...)` or `X(...)` makes one of."""
+    if not isinstance(node, ast.Call):
+        return ""
+    is_loaded = isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"
+    maker = node.func.value if is_loaded and isinstance(node.func, ast.Attribute) else node.func
+    return _named(module, maker)
+
+
+def _base(module: Module, node: ast.AST | None, depth: int = 0) -> str:
+    """The class of tokenizers that a class of the file is made from, by whatever steps; empty if it is not seen.
+
+    Beside a base that lost a method another one may have it.
+    """
+    if not isinstance(node, ast.ClassDef) or depth > MAX_BASES:
+        return ""
+    names = [_named(module, base, depth + 1) for base in node.bases]
+    return next((name for name in names if name and (len(names) == 1 or name in KEPT)), "")
+
+
+def _named(module: Module, node: ast.expr, depth: int = 0) -> str:
+    name = module.qualified(node)
+    if name is not None:
+        last = name.rpartition(".")[2]
+        return last if name.startswith("transformers.") and ("Tokenizer" in last or last in KEPT) else ""
+    return _base(module, module.definition(node), depth)
 
 
 def own_methods(module: Module) -> set[str]:
@@ -85,6 +126,9 @@ def tokenizer_methods(context: Context) -> None:
     for node in module.attributes(*gone):
         call = module.parent_of[node]
         known = is_tokenizer(module, node.value)
+        classes = _classes(module, node.value) if node.attr in KEPT_BY_SOME else []
+        if classes and all(keeps(name, node.attr) for name in classes):
+            continue
         message = f"Tokenizers have no {node.attr} today: this raises an AttributeError"
         if known and node.attr in CALLS and isinstance(call, ast.Call) and call.func is node:
             if context.converts(RM721, node, f"{message}; now a call of the tokenizer."):
@@ -96,7 +140,11 @@ def tokenizer_methods(context: Context) -> None:
             if context.converts(RM721, node, f"{message}; now text_target=."):
                 _write_as_targets(context, node, body)
         else:
-            context.manual(RM721, node, f"{message}." if known else f"{message}, if this is a tokenizer.", CALL_IT)
+            sure = bool(classes) and all(name and not keeps(name, node.attr) for name in classes)
+            sure = sure and UNSEEN_CLASS not in classes
+            message += "" if known or sure else ", if this is a tokenizer"
+            message += FEW_HAVE_IT if node.attr in KEPT_BY_SOME and not sure else ""
+            context.manual(RM721, node, f"{message}.", CALL_IT)
 
 
 def _call_itself(context: Context, call: ast.Call, method: ast.Attribute, first: str) -> None:

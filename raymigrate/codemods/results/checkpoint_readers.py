@@ -45,7 +45,15 @@ EITHER = in_words("Look in files.")
 # Modules whose predictors read the checkpoints of a Transformers trainer, an own subclass of Predictor among them.
 PREDICTORS = ("ray.train.predictor", "ray.train.batch_predictor", "ray.train.huggingface")
 OLD_WEIGHTS = ("pytorch_model.bin", "adapter_model.bin")
-READS = ("torch.load", "open", "os.path.exists", "os.path.isfile")
+READS = frozenset(
+    {"torch.load", "open", "io.open", "shutil.copy", "shutil.copyfile", "shutil.copy2", "shutil.move", "os.listdir"}
+    | {f"os.path.{name}" for name in ("exists", "isfile", "lexists", "getsize", "getmtime")}
+    | {"os.stat", "os.rename", "os.replace", "os.remove", "os.unlink", "os.access"}
+)
+# The same, as methods of a path.
+PATH_READS = frozenset({"exists", "is_file", "open", "read_bytes", "stat", "rename", "replace", "unlink"})
+PATH_KEPT = ("joinpath", "expanduser", "resolve", "absolute", "as_posix")
+JOINS = ("os.path.join", "os.fspath", "str", "pathlib.Path")
 FEW = 2  # uses of a folder up to which each is edited
 
 
@@ -265,7 +273,8 @@ def old_weights(context: Context) -> None:
     """Reports reads of old files of weights in a script that saves models; not where it writes such files itself."""
     module = context.module
     saves = any(module.attributes("save_pretrained", "save_model", "get_checkpoint")) or any(module.calls(*HF_TRAINERS))
-    if not (context.of_legacy_job or context.joins_ray) or not saves:
+    stays = context.stays and not context.takes_current_libraries  # as it is, since --to-ray cannot move it
+    if not (context.of_legacy_job or context.joins_ray or stays) or not saves:
         return
     found = [(node, set(_openers(module, node))) for node in ast.walk(module.tree) if _names_weights(module, node)]
     if any("torch.save" in names for _, names in found):
@@ -274,7 +283,7 @@ def old_weights(context: Context) -> None:
         line: int = getattr(node, "lineno", 0)
         told = any("this file is not found" in said.message for said in context.findings_on(line, line))
         if not names.isdisjoint(READS) and not told:
-            _report_weight(context, node)
+            _report_weight(context.apart if stays else context, node)
 
 
 def _openers(module: Module, path: ast.AST, *, named: bool = False) -> Iterator[str]:
@@ -288,9 +297,20 @@ def _openers(module: Module, path: ast.AST, *, named: bool = False) -> Iterator[
     for outer in module.ancestors(path):
         if isinstance(outer, ast.Call):
             name = module.qualified(outer.func) or (outer.func.id if isinstance(outer.func, ast.Name) else "")
-            if name not in ("os.path.join", "os.fspath", "str", "pathlib.Path"):
+            joins = isinstance(outer.func, ast.Attribute) and outer.func.attr == "joinpath"
+            if name not in JOINS and not joins:
                 yield name
                 return
+        elif isinstance(outer, ast.Attribute) and isinstance(call := module.parent_of[outer], ast.Call):
+            if outer.attr in PATH_READS and call.func is outer and not isinstance(outer.value, ast.Constant):
+                yield "open"
+                return
+            if outer.attr not in PATH_KEPT:
+                return
+        elif isinstance(outer, ast.Compare):
+            listed = [other.func for other in outer.comparators if isinstance(other, ast.Call)]
+            yield from (module.qualified(function) or "" for function in listed if isinstance(outer.ops[0], ast.In))
+            return
         elif isinstance(outer, ast.Assign) and not named:
             for target in (target for target in outer.targets if isinstance(target, ast.Name)):
                 scope = module.scope_of[target].find(target.id)

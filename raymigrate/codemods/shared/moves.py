@@ -32,7 +32,7 @@ def move_names(context: Context, rule: Rule, moves: Mapping[str, Move]) -> None:
     for statement in context.module.imports:
         if isinstance(statement, ast.ImportFrom) and not statement.level:
             for alias in statement.names:
-                if f"{statement.module}.{alias.name}" in moves:
+                if context.module.imported(statement, alias) in moves:
                     _move_import(context, rule, statement, alias, moves)
     for reference in list(context.references(*moves)):
         owner, move = next((old, new) for old, new in moves.items() if reference.is_within(old))
@@ -76,7 +76,7 @@ def drop_unused(context: Context, rule: Rule, name: str) -> None:
             local = alias.asname or alias.name
             scope = module.scope_of[statement]
             only = module.meanings(scope, local) == {name}
-            if f"{statement.module}.{alias.name}" != name or not only:
+            if module.imported(statement, alias) != name or not only:
                 continue
             if alias in module.references_by_binding or is_passed_on(module, local) or is_attribute(module, statement):
                 continue  # goes with its uses, or stays for those of another file

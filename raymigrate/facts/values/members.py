@@ -10,14 +10,13 @@ from raymigrate.facts.functions import returns
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
 from raymigrate.facts.values.calls import argument, has_unpacking, keyword_argument, returned_by
 from raymigrate.facts.values.dicts import attribute_fillings, holds_items, imported_value
+from raymigrate.facts.values.parsers import parsed_into
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
 
 NAMESPACES = ("argparse.Namespace", "types.SimpleNamespace")
 PARSING = ("parse_args", "parse_known_args", "parse_intermixed_args")
-HF_PARSERS = ("transformers.HfArgumentParser", "transformers.hf_argparser.HfArgumentParser")
-HF_PARSING = ("parse_args_into_dataclasses", "parse_dict", "parse_json_file", "parse_yaml_file")
 # What describes a field of a dataclass in its body, each with the position of the default.
 FIELDS = {
     "dataclasses.field": None,
@@ -377,24 +376,3 @@ def entry(source: Source, key: str | int) -> Behind:
     else:
         found = None
     return Behind([Source(module, found)], whole=True) if found is not None else UNKNOWN
-
-
-def parsed_into(module: Module, call: ast.Call, place: int) -> ast.expr | None:
-    """The class of one of the objects that `HfArgumentParser((First, Second)).parse_dict(values)` returns.
-
-    Args:
-        module: The module.
-        call: The call, if it is one.
-        place: Which of the objects.
-    """
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in HF_PARSING:
-        return None
-    parsers = module.origins(call.func.value, elsewhere=False)
-    parser = parsers[0].node if len(parsers) == 1 else None
-    if not isinstance(parser, ast.Call) or module.qualified(parser.func) not in HF_PARSERS:
-        return None
-    classes = argument(parser, 0, "dataclass_types")
-    several = module.value(classes) if classes is not None else None
-    if isinstance(several, (ast.List, ast.Tuple)):
-        return several.elts[place] if -len(several.elts) <= place < len(several.elts) else None
-    return classes if place in (0, -1) else None

@@ -1,0 +1,64 @@
+"""RM758: values of WANDB_LOG_MODEL that transformers 5 does not take.
+
+docs/semantics/libraries.md#environment-variables: a value that it does not know means that nothing is uploaded, and a
+warning in the log of a worker is all that says so.
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.facts.environment import variables_set
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import constants
+
+RM758 = Rule(
+    "RM758",
+    "a value of WANDB_LOG_MODEL",
+    "transformers >= 5 knows end, checkpoint and false, in small letters: with any other value, such as TRUE or 1, no"
+    " model is uploaded, and only a warning says so.",
+    '"end" uploads the last model, as TRUE did; "checkpoint" uploads each checkpoint.',
+    "https://docs.wandb.ai/models/integrations/huggingface",
+    unproven="A job uploads to a server, and prints the same.",
+)
+VARIABLE = "WANDB_LOG_MODEL"
+KNOWN = ("end", "checkpoint", "false")
+TRUE = frozenset({"1", "ON", "YES", "TRUE"})  # transformers 4.36 utils/generic.py, ENV_VARS_TRUE_VALUES
+
+
+@codemod(VARIABLE, phase=Phase.LIBRARIES)
+def uploaded_models(context: Context) -> None:
+    """Gives the variable the value that means today what the one of the script meant."""
+    module = context.module
+    for place, _ in variables_set(module, VARIABLE):
+        value = _value(module, place)
+        for source, text in constants(module, value) if value is not None else ():
+            new = _meaning(text)
+            if not isinstance(text, str) or new in (text, ""):
+                continue
+            message = f"transformers >= 5 does not take {VARIABLE}={text}, and uploads no model"
+            if source.node is not value:
+                context.manual(RM758, place, f"{message}.", f'Give it "{new}".')
+            elif context.converts(RM758, place, f'{message}; now "{new}".'):
+                context.plan.replace(source.node, f'"{new}"')
+
+
+def _meaning(text: object) -> str:
+    """What transformers 4 took a value for; an empty text where it uploaded nothing either."""
+    if not isinstance(text, str):
+        return ""
+    return "end" if text.upper() in TRUE else text.lower() if text.lower() in KNOWN[:2] else ""
+
+
+def _value(module: Module, place: ast.AST) -> ast.expr | None:
+    """What a variable is given where its name stands."""
+    holder = module.parent_of[place]
+    if isinstance(place, ast.keyword):
+        return place.value
+    if isinstance(holder, ast.Dict):
+        return next(value for key, value in zip(holder.keys, holder.values, strict=True) if key is place)
+    if isinstance(holder, ast.Call):
+        return holder.args[1] if len(holder.args) > 1 else None
+    return module.assigned(holder) if isinstance(holder, ast.Subscript) else None

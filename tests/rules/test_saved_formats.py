@@ -1,0 +1,61 @@
+"""RM702: save_pretrained(safe_serialization=False) writes safetensors today."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+SCRIPT = """
+import ray
+from elsewhere import accelerator, any_model, flag
+from transformers import AutoModel, BertModel
+{more}
+{use}
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "AutoModel.from_pretrained('a').save_pretrained('x', safe_serialization=False)",
+        "model = BertModel.from_pretrained('a').to('cuda')\nmodel.save_pretrained('x', safe_serialization=False)",
+        "SAFE = False\nmodel = AutoModel.from_pretrained('a')\nmodel.push_to_hub('x', safe_serialization=SAFE)",
+        "def f():\n    m = BertModel(None)\n    m.save_pretrained(save_directory='x', safe_serialization=False)",
+    ],
+)
+def test_a_model_of_transformers_loses_the_argument(use: str) -> None:
+    outcome = converted(SCRIPT.format(use=use, more=""))
+    assert outcome.lines("RM702", Kind.CONVERTED)
+    assert "safe_serialization=" not in outcome.text
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "any_model.save_pretrained('x', safe_serialization=False)",
+        "m = accelerator.unwrap_model(BertModel(None))\nm.save_pretrained('x', safe_serialization=False)",
+    ],
+)
+def test_what_may_be_a_model_is_told(use: str) -> None:
+    outcome = converted(SCRIPT.format(use=use + "\nAutoModel.register", more=""))
+    assert outcome.lines("RM702", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("use", "more"),
+    [
+        ("any_model.save_pretrained('x', safe_serialization=True)", ""),
+        ("any_model.save_pretrained('x', safe_serialization=flag)", ""),
+        ("AutoModel.from_pretrained('a').save_pretrained('x')", ""),
+        ("accelerator.save_model(any_model, 'x', safe_serialization=False)", ""),
+        ("get_peft_model(any_model, None).save_pretrained('x', safe_serialization=False)", "from peft import *"),
+        (
+            "m = get_peft_model(AutoModel(), flag)\nm.save_pretrained('x', safe_serialization=False)",
+            "from peft import get_peft_model",
+        ),
+        ("Pipe().save_pretrained('x', safe_serialization=False)", "from diffusers import DiffusionPipeline as Pipe"),
+    ],
+)
+def test_what_others_still_heed_stays(use: str, more: str) -> None:
+    outcome = converted(SCRIPT.format(use=use, more=more))
+    assert not [code for code, _, _ in outcome.findings if code == "RM702"]

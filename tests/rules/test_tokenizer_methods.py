@@ -1,0 +1,72 @@
+"""RM721, for tokenizers: methods that transformers 5 took from most classes, and that some still have."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+SCRIPT = """
+import ray
+import transformers
+from elsewhere import Mixin, anything
+from transformers import AutoTokenizer, BertTokenizer, BertTokenizerFast, CanineTokenizer, PreTrainedTokenizer
+from transformers import CanineTokenizerFast, TapasTokenizer, WhisperTokenizer
+
+{use}
+"""
+BUILD = "build_inputs_with_special_tokens([1])"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        f"CanineTokenizer.from_pretrained('a').{BUILD}",
+        f"CanineTokenizerFast().{BUILD}",
+        f"tokenizer = transformers.CanineTokenizer.from_pretrained('a')\ntokenizer.{BUILD}",
+        f"class A:\n    t = CanineTokenizer()\n\n    def f(self):\n        self.t.{BUILD}",
+        f"t = CanineTokenizer() if ray else WhisperTokenizer.from_pretrained('a')\nt.{BUILD}",
+        f"class Own(PreTrainedTokenizer):\n    def f(self):\n        return self.{BUILD}",
+        f"class A(Mixin, PreTrainedTokenizer):\n    pass\n\nclass B(A):\n    pass\n\nB('vocab.txt').{BUILD}",
+        "TapasTokenizer.from_pretrained('a').encode_plus('text')",
+        "CanineTokenizer.from_pretrained('a').truncate_sequences([1])",
+    ],
+)
+def test_a_class_that_still_has_the_method_is_left_alone(use: str) -> None:
+    outcome = converted(SCRIPT.format(use=use))
+    assert not [code for code, _, _ in outcome.findings if code == "RM721"]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        f"BertTokenizer.from_pretrained('a').{BUILD}",
+        f"BertTokenizerFast('vocab.txt').{BUILD}",
+        f"class Own(BertTokenizer):\n    def f(self):\n        return self.{BUILD}",
+        "WhisperTokenizer.from_pretrained('a').prepare_for_model([1])",
+        "CanineTokenizer.from_pretrained('a').prepare_seq2seq_batch(['a'])",
+    ],
+)
+def test_a_class_that_lost_the_method_is_told_for_sure(use: str) -> None:
+    outcome = converted(SCRIPT.format(use=use))
+    [message] = [m for (code, _, _), m in zip(outcome.findings, outcome.messages, strict=True) if code == "RM721"]
+    assert "raises an AttributeError. " in message
+
+
+@pytest.mark.parametrize(
+    ("use", "says"),
+    [
+        (f"AutoTokenizer.from_pretrained('a').{BUILD}", "AttributeError, unless its class is one of the few"),
+        (f"t = BertTokenizer('a') if ray else CanineTokenizer()\nt.{BUILD}", "unless its class is one of the few"),
+        (
+            f"def f(t: PreTrainedTokenizer):\n    t.{BUILD}",
+            "if this is a tokenizer, unless its class is one of the few",
+        ),
+        (f"AutoTokenizer.register\nanything.{BUILD}", "if this is a tokenizer, unless its class is one of the few"),
+        (f"class Own(Mixin, BertTokenizer):\n    def f(self):\n        self.{BUILD}", "unless its class is one of"),
+    ],
+)
+def test_a_class_that_is_not_seen_is_told_on_condition(use: str, says: str) -> None:
+    outcome = converted(SCRIPT.format(use=use))
+    [message] = [m for (code, _, _), m in zip(outcome.findings, outcome.messages, strict=True) if code == "RM721"]
+    assert says in message
+    assert outcome.lines("RM721", Kind.MANUAL)
