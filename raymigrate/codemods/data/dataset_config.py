@@ -16,7 +16,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.trainers import TrainerCall, trainers_with_function
-from raymigrate.facts.values import keyword_argument, written
+from raymigrate.facts.values import keyword_argument, names_of, written
 
 RM504 = Rule(
     "RM504",
@@ -60,10 +60,12 @@ class DatasetChoices:
 
     Args:
         calls: The constructions of DatasetConfig.
+        entries: What the dict holds: these, or names of them.
         options: The literal arguments by dataset; "*" stands for all others.
     """
 
     calls: list[ast.Call] = field(default_factory=list)
+    entries: list[ast.expr] = field(default_factory=list)
     options: dict[str, dict[str, object]] = field(default_factory=dict)
 
     def get(self, name: str, option: str, default: object = None) -> object:
@@ -98,6 +100,7 @@ def dataset_choices(context: Context, given: ast.expr | None) -> DatasetChoices 
         if options is None:
             return None
         found.calls.append(made)
+        found.entries.append(entry)
         found.options[key] = options
     return found if pairs else None
 
@@ -192,15 +195,18 @@ def shuffles(choices: DatasetChoices, source: str, target: str, names: list[str]
 
 
 def _remove(context: Context, given: ast.expr, choices: DatasetChoices) -> None:
-    """Counts the classes as gone, and takes away a name that no trainer is left to read."""
+    """Counts the classes as gone, and takes away the names that no trainer is left to read."""
     module = context.module
     if not is_only_for(context, given):
         return
-    for made in choices.calls:
-        reference = module.reference_at.get(made.func)
-        if reference is not None:
-            context.handle(reference, gone=True)
     drop_definition(context, given)
+    for entry in choices.entries:
+        names = names_of(module, entry)
+        if all(drop_definition(context, name) for name in names):
+            made = module.value(entry)
+            reference = module.reference_at.get(made.func) if isinstance(made, ast.Call) else None
+            if reference is not None:
+                context.handle(reference, gone=True)
 
 
 @codemod("DatasetConfig")
