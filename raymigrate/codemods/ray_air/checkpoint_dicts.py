@@ -117,8 +117,8 @@ def to_dict(context: Context) -> None:
 
 def _may_be_older(module: Module, node: ast.Call, checkpoint: ast.expr) -> bool:
     """Whether a training function may be given a checkpoint of an earlier run, by resume_from_checkpoint=."""
-    gets = [source for source in module.origins(checkpoint) if isinstance(source.node, ast.Call)]
-    if not any(source.module.qualified(source.node.func) in GET_CHECKPOINT for source in gets):
+    made = [(s.module, s.node) for s in module.origins(checkpoint)]
+    if not any(isinstance(get, ast.Call) and home.qualified(get.func) in GET_CHECKPOINT for home, get in made):
         return False
     here = [(module, call) for call in module.calls(*TORCH_TRAINERS, *TRAINERS)]
     for home, call in (*here, *_trainers_elsewhere(module, node)):
