@@ -10,6 +10,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.ray_air.names_in_paths import ASKED, note_same_name
 from raymigrate.codemods.ray_air.worker_cpus import read_worker_cpus
 from raymigrate.codemods.shared.moves import Move, drop_unused, move_names
 from raymigrate.facts.guards import is_ready
@@ -164,6 +165,7 @@ def note_one_name(context: Context, asked: Mapping[str, ast.AST]) -> None:
     if len(asked) > 1:
         (first, _), (second, node) = sorted(asked.items(), key=lambda item: context.module.start(item[1]))[:2]
         context.note(RM305, node, f"{first}() and {second}() gave different texts; now both give the name of the run.")
+    note_same_name(context, RM305, [node for name, node in asked.items() if name in ASKED])
 
 
 OUTSIDE = "There session gave rank 0, a size of 1, or None, and reported nothing: ask for it on the workers only."
