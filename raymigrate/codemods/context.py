@@ -50,6 +50,7 @@ class Context:
         self.skips = Skips(module.text)
         self.handled: set[ast.AST] = set()  # root names and calls that the plan replaces or that were reported
         self.rewritten: set[ast.AST] = set()  # root names of references that will be gone
+        self.moved: dict[ast.AST, str] = {}  # what is read below names that the plan moves: its name below the new ones
         self.tuned: set[ast.Call] = set()  # configurations of Tune, or of no trainer of today: dealt with
         self.emitted: dict[tuple[str, ast.AST | None], str] = {}  # names of generated classes, by kind and block
         # Helpers: the name here, the statement before which they stand, and their code there.

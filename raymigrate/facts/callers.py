@@ -118,3 +118,12 @@ def is_used_elsewhere(module: Module, node: ast.AST) -> bool:
         return False
     uses = uses_of(module.project, definition)
     return bool(uses.unclear) or any(user is not module for user, _ in uses.reads)
+
+
+def users_of(module: Module, node: ast.AST) -> list[Module]:
+    """The other files that use the function or class that a node is part of; none where some may do so unseen."""
+    definition = _owner(module, node)
+    if definition is None or module.project is None or not module.path:
+        return []
+    uses = uses_of(module.project, definition)
+    return [] if uses.unclear else list({user.path: user for user, _ in uses.reads if user is not module}.values())

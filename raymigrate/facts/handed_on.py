@@ -15,6 +15,8 @@ from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import uses_of
 from raymigrate.facts.trainers import library_bases
 from raymigrate.facts.values import Source, argument, class_named, has_unpacking, is_none, sources
+from raymigrate.facts.values.calls import called_function, returned_by
+from raymigrate.facts.values.members import methods_of_object
 from raymigrate.knowledge.libraries import look_up
 
 # What a function may say that it returns: the classes from which the trainers of Ray 2.0 to 2.9 are derived.
@@ -37,8 +39,20 @@ def handed_on(module: Module, value: ast.expr) -> list[Source]:
         value: The value, which cannot be followed any further in its module.
     """
     found = [source for source in module.origins(value) if source.node is not value and not is_none(source.node)]
+    if isinstance(value, ast.Call):
+        found += _before_decorators(module, value)
     parameter = module.definition(value)
     return [*found, *(_given_elsewhere(module, parameter) if isinstance(parameter, ast.arg) else ())]
+
+
+def _before_decorators(module: Module, call: ast.Call) -> list[Source]:
+    """What a function returns whose decorators are not known: a flow, a timer and a retry give it on as it is."""
+    home, function = called_function(module, call, elsewhere=True)
+    found = [(home, function)] if isinstance(function, ast.FunctionDef) else []
+    if not found and isinstance(call.func, ast.Attribute):
+        found = methods_of_object(module, call.func.value, call.func.attr) or []
+    decorated = [(home, one) for home, one in found if one.decorator_list]
+    return [source for home, one in decorated for source in returned_by(home, one).found]
 
 
 def _given_elsewhere(module: Module, parameter: ast.arg) -> list[Source]:

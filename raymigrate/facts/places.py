@@ -61,7 +61,7 @@ class Places:
     @cached_property
     def called_outside(self) -> set[ast.AST]:
         """Functions that the module itself calls, or a function that it calls: neither a trainer nor a Tuner does."""
-        return self._called_from([None])
+        return self.called_from([None])
 
     def also_elsewhere(self, place_of: Callable[[ast.AST], Place]) -> set[ast.AST]:
         """Functions that code calls of which nothing says that a trainer or a Tuner runs it.
@@ -71,9 +71,9 @@ class Places:
         """
         calls = ((call, self._called(call)) for call in self.module.of_type(ast.Call) if self.of(call) is Place.UNKNOWN)
         found = {f for call, called in calls for f in called if place_of(call) is Place.UNKNOWN}
-        return found | self._called_from(found)
+        return found | self.called_from(found)
 
-    def _called_from(self, start: Iterable[ast.AST | None]) -> set[ast.AST]:
+    def called_from(self, start: Iterable[ast.AST | None]) -> set[ast.AST]:
         """The functions that are called where some are run, those defined in them apart; None is the module."""
         calls: dict[ast.AST | None, list[ast.Call]] = {}
         for call in self.module.of_type(ast.Call):
@@ -125,9 +125,11 @@ class Places:
                 yield from functions_behind(self.module, argument(call, 0, *TRAINING_FUNCTION))
 
     def _called(self, call: ast.Call) -> Iterator[FunctionNode]:
-        """The functions of the module that a call calls, by their names or as methods of `self`."""
+        """The functions of the module that a call calls, by name or as methods of `self`; of a class __init__."""
         if isinstance(call.func, ast.Name):
             yield from functions_behind(self.module, call.func)
+            if isinstance(home := self.module.definition(call.func), ast.ClassDef):
+                yield from method_of(self.module, home, "__init__")
         elif isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
             yield from methods(self.module, call.func)
 

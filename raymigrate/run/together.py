@@ -165,11 +165,13 @@ class Together:
         the files that use their trainers and results, with what these import; and such files of other legacy trainers.
         """
         results = {**self.alone, **self.new}
-        jobs = [real for real, result in results.items() if is_job(result) or has_trainer(result)]
+        jobs = [real for real, result in results.items() if is_job(result)]
         self._follow_imports(jobs)
+        others = [real for real, result in results.items() if has_trainer(result) and real not in self.followed]
+        self._follow_imports(others)
         if not self.found.roots and len(self.given) < 2:
             return  # there is no other file that may be written
-        self._follow_imports(list(self._convert_users(jobs)))
+        self._follow_imports(list(self._convert_users([*jobs, *others])))
 
     def _convert_users(self, jobs: list[str]) -> Iterator[str]:
         """Converts the files that use what jobs hand on, and gives their real paths."""

@@ -164,3 +164,59 @@ def test_where_all_that_runs_functions_is_a_tuner_reports_go_to_tune(more: str, 
     first = converted(ONLY_TUNE.format(more=more, tuner=tuner))
     assert f'    {module}.report({{"loss": 1}})' in first.text
     assert converted(first.text).text == first.text
+
+
+@pytest.mark.parametrize(
+    ("call", "then"),
+    [
+        ("tune.report(0.5)", 'tune.report({"_metric": 0.5})'),
+        ("tune.report(loss)", 'tune.report({"_metric": loss})'),
+        ("tune.report(share)", 'tune.report({"_metric": share})'),
+        ("tune.report(half())", 'tune.report({"_metric": half()})'),
+        ("tune.report(-x.item())", 'tune.report({"_metric": -x.item()})'),
+        ("tune.report(x, loss=1)", 'tune.report({"_metric": x, "loss": 1})'),
+        ("session.report(loss)", 'tune.report({"_metric": loss})'),
+        ("tune.report(x)", None),
+        ("tune.report(dict(loss=1))", None),
+        ("tune.report(x | config)", None),
+        ("tune.report(x, checkpoint=config)", None),
+        ("tune.report(*x)", None),
+        ("own.report(0.5)", None),
+    ],
+)
+def test_a_number_that_a_trial_reports_by_position_gets_the_name_it_had(call: str, then: str | None) -> None:
+    script = f"""import own
+from ray import tune
+from ray.air import session
+
+
+def half():
+    return 0.5
+
+
+def objective(config, x):
+    loss = 0.5
+    share = x / 3
+    {call}
+
+
+tune.Tuner(objective).fit()
+"""
+    outcome = converted(script)
+    assert f"    {then or call}\n" in outcome.text
+    assert bool(outcome.lines("RM414", Kind.CONVERTED)) is (then is not None)
+    assert converted(outcome.text).text == outcome.text
+
+
+@pytest.mark.parametrize(("given", "told"), [("0.5", True), ('{"loss": 0.5}', False), ("config", False)])
+def test_a_worker_that_reports_a_number_is_told(given: str, told: bool) -> None:
+    script = f"""
+        from ray.air import session
+        from ray.train.torch import TorchTrainer
+
+        def loop(config):
+            session.report({given})
+
+        TorchTrainer(loop).fit()
+    """
+    assert bool(converted(script).lines("RM414", Kind.MANUAL)) is told

@@ -12,7 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.helpers import top_level
 from raymigrate.edits.plan import Code
-from raymigrate.facts.callers import is_used_elsewhere
+from raymigrate.facts.callers import is_used_elsewhere, users_of
 from raymigrate.facts.frame_readers import FrameReader, frame_readers
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
@@ -48,16 +48,38 @@ def arrow_frames(context: Context) -> None:
     """Keeps DataFrames with columns of NumPy where the code may do what comes out differently with those of Arrow."""
     if not context.is_ray_script or SETTING.lower() in context.module.text.lower():
         return
-    readers = [found for found in frame_readers(context.module) if found.needs_old or context.of_legacy_job]
+    readers = _readers(context)
     first = _first_made(context) if readers else None
     known, written = Known(), False
     for reader in readers:
         message = MESSAGE.format(frame=_frame(reader), use=_use(reader))
         if first is None or _may_be_made_elsewhere(context, reader, known):
-            context.manual(RM515, reader.place, f"{message}.", ADVICE)
+            if not _is_set_by_users(context, reader):
+                context.manual(RM515, reader.place, f"{message}.", ADVICE)
         elif context.converts(RM515, reader.place, f"{message}; now those of NumPy.") and not written:
             written = True
             _write(context, *first)
+
+
+def _readers(context: Context) -> list[FrameReader]:
+    return [found for found in frame_readers(context.module) if found.needs_old or context.of_legacy_job]
+
+
+def _is_set_by_users(context: Context, reader: FrameReader) -> bool:
+    """Whether each file that uses what reads a DataFrame keeps columns of NumPy: it says so, or this run lets it."""
+    users = users_of(context.module, reader.place)
+    return bool(users) and all(
+        SETTING.lower() in user.text.lower()
+        or (context.may_ask(user.path) and _is_set_by_run(Context(user, context.options, user.path)))
+        for user in users
+    )
+
+
+def _is_set_by_run(context: Context) -> bool:
+    """Whether a file gets the setting by `arrow_frames`."""
+    if not context.is_ray_script or _first_made(context) is None:
+        return False
+    return not all(_may_be_made_elsewhere(context, reader, Known()) for reader in _readers(context))
 
 
 def _frame(reader: FrameReader) -> str:

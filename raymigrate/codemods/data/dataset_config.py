@@ -16,7 +16,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.trainers import TrainerCall, trainers_with_function
-from raymigrate.facts.values import keyword_argument, written
+from raymigrate.facts.values import is_none, keyword_argument, names_of, written
 
 RM504 = Rule(
     "RM504",
@@ -60,10 +60,12 @@ class DatasetChoices:
 
     Args:
         calls: The constructions of DatasetConfig.
+        entries: What the dict holds: these, or names of them.
         options: The literal arguments by dataset; "*" stands for all others.
     """
 
     calls: list[ast.Call] = field(default_factory=list)
+    entries: list[ast.expr] = field(default_factory=list)
     options: dict[str, dict[str, object]] = field(default_factory=dict)
 
     def get(self, name: str, option: str, default: object = None) -> object:
@@ -98,6 +100,7 @@ def dataset_choices(context: Context, given: ast.expr | None) -> DatasetChoices 
         if options is None:
             return None
         found.calls.append(made)
+        found.entries.append(entry)
         found.options[key] = options
     return found if pairs else None
 
@@ -110,6 +113,37 @@ def transforms_nothing(context: Context, call: ast.Call) -> bool:
     if choices is None or not names:
         return False
     return all(choices.get(name, "transform") is False for name in names)
+
+
+def untransformed(context: Context, call: ast.Call) -> list[str] | None:
+    """The datasets of a trainer that its preprocessor leaves as they are; "*" for all that have no DatasetConfig.
+
+    Args:
+        context: The module.
+        call: The trainer call.
+
+    Returns:
+        None where it cannot be seen which they are.
+    """
+    given = keyword_argument(call, "dataset_config")
+    if given is None or is_none(given):
+        return []
+    made = context.module.value(given)
+    if isinstance(made, ast.Call) and (context.module.qualified(made.func) or "").endswith(".DataConfig"):
+        return []
+    choices = dataset_choices(context, given)
+    if choices is not None:
+        return [name for name, options in choices.options.items() if options.get("transform") is False]
+    entries = [context.module.value(entry) for entry in (context.module.entries(given) or {}).values()]
+    says_nothing = [
+        isinstance(entry, ast.Call)
+        and context.module.qualified(entry.func) in NAMES
+        and len(entry.args) <= PARAMETERS.index("transform")
+        and not any(isinstance(argument, ast.Starred) for argument in entry.args)
+        and not any(keyword.arg in (None, "transform") for keyword in entry.keywords)
+        for entry in entries
+    ]
+    return [] if says_nothing and all(says_nothing) else None
 
 
 def _options(context: Context, made: ast.Call) -> dict[str, object] | None:
@@ -160,7 +194,9 @@ def _named(call: TrainerCall, choices: DatasetChoices) -> list[str]:
 
 def _split(context: Context, call: TrainerCall, choices: DatasetChoices) -> list[str] | None:
     """The datasets that a trainer splits; None where its DatasetConfigs cannot become a DataConfig."""
-    unseen = call.datasets.keys is None and (choices.shuffle or choices.options.get(WILDCARD, {}).get("split"))
+    others = choices.options.get(WILDCARD, {})
+    of_others = choices.shuffle or others.get("split") or others.get("transform") is False
+    unseen = call.datasets.keys is None and of_others
     split = choices.split(_named(call, choices))
     lacks_train = _is_transformers(context, call) and "train" not in split
     return None if unseen or lacks_train or call.datasets.node is None else split
@@ -192,15 +228,18 @@ def shuffles(choices: DatasetChoices, source: str, target: str, names: list[str]
 
 
 def _remove(context: Context, given: ast.expr, choices: DatasetChoices) -> None:
-    """Counts the classes as gone, and takes away a name that no trainer is left to read."""
+    """Counts the classes as gone, and takes away the names that no trainer is left to read."""
     module = context.module
     if not is_only_for(context, given):
         return
-    for made in choices.calls:
-        reference = module.reference_at.get(made.func)
-        if reference is not None:
-            context.handle(reference, gone=True)
     drop_definition(context, given)
+    for entry in choices.entries:
+        names = names_of(module, entry)
+        if all(drop_definition(context, name) for name in names):
+            made = module.value(entry)
+            reference = module.reference_at.get(made.func) if isinstance(made, ast.Call) else None
+            if reference is not None:
+                context.handle(reference, gone=True)
 
 
 @codemod("DatasetConfig")

@@ -4,7 +4,7 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context, Prepared
-from raymigrate.codemods.data.dataset_config import convert_dataset_config, shuffles
+from raymigrate.codemods.data.dataset_config import convert_dataset_config, shuffles, untransformed
 from raymigrate.codemods.data.preprocessors import preprocessing, transformed
 from raymigrate.codemods.data.preprocessors_without_use import drop_without_use
 from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, leaves_split_open, split_train_only
@@ -119,7 +119,8 @@ def prepare_datasets(context: Context, call: TrainerCall, *, counted: bool = Fal
     edit = context.plan.call(call.node)
     choices, config = convert_dataset_config(context, call)
     is_dropped = config is not None and drop_without_use(context, call)
-    applied = None if is_dropped else preprocessing(context, call)
+    is_unclear = config is None and untransformed(context, call.node) != []
+    applied = None if is_dropped or is_unclear else preprocessing(context, call)
     known = _same_datasets(call) if applied and config is None else None
     if applied and known in context.prepared:
         edit.remove.add("preprocessor")

@@ -93,6 +93,10 @@ def _report_uses(context: Context) -> set[ast.stmt]:
             report_gone(context, reference.node, name, reference.qualified)
         else:
             failing.setdefault((statement, name), []).append(reference.qualified)
+    for node, moved in context.moved.items():
+        name = gone_part(moved)
+        if name is not None and not is_guarded(context.module, node, name.rpartition(".")[2]):
+            report_gone(context, node, name, moved)
     for (statement, name), used in failing.items():
         advice = dict.fromkeys(filter(None, map(advice_on, used)))
         message = f"{name} is gone: this import raises an ImportError."
@@ -143,7 +147,8 @@ def report_gone(context: Context, node: ast.AST, name: str, whole: str | None = 
         whole: The name that is used, which goes on below it.
     """
     what = f"current {name.partition('.')[0]} has no such name"
-    if isinstance(getattr(node, "ctx", None), ast.Store) and context.module.qualified(node) == name:
+    is_this = name in (context.module.qualified(node), context.moved.get(node))
+    if isinstance(getattr(node, "ctx", None), ast.Store) and is_this:
         what = "the library may no longer read what is set here"
     context.manual(RM692, node, f"{name} is gone: {what}.", advice_on(whole or name))
 

@@ -5,6 +5,7 @@ AttributeError (Ray issue 37868).
 """
 
 import ast
+from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -20,17 +21,22 @@ from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.edits.plan import Code
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.hf_models import models_in
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.project import Definition
+from raymigrate.facts.project_uses import uses_of
 from raymigrate.facts.results import (
     CHECKPOINT_CLASSES,
     CHECKPOINTS,
+    GET_CHECKPOINT,
     Layout,
     class_method,
     is_any_checkpoint,
+    is_checkpoint,
     layout,
     made_by_script,
 )
-from raymigrate.facts.values import sources
+from raymigrate.facts.values import is_none, keyword_argument, sources
 
 RM304 = Rule(
     "RM304",
@@ -60,6 +66,11 @@ OPENED = (
     "A dict that legacy Ray wrote is in the file dict_checkpoint.pkl of the folder: read it with pickle.load(). One"
     f' that converted code wrote is in {CHECKPOINT_FILE}: read it with torch.load(path, map_location="cpu",'
     f" weights_only=False). Of a folder with other files {PACKED}"
+)
+OLDER = f"A checkpoint that legacy Ray wrote has no {CHECKPOINT_FILE}: resumed from such a one, this fails."
+READ_OLDER = (
+    "Its dict is in dict_checkpoint.pkl of the folder: read that with pickle.load() where it is there, or save the dict"
+    f" once more: torch.save(the_dict, os.path.join(folder, {CHECKPOINT_FILE!r}))."
 )
 FILES = f"This checkpoint is a folder with files, and {PACKED}"
 NOT_NEEDED = "Nothing needs the dict once the other checkpoint is made without it: see what is said there."
@@ -100,6 +111,34 @@ def to_dict(context: Context) -> None:
             context.manual(RM304, node, f"{MESSAGE}.", OPENED + models)
         elif context.converts(RM304, node, f"{MESSAGE}; now its file is read."):
             _load(context, module.statement(node), node)
+            if _may_be_older(module, node, checkpoint):
+                context.manual(RM304, node, OLDER, READ_OLDER)
+
+
+def _may_be_older(module: Module, node: ast.Call, checkpoint: ast.expr) -> bool:
+    """Whether a training function may be given a checkpoint of an earlier run, by resume_from_checkpoint=."""
+    made = [(s.module, s.node) for s in module.origins(checkpoint)]
+    if not any(isinstance(get, ast.Call) and home.qualified(get.func) in GET_CHECKPOINT for home, get in made):
+        return False
+    here = [(module, call) for call in module.calls(*TORCH_TRAINERS, *TRAINERS)]
+    for home, call in (*here, *_trainers_elsewhere(module, node)):
+        given = keyword_argument(call, "resume_from_checkpoint")
+        if given is not None and not is_none(given) and not is_checkpoint(home, given):
+            return True
+    return False
+
+
+def _trainers_elsewhere(module: Module, node: ast.AST) -> Iterator[tuple[Module, ast.Call]]:
+    """The calls in other files that are given the function of the module which a node is in."""
+    function = next((outer for outer in module.ancestors(node) if outer in module.tree.body), None)
+    if module.project is None or not isinstance(function, ast.FunctionDef):
+        return
+    module.project.read_others(module.path)
+    for user, read in uses_of(module.project, Definition(module, function, function.name)).reads:
+        parent = user.parent_of[read]
+        call = user.parent_of[parent] if isinstance(parent, ast.keyword) else parent
+        if isinstance(call, ast.Call) and user.qualified(call.func) in TORCH_TRAINERS | TRAINERS:
+            yield user, call
 
 
 def _holds_model(module: Module, writer: Reference) -> bool:

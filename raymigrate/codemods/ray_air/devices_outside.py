@@ -12,6 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import RM302
 from raymigrate.facts.module import Module
+from raymigrate.facts.outside import Outside, outside
 from raymigrate.facts.own_objects import is_sent_by_name
 from raymigrate.facts.places import Place
 
@@ -41,14 +42,22 @@ def _outside(context: Context, call: ast.Call) -> tuple[ast.AST, str] | None:
     """What runs a call where no worker is, and how; None where nothing is seen to do so."""
     module, function = context.module, context.module.function(call)
     # A worker may import the file, and be who runs what stands at its top.
-    called_here = not is_sent_by_name(module) and (function is None or function in context.places.called_outside)
-    if called_here and function in context.places.workers and function is not None:
-        return function, f"{getattr(function, 'name', 'this lambda')}() is called without a trainer too"
-    if called_here:
+    run_here = function is None or function in context.places.called_outside
+    if function is not None and (
+        how := None if run_here else outside(module, context.places, {function}).get(function)
+    ):
+        return function, f"{_name(function)} {how.value}"
+    if run_here and not is_sent_by_name(module):
+        if function is not None and function in context.places.workers:
+            return function, f"{_name(function)} {Outside.DRIVER.value}"
         return call, "This runs without a trainer"
     if context.place_of(call) in (Place.TRIAL, Place.BOTH):
         return call, "This runs in a Tune trial, which is no worker of a trainer"
     return None
+
+
+def _name(function: ast.AST) -> str:
+    return f"{getattr(function, 'name', 'this lambda')}()"
 
 
 def has_another_way(module: Module, node: ast.AST) -> bool:

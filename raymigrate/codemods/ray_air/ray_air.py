@@ -10,10 +10,12 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.ray_air.names_in_paths import ASKED, note_same_name
 from raymigrate.codemods.ray_air.worker_cpus import read_worker_cpus
 from raymigrate.codemods.shared.moves import Move, drop_unused, move_names
 from raymigrate.facts.guards import is_ready
 from raymigrate.facts.legacy import paths_in_ml
+from raymigrate.facts.outside import outside
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.libraries import look_up
 from raymigrate.knowledge.successors import advice_on
@@ -114,7 +116,7 @@ def config_classes(context: Context) -> None:
 @codemod("air", phase=Phase.SESSION)
 def session_functions(context: Context) -> None:
     """Sends the session functions to ray.train, under every way of importing them."""
-    outside = set[ast.AST]()
+    asked = set[ast.AST | None]()
     names: dict[str, ast.AST] = {}
     for reference in list(context.references(SESSION)):
         name = reference.qualified.removeprefix(SESSION).lstrip(".")
@@ -140,12 +142,13 @@ def session_functions(context: Context) -> None:
             context.replace_reference(reference, f"ray.train.{target}")
             if target.endswith("get_experiment_name"):
                 names.setdefault(function, reference.node)
-            outside |= context.places.called_outside.intersection([context.module.function(reference.node)])
+            asked.add(context.module.function(reference.node))
     drop_unused(context, RM302, SESSION)
     note_one_name(context, names)
-    for called in sorted(outside, key=context.module.start):
+    found = outside(context.module, context.places, {function for function in asked if function is not None})
+    for called, how in sorted(found.items(), key=lambda item: context.module.start(item[0])):
         name = getattr(called, "name", "this lambda")
-        message = f"{name}() is called without a trainer too: ray.train raises a RuntimeError there."
+        message = f"{name}() {how.value}: ray.train raises a RuntimeError there."
         context.manual(RM302, called, message, OUTSIDE)
 
 
@@ -162,6 +165,7 @@ def note_one_name(context: Context, asked: Mapping[str, ast.AST]) -> None:
     if len(asked) > 1:
         (first, _), (second, node) = sorted(asked.items(), key=lambda item: context.module.start(item[1]))[:2]
         context.note(RM305, node, f"{first}() and {second}() gave different texts; now both give the name of the run.")
+    note_same_name(context, RM305, [node for name, node in asked.items() if name in ASKED])
 
 
 OUTSIDE = "There session gave rank 0, a size of 1, or None, and reported nothing: ask for it on the workers only."

@@ -20,6 +20,7 @@ from raymigrate.codemods.shared.checkpoint_files import (
 from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.magics import magics_in
+from raymigrate.facts.model_folders import is_loaded, leads_to_model
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import (
     CHECKPOINT_CLASSES,
@@ -116,7 +117,19 @@ def _is_handed_a_model(context: Context, read: ast.Attribute) -> bool:
         return False
     name = _name_of_folder(module, read)
     folder = [read.value] if name is None else module.uses(name.id, module.scope_of[name])
-    return any(_is_of_model(module, use) for use in (*folder, read, module.parent_of[read]))
+    copied = _reads_of_copy(module, read)
+    return any(leads_to_model(module, use) for use in (*folder, *copied, read, module.parent_of[read]))
+
+
+def _reads_of_copy(module: Module, read: ast.Attribute) -> list[ast.expr]:
+    """Where else the folder stands that `checkpoint.to_directory(folder)` copies to: the same text, or its name."""
+    call = module.parent_of[read]
+    path = argument(call, 0, "path") if isinstance(call, ast.Call) and read.attr == "to_directory" else None
+    if isinstance(path, ast.Name):
+        return list(module.uses(path.id, module.scope_of[path]))
+    if not isinstance(path, ast.Constant) or not isinstance(path.value, str):
+        return []
+    return [node for node in module.of_type(ast.Constant) if node.value == path.value and node is not path]
 
 
 def _comes_from_elsewhere(module: Module, checkpoint: ast.expr) -> bool:
@@ -140,13 +153,6 @@ def _name_of_folder(module: Module, read: ast.Attribute) -> ast.Name | None:
     if isinstance(outer, ast.Assign) and len(outer.targets) == 1:
         target = outer.targets[0]
     return target if isinstance(target, ast.Name) else None
-
-
-def _is_of_model(module: Module, folder: ast.AST) -> bool:
-    """Whether from_pretrained() of Transformers reads a folder."""
-    call = module.parent_of[folder]
-    name = (module.qualified(call.func) or "") if isinstance(call, ast.Call) and folder in call.args[:1] else ""
-    return name.startswith("transformers.") and name.endswith(".from_pretrained")
 
 
 def _reader(context: Context, node: ast.Attribute, place: Layout) -> None:
@@ -374,6 +380,8 @@ def reads_deeper(context: Context, node: ast.expr, place: Layout) -> bool:
 def _reads_files(context: Context, node: ast.expr, place: Layout) -> bool:
     """Whether a folder is given to something that looks for files of Transformers in it."""
     if _deeper_text(context, node, place) is not None:
+        return True
+    if is_loaded(context.module, node):
         return True
     call = context.module.parent_of[node]
     if not isinstance(call, ast.Call) or not call.args or call.args[0] is not node:

@@ -64,11 +64,21 @@ def _only_for(context: Context, given: ast.expr) -> list[ast.stmt]:
 
 
 def _goes_away(context: Context, use: ast.Name) -> bool:
-    """Whether a name is all that an argument is given which the plan takes away, or sets to something else."""
-    keyword = context.module.parent_of[use]
-    call = context.module.parent_of[keyword] if isinstance(keyword, ast.keyword) else None
-    edit = context.plan.calls.get(call) if isinstance(call, ast.Call) else None
-    if edit is None or not isinstance(keyword, ast.keyword) or keyword.arg is None:
-        return False
-    set_to = edit.values.get(edit.rename.get(keyword.arg, keyword.arg))
-    return keyword.arg in edit.remove or (set_to is not None and use not in set_to.parts.values())
+    """Whether a name is part of an argument that the plan takes away or sets to something else, or of what it removes.
+
+    Args:
+        context: The module.
+        use: The name.
+    """
+    module, within = context.module, set[ast.AST]()
+    for outer in module.ancestors(use):
+        call = module.parent_of.get(outer)
+        edit = context.plan.calls.get(call) if isinstance(call, ast.Call) else None
+        if isinstance(outer, ast.keyword) and edit is not None and outer.arg is not None:
+            set_to = edit.values.get(edit.rename.get(outer.arg, outer.arg))
+            if outer.arg in edit.remove or (set_to is not None and within.isdisjoint(set_to.parts.values())):
+                return True
+        if isinstance(outer, ast.stmt):
+            return outer in context.plan.statements and context.plan.statements[outer].removed
+        within.add(outer)
+    return False

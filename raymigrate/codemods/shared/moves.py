@@ -45,6 +45,7 @@ def move_names(context: Context, rule: Rule, moves: Mapping[str, Move]) -> None:
             context.handle(reference, gone=False)
         elif context.converts(rule, reference.node, f"{owner} is now {place}."):
             context.plan.need_import(move.module, near=reference.binding.statement)
+            _note(context, reference, owner, move)
             context.replace_reference(reference, place + reference.qualified.removeprefix(owner))
 
 
@@ -113,6 +114,7 @@ def _move_import(
     if all(moves.get(f"{statement.module}.{other.name}") == Move(move.module, other.name) for other in statement.names):
         context.plan.import_from(statement, move.module)  # keeps layout and comments
         for use in uses:
+            _note(context, use, old, move)
             context.handle(use, gone=False)
         return
     keeps_name = move.name != local and (of_class or is_passed_on(module, local) or _is_taken(module, move))
@@ -125,6 +127,7 @@ def _move_import(
         if reference.binding.qualified == old and reference.root.id == local:
             if is_renamed:
                 context.plan.replace(reference.root, move.name)
+            _note(context, reference, old, move)
             context.handle(reference, gone=is_renamed)  # by the same name another import may go on to bring it in
 
 
@@ -140,6 +143,13 @@ def goes_one_way(module: Module, statement: ast.ImportFrom, alias: ast.alias, mo
     return all(moves.get(found.qualified or "") == move or found.qualified == now for found in bindings) and not any(
         isinstance(outer, ast.Try) for outer in tried
     )
+
+
+def _note(context: Context, reference: Reference, old: str, move: Move) -> None:
+    """Keeps what is read below a name that moves: the library may have it no longer, where the name is now."""
+    below = reference.qualified.removeprefix(old)
+    if below and reference.root not in context.handled:
+        context.moved[reference.node] = f"{move.module}.{move.name}{below}"
 
 
 def _is_taken(module: Module, move: Move) -> bool:

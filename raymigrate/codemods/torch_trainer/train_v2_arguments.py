@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.data.dataset_config import transforms_nothing
+from raymigrate.codemods.data.dataset_config import WILDCARD, transforms_nothing, untransformed
 from raymigrate.codemods.data.preprocessors import PREPROCESSOR_KEPT, PREPROCESSOR_REFUSED, RM502
 from raymigrate.codemods.data.trainer_data import SPLIT_ALL as OF_TREES
 from raymigrate.codemods.phases import Phase
@@ -152,6 +152,17 @@ def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
         context.manual(RM401, unpacked, message, advice)
 
 
+def _without_preprocessor(context: Context, call: ast.Call) -> str:
+    """What to do in place of a preprocessor that a trainer is given."""
+    if transforms_nothing(context, call):
+        return PREPROCESSOR_KEPT
+    left = untransformed(context, call)
+    if left is None:
+        return f"{RM502.fix} A dataset whose DatasetConfig says transform=False stays unchanged."
+    named = ['all others but "train"' if name == WILDCARD else f'"{name}"' for name in left]
+    return f"{RM502.fix} Leave {' and '.join(named)} unchanged: transform=False." if named else RM502.fix
+
+
 def _run_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
     edit = context.plan.call
     empty = written(keyword.value)
@@ -186,8 +197,7 @@ def trainer_arguments(context: Context) -> None:
                 ):
                     context.plan.call(call).remove.add(keyword.arg)
             elif keyword.arg == "preprocessor":
-                advice = PREPROCESSOR_KEPT if transforms_nothing(context, call) else None
-                context.manual(RM502, keyword, PREPROCESSOR_REFUSED, advice)
+                context.manual(RM502, keyword, PREPROCESSOR_REFUSED, _without_preprocessor(context, call))
             else:
                 is_legacy = context.module.qualified(call.func) in TRANSFORMERS_TRAINERS
                 of_transformers = is_legacy or trackers.trains_as_before(call)

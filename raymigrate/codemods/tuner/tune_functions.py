@@ -6,6 +6,7 @@ had before Ray 2.7.
 """
 
 import ast
+from collections.abc import Set
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -16,6 +17,7 @@ from raymigrate.edits.plan import Part
 from raymigrate.facts.keys import is_unpacked
 from raymigrate.facts.legacy import paths_in_ml
 from raymigrate.facts.module import Reference
+from raymigrate.facts.numbers import is_number
 from raymigrate.facts.places import Place
 
 RM413 = Rule(
@@ -29,7 +31,7 @@ RM413 = Rule(
 RM414 = Rule(
     "RM414",
     "a function that ray.tune no longer has, or has in another form",
-    "report() takes a dict on current Ray, so keywords raise a TypeError; tune.get_trial_*(),"
+    "report() takes a dict on current Ray, so keywords or a number raise a TypeError; tune.get_trial_*(),"
     " tune.checkpoint_dir() and tune.save_checkpoint() raise an AttributeError. save_checkpoint() of a Trainable that"
     " returns another path than its folder ends in a ValueError.",
     "Use tune.report({...}), tune.get_context().get_trial_*() and tune.report(..., checkpoint=tune.Checkpoint(...))."
@@ -62,6 +64,7 @@ CHECKPOINTS = (
 LOST_FROM_CONTEXT = tuple(f"ray.tune.{name}" for name in CONTEXT if name != "get_experiment_name")
 REPORTS = ("ray.tune.report", "ray.train.report")  # that of ray.train took keywords up to Ray 2.0
 REPORTED = ("metrics", "checkpoint")  # what they take today
+METRIC = "_metric"  # how ray.tune called a metric that was given by position
 LOST = tuple(f"ray.tune.{name}" for name in ("checkpoint_dir", "save_checkpoint", "load_checkpoint"))
 
 
@@ -163,19 +166,54 @@ def names_of_tune(context: Context) -> None:
         message = f"{reference.qualified.removeprefix('ray.')}() raises an AttributeError today."
         context.manual(RM414, reference.node, message)
         context.handle(reference, gone=False)
-    for call in module.calls(*REPORTS):
+    for call in module.calls(*REPORTS, "ray.air.session.report"):
         given = {keyword.arg for keyword in call.keywords}
+        if len(call.args) == 1 and not isinstance(call.args[0], ast.Starred):
+            _one_value(context, call, given)
+            continue
+        if module.qualified(call.func) not in REPORTS:
+            continue
         # report(**given) may be the form of today: what is unpacked tells.
         takes_today = is_unpacked(module, call, *REPORTED) if given == {None} else bool(given.intersection(REPORTED))
         if not call.args and given and takes_today is not True:
             _as_dict(context, call, sure=takes_today is False)
 
 
-def _as_dict(context: Context, call: ast.Call, *, sure: bool) -> None:
+def _one_value(context: Context, call: ast.Call, given: Set[str | None]) -> None:
+    """Deals with a report that has one argument by position: a dict, as today, or a metric without a name.
+
+    Up to Ray 2.6 ray.tune named it `_metric` (tune/trainable/session.py, `report`). No other report took one; where it
+    becomes that of ray.tune it gets the name too.
+
+    Args:
+        context: The module.
+        call: The report.
+        given: Its keywords.
+    """
+    is_tunes = context.module.qualified(call.func) == "ray.tune.report" or context.place_of(call) is Place.TRIAL
+    of_number = _is_number(context, call.args[0])
+    if is_tunes and (of_number or given - {None, *REPORTED}) and given.isdisjoint(REPORTED):
+        _as_dict(context, call, sure=True, how="a number by position" if of_number else "keywords beside a value")
+    elif of_number:
+        message = "report() takes a dict of metrics, and this is a number: it raises a TypeError or AttributeError."
+        context.manual(RM414, call, message, 'Give the number a name: {"loss": ...}.')
+
+
+def _is_number(context: Context, node: ast.expr) -> bool:
+    """Whether a value is a number on every way to it; what is divided or multiplied is no dict either."""
+    sources = context.module.origins(node)
+    return bool(sources) and all(
+        is_number(source.module, source.node)
+        or (isinstance(source.node, ast.BinOp) and isinstance(source.node.op, (ast.Mult, ast.Div, ast.Pow)))
+        for source in sources
+    )
+
+
+def _as_dict(context: Context, call: ast.Call, *, sure: bool, how: str = "keywords") -> None:
     """Gives a report that has its metrics as keywords a dict of them; that of ray.tune never took another form."""
     module = context.module
     name = (module.qualified(call.func) or "").removeprefix("ray.")
-    message = f"{name}() takes a dict today: keywords raise a TypeError"
+    message = f"{name}() takes a dict today: {how} raise{'s' if how.startswith('a ') else ''} a TypeError"
     by_hand = f"Give it {name}({{...}}) with the same entries."
     if not sure and name.startswith("train.") and context.place_of(call) is not Place.TRIAL:  # where it becomes tune's
         if context.of_legacy_job:
@@ -184,7 +222,8 @@ def _as_dict(context: Context, call: ast.Call, *, sure: bool) -> None:
     elif "#" in module.source(call):
         context.manual(RM414, call, f"{message}.", by_hand)
     elif context.converts(RM414, call, f"{message}; now a dict."):
-        parts: dict[str, Part] = {f"value_{number}": keyword.value for number, keyword in enumerate(call.keywords)}
-        names = zip((keyword.arg for keyword in call.keywords), parts, strict=True)
+        given = [*((METRIC, value) for value in call.args), *((k.arg, k.value) for k in call.keywords)]
+        parts: dict[str, Part] = {f"value_{number}": value for number, (_, value) in enumerate(given)}
+        names = zip((name for name, _ in given), parts, strict=True)
         entries = ", ".join(f'"{arg}": ${part}' if arg else f"**${part}" for arg, part in names)
         context.plan.replace(call, f"$function({{{entries}}})", function=call.func, **parts)

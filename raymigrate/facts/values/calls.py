@@ -22,6 +22,14 @@ INITS = ("trainer_init_per_worker", "trainer_init_config")
 TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner", "ray.tune.run")
 # Methods that start an actor or a task, and a deployment of Ray Serve.
 STARTS = ("remote", "bind")
+# Decorators of methods, and those of functions, that give on what comes back.
+METHODS = ("staticmethod", "classmethod")
+TRANSPARENT = frozenset(
+    {
+        *("functools.cache", "functools.lru_cache", "prefect.flow", "ray.remote"),
+        *("torch.no_grad", "torch.enable_grad", "torch.inference_mode"),
+    }
+)
 # Methods of datasets that call a function with each batch or row, or make an object of a class for that.
 MAPPING = ("map", "map_batches", "flat_map", "filter")
 FUNCTION_ARGUMENTS = ("fn_args", "fn_kwargs")
@@ -47,17 +55,40 @@ def has_unpacking(call: ast.Call) -> bool:
 
 
 def returned(module: Module, call: ast.Call, *, elsewhere: bool) -> Behind:
-    """What a call of a function of the project returns."""
-    function: ast.AST | None = module.definition(call.func)
-    if not isinstance(function, ast.FunctionDef):
-        function = module.value(call.func)
-    if elsewhere and not isinstance(function, (ast.FunctionDef, ast.Lambda)):
-        module, function = _function_elsewhere(module, call.func) or (module, function)
+    """What a call of a function of the project returns; of `ray.get()` what its task returned."""
+    module, function = called_function(module, call, elsewhere=elsewhere)
     if isinstance(function, ast.Lambda):
         return Behind([Source(module, function.body)], whole=True)
-    if not isinstance(function, ast.FunctionDef) or function.decorator_list:
-        return UNKNOWN
-    return returned_by(module, function)
+    return given_back(module, function) if isinstance(function, ast.FunctionDef) else UNKNOWN
+
+
+def called_function(module: Module, call: ast.Call, *, elsewhere: bool) -> tuple[Module, ast.AST | None]:
+    """The function that a call runs, with its module; something else where it is not seen."""
+    called = _task(module, call) or call.func
+    function: ast.AST | None = module.definition(called)
+    if not isinstance(function, ast.FunctionDef):
+        function = module.value(called)
+    if elsewhere and not isinstance(function, (ast.FunctionDef, ast.Lambda)):
+        module, function = _function_elsewhere(module, called) or (module, function)
+    return module, function
+
+
+def _task(module: Module, call: ast.Call) -> ast.expr | None:
+    """The function of the task that `ray.get()` waits for: `train` of `ray.get(train.remote())`."""
+    if module.qualified(call.func) != "ray.get" or len(call.args) != 1:
+        return None
+    started = module.value(call.args[0])
+    if (
+        not isinstance(started, ast.Call)
+        or not isinstance(started.func, ast.Attribute)
+        or started.func.attr != "remote"
+    ):
+        return None
+    task = started.func.value
+    if isinstance(task, ast.Call) and isinstance(task.func, ast.Attribute) and task.func.attr == "options":
+        task = task.func.value
+    is_made = isinstance(task, ast.Call) and module.qualified(task.func) == "ray.remote" and len(task.args) == 1
+    return task.args[0] if is_made and isinstance(task, ast.Call) else task
 
 
 def _function_elsewhere(module: Module, node: ast.expr) -> tuple[Module, ast.AST] | None:
@@ -72,8 +103,15 @@ def _function_elsewhere(module: Module, node: ast.expr) -> tuple[Module, ast.AST
     return (other.module, other.node) if other is not None else None
 
 
+def given_back(module: Module, function: ast.FunctionDef) -> Behind:
+    """What a call of a function gives: what it returns, unless a decorator may make something else of that."""
+    called = [d.func if isinstance(d, ast.Call) else d for d in function.decorator_list]
+    is_kept = all(ast.unparse(d) in METHODS or module.qualified(d) in TRANSPARENT for d in called)
+    return returned_by(module, function) if is_kept else UNKNOWN
+
+
 def returned_by(module: Module, function: ast.FunctionDef) -> Behind:
-    """What a function returns."""
+    """What a function returns, before any decorator gets it."""
     ends = returns(module, function)
     values = [end.value for end in ends if end.value is not None]
     if len(values) != len(ends) or is_generator_or_async(module, function):

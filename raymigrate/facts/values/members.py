@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.facts.functions import returns
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
-from raymigrate.facts.values.calls import argument, has_unpacking, keyword_argument, returned_by
+from raymigrate.facts.values.calls import argument, given_back, has_unpacking, keyword_argument, returned_by
 from raymigrate.facts.values.dicts import attribute_fillings, holds_items, imported_value
 from raymigrate.facts.values.parsers import parsed_into
 
@@ -187,7 +187,7 @@ def returned_by_method(module: Module, call: ast.Call, *, elsewhere: bool) -> Be
     found = methods_of_object(module, call.func.value, call.func.attr, elsewhere=elsewhere)
     if found is None:
         return None
-    return joined([_returned(*method) for method in found])
+    return joined([given_back(*method) for method in found])
 
 
 def methods_of_object(
@@ -212,11 +212,6 @@ def _is_abstract(module: Module, function: ast.FunctionDef) -> bool:
     decorators = [ast.unparse(decorator).rpartition(".")[2] for decorator in function.decorator_list]
     raises = isinstance(function.body[-1], ast.Raise) and not returns(module, function)
     return "abstractmethod" in decorators or raises
-
-
-def _returned(module: Module, function: ast.FunctionDef) -> Behind:
-    decorators = [ast.unparse(decorator) for decorator in function.decorator_list]
-    return returned_by(module, function) if decorators in ([], ["staticmethod"], ["classmethod"]) else UNKNOWN
 
 
 def methods(module: Module, node: ast.Attribute) -> list[ast.FunctionDef]:
@@ -335,6 +330,8 @@ def read_by_method(module: Module, call: ast.Call, *, elsewhere: bool) -> Behind
     if module.qualified(call.func) in ENVIRONMENT:
         return Behind([Source(module, default) for default in call.args[1:2]])
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in READERS or not call.args or call.keywords:
+        return None
+    if module.qualified(call.func) == "ray.get":
         return None
     key = module.constant(call.args[0])
     found = _read(module, call.func.value, key, elsewhere=elsewhere) if isinstance(key, str) else UNKNOWN

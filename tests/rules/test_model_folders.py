@@ -1,0 +1,98 @@
+"""RM602: models and adapters that are loaded from the folder of a checkpoint that is handed in."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+PREDICTOR = """
+import torch
+from own import other
+from peft import AutoPeftModelForCausalLM, PeftModel
+from ray.train.huggingface import TransformersCheckpoint
+from ray.train.predictor import Predictor
+from transformers import AutoModelForCausalLM, pipeline
+
+def load(path):
+    return AutoModelForCausalLM.from_pretrained(path)
+
+def load_adapted(base, where=None):
+    model = PeftModel.from_pretrained(base, where)
+    return model
+
+def again(folder):
+    return load(folder)
+
+def size(path):
+    return len(path)
+
+class Own(Predictor):
+    @classmethod
+    def from_checkpoint(cls, checkpoint, base=None):
+        {body}
+"""
+IN_FOLDER = "with checkpoint.as_directory() as folder:\n            model = {}"
+LOADED = [
+    "PeftModel.from_pretrained(base, folder)",
+    "PeftModel.from_pretrained(base, model_id=folder)",
+    "AutoPeftModelForCausalLM.from_pretrained(folder)",
+    "AutoModelForCausalLM.from_pretrained(pretrained_model_name_or_path=folder)",
+    "base.load_adapter(folder)",
+    "base.load_adapter(peft_model_id=folder)",
+    "pipeline('text-generation', model=folder)",
+    "pipeline('text-generation', folder)",
+    "load(folder)",
+    "again(folder)",
+    "load_adapted(base, folder)",
+    "load_adapted(base, where=folder)",
+]
+
+
+@pytest.mark.parametrize("call", LOADED)
+def test_what_loads_from_the_folder_looks_one_folder_deeper(call: str) -> None:
+    outcome = converted(PREDICTOR.format(body=IN_FOLDER.format(call)))
+    assert outcome.lines("RM602", Kind.CONVERTED)
+    assert converted(outcome.text).text == outcome.text
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "size(folder)",
+        "torch.load(folder + '/state.pt')",
+        "PeftModel.from_pretrained(folder_of_mine, 'name')",
+        "other(folder)",
+        "base.load_adapter('name', folder)",
+    ],
+)
+def test_what_loads_no_model_from_it_is_left(call: str) -> None:
+    outcome = converted(PREDICTOR.format(body=IN_FOLDER.format(call)))
+    assert "RM602" not in [code for code, _, _ in outcome.findings]
+
+
+@pytest.mark.parametrize(
+    ("body", "copied"),
+    [
+        ("checkpoint.to_directory('/x')\n        AutoModelForCausalLM.from_pretrained('/x')", True),
+        ("checkpoint.to_directory(path='/x')\n        PeftModel.from_pretrained(base, '/x')", True),
+        ("where = '/x'\n        checkpoint.to_directory(where)\n        load(where)", True),
+        ("checkpoint.to_directory('/x')\n        AutoModelForCausalLM.from_pretrained('/y')", False),
+        ("checkpoint.to_directory('/x')\n        size('/x')", False),
+    ],
+)
+def test_a_copy_from_which_a_model_is_loaded_holds_its_files_at_its_root(body: str, copied: bool) -> None:
+    outcome = converted(PREDICTOR.format(body=body))
+    assert bool(outcome.lines("RM602", Kind.CONVERTED)) is copied
+    assert ("shutil.copytree" in outcome.text) is copied
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        ("PeftModel.from_pretrained(base, checkpoint.path)", Kind.CONVERTED),
+        ("base.load_adapter(checkpoint.path)", Kind.CONVERTED),
+        ("load(checkpoint.path)", Kind.MANUAL),
+    ],
+)
+def test_a_path_is_edited_where_a_library_reads_it_and_told_elsewhere(call: str, kind: Kind) -> None:
+    assert converted(PREDICTOR.format(body=call)).lines("RM602", kind)

@@ -1,0 +1,82 @@
+"""RM302: functions that ask for a worker's device or rank, and that Ray Data or another file's driver runs."""
+
+from pathlib import Path
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.projects.files import convert, write
+from tests.rules.scripts import converted
+
+HELPER = """
+import ray
+from ray.train.torch import TorchTrainer, get_device
+from ray.air import session
+
+def tokenize(batch):
+    return {{"x": batch["x"], "on": str({asked})}}
+
+def size():
+    return tokenize({{"x": 1}})
+
+class Scorer:
+    def __init__(self):
+        self.device = {asked}
+    def __call__(self, batch):
+        return batch
+
+def loop(config):
+    print({asked})
+"""
+MAIN = """
+import ray
+import helper
+from helper import Scorer, TorchTrainer, loop, size, tokenize
+
+def prepare(batch):
+    return tokenize(batch)
+
+def main(other):
+    ds = ray.data.from_items([{{"x": 1}}])
+    {run}
+    TorchTrainer(loop).fit()
+
+main([])
+"""
+ASKED = ("get_device()", "session.get_world_rank()")
+RUN = {
+    "ds.map_batches(tokenize)": {"tokenize()"},
+    "ds.map_batches(fn=tokenize)": {"tokenize()"},
+    "ds.map_batches(lambda batch: tokenize(batch))": {"tokenize()"},
+    "ds.map_batches(prepare)": {"tokenize()"},
+    "ds.map(tokenize)": {"tokenize()"},
+    "ds.map_batches(Scorer, concurrency=2)": {"__init__()"},
+    "ds.map_batches(Scorer(), concurrency=2)": {"__init__()"},
+    "print(size())": {"tokenize()"},
+    "pass": set[str](),
+    "other.map(tokenize)": set[str](),
+    "other.append(tokenize)": set[str](),
+}
+
+
+def told(messages: list[str]) -> set[str]:
+    """The functions of which it is told that ray.train raises in them."""
+    return {message.partition(" ")[0] for message in messages if "raises a RuntimeError there" in message}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize(("run", "functions"), RUN.items())
+def test_what_another_file_runs_without_a_worker_is_told(
+    tmp_path: Path, asked: str, run: str, functions: set[str]
+) -> None:
+    write(tmp_path, {"helper.py": HELPER.format(asked=asked), "main.py": MAIN.format(run=run)})
+    found = [finding for finding in convert(tmp_path).findings if finding.code == "RM302"]
+    assert told([finding.message for finding in found if finding.kind is Kind.MANUAL]) == functions
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("run", [run for run in RUN if run.startswith("ds.") or run == "pass"])
+def test_what_ray_data_runs_is_told_in_one_file(asked: str, run: str) -> None:
+    main = MAIN.format(run=run).partition("loop, size, tokenize\n")[2]
+    by_driver = "Scorer()" in run and asked == "get_device()"  # then it is told at the call
+    assert told(converted(HELPER.format(asked=asked) + main).messages) == ({"This"} if by_driver else RUN[run])
