@@ -167,7 +167,7 @@ class Together:
         results = {**self.alone, **self.new}
         jobs = [real for real, result in results.items() if is_job(result)]
         self._follow_imports(jobs)
-        others = [real for real, result in results.items() if has_trainer(result) and real not in self.followed]
+        others = [real for real, result in results.items() if has_trainer(result) and real not in jobs]
         self._follow_imports(others)
         if not self.found.roots and len(self.given) < 2:
             return  # there is no other file that may be written

@@ -99,3 +99,27 @@ def test_what_a_predictor_imports_is_a_part_too(use: str, is_job: bool, tmp_path
     write(tmp_path, {"predict.py": use, "helper.py": PIPELINE})
     found = {finding.code for finding in convert(tmp_path).findings}
     assert ({"RM751", "RM752"} <= found) == is_job
+
+
+LOOP = """
+from ray.air import ScalingConfig
+from ray.train.torch import TorchTrainer
+
+from helper import make
+
+TorchTrainer(lambda: make(None), scaling_config=ScalingConfig(num_workers=1)).fit()
+"""
+
+
+def test_a_helper_of_a_torch_trainer_gets_its_libraries_too(tmp_path: Path) -> None:
+    helper = "from transformers import AdamW\n\n\ndef make(model):\n    return AdamW(model.parameters(), lr=1e-3)\n"
+    write(tmp_path, {"train.py": LOOP, "helper.py": helper})
+    convert(tmp_path)
+    assert "from transformers import AdamW" not in (tmp_path / "helper.py").read_text()
+
+
+def test_a_helper_of_a_script_of_current_ray_is_left(tmp_path: Path) -> None:
+    helper = "from transformers import AdamW\n\n\ndef make(model):\n    return AdamW(model.parameters(), lr=1e-3)\n"
+    write(tmp_path, {"train.py": LOOP.replace("ray.air", "ray.train"), "helper.py": helper})
+    convert(tmp_path)
+    assert (tmp_path / "helper.py").read_text() == helper
