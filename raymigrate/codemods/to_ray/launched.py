@@ -11,7 +11,13 @@ from pathlib import Path
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
-from raymigrate.codemods.to_ray.launches import Launch, file_of, is_launched_one_way, launches_of
+from raymigrate.codemods.to_ray.launches import (
+    Launch,
+    file_of,
+    is_launched_one_way,
+    launches_of,
+    plain_starts_of,
+)
 from raymigrate.codemods.to_ray.notebook_launchers import NotebookLaunch
 from raymigrate.codemods.to_ray.outline import Outline, asks_for_gpu
 from raymigrate.codemods.to_ray.script import Script
@@ -71,7 +77,7 @@ class Launched:
         """The file, or the line, that the form comes from."""
         if self.file is not None:
             return self.file.name
-        return f"{self.launches[0].file.name}:{self.launches[0].line}" if self.launches else ""
+        return f"{self.launches[0].file.name}:{self.launches[0].place}" if self.launches else ""
 
 
 def launched_of(context: Context, notebook: NotebookLaunch | None = None) -> Launched:
@@ -207,12 +213,16 @@ def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
         refused = _refused_options(context.module, launch, name)
         left = f", but without {', '.join(refused)}, which TrainingArguments refuses today" if refused else ""
         context.note(RM824, place, f"{said}; {own}{left}.")
+    for start in plain_starts_of(context.path):
+        if refused := _refused_options(context.module, start, name):
+            message = f"{_said(context, start)}; TrainingArguments refuses {', '.join(refused)} today."
+            context.note(RM824, place, message)
 
 
 def _said(context: Context, launch: Launch) -> str:
     """What a line says, and where it stands as seen from the script."""
     file = os.path.relpath(launch.file, Path(context.path).parent)
-    return f"{file}:{launch.line} says `{launch.text}`"
+    return f"{file}:{launch.place} says `{launch.text}`"
 
 
 def tell_importers(context: Context, place: ast.AST, outline: LaunchedOutline) -> None:
