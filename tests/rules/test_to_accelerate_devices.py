@@ -104,3 +104,23 @@ def test_so_is_one_under_which_things_are_moved() -> None:
 def test_what_only_asks_for_the_machine_is_not(choice: str) -> None:
     outcome = accelerated(LOOP, head=HEAD.replace(FIRST, choice))
     assert not [message for message in outcome.messages if "chooses the device" in message]
+
+
+ITEMS = "for batch in loader:\n{moves}    sizes = batch['sizes'].numpy()\n    x, y = batch['x'], batch['y']\n" + STEP
+
+
+@pytest.mark.parametrize(
+    ("moves", "is_moved"),
+    [
+        ("    batch['x'] = batch['x'].to(device)\n    batch['y'] = batch['y'].to(device)\n", False),
+        ("    for key in ('x', 'y'):\n        batch[key] = batch[key].to(device)\n", False),
+        ("    KEY = 'x'\n    batch[KEY] = batch[KEY].to(device)\n", False),
+        ("    for key in batch:\n        batch[key] = batch[key].to(device)\n", True),
+        ("    for key, value in batch.items():\n        batch[key] = value.to(device)\n", True),
+        ("    for key in ('x', 'sizes'):\n        batch[key] = batch[key].to(device)\n", True),
+    ],
+)
+def test_an_item_that_no_move_names_goes_back_to_the_cpu(moves: str, is_moved: bool) -> None:
+    text = accelerated(ITEMS.format(moves=moves)).text
+    assert ("batch['sizes'].cpu().numpy()" in text) != is_moved
+    assert ".to(device)" not in text
