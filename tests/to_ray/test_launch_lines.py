@@ -10,6 +10,7 @@ from raymigrate.base.findings import Finding
 from raymigrate.base.options import Options
 from raymigrate.codemods.to_ray.launches import launches_of, plain_starts_of
 from raymigrate.run.engine import convert
+from tests.to_ray.test_launchers import ACCELERATE
 
 SCRIPT = """\
 from transformers import AutoModel, HfArgumentParser, Trainer, TrainingArguments
@@ -101,3 +102,22 @@ def test_a_script_that_a_cell_writes_is_launched_by_its_notebook(tmp_path: Path)
     script = str(tmp_path / "train.py")
     assert [(launch.file.name, launch.place) for launch in launches_of(script)] == [("a.ipynb", "cell 2:1")]
     assert [launch.place for launch in plain_starts_of(script)] == ["cell 3:1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "started"),
+    [("a.ipynb", "", "Run on"), ("a.py", DATABRICKS, "Run on"), ("a.py", "", "Started with python on")],
+)
+def test_a_notebook_is_not_started_with_python(name: str, head: str, started: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(head)
+    messages = [f.message for f in convert(SCRIPT, str(tmp_path / name), options=Options(to_ray=True)).findings]
+    assert any(message.startswith(f"{started} a machine with several GPUs") for message in messages)
+
+
+def test_nor_under_a_launcher(tmp_path: Path) -> None:
+    script = ACCELERATE + "train()\n"
+    for name, told in (("a.ipynb", 0), ("a.py", 1)):
+        (tmp_path / name).write_text("")
+        result = convert(script, str(tmp_path / name), options=Options(to_ray=True))
+        assert result.after is not None
+        assert sum("It is started with" in finding.message for finding in result.findings) == told

@@ -12,8 +12,10 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.codemods.to_ray.launches import (
+    NOTEBOOK,
     Launch,
     file_of,
+    is_databricks,
     is_launched_one_way,
     launches_of,
     plain_starts_of,
@@ -196,10 +198,17 @@ def tell_launch(context: Context, place: ast.AST, outline: LaunchedOutline) -> N
 
 
 def tell_start(context: Context, place: ast.AST, launcher: str) -> None:
-    """Says how a converted script is started, where no line is seen that launched it."""
+    """Says how a converted script is started, where no line is seen that launched it; no launcher starts a notebook."""
+    if is_notebook(context):
+        return
     command = f"`python {Path(context.path).name}`" if context.path else "python"
     message = f"It is started with {command} now: under {launcher} each process would start a run of its own."
     context.note(RM825, place, message)
+
+
+def is_notebook(context: Context) -> bool:
+    """Whether a file is a notebook, whose cells are run one by one."""
+    return context.path.endswith(NOTEBOOK) or (context.path != "" and is_databricks(Path(context.path)))
 
 
 def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:

@@ -221,11 +221,12 @@ def _launches_in(folder: Path) -> tuple[Launch, ...]:
     except OSError:
         return ()
     wanted = [file for file in files if file.name in NAMES or file.suffix in (*SCRIPTS, NOTEBOOK)][:MOST_FILES]
-    wanted += [file for file in files if file.suffix == PYTHON and _is_databricks(file)][:MOST_FILES]
+    wanted += [file for file in files if file.suffix == PYTHON and is_databricks(file)][:MOST_FILES]
     return tuple(launch for file in wanted for launch in _launches_of_file(file))
 
 
-def _is_databricks(file: Path) -> bool:
+def is_databricks(file: Path) -> bool:
+    """Whether a file is the source of a Databricks notebook."""
     try:
         return is_databricks_source(read_bytes(str(file), at_most=MOST_BYTES))
     except OSError:
