@@ -10,6 +10,7 @@ from raymigrate.base.findings import Finding
 from raymigrate.base.options import Options
 from raymigrate.codemods.to_ray.launches import launches_of, plain_starts_of
 from raymigrate.run.engine import convert
+from tests.test_cli import invoke
 from tests.to_ray.test_launchers import ACCELERATE
 
 SCRIPT = """\
@@ -121,3 +122,17 @@ def test_nor_under_a_launcher(tmp_path: Path) -> None:
         result = convert(script, str(tmp_path / name), options=Options(to_ray=True))
         assert result.after is not None
         assert sum("It is started with" in finding.message for finding in result.findings) == told
+
+
+def test_lines_that_start_a_file_which_imports_the_script_are_told_of_their_options(tmp_path: Path) -> None:
+    script = SCRIPT.replace('\nif __name__ == "__main__":\n    main()\n', "")
+    (tmp_path / "core.py").write_text(f"{script}\nif __name__ == '__main__':\n    main()\n")
+    (tmp_path / "run.py").write_text("from core import main\nmain()\n")
+    (tmp_path / "run.sh").write_text(
+        "torchrun run.py --evaluation_strategy no\npython run.py --no_cuda\ntorchrun other.py --no_cuda\n"
+    )
+    outcome = invoke("check", "--to-ray", "--verbose", str(tmp_path)).output
+    assert "run.sh:1 says `torchrun run.py --evaluation_strategy no`; it is `python run.py` now, with the" in outcome
+    assert "but without --evaluation_strategy (now --eval_strategy), which TrainingArguments refuses today" in outcome
+    assert "run.sh:2 says `python run.py --no_cuda`; TrainingArguments refuses --no_cuda (now --use_cpu)" in outcome
+    assert "run.sh:3" not in outcome

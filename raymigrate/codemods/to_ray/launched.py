@@ -215,14 +215,25 @@ def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
     """Names the lines that launch a script, with what replaces them."""
     if launched.launches and not is_launched_one_way(launched.launches):
         context.note(RM825, place, "The lines that launch it differ, so the flags of none of them are written.")
-    name = Path(context.path).name
-    for launch in launched.launches:
-        said = _said(context, launch)
+    _tell_each(context, place, launched.launches, context.path)
+
+
+def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: str) -> None:
+    """Says what each line that starts a script has to become, and which of its options are refused.
+
+    Args:
+        context: The module that trains.
+        place: Where.
+        launches: The lines that launch the script with a launcher.
+        path: The script: that of the module, or one that imports it.
+    """
+    name = Path(path).name
+    for launch in launches:
         own = f"it is `{launch.command(name)}` now, with the script's own arguments"
         refused = _refused_options(context.module, launch, name)
         left = f", but without {', '.join(refused)}, which TrainingArguments refuses today" if refused else ""
-        context.note(RM824, place, f"{said}; {own}{left}.")
-    for start in plain_starts_of(context.path):
+        context.note(RM824, place, f"{_said(context, launch)}; {own}{left}.")
+    for start in plain_starts_of(path):
         if refused := _refused_options(context.module, start, name):
             message = f"{_said(context, start)}; TrainingArguments refuses {', '.join(refused)} today."
             context.note(RM824, place, message)
@@ -250,9 +261,7 @@ def tell_importers(context: Context, place: ast.AST, outline: LaunchedOutline) -
             f" train_loop_config, and do in the training function what {name} does to set things up."
         )
         context.manual(RM824, place, message, advice)
-        for launch in launches_of(other.path):
-            said = _said(context, launch)
-            context.note(RM824, place, f"{said}; it is `{launch.command(name)}` now.")
+        _tell_each(context, place, launches_of(other.path), other.path)
 
 
 def _refused_options(module: Module, launch: Launch, script: str) -> list[str]:
