@@ -103,6 +103,16 @@ def test_gpus_that_are_hidden_from_all_processes_are_told(variable: str) -> None
         ("steps += 1", ""),
         ("steps += accumulation", ""),
         ("parts = 0.0\n        parts += loss", ""),
+        ("running = running + loss.item()", "running"),
+        ("running = 0.9 * running + 0.1 * loss.item()", "running"),
+        ("running = (running * seen + loss.item()) / (seen + 1)", "running"),
+        ("losses = losses + [loss.item()]", "losses"),
+        ("metric.add_batch(predictions=model(x), references=y)", "metric"),
+        ("metric.add_batch(x)", "metric"),
+        ("steps = steps + 1", ""),
+        ("x = x * 2 + loss", ""),
+        ("loss = loss + y.mean()", ""),
+        ("running = max(running, 3)", ""),
     ],
 )
 def test_sums_over_the_batches_of_one_process_are_told(sums: str, target: str) -> None:
@@ -125,6 +135,56 @@ for epoch in range(3):
         {sums}
 """
     outcome = converted(script, to_accelerate=True)
+    assert "accelerator.backward" in outcome.text
+    told = [message for message in outcome.messages if "counts the batches of one of them" in message]
+    assert [message.split("`")[1] for message in told] == ([target] if target else [])
+
+
+SEVERAL = """\
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+from job import rows
+
+def mean_of_all(value):
+    value = value.clone()
+    dist.all_reduce(value)
+    return value / dist.get_world_size()
+
+def half(value):
+    return value / 2
+
+dist.init_process_group("nccl")
+rank = int(os.environ["LOCAL_RANK"])
+model = DistributedDataParallel(torch.nn.Linear(3, 3).cuda(rank), device_ids=[rank])
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = DataLoader(rows, batch_size=4, sampler=DistributedSampler(rows))
+total, losses = 0.0, []
+for x, y in loader:
+    x, y = x.cuda(rank), y.cuda(rank)
+    loss = (model(x) - y).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    {sums}
+"""
+
+
+@pytest.mark.parametrize(
+    ("sums", "target"),
+    [
+        ("mean = mean_of_all(loss.detach())\n    losses.append(mean.item())", ""),
+        ("mean = mean_of_all(loss.detach())\n    total += mean.item() * x.size(0)", ""),
+        ("value = loss.detach().clone()\n    dist.all_reduce(value)\n    total += value.item()", ""),
+        ("value = loss.detach().clone()\n    dist.all_reduce(value)\n    total = total + value.item()", ""),
+        ("total += loss.item()", "total"),
+        ("value = half(loss)\n    losses.append(value.item())", "losses"),
+        ("mean = mean_of_all(loss.detach())\n    losses.append(loss.item())", "losses"),
+    ],
+)
+def test_what_the_script_adds_up_over_all_processes_is_not(sums: str, target: str) -> None:
+    outcome = converted(SEVERAL.format(sums=sums), to_accelerate=True)
     assert "accelerator.backward" in outcome.text
     told = [message for message in outcome.messages if "counts the batches of one of them" in message]
     assert [message.split("`")[1] for message in told] == ([target] if target else [])
