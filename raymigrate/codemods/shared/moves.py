@@ -132,16 +132,16 @@ def _move_import(
 
 
 def goes_one_way(module: Module, statement: ast.ImportFrom, alias: ast.alias, moves: Mapping[str, Move]) -> bool:
-    """Whether all that binds a name is imports, none of them tried, of what is at one place now.
+    """Whether all that binds a name is imports, none of them on a condition or tried, of what is at one place now.
 
     Sections of a notebook often import one class from several modules that had it.
     """
     bindings = module.scope_of[statement].lookup(alias.asname or alias.name)
     move = moves[f"{statement.module}.{alias.name}"]
     now = f"{move.module}.{move.name}"
-    tried = (outer for found in bindings if found.statement for outer in module.ancestors(found.statement))
+    around = (outer for found in bindings if found.statement for outer in module.ancestors(found.statement))
     return all(moves.get(found.qualified or "") == move or found.qualified == now for found in bindings) and not any(
-        isinstance(outer, ast.Try) for outer in tried
+        isinstance(outer, (ast.Try, ast.If)) for outer in around
     )
 
 
