@@ -336,10 +336,6 @@ class Module(Nodes):
             found.setdefault(reference.binding.node, []).append(reference)
         return found
 
-    def uses(self, name: str, scope: Scope) -> list[ast.Name]:
-        """Every read of a name that is bound in `scope`."""
-        return [node for node in self.reads(name) if self.scope_of[node].find(name) is scope]
-
     # -- places --------------------------------------------------------------------------------
 
     def statement(self, node: ast.AST) -> ast.stmt:

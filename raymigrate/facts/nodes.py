@@ -46,6 +46,7 @@ class Nodes:
         self.parent_of = builder.parent_of
         self.imports = builder.imports
         self.nodes = builder.order
+        self._uses: dict[str, dict[Scope | None, list[ast.Name]]] = {}  # of the names that were asked for
 
     def of_type(self, kind: type[Node]) -> list[Node]:
         """Every node of exactly this type, in source order."""
@@ -62,6 +63,15 @@ class Nodes:
             if isinstance(node.ctx, ast.Load):
                 found.setdefault(node.id, []).append(node)
         return found
+
+    def uses(self, name: str, scope: Scope) -> list[ast.Name]:
+        """Every read of a name that is bound in `scope`."""
+        if name not in self._uses:
+            found: dict[Scope | None, list[ast.Name]] = {}
+            for node in self.reads(name):
+                found.setdefault(self.scope_of[node].find(name), []).append(node)
+            self._uses[name] = found
+        return [*self._uses[name].get(scope, ())]
 
     def named_calls(self, *names: str) -> Iterator[ast.Call]:
         """Every `name(...)` with one of these names, whatever that stands for; those of one name in source order."""
