@@ -17,6 +17,7 @@ from raymigrate.codemods.libraries.quantized_loading import is_quantized
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.train_function import TrainFunction
+from raymigrate.facts.hf_models import OF_PEFT
 from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
@@ -31,9 +32,10 @@ RM751 = Rule(
 )
 
 # A class of transformers that holds a model: AutoModelForCausalLM, BertForSequenceClassification, GPT2LMHeadModel.
+# Those of peft load one.
 MODEL = re.compile(
-    r"transformers(\.\w+)*\.(?!\w*(Config|Tokenizer|TokenizerFast|Processor|Extractor)\.)\w*(Model|For[A-Z])\w*"
-    r"\.(from_pretrained|from_config|_from_config)"
+    r"(?:transformers(\.\w+)*\.(?!\w*(Config|Tokenizer|TokenizerFast|Processor|Extractor)\.)\w*(Model|For[A-Z])\w*"
+    rf"|{OF_PEFT})\.(from_pretrained|from_config|_from_config)"
 )
 # Checkpoints whose weights on the Hub are in float32.
 FLOAT32 = re.compile(
