@@ -66,8 +66,8 @@ def _is_given(module: Module, token: str) -> bool:
 
 
 def _is_read(module: Module, call: ast.Call) -> bool:
-    name = module.qualified(call.func) or getattr(call.func, "attr", "")
-    return name.endswith(("GenerationConfig", ".generate")) or name == "generate"
+    is_method = isinstance(call.func, ast.Attribute) and call.func.attr == "generate"
+    return is_method or (module.qualified(call.func) or "").endswith("GenerationConfig")
 
 
 def _starts(module: Module, owner: str) -> bool:
