@@ -15,6 +15,9 @@ CLASS = re.compile(
     r"transformers(?:\.\w+)*\.(?!(?:TF|Flax)[A-Z])(?!\w*(?:Config|Tokenizer|TokenizerFast|Processor|Extractor)$)"
     r"(\w*(?:Model|Backbone|For[A-Z]\w*|HifiGan))"
 )
+# They hand what they are given to the from_pretrained of the model below the adapter (peft 0.21.2, auto.py:156).
+OF_PEFT = r"peft(?:\.auto)?\.AutoPeftModel(?:For\w+)?"
+ADAPTED = re.compile(OF_PEFT)
 MAKERS = ("from_pretrained", "from_config", "_from_config")
 MODEL_NAME = "pretrained_model_name_or_path"
 GET_MODEL = "get_model"  # of a TransformersCheckpoint
@@ -51,8 +54,11 @@ class MadeModel:
 
 
 def is_model_class(name: str) -> bool:
-    """Whether a class of transformers, by its full name, is one of models: no configuration, tokenizer or processor."""
-    return CLASS.fullmatch(name) is not None
+    """Whether a class of transformers, by its full name, is one of models: no configuration, tokenizer or processor.
+
+    So are those of peft that load such a model with an adapter.
+    """
+    return CLASS.fullmatch(name) is not None or ADAPTED.fullmatch(name) is not None
 
 
 def is_model(module: Module, node: ast.expr) -> bool:

@@ -223,6 +223,10 @@ ADVICE = {
     "transformers.convert_graph_to_onnx": "Export with optimum: optimum-cli export onnx.",
     "transformers.glue_compute_metrics": 'Use evaluate.load("glue", task).',
     "transformers.glue_convert_examples_to_features": "Tokenize with the tokenizer, in the map() of the dataset.",
+    **dict.fromkeys(
+        (f"transformers.utils.{module}send_example_telemetry" for module in ("", "hub.")),
+        "Take the import and the call out: it told Hugging Face that an example ran, and gives nothing back.",
+    ),
     "transformers.onnx": "Export with optimum: optimum-cli export onnx.",
     "trl.AutoModelForCausalLMWithValueHead": "trl has no value heads any more: stay with the trl of the script.",
     **dict.fromkeys(

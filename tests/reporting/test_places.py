@@ -80,6 +80,8 @@ SPEAKS_OF = {
     "RM751": "from_pretrained|FeatureExtractor",
     "RM752": "predict|[Pp]ipeline",
     "RM755": "config",
+    "RM763": r"peft_config|ADAPTER|\[|GRPOConfig",
+    "RM764": "tokenizer",
     "RM914": "train",
 }
 CHANGES = r"\w"  # rules of plain scripts stand at a statement that moves or changes, and say what becomes of it

@@ -102,3 +102,9 @@ def test_what_a_class_imports_in_its_body_is_an_attribute_of_it(imported: str, a
     outcome = converted(f"import ray\n\nclass Log:\n    {imported}\n\nray.init()\n")
     assert f"    {after or imported}\n" in outcome.text
     assert outcome.lines("RM692", Kind.MANUAL) == ([] if after else [4])
+
+
+@pytest.mark.parametrize("module", ["transformers.utils", "transformers.utils.hub"])
+def test_the_count_of_examples_is_to_be_taken_out(module: str) -> None:
+    outcome = converted(f"import ray\nfrom {module} import send_example_telemetry\n\nsend_example_telemetry('x', ray)")
+    assert any("Take the import and the call out" in message for message in outcome.messages)

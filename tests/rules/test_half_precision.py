@@ -63,6 +63,37 @@ def test_a_dtype_that_is_or_may_be_none_is_that_of_the_checkpoint(name: str, dty
     assert len(converted(script.replace("def make", f"{chosen}def make")).lines("RM751", Kind.NOTE)) == 1
 
 
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "{'bf16': torch.bfloat16, 'no': None}[config['kind']]",
+        "{'bf16': torch.bfloat16}.get(config['kind'])",
+        "config.get('dtype')",
+        "config.get('dtype', None)",
+        "getattr(config, 'dtype', None)",
+    ],
+)
+def test_a_dtype_that_is_looked_up_may_be_none(dtype: str) -> None:
+    script = SCRIPT.format(model=f'"facebook/opt-125m", dtype={dtype}', arguments="bf16=True")
+    outcome = converted(script)
+    assert len(outcome.lines("RM751", Kind.NOTE)) == 1
+    assert any(message.startswith("Where its dtype is None") for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "{'bf16': torch.bfloat16, 'no': torch.float32}[config['kind']]",
+        "config.get('dtype', 'float32')",
+        "getattr(torch, config['dtype'])",
+        "config['dtype']",
+    ],
+)
+def test_a_dtype_that_is_looked_up_and_not_seen_to_be_none_is_not_told(dtype: str) -> None:
+    script = SCRIPT.format(model=f'"facebook/opt-125m", dtype={dtype}', arguments="bf16=True")
+    assert not converted(script).lines("RM751", Kind.NOTE)
+
+
 @pytest.mark.parametrize("name", ["dtype", "torch_dtype"])
 def test_with_freeze_numerics_none_becomes_float32(name: str) -> None:
     script = SCRIPT.format(model=f'"facebook/opt-125m", {name}=None', arguments="bf16=True")

@@ -182,7 +182,6 @@ def test_a_method_that_a_class_of_the_project_defines_takes_what_it_says() -> No
         ("SFTTrainer(model, max_seq_length=512)", "SFTConfig(max_length=) takes it today"),
         ("SFTTrainer(model, packing=True)", "SFTConfig(packing=) takes it today"),
         ("DPOTrainer(model, beta=0.1)", "DPOConfig(beta=) takes it today"),
-        ("SFTConfig('out', max_seq_length=512)", "max_length= took its place."),
         ("SFTTrainer(model, of_nobody=1)", "Leave it out"),
         ("SFTConfig('out', of_nobody=1)", "Leave it out"),
     ],

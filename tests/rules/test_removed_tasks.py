@@ -34,6 +34,26 @@ def test_other_tasks_are_left(call: str) -> None:
     assert not converted(IMPORTS + call).lines("RM724", Kind.MANUAL)
 
 
+@pytest.mark.parametrize(
+    ("script", "number"),
+    [
+        ('task = "summarization" if ray else "fill-mask"\npipeline(task)', 1),
+        ('for task in ("vqa", "fill-mask", "translation_en_to_fr"):\n    pipeline(task)', 2),
+        ('def load(task):\n    return pipeline(task)\n\n\nload("ner")\nload("summarization")', 1),
+        ('def load(task):\n    return pipeline(task=task)\n\n\nload("ner")\nload("fill-mask")', 0),
+        ('def load(task):\n    return pipeline(task)\n\n\nload(given)\nload("vqa")', 1),
+        (
+            "@ray.serve.deployment\nclass A:\n    def __init__(self, task):\n        self.p = pipeline(task=task)\n\n\n"
+            'A.bind(task="translation_en_to_fr")\nA.bind(task="translation_fr_to_en")',
+            2,
+        ),
+    ],
+)
+def test_each_of_several_tasks_is_told(script: str, number: int) -> None:
+    outcome = converted(IMPORTS + script)
+    assert len(outcome.lines("RM724", Kind.MANUAL)) == number
+
+
 @pytest.mark.ray
 def test_no_task_is_missing_that_transformers_says_is_gone() -> None:
     from transformers import pipelines  # noqa: PLC0415 - takes seconds

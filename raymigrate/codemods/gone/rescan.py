@@ -19,6 +19,7 @@ from raymigrate.codemods.libraries.argument_changes import (
     LOAD_DATASET,
     TRAINER_CHANGES,
     TRAINING_ARGUMENTS_CHANGES,
+    TRL_CHANGES,
 )
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED
@@ -72,8 +73,6 @@ REFUSED_BY_BUILDER = DATASET_CHANGES.keys() - {"trust_remote_code"}
 REFUSED_BY_SERVE = ("http_host", "http_port", "http_middlewares")
 # Arguments that were renamed in many places at once, and take the same values.
 RENAMED = {"use_auth_token": "token", "tokenizer": "processing_class", "torch_dtype": "dtype"}
-# Arguments of trl's trainers that have another name in their configurations, which are made from TrainingArguments.
-OF_TRL = {"max_seq_length": "max_length"}
 OF_CELLS = re.compile(r"_+cell_(?:mask_)?\d+__")  # their edges and magics, see raymigrate.documents.cells
 OF_NOTEBOOKS = ("display", "get_ipython", "spark", "dbutils", "sc", "__file__", "__name__", "__doc__")
 # What took the place of arguments, by the class or function that had them.
@@ -231,11 +230,11 @@ def _is_of_own_method(module: Module, call: ast.Call) -> bool:
 
 def _of_configuration(name: str, argument: str) -> str | None:
     """Which configuration takes what a class of trl once took: `SFTConfig(max_length=)`, for `args=` of SFTTrainer."""
-    kind, new = name.rpartition(".")[2], OF_TRL.get(argument, argument)
-    if not name.startswith("trl."):
+    kind = name.rpartition(".")[2]
+    if not name.startswith("trl.") or kind.endswith("Config"):
         return None
-    if kind.endswith("Config"):
-        return f"{new}= took its place." if new != argument else None
+    change = TRL_CHANGES.get(argument)
+    new = change.name if change is not None and change.name else argument
     configuration = kind.removesuffix("Trainer") + "Config"
     place = look_up(f"trl.{configuration}").place
     if not takes(constructor(place) or (), new):

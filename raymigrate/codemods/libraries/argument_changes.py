@@ -89,6 +89,12 @@ TRAINING_ARGUMENTS_CHANGES: Mapping[str, Change] = {
         Change(only_if=is_falsy),
     ),
 }
+# What trl's configurations, which are made from TrainingArguments, called otherwise (1.16, trainer/*_config.py). None
+# stood for 1024 tokens at most, and cuts nothing today. The old name was in force where both were given (0.16).
+TRL_CHANGES: Mapping[str, Change] = {
+    "max_seq_length": Change("max_length", only_if=lambda value: value is not None, beside=OLD_FIRST),
+    "use_liger": Change("use_liger_kernel", beside=OLD_FIRST),
+}
 # What to do about an argument that has no successor of its own.
 ADVICE = {
     "sharded_ddp": "Drop it; fsdp= and fsdp_config= shard the model today.",

@@ -17,10 +17,11 @@ from raymigrate.codemods.libraries.quantized_loading import is_quantized
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.train_function import TrainFunction
+from raymigrate.facts.hf_models import OF_PEFT
 from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
-from raymigrate.facts.values import argument, is_none
+from raymigrate.facts.values import Source, argument, is_none, seen_entries
 
 RM751 = Rule(
     "RM751",
@@ -31,9 +32,10 @@ RM751 = Rule(
 )
 
 # A class of transformers that holds a model: AutoModelForCausalLM, BertForSequenceClassification, GPT2LMHeadModel.
+# Those of peft load one.
 MODEL = re.compile(
-    r"transformers(\.\w+)*\.(?!\w*(Config|Tokenizer|TokenizerFast|Processor|Extractor)\.)\w*(Model|For[A-Z])\w*"
-    r"\.(from_pretrained|from_config|_from_config)"
+    r"(?:transformers(\.\w+)*\.(?!\w*(Config|Tokenizer|TokenizerFast|Processor|Extractor)\.)\w*(Model|For[A-Z])\w*"
+    rf"|{OF_PEFT})\.(from_pretrained|from_config|_from_config)"
 )
 # Checkpoints whose weights on the Hub are in float32.
 FLOAT32 = re.compile(
@@ -42,6 +44,9 @@ FLOAT32 = re.compile(
 )
 MEAN_RESIZING = 3  # the position of that argument
 LOADED = "Weights are loaded in the dtype of the checkpoint since transformers 5, before in float32"
+WHERE_NONE = (
+    "Where its dtype is None, weights are loaded in that of the checkpoint since transformers 5, before in float32"
+)
 # transformers 4.30.2, modeling_utils.py:2262-2270. 5.23 leaves the dtype alone: HfQuantizer.update_dtype of base.py.
 LOADED_QUANTIZED = (
     "Weights that stay unquantized are loaded in the dtype of the checkpoint since transformers 5, before in float16"
@@ -121,7 +126,8 @@ def _note_half_precision(context: Context) -> None:
         elif quantized is None:
             context.note(RM751, call, f"{LOADED}, or in float16 where they are quantized: dtype= here keeps that.")
         elif not _is_in_float32(module, call):
-            context.note(RM751, call, f"{LOADED}: {what}.")
+            loaded = WHERE_NONE if _is_given(module, call, "dtype", "torch_dtype") else LOADED
+            context.note(RM751, call, f"{loaded}: {what}.")
 
 
 def _note_unknown_age(context: Context) -> None:
@@ -183,17 +189,29 @@ def _scales_gradients(module: Module) -> bool:
     return any(module.constant(value) not in (False, None, "no", "bf16", "fp8") for value in given)
 
 
-def _is_given(module: Module, call: ast.Call, argument: str) -> bool:
-    """Whether a call gives an argument another value than None."""
-    return any(keyword.arg == argument and module.constant(keyword.value) is not None for keyword in call.keywords)
+def _is_given(module: Module, call: ast.Call, *arguments: str) -> bool:
+    """Whether a call gives one of some arguments another value than None."""
+    return any(keyword.arg in arguments and module.constant(keyword.value) is not None for keyword in call.keywords)
 
 
 def _has_dtype(module: Module, call: ast.Call) -> bool:
     """Whether the dtype of a model is given, for all that can be seen; None is that of the checkpoint."""
     given = [keyword.value for keyword in call.keywords if keyword.arg in ("dtype", "torch_dtype")]
     if given:
-        return not any(is_none(found.node) for value in given for found in module.origins(value))
+        return not any(_may_be_none(found) for value in given for found in module.origins(value))
     return any(keyword.arg is None for keyword in call.keywords)
+
+
+def _may_be_none(source: Source) -> bool:
+    """Whether a value is None, or may be one that a dict or an object has: `{"no": None}[name]`, `c.get("dtype")`."""
+    match source.node:
+        case ast.Subscript(value=held):
+            return any(is_none(value) for value in seen_entries(source.module, held).values())
+        case ast.Call(func=ast.Attribute(attr="get"), args=[_, *default], keywords=[]):
+            return not default or is_none(default[0])
+        case ast.Call(func=ast.Name(id="getattr"), args=[_, _, default]):
+            return is_none(default)
+    return is_none(source.node)
 
 
 def _is_in_float32(module: Module, call: ast.Call) -> bool:

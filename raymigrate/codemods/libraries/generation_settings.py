@@ -68,6 +68,8 @@ GENERATING = re.compile(r"\w*(?:ForCausalLM|Seq2SeqLM|ForConditionalGeneration|L
 CONFIG = re.compile(r"transformers(?:\.\w+)*\.(\w+Config)")
 NO_CONFIGS_OF_MODELS = frozenset({"GenerationConfig", "BitsAndBytesConfig"})
 LOADED = "from_pretrained"
+OF_TWO = "from_encoder_decoder_pretrained"
+DEEPEST = 8  # methods that give back the model, one after the other
 
 
 @codemod("config", phase=Phase.LIBRARIES)
@@ -75,16 +77,16 @@ def generation_attributes(context: Context) -> None:
     """`model.config.num_beams = 4` is set on the generation_config of a model that is seen to generate."""
     module = context.module
     for node in module.attributes(*PARAMETERS):
-        config = _of_model(module, node.value)
+        config = config_of_model(module, node.value)
         if config is None:
             continue
-        names = _classes(module, config.value)
+        names = classes_of_model(module, config.value)
         if any(DECLARING.match(name or "") for name in names):
             continue
         message = _message(node)
         in_text = any(isinstance(outer, ast.JoinedStr) for outer in module.ancestors(node))
         is_here = config is node.value  # else by a name that the config has: others may read that
-        if names and is_here and not in_text and all(name and GENERATING.fullmatch(name) for name in names):
+        if is_here and not in_text and generates(names):
             if context.converts(RM755, node, f"{message}; now of its generation_config."):
                 context.plan.replace(config, f"{module.source(config.value)}.generation_config")
         elif names and all(names):
@@ -141,14 +143,19 @@ def generation_settings_by_call(context: Context) -> None:
     for call, config, names in set_by:
         found = sorted(str(name) for name in names if name in PARAMETERS)
         if found and isinstance(config, ast.Attribute) and config.attr == "config":
-            classes = _classes(module, config.value)
+            classes = classes_of_model(module, config.value)
             is_seen = any(classes) and not any(DECLARING.match(name or "") for name in classes)
             if is_seen:
                 does = "raises a ValueError when the model is saved today"
                 context.manual(RM755, call, f"{', '.join(found)} in the config of a model {does}.")
 
 
-def _of_model(module: Module, node: ast.expr) -> ast.Attribute | None:
+def generates(names: list[str | None]) -> bool:
+    """Whether a model generates, whichever of some classes it is of."""
+    return bool(names) and all(name and GENERATING.fullmatch(name) for name in names)
+
+
+def config_of_model(module: Module, node: ast.expr) -> ast.Attribute | None:
     """The config of a model, `model.config`, that an expression is or is a name for."""
     value = module.value(node) if isinstance(node, ast.Name) else node
     return value if isinstance(value, ast.Attribute) and value.attr == "config" else None
@@ -169,18 +176,29 @@ def _config_class(module: Module, node: ast.AST) -> str:
     return found[1] if found and found[1] not in NO_CONFIGS_OF_MODELS else ""
 
 
-def _classes(module: Module, node: ast.expr) -> list[str | None]:
+def classes_of_model(module: Module, node: ast.expr, depth: int = 0) -> list[str | None]:
     """The classes of transformers that a model may be of; None for a value that is not seen to be one."""
-    return [_class(source.module, source.node) for source in module.origins(node)]
+    found: list[str | None] = []
+    for source in module.origins(node):
+        kept = _kept(source.node)
+        if kept is not None and depth < DEEPEST:
+            found += classes_of_model(source.module, kept, depth + 1)
+        else:
+            found.append(_class(source.module, source.node))
+    return found
+
+
+def _kept(node: ast.AST) -> ast.expr | None:
+    """The model that a method gives back: that of `model.to(device)`."""
+    called = node.func if isinstance(node, ast.Call) else None
+    return called.value if isinstance(called, ast.Attribute) and called.attr in SAME else None
 
 
 def _class(module: Module, node: ast.AST) -> str | None:
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SAME:
-        node = node.func.value
     if not isinstance(node, ast.Call):
         return None
     maker = node.func
-    if isinstance(maker, ast.Attribute) and maker.attr in MAKERS:
+    if isinstance(maker, ast.Attribute) and maker.attr in (*MAKERS, OF_TWO):
         maker = maker.value
     found = CLASS.fullmatch(module.qualified(maker) or "")
     return found[1] if found else None

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
+from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES, TRL_CHANGES
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.declared import declared_class
@@ -52,6 +52,14 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     TRAINER: {"tokenizer": "processing_class"},
     ACCELERATOR: {"use_fp16": 'mixed_precision != "no"'},
     "trl.trainer.model_config.ModelConfig": {"torch_dtype": "dtype"},
+    "trl.trainer.base_config._BaseConfig": {name: change.name for name, change in TRL_CHANGES.items() if change.name},
+}
+
+# What holds today, in another form, what an attribute of TrainingArguments held.
+OF_ARGUMENTS: Mapping[str, str] = {
+    "warmup_ratio": "warmup_steps of it holds the ratio, if that is below 1, or the number of steps.",
+    "group_by_length": 'train_sampling_strategy of it is "group_by_length" where this was true.',
+    "logging_dir": "The environment variable TENSORBOARD_LOGGING_DIR says where TensorBoard writes.",
 }
 
 # Methods of argparse that give an object and what is left of the command line.
@@ -107,7 +115,7 @@ def attributes(context: Context) -> None:
             _uncertain(context, node)
         if not kind or is_guarded(module, node, node.attr):
             continue
-        renamed = next((RENAMED[base] for base in lineage(kind) if base in RENAMED), {})
+        renamed = _renamed(kind)
         was_argument = TRAINING_ARGUMENTS in lineage(kind) and node.attr in TRAINING_ARGUMENTS_CHANGES
         if node.attr in renamed or was_argument:
             is_own = is_given_by_base(module, node)
@@ -115,6 +123,12 @@ def attributes(context: Context) -> None:
             is_own = bool(module.stores(node.attr)) or _may_have_it(module, node) or is_given_elsewhere(module, node)
         if not is_own:
             _attribute(context, node, kind, renamed.get(node.attr))
+
+
+def _renamed(kind: str) -> Mapping[str, str]:
+    """The attributes of a class, and of those that it is made from, that have another name; it has the new ones."""
+    found = {old: new for base in lineage(kind) for old, new in RENAMED.get(base, {}).items()}
+    return {old: new for old, new in found.items() if not new.isidentifier() or member(kind, new) is not None}
 
 
 def _is_of_library(module: Module, node: ast.expr) -> bool:
@@ -193,13 +207,21 @@ def _attribute(context: Context, node: ast.Attribute, kind: str, new: str | None
     message = f"{effect} {node.attr} {outcome} today"
     if new is None or (stored and not new.isidentifier()):
         message += f": {kind.rpartition('.')[2]} has no such attribute."
-        known = OF_TRAINERS if trainer_base(kind) else OF_DEPLOYMENTS if kind == DEPLOYMENT else {}
-        advice = known.get(node.attr)
-        context.manual(RM723, node, message, advice or "Remove it, or use what replaces it.")
+        advice = _known_of(kind).get(node.attr, "Remove it, or use what replaces it.")
+        context.manual(RM723, node, message, advice)
     elif context.converts(RM723, node, f"{message}; now {new}."):
         is_value = new.isidentifier() or _stands_alone(context.module.parent_of[node], node)
         template = f"$owner.{new}" if is_value else f"($owner.{new})"
         context.plan.replace(node, template, owner=node.value)
+
+
+def _known_of(kind: str) -> Mapping[str, str]:
+    """What to do about the attributes that a class lost, where more is known of it."""
+    if trainer_base(kind):
+        return OF_TRAINERS
+    if kind == DEPLOYMENT:
+        return OF_DEPLOYMENTS
+    return OF_ARGUMENTS if TRAINING_ARGUMENTS in lineage(kind) else {}
 
 
 def _stands_alone(parent: ast.AST, node: ast.expr) -> bool:

@@ -5,13 +5,15 @@ transformers 5.23 ("The task ... has been removed from transformers");
 tests/test_library_drift.py asks the installed ones again.
 """
 
+import ast
+
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.libraries.dataset_names import LOADERS, RM715
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, constants
 
 RM717 = Rule(
     "RM717",
@@ -73,11 +75,20 @@ def hub_names(context: Context) -> None:
 def pipelines(context: Context) -> None:
     """Reports pipelines of tasks that are gone."""
     for call in context.module.calls(*PIPELINES):
-        task = context.module.constant(argument(call, 0, "task"))
-        kind = task.partition("_")[0] if isinstance(task, str) else ""  # translation_en_to_de
-        if kind in TASKS:
-            context.manual(RM724, call, f'pipeline("{task}") raises a KeyError today.', TASKS[kind])
+        _tell_tasks(context, call)
         for keyword in call.keywords:
             if keyword.arg == "return_all_scores" and context.module.constant(keyword.value) is not False:
                 message = "return_all_scores has no effect today: only the best label comes back."
                 context.manual(RM724, keyword, message, ALL_SCORES)
+
+
+def _tell_tasks(context: Context, call: ast.Call) -> None:
+    """Reports the tasks of a pipeline that are gone: the task, or each of several that it may get."""
+    given = argument(call, 0, "task")
+    found = context.module.constant(given) if given is not None else ...
+    tasks = [found] if found is not ... or given is None else [value for _, value in constants(context.module, given)]
+    for task in dict.fromkeys(task for task in tasks if isinstance(task, str)):
+        kind = task.partition("_")[0]  # translation_en_to_de
+        if kind in TASKS:
+            where = "" if len(tasks) == 1 else ", one of the tasks that it may get here,"
+            context.manual(RM724, call, f'pipeline("{task}"){where} raises a KeyError today.', TASKS[kind])

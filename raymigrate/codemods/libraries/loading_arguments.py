@@ -34,7 +34,7 @@ READERS = ("get", "pop", "setdefault")
 def loading_arguments(context: Context) -> None:
     """Changes the arguments of every `from_pretrained`, and tells of those that it gets by `**`."""
     calls = [(call, _classes(context.module, method)) for call, method in context.module.method_calls(METHOD)]
-    of_library = [(call, names) for call, names in calls if any(name.startswith("transformers.") for name in names)]
+    of_library = [(call, names) for call, names in calls if any(map(_is_of_library, names))]
     loads = [(call, any(is_model_class(name) for name in names)) for call, names in of_library]
     for call, is_model in sorted(loads, key=lambda load: not load[1]):  # of a key for several classes the error is told
         for keyword in call.keywords:
@@ -52,6 +52,10 @@ def pipeline_arguments(context: Context) -> None:
         for keyword in call.keywords:
             if keyword.arg == "model_kwargs":
                 _tell(context, call, keyword, is_model=True, outcome=NOT_LOADED)
+
+
+def _is_of_library(name: str) -> bool:
+    return name.startswith("transformers.") or is_model_class(name)
 
 
 def _classes(module: Module, method: ast.Attribute) -> list[str]:

@@ -14,6 +14,7 @@ from raymigrate.codemods.libraries.argument_rules import RM701, RM702
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Part
+from raymigrate.facts.hf_models import ADAPTED
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import is_none, written
 
@@ -28,7 +29,9 @@ def quantized_loading(context: Context) -> None:
     """Writes the configuration that the arguments stood for."""
     for call, method in context.module.method_calls("from_pretrained"):
         given = {keyword.arg: keyword for keyword in call.keywords if keyword.arg}
-        if (context.module.qualified(method) or "").startswith("transformers.") and not given.keys().isdisjoint(BITS):
+        name = context.module.qualified(method.value) or ""
+        takes_them = name.startswith("transformers.") or ADAPTED.fullmatch(name)
+        if takes_them and not given.keys().isdisjoint(BITS):
             _convert(context, call, given)
 
 

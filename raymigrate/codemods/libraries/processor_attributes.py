@@ -1,0 +1,100 @@
+"""RM723 and RM701, for the parts of processors: `processor.feature_extractor` of one that prepares images.
+
+Measured on transformers 5.23: TrOCRProcessor, CLIPProcessor, DonutProcessor and their like have no feature_extractor,
+and as an argument it is a TypeError; processors of sounds have it. None has current_processor or as_target_processor.
+"""
+
+import ast
+import re
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.argument_rules import RM701
+from raymigrate.codemods.libraries.library_attributes import RM723
+from raymigrate.codemods.phases import Phase
+from raymigrate.facts.declared import declared_class
+from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.modalities import Modality, modality_of
+from raymigrate.facts.module import Module
+from raymigrate.knowledge.processors import AUTO, IMAGES, OF_IMAGES, SOUNDS, part_of
+
+CURRENT, AS_TARGET = "current_processor", "as_target_processor"
+PROCESSOR = re.compile(r"transformers(?:\.\w+)*\.(\w+Processor)(?:\.from_pretrained)?")
+TARGETS = "Call the processor with text=, or its tokenizer, for the labels; the rest of the block stays."
+
+
+@codemod(SOUNDS, CURRENT, AS_TARGET, phase=Phase.LIBRARIES)
+def processor_attributes(context: Context) -> None:
+    """Reads the part of a processor that took the place of one that is gone, and tells of what cannot be seen."""
+    module = context.module
+    for node in module.attributes(SOUNDS, CURRENT, AS_TARGET):
+        found = _parts(module, node.value)
+        if not found or is_guarded(module, node, node.attr):
+            continue
+        if node.attr == AS_TARGET:
+            context.manual(RM723, node, f"Reading {AS_TARGET} raises an AttributeError today.", TARGETS)
+        elif not isinstance(node.ctx, ast.Load) or found == {node.attr}:
+            continue
+        elif len(found) == 1 and "" not in found:
+            new = next(iter(found))
+            message = f"Reading {node.attr} raises an AttributeError today"
+            if context.converts(RM723, node, f"{message}; now {new}."):
+                context.plan.replace(node, f"$owner.{new}", owner=node.value)
+        else:
+            _perhaps(context, node)
+
+
+@codemod(SOUNDS, phase=Phase.LIBRARIES)
+def processor_arguments(context: Context) -> None:
+    """Names what a processor of images is made with as it is called today: `TrOCRProcessor(feature_extractor=...)`."""
+    for call, keyword in context.module.keywords(SOUNDS):
+        found = PROCESSOR.fullmatch(context.module.qualified(call.func) or "")
+        if found is None or found[1] not in OF_IMAGES or _loads(call.func):
+            continue
+        message = f"{SOUNDS}= raises a TypeError today"
+        if IMAGES in {other.arg for other in call.keywords}:
+            context.manual(RM701, keyword, f"{message}; {IMAGES}= took its place.", "Keep the one that is meant.")
+        elif context.converts(RM701, keyword, f"{message}; now {IMAGES}=."):
+            context.plan.call(call).rename[SOUNDS] = IMAGES
+
+
+def _perhaps(context: Context, node: ast.Attribute) -> None:
+    """Tells of a processor of which it is not seen what it prepares."""
+    what = context.module.source(node.value)
+    if node.attr == CURRENT:
+        advice = f"Read {IMAGES} of it if it prepares images, {SOUNDS} if it prepares sounds."
+        context.manual(RM723, node, f"Reading {CURRENT} raises an AttributeError today.", advice)
+    else:
+        message = f"If {what} is a processor of images, reading {SOUNDS} raises an AttributeError today."
+        context.manual(RM723, node, message, f"Read {IMAGES} of it then; for sounds it is right as it is.")
+
+
+def _parts(module: Module, node: ast.expr) -> set[str]:
+    """Where the processors that a value may be keep what prepares their inputs; "" for one that is not known.
+
+    Empty if nothing shows that it is a processor of transformers.
+    """
+    found = [_part(source.module, source.node) for source in module.origins(node)]
+    declared = declared_class(module, node) if not any(part is not None for part in found) else None
+    if declared is not None and not isinstance(declared.node, ast.ClassDef):
+        named = PROCESSOR.fullmatch(declared.module.qualified(declared.node) or "")
+        found = [part_of(named[1])] if named is not None else []
+    known = {part for part in found if part is not None}
+    return known if len(known) == len(set(found)) or not known else {*known, ""}
+
+
+def _part(module: Module, node: ast.AST) -> str | None:
+    """Where a processor that a call makes keeps what prepares its inputs; None if it makes none."""
+    if not isinstance(node, ast.Call):
+        return None
+    named = PROCESSOR.fullmatch(module.qualified(node.func) or "")
+    if named is None or named[1].endswith(("ImageProcessor", "VideoProcessor")):
+        return None
+    if named[1] != AUTO:
+        return part_of(named[1])
+    return {Modality.IMAGE: IMAGES, Modality.AUDIO: SOUNDS, None: ""}[modality_of(module, node)]
+
+
+def _loads(function: ast.expr) -> bool:
+    """Whether a call loads a processor, which takes every keyword, and does not make one of its parts."""
+    return isinstance(function, ast.Attribute) and function.attr == "from_pretrained"

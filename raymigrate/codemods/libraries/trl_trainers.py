@@ -1,0 +1,118 @@
+"""RM763: what the trainers and configurations of trl refuse today, although they have an argument for it.
+
+trl 1.16 (trainer/sft_trainer.py:673, 816; the others have the same) and its GRPOConfig (trainer/grpo_config.py:1131).
+SFTTrainer and RewardTrainer (0.8.6, 0.16.1) passed peft_config= over beside a PeftModel; DPOTrainer and others merged
+the adapter into the model, and made another.
+"""
+
+import ast
+import re
+from collections.abc import Mapping
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import Source, argument, is_none, keyword_argument
+
+RM763 = Rule(
+    "RM763",
+    "what the trainers of trl refuse",
+    "trl >= 1 raises a ValueError for a PeftModel with peft_config= beside it, a TypeError for a train_dataset that is"
+    " no Dataset of datasets, such as a list, and a ValueError where the completions of a step are no whole groups of"
+    " num_generations.",
+    "Give the model without an adapter or leave out peft_config=; make the rows a Dataset with Dataset.from_list();"
+    " choose the batch size as a multiple of num_generations.",
+    "https://huggingface.co/docs/trl/index",
+    unproven="trl is not among the libraries that the tests run with.",
+)
+PEFT_MODEL = re.compile(r"peft(?:\.\w+)*\.(?:get_peft_model|(?:Auto)?PeftModel\w*\.from_pretrained)")
+PEFT_CONFIG = "peft_config"
+TRAINER = re.compile(r"trl(?:\.\w+)*\.\w+Trainer")
+PASSED_OVER = ("SFTTrainer", "RewardTrainer")
+LISTS = ("to_list", "tolist")
+TORCH_DATASETS = ("torch.utils.data.Dataset", "torch.utils.data.IterableDataset")
+# The arguments by which a GRPOConfig knows how many completions a step has on one worker, with their defaults.
+BATCH: Mapping[str, object] = {"per_device_train_batch_size": 8, "gradient_accumulation_steps": 1}
+OTHER_BATCH = ("generation_batch_size", "steps_per_generation")
+GROUP = "num_generations"
+GROUPS = {"GRPOConfig": 8, "RLOOConfig": 2}  # how many completions a group has if nothing is said
+
+
+@codemod("trl", phase=Phase.LIBRARIES)
+def trl_trainers(context: Context) -> None:
+    """Takes a peft_config= away that was passed over, and tells of what else is refused."""
+    module = context.module
+    for call in module.of_type(ast.Call):
+        name = module.qualified(call.func) or ""
+        if TRAINER.fullmatch(name) and not is_guarded(module, call, name.rpartition(".")[2]):
+            _adapters(context, call, name)
+            _rows(context, call, name)
+        elif name.startswith("trl.") and name.rpartition(".")[2] in GROUPS:
+            _groups(context, call, name.rpartition(".")[2])
+
+
+def _adapters(context: Context, call: ast.Call, name: str) -> None:
+    module = context.module
+    config, model = keyword_argument(call, PEFT_CONFIG), argument(call, 0, "model")
+    if config is None or model is None or module.constant(config) is None:
+        return
+    adapted = [_is_adapted(source) for source in module.origins(model)]
+    kind = name.rpartition(".")[2]
+    message = f"{kind} raises a ValueError for a PeftModel with {PEFT_CONFIG}= beside it"
+    sure = all(adapted) and not any(is_none(source.node) for source in module.origins(config))
+    if sure and kind in PASSED_OVER:
+        keyword = next(keyword for keyword in call.keywords if keyword.arg == PEFT_CONFIG)
+        if context.converts(RM763, keyword, f"{message}; deleted, as it was passed over."):
+            context.plan.call(call).remove.add(PEFT_CONFIG)
+    elif any(adapted):
+        advice = f"Give it the model without the adapter, or leave {PEFT_CONFIG}= out where it is a PeftModel."
+        context.manual(RM763, config, f"{message}.", advice)
+
+
+def _is_adapted(source: Source) -> bool:
+    """Whether a value is a model of peft."""
+    node = source.node
+    return isinstance(node, ast.Call) and PEFT_MODEL.fullmatch(source.module.qualified(node.func) or "") is not None
+
+
+def _rows(context: Context, call: ast.Call, name: str) -> None:
+    given = keyword_argument(call, "train_dataset")
+    if given is None:
+        return
+    if any(_is_no_dataset(source.module, source.node) for source in context.module.origins(given)):
+        kind = name.rpartition(".")[2]
+        message = f"{kind} raises a TypeError for a train_dataset that is no Dataset of datasets."
+        context.manual(RM763, given, message, "Make one of its rows: datasets.Dataset.from_list(rows).")
+
+
+def _is_no_dataset(module: Module, node: ast.expr) -> bool:
+    """Whether a value is a list, or an object of a class that the project makes of torch's datasets."""
+    if isinstance(node, (ast.List, ast.ListComp, ast.Tuple)):
+        return True
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute) and node.func.attr in LISTS:
+        return True
+    made = module.definition(node.func)
+    if isinstance(made, ast.ClassDef):
+        return any((module.qualified(base) or "") in TORCH_DATASETS for base in made.bases)
+    return isinstance(node.func, ast.Name) and node.func.id == "list" and made is None
+
+
+def _groups(context: Context, call: ast.Call, kind: str) -> None:
+    """Notes a batch that one worker cannot fill with whole groups; some numbers of workers can."""
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    if None in given or len(call.args) > 1 or not given.keys().isdisjoint(OTHER_BATCH):
+        return
+    values = {**BATCH, GROUP: GROUPS[kind]}
+    values |= {name: context.module.constant(given[name]) for name in values if name in given}
+    numbers = [value for value in values.values() if isinstance(value, int) and value > 0]
+    if len(numbers) < len(values):
+        return
+    batch, steps, group = numbers
+    if batch * steps % group:
+        unless = f"{batch * steps} times the number of workers is a multiple of {GROUP}, {group}"
+        context.note(RM763, call, f"{kind} raises a ValueError unless {unless}.")

@@ -1,0 +1,79 @@
+"""RM701 and RM702, for the arguments of `push_to_hub` of models, tokenizers and processors that are gone.
+
+transformers 5.23, utils/hub.py:822: it has no **kwargs. Up to 4.57 `repo_path_or_name=` was repo_id= under another
+name, of which a folder gave its last part, and `organization=` came before it.
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.argument_rules import RM701, RM702
+from raymigrate.codemods.phases import Phase
+from raymigrate.facts.values import methods_of_object, written
+
+METHOD = "push_to_hub"
+OLD_NAME, ORGANIZATION, TEMPORARY, URL = "repo_path_or_name", "organization", "use_temp_dir", "repo_url"
+GONE = (OLD_NAME, ORGANIZATION, TEMPORARY, URL)
+NEW = "repo_id"
+OTHERS = ("datasets.", "evaluate.", "huggingface_hub.")
+REFUSED = "raises a TypeError today"
+
+
+@codemod(OLD_NAME, ORGANIZATION, TEMPORARY, URL, phase=Phase.LIBRARIES)
+def upload_arguments(context: Context) -> None:
+    """Writes the name of the repository as repo_id=, and takes away what chose a folder."""
+    module = context.module
+    if not module.references_within("transformers", "peft"):
+        return
+    for call in dict.fromkeys(call for call, _ in module.keywords(*GONE)):
+        method = call.func
+        if not isinstance(method, ast.Attribute) or method.attr != METHOD:
+            continue
+        if (module.qualified(method) or "").startswith(OTHERS):
+            continue
+        if methods_of_object(module, method.value, METHOD):
+            continue
+        given = {keyword.arg: keyword for keyword in call.keywords if keyword.arg}
+        if TEMPORARY in given and context.converts(RM702, given[TEMPORARY], f"{TEMPORARY}= {REFUSED}; deleted."):
+            context.plan.call(call).remove.add(TEMPORARY)
+        if URL in given:
+            context.manual(RM702, given[URL], f"{URL}= {REFUSED}.", f"Give {NEW}= the last two parts of the URL.")
+        elif OLD_NAME in given or ORGANIZATION in given:
+            _name(context, call, given)
+
+
+def _name(context: Context, call: ast.Call, given: dict[str, ast.keyword]) -> None:
+    old = [given[name] for name in (OLD_NAME, ORGANIZATION) if name in given]
+    name = given[OLD_NAME].value if OLD_NAME in given else given[NEW].value if NEW in given else None
+    name = name or (call.args[0] if call.args else None)
+    organization = given[ORGANIZATION].value if ORGANIZATION in given else None
+    whole = _whole(written(name), written(organization))
+    if not whole:
+        for keyword in old:
+            advice = f'Give {NEW}="organization/name"; of a folder its last part was the name.'
+            context.manual(RM701, keyword, f"{keyword.arg}= {REFUSED}; {NEW}= took its place.", advice)
+        return
+    told = [context.converts(RM701, keyword, f"{keyword.arg}= {REFUSED}; now {NEW}=.") for keyword in old]
+    if not all(told):
+        return
+    edit = context.plan.call(call)
+    if ORGANIZATION in given:
+        edit.remove.add(ORGANIZATION)
+    if OLD_NAME in given:
+        edit.rename[OLD_NAME] = NEW
+    if organization is None:
+        return
+    if call.args:
+        context.plan.replace(call.args[0], f'"{whole}"')
+    else:
+        edit.set(NEW, f'"{whole}"')
+
+
+def _whole(name: object, organization: object) -> str:
+    """The name of a repository with its organization, as transformers 4 put them together; empty if it is not sure."""
+    if not isinstance(name, str) or not isinstance(organization, (str, type(None))):
+        return ""
+    if organization is None:
+        return name if "/" not in name else ""  # else it may be a folder
+    return name if name.startswith(organization) else f"{organization}/{name.rpartition('/')[2]}"

@@ -1,0 +1,78 @@
+"""RM723 and RM701: the parts of processors."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+HEAD = """
+import transformers
+from ray.air import session
+from transformers import AutoProcessor, CLIPProcessor, DonutProcessor, TrOCRProcessor, WhisperProcessor
+
+"""
+CLIP = 'p = CLIPProcessor.from_pretrained("x")\n'
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        CLIP + "p.feature_extractor(images=1)",
+        CLIP + "p.feature_extractor.size = 3",
+        CLIP + "p.current_processor",
+        "p = transformers.DonutProcessor(1, 2)\nprint(p.feature_extractor)",
+        "def f(p: TrOCRProcessor):\n    return p.feature_extractor",
+        'class A:\n    def __init__(self):\n        self.p = TrOCRProcessor.from_pretrained("x")\n\n'
+        "    def f(self):\n        return self.p.feature_extractor",
+        CLIP + "def f(p):\n    return p.feature_extractor\nf(p)",
+        'p = AutoProcessor.from_pretrained("microsoft/trocr-base-handwritten")\np.feature_extractor',
+        'p = TrOCRProcessor.from_pretrained("x") if HEAD else DonutProcessor.from_pretrained("y")\np.feature_extractor',
+    ],
+)
+def test_a_processor_of_images_has_an_image_processor(script: str) -> None:
+    outcome = converted(HEAD + script)
+    assert len(outcome.lines("RM723", Kind.CONVERTED)) == 1
+    assert "p.image_processor" in outcome.text and "p.feature_extractor" not in outcome.text
+    assert not outcome.lines("RM723", Kind.MANUAL)
+
+
+def test_the_current_processor_of_sounds_is_its_feature_extractor() -> None:
+    outcome = converted(HEAD + 'w = WhisperProcessor.from_pretrained("w")\nw.current_processor.pad(1)')
+    assert "w.feature_extractor.pad(1)" in outcome.text
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "def f(name):\n    p = AutoProcessor.from_pretrained(name)\n    return p.feature_extractor",
+        "def f(name):\n    p = AutoProcessor.from_pretrained(name)\n    return p.current_processor",
+        CLIP + 'w = WhisperProcessor.from_pretrained("w")\nq = p if session else w\nq.feature_extractor',
+        'w = WhisperProcessor.from_pretrained("w")\nwith w.as_target_processor():\n    x = w("a")',
+    ],
+)
+def test_what_is_not_seen_is_told(script: str) -> None:
+    assert len(converted(HEAD + script).lines("RM723", Kind.MANUAL)) == 1
+
+
+def test_an_argument_has_its_new_name() -> None:
+    outcome = converted(HEAD + "p = TrOCRProcessor(feature_extractor=1, tokenizer=2)")
+    assert "TrOCRProcessor(image_processor=1, tokenizer=2)" in outcome.text
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'w = WhisperProcessor.from_pretrained("w")\nw.feature_extractor',
+        'w = AutoProcessor.from_pretrained("openai/whisper-small")\nw.feature_extractor',
+        "class M:\n    feature_extractor = None\n\n\nM().feature_extractor",
+        "def f(model):\n    return model.feature_extractor, model.current_processor",
+        'm = transformers.Wav2Vec2Model.from_pretrained("w")\nm.feature_extractor',
+        CLIP + 'if hasattr(p, "feature_extractor"):\n    p.feature_extractor',
+        CLIP + "p.image_processor",
+        "w = WhisperProcessor(feature_extractor=1, tokenizer=2)",
+        'p = transformers.pipeline("image-classification", feature_extractor=1)\np.feature_extractor',
+    ],
+)
+def test_others_have_a_feature_extractor(script: str) -> None:
+    outcome = converted(HEAD + script)
+    assert not {"RM723", "RM701"} & {code for code, _, _ in outcome.findings}

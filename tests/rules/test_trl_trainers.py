@@ -1,0 +1,93 @@
+"""RM763: what the trainers of trl refuse."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+HEAD = """
+import ray
+import trl
+from datasets import Dataset, load_dataset
+from given import cfg, flag, rows
+from peft import AutoPeftModelForCausalLM, PeftModel, get_peft_model
+from torch.utils import data
+from transformers import AutoModelForCausalLM
+from trl import DPOTrainer, GRPOConfig, RLOOConfig, SFTTrainer
+
+base = AutoModelForCausalLM.from_pretrained("gpt2", dtype="auto")
+model = get_peft_model(base, cfg)
+
+
+class Rows(data.Dataset):
+    pass
+
+
+"""
+LINE = HEAD.count("\n")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "SFTTrainer(model=model, train_dataset=rows, {})",
+        "SFTTrainer(model, {})",
+        "trl.RewardTrainer(PeftModel.from_pretrained(base, 'x'), {})",
+        "SFTTrainer(AutoPeftModelForCausalLM.from_pretrained('x', dtype='auto'), {})",
+    ],
+)
+def test_a_configuration_that_was_passed_over_is_deleted(call: str) -> None:
+    outcome = converted(HEAD + call.format("peft_config=cfg"))
+    assert outcome.lines("RM763", Kind.CONVERTED) == [LINE]
+    assert "peft_config" not in outcome.text
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "DPOTrainer(model, peft_config=cfg)",
+        "SFTTrainer(model if flag else base, peft_config=cfg)",
+        "SFTTrainer(model, peft_config=cfg if flag else None)",
+        "SFTTrainer('gpt2', train_dataset=[1, 2])",
+        "SFTTrainer('gpt2', train_dataset=[{'text': row} for row in rows])",
+        "DPOTrainer('gpt2', train_dataset=Rows())",
+        "DPOTrainer('gpt2', train_dataset=list(rows))",
+        "trl.SFTTrainer('gpt2', train_dataset=rows.to_list())",
+    ],
+)
+def test_what_is_refused_is_told(call: str) -> None:
+    assert converted(HEAD + call).lines("RM763", Kind.MANUAL) == [LINE]
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("GRPOConfig('x', per_device_train_batch_size=1, num_generations=2)", True),
+        ("GRPOConfig('x', num_generations=6)", True),
+        ("RLOOConfig('x', per_device_train_batch_size=1)", True),
+        ("GRPOConfig('x', per_device_train_batch_size=1, gradient_accumulation_steps=4, num_generations=2)", False),
+        ("GRPOConfig('x', per_device_train_batch_size=rows, num_generations=3)", False),
+        ("GRPOConfig('x', num_generations=6, generation_batch_size=12)", False),
+        ("GRPOConfig('x')", False),
+        ("RLOOConfig('x')", False),
+    ],
+)
+def test_groups_that_one_worker_does_not_fill_are_noted(call: str, told: bool) -> None:
+    assert converted(HEAD + call).lines("RM763", Kind.NOTE) == [LINE] * told
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "SFTTrainer(base, peft_config=cfg)",
+        "SFTTrainer(model, peft_config=None)",
+        "SFTTrainer(model)",
+        "SFTTrainer('gpt2', train_dataset=rows)",
+        "SFTTrainer('gpt2', train_dataset=load_dataset('json', split='train'))",
+        "SFTTrainer('gpt2', train_dataset=Dataset.from_list([1]))",
+        "def f(model):\n    SFTTrainer(model, peft_config=cfg)",
+        "class DPOTrainer:\n    pass\n\n\nDPOTrainer(model, peft_config=cfg, train_dataset=[])",
+    ],
+)
+def test_others_are_left_alone(call: str) -> None:
+    assert not {code for code, _, _ in converted(HEAD + call).findings} & {"RM763"}
