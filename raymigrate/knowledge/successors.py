@@ -46,6 +46,7 @@ LOGGERS = "Loggers are callbacks now: give RunConfig(callbacks=) CSVLoggerCallba
 SEARCHED = (
     "Ray has no such search any more: take another one of ray.tune.search, such as OptunaSearch or HyperOptSearch."
 )
+NO_METADATA = "A trial has no metadata: put what you need into param_space, and read it in the config."
 PIPELINES = (
     "A ray.data.Dataset is streamed itself: leave out window() and repeat(), and iterate over it again in each epoch."
 )
