@@ -202,6 +202,8 @@ def test_the_metadata_of_a_trial_is_told(call: str, code: str) -> None:
     assert any("param_space" in message for message in outcome.messages)
 
 
-@pytest.mark.parametrize("call", ["context.get_experiment_name()", "own.get_context().get_metadata()", "get_metadata()"])
+@pytest.mark.parametrize(
+    "call", ["context.get_experiment_name()", "own.get_context().get_metadata()", "get_metadata()"]
+)
 def test_other_metadata_is_not(call: str) -> None:
     assert converted(METADATA.format(call=call)).lines("RM697", Kind.MANUAL) == []
