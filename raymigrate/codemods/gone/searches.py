@@ -1,4 +1,4 @@
-"""RM697 and RM693 through `Trainer.hyperparameter_search(backend="ray")`, which hands its keywords to ray.tune.run()."""
+"""RM697 and RM693 through `Trainer.hyperparameter_search()`, which hands its keywords to ray.tune.run()."""
 
 import ast
 from collections.abc import Iterator
