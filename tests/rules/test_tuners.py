@@ -503,3 +503,9 @@ def test_a_tune_config_is_seen_wherever_it_is_imported_from(home: str, metric: s
     given = f'tune_config=TuneConfig(metric={metric}, mode="min")'
     script = f"from {home} import TuneConfig\n{SCRIPT.format(before='', arguments=given)}"
     assert converted(script).lines("RM405", Kind.CONVERTED)
+
+
+def test_the_steps_by_hand_name_what_a_trainer_and_a_limiter_refuse() -> None:
+    messages = converted(SCRIPT.format(before="", arguments="tune_config=options")).messages
+    (message,) = (message for message in messages if "not converted" in message)
+    assert "as those of ray.train" in message and "ConcurrencyLimiter" in message

@@ -23,10 +23,12 @@ RM405 = Rule(
     "On Ray >= 2.51 a trainer is not a Tune trainable: Tuner(trainer) raises a TuneError.",
     "Write a function that builds the trainer from its config and calls fit(), and give the Tuner that. The RunConfig"
     " of that trainer needs callbacks=[ray.tune.integration.ray_train.TuneReportCallback()], or the trials have no"
-    " metrics, a name with ray.tune.get_context().get_trial_id(), or they share checkpoints, and the checkpoint_config,"
-    " failure_config and storage_path of the Tuner. Limit TuneConfig(max_concurrent_trials=): each trial takes a CPU"
-    " besides those of its workers. Trials are called by the __name__ of the function, and have no checkpoints: those"
-    ' are in the folder of the run that the trial starts, the last one at result.metrics["checkpoint_path"].',
+    " metrics, a name with ray.tune.get_context().get_trial_id(), or they share checkpoints, the storage_path of the"
+    " Tuner, and its checkpoint_config and failure_config as those of ray.train: it refuses those of ray.tune. Limit"
+    " TuneConfig(max_concurrent_trials=), or max_concurrent= of a ConcurrencyLimiter, beside which that raises: each"
+    " trial takes a CPU besides those of its workers. Trials are called by the __name__ of the function, and have no"
+    " checkpoints: those are in the folder of the run that the trial starts, the last one at"
+    ' result.metrics["checkpoint_path"].',
     "https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html",
     errors=("Improper 'run' - not string nor trainable",),
 )
