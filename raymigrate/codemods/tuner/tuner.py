@@ -10,12 +10,14 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.shared.functions_not_found import on_its_config
 from raymigrate.codemods.tuner.train_driver import TrainDriver
 from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
 from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, obstacles
-from raymigrate.facts.legacy import LOOP_CONFIGS
+from raymigrate.facts.legacy import LOOP_CONFIGS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.trainers import TRAIN_LOOP
 from raymigrate.facts.tuners import TUNERS, TunerCall, is_one_trainer, is_other_trainer, may_be_trainer
-from raymigrate.facts.values import entries, keyword_argument
+from raymigrate.facts.values import argument, entries, keyword_argument
 
 RM405 = Rule(
     "RM405",
@@ -83,6 +85,14 @@ def _place_of(context: Context, key: str, value: ast.expr) -> str:
     return f"{replaced} (where both are dicts, it {merged})"
 
 
+def _training_function(context: Context, tuner: TunerCall) -> ast.expr | None:
+    """The function that the workers of a trainer run; None where it is an init function, or not seen."""
+    trainer = tuner.trainer
+    if trainer is None or context.module.qualified(trainer.func) in TRANSFORMERS_TRAINERS:
+        return None
+    return argument(trainer, 0, TRAIN_LOOP)
+
+
 def _which(context: Context, tuner: TunerCall) -> str:
     trainable = tuner.arguments.get("trainable")
     if is_other_trainer(context.module, trainable):
@@ -95,7 +105,8 @@ def _report(context: Context, tuner: TunerCall, reasons: list[str]) -> None:
     if len(reasons) > 1:  # what the advice says of every entry
         reasons = [reason for reason in reasons if not reason.endswith(BY_HAND)]
     message = f"{MESSAGE}; not converted: {'; '.join(reasons)}."
-    context.manual(RM405, tuner.node, message, advice + _of_search_space(context, tuner))
+    advice += _of_search_space(context, tuner) + on_its_config(context.module, _training_function(context, tuner))
+    context.manual(RM405, tuner.node, message, advice)
     scaling = tuner.tuned_scaling
     workers = keyword_argument(scaling, "num_workers") if scaling is not None else None
     value = context.module.value(workers) if workers is not None else None
