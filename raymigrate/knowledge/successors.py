@@ -24,13 +24,19 @@ PREPROCESSED = (
     "Transform the datasets before the trainer is built, with fit_transform() and transform() of the preprocessor, and"
     " give the trainer those."
 )
+# What LightningTrainer did with its arguments: 2.6.3 train/lightning/lightning_trainer.py and _lightning_utils.py.
 LIGHTNING = (
     "Use TorchTrainer: its training function makes lightning's Trainer with RayDDPStrategy(), RayLightningEnvironment()"
-    " and RayTrainReportCallback() of ray.train.lightning, and calls fit() of what prepare_trainer() makes of it."
+    " and RayTrainReportCallback() of ray.train.lightning, and calls fit() of what prepare_trainer() makes of it. What"
+    ' .strategy(name="fsdp") or "deepspeed" asked for is RayFSDPStrategy() or RayDeepSpeedStrategy(). Where there are'
+    " datasets=, TorchTrainer takes them, transformed by the preprocessor before, and fit() gets"
+    ' train_dataloaders=ray.train.get_dataset_shard("train").iter_torch_batches(**datasets_iter_config), and likewise'
+    ' val_dataloaders= of "val".'
 )
 LIGHTNING_CHECKPOINT = (
-    "Load the file of the checkpoint with the module's own load_from_checkpoint(): RayTrainReportCallback of"
-    " ray.train.lightning calls it checkpoint.ckpt."
+    'In with checkpoint.as_directory() as folder, call load_from_checkpoint(os.path.join(folder, "checkpoint.ckpt"))'
+    " of the module's class: so RayTrainReportCallback of ray.train.lightning names the file. In a checkpoint that"
+    " legacy Ray wrote it is called model."
 )
 RLLIB = (
     'Train with ray.rllib itself: a ray.tune.Tuner takes the algorithm, such as "PPO", as trainable, its config as'
