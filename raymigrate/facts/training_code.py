@@ -113,7 +113,11 @@ class TrainingCodes:
         found = [fitted_trainers(result.module, result.node) for result in results]
         if not found or not all(found):
             return None
-        trainers = tuple(dict.fromkeys(trainer for each in found for trainer in each or ()))
+        return self.of_trainers(trainer for each in found for trainer in each or ())
+
+    def of_trainers(self, made: Iterable[Source]) -> TrainingCode | None:
+        """The code that some trainers run; None where that cannot be seen."""
+        trainers = tuple(dict.fromkeys(made))
         if trainers not in self._of_trainers:
             self._of_trainers[trainers] = self._code(trainers)
         return self._of_trainers[trainers]
