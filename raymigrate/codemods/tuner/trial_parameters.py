@@ -43,7 +43,9 @@ def parameters_of_trials(context: Context) -> None:
     for call in module.calls(*TAKE_TRAINABLES, REGISTER):
         given = _wrapped(call) if module.qualified(call.func) in WRAPPERS else _trainable(module, call)
         filled = _filled(Source(module, call)) if module.qualified(call.func) in WRAPPERS else frozenset[str]()
-        for home, function, names in _functions(module, given, filled) if given is not None else ():
+        if given is None:
+            continue
+        for home, function, names in _functions(module, given, filled):
             for parameter in parameters(function):
                 if parameter.arg in ADVICE.keys() - names and parameter not in told:
                     told.add(parameter)
