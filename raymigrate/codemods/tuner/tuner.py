@@ -9,13 +9,14 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.data.trainer_data import convert_data_of
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.functions_not_found import on_its_config
 from raymigrate.codemods.tuner.train_driver import TrainDriver
 from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
 from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, obstacles
-from raymigrate.facts.legacy import LOOP_CONFIGS, TRANSFORMERS_TRAINERS
-from raymigrate.facts.trainers import TRAIN_LOOP
+from raymigrate.facts.legacy import LOOP_CONFIGS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall
 from raymigrate.facts.tuners import TUNERS, TunerCall, is_one_trainer, is_other_trainer, may_be_trainer
 from raymigrate.facts.values import argument, entries, keyword_argument
 
@@ -60,7 +61,14 @@ def tuners(context: Context) -> None:
         elif reasons := obstacles(context, tuner):
             _report(context, tuner, reasons)
         elif context.converts(RM405, call, f"{MESSAGE}; {NOW}"):
+            trainer = tuner.trainer
+            if tuner.trainer_stays and keyword_argument(trainer, PREPROCESSOR) and _is_torch(context, trainer):
+                convert_data_of(context, TrainerCall(context.module, trainer, TRAIN_LOOP))
             (TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()
+
+
+def _is_torch(context: Context, trainer: ast.Call) -> bool:
+    return context.module.qualified(trainer.func) in TORCH_TRAINERS
 
 
 def _of_search_space(context: Context, tuner: TunerCall) -> str:
