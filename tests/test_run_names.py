@@ -2,6 +2,7 @@
 
 import pytest
 
+from raymigrate.base.options import Options
 from raymigrate.run.engine import convert
 
 SCRIPT = """
@@ -130,3 +131,51 @@ def test_a_function_that_goes_on_is_told_so_alone() -> None:
     assert [found.message for found in convert(script).findings if found.code == "RM406"] == [
         "A second run with this name goes on from the first one's last checkpoint."
     ]
+
+
+OF_TODAYS_NAMES = """
+from ray import train
+from ray.train import CheckpointConfig, RunConfig, ScalingConfig
+from ray.train.torch import TorchTrainer
+
+
+def loop(config):
+    train.report({{"loss": 1.0}}, checkpoint=train.Checkpoint.from_directory("saved"))
+
+
+trainer = TorchTrainer(
+    loop,
+    scaling_config=ScalingConfig(num_workers=2{scaling}),
+    run_config=RunConfig(name="run"{run}, checkpoint_config=CheckpointConfig(num_to_keep=1{keep})),
+    {more}
+)
+print(trainer.fit().best_checkpoints)
+"""
+MIXES = "A second run with this name adds to the first one's checkpoints: those of both runs are in"
+
+
+def told_of_todays(from_ray: str = "", **parts: str) -> list[str]:
+    script = OF_TODAYS_NAMES.format(**{"scaling": "", "run": "", "keep": "", "more": "", **parts})
+    findings = convert(script, options=Options(from_ray=from_ray)).findings
+    return [finding.message.rpartition(" ")[0] for finding in findings if finding.code == "RM406"]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"from_ray": "2.8"},
+        {"run": ", local_dir='runs'"},
+        {"run": ", verbose=1"},
+        {"scaling": ", trainer_resources={'CPU': 0}"},
+        {"keep": ", checkpoint_at_end=True"},
+        {"more": "metadata={'a': 1},"},
+        {"more": "resume_from_checkpoint=None,"},
+    ],
+)
+def test_a_job_for_an_older_ray_is_known_by_what_is_refused_today(parts: dict[str, str]) -> None:
+    assert told_of_todays(**parts) == [MIXES]
+
+
+@pytest.mark.parametrize("parts", [{}, {"run": ", callbacks=[callback]"}, {"run": ", storage_path='/runs'"}])
+def test_one_for_the_ray_of_today_is_not(parts: dict[str, str]) -> None:
+    assert told_of_todays(**parts) == []

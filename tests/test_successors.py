@@ -34,3 +34,32 @@ def test_what_the_advice_names_is_there(name: str) -> None:
 )
 def test_what_is_below_a_name_is_advised_on_with_it(name: str, start: str) -> None:
     assert (advice_on(name) or "").startswith(start)
+
+
+EXAMPLE = "torch_fashion_mnist_example"
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        (f"ray.train.examples.{EXAMPLE}", f"It is the module ray.train.examples.pytorch.{EXAMPLE} now"),
+        (
+            f"ray.train.examples.{EXAMPLE}.train_func_per_worker",
+            f"It is the module ray.train.examples.pytorch.{EXAMPLE}",
+        ),
+        ("ray.tune.trial.Trial", "It is the module ray.tune.experiment.trial now"),
+        ("ray.tune.sample.Domain", "It is the module ray.tune.search.sample now"),
+        ("ray.train.torch.TorchDetectionPredictor", "Load the model in a class"),
+        ("ray.air.util.check_ingest.DummyTrainer", "Nothing took its place"),
+        ("transformers.GlueDataset", "Load the data with datasets.load_dataset"),
+        # Nothing has the name, or what has it is something else.
+        ("ray.air.checkpoint.Checkpoint", None),
+        ("ray.train.examples.train_linear_example", None),
+        ("ray.tune.ray_trial_executor.RayTrialExecutor", None),
+        ("ray.tune.trial.Unheard", None),
+        ("ray.data.Dataset.unheard", None),
+    ],
+)
+def test_what_went_to_another_module_is_named_and_nothing_else(name: str, advice: str | None) -> None:
+    told = advice_on(name)
+    assert told is None if advice is None else (told or "").startswith(advice)

@@ -17,8 +17,9 @@ from raymigrate.facts.results import fitted_trainers
 from raymigrate.facts.scopes import FUNCTIONS
 from raymigrate.facts.values import Source, argument, class_named, fillings, has_unpacking, is_none, methods, reaching
 
-# By these, code gets at what it does not name.
-BY_TEXT = frozenset({"__import__", "eval", "exec", "globals", "import_module", "instantiate", "locals", "vars"})
+# By these, code gets at what it does not name. Of those that Python has itself, a method is another one: model.eval().
+BUILT_IN = frozenset({"__import__", "eval", "exec", "globals", "locals", "vars"})
+BY_TEXT = BUILT_IN | {"import_module", "instantiate"}
 LOOPS = (ast.For, ast.AsyncFor, ast.comprehension)
 ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)
 
@@ -113,7 +114,11 @@ class TrainingCodes:
         found = [fitted_trainers(result.module, result.node) for result in results]
         if not found or not all(found):
             return None
-        trainers = tuple(dict.fromkeys(trainer for each in found for trainer in each or ()))
+        return self.of_trainers(trainer for each in found for trainer in each or ())
+
+    def of_trainers(self, made: Iterable[Source]) -> TrainingCode | None:
+        """The code that some trainers run; None where that cannot be seen."""
+        trainers = tuple(dict.fromkeys(made))
         if trainers not in self._of_trainers:
             self._of_trainers[trainers] = self._code(trainers)
         return self._of_trainers[trainers]
@@ -200,6 +205,8 @@ def _is_by_text(module: Module, node: ast.Name | ast.Attribute) -> bool:
     """Whether code gets at other code by a name that is made at run time: `getattr(module, name)`."""
     name = node.id if isinstance(node, ast.Name) else node.attr
     call = module.parent_of[node]
+    if isinstance(node, ast.Attribute) and name in BUILT_IN and module.qualified(node) != f"builtins.{name}":
+        return False
     if name != "getattr" or not isinstance(call, ast.Call) or call.func is not node:
         return name in BY_TEXT
     return not isinstance(module.constant(call.args[1] if len(call.args) > 1 else None), str)

@@ -16,7 +16,10 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.values import is_none, keyword_argument, lineage, names_of, reads
 
 TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
-TUNE_CONFIGS = ("ray.tune.TuneConfig", "ray.tune.tune_config.TuneConfig")
+# Each module from which it can be imported.
+TUNE_CONFIGS = tuple(
+    f"ray.tune.{module}TuneConfig" for module in ("", "tune_config.", "tuner.", "impl.tuner_internal.")
+)
 LIMITERS = frozenset(
     f"ray.tune.{module}.ConcurrencyLimiter" for module in ("search", "search.concurrency_limiter", "suggest")
 )

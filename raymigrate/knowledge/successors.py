@@ -1,6 +1,8 @@
 """What took the place of names that are gone."""
 
-from raymigrate.knowledge.libraries import look_up
+from functools import cache
+
+from raymigrate.knowledge.libraries import is_module, look_up, modules, names_of
 from raymigrate.knowledge.ray_ml import HOME as RAY_ML
 from raymigrate.knowledge.ray_ml import is_private, later_place
 
@@ -22,13 +24,19 @@ PREPROCESSED = (
     "Transform the datasets before the trainer is built, with fit_transform() and transform() of the preprocessor, and"
     " give the trainer those."
 )
+# What LightningTrainer did with its arguments: 2.6.3 train/lightning/lightning_trainer.py and _lightning_utils.py.
 LIGHTNING = (
     "Use TorchTrainer: its training function makes lightning's Trainer with RayDDPStrategy(), RayLightningEnvironment()"
-    " and RayTrainReportCallback() of ray.train.lightning, and calls fit() of what prepare_trainer() makes of it."
+    " and RayTrainReportCallback() of ray.train.lightning, and calls fit() of what prepare_trainer() makes of it. What"
+    ' .strategy(name="fsdp") or "deepspeed" asked for is RayFSDPStrategy() or RayDeepSpeedStrategy(). Where there are'
+    " datasets=, TorchTrainer takes them, transformed by the preprocessor before, and fit() gets"
+    ' train_dataloaders=ray.train.get_dataset_shard("train").iter_torch_batches(**datasets_iter_config), and likewise'
+    ' val_dataloaders= of "val".'
 )
 LIGHTNING_CHECKPOINT = (
-    "Load the file of the checkpoint with the module's own load_from_checkpoint(): RayTrainReportCallback of"
-    " ray.train.lightning calls it checkpoint.ckpt."
+    'In with checkpoint.as_directory() as folder, call load_from_checkpoint(os.path.join(folder, "checkpoint.ckpt"))'
+    " of the module's class: so RayTrainReportCallback of ray.train.lightning names the file. In a checkpoint that"
+    " legacy Ray wrote it is called model."
 )
 RLLIB = (
     'Train with ray.rllib itself: a ray.tune.Tuner takes the algorithm, such as "PPO", as trainable, its config as'
@@ -40,12 +48,14 @@ SKLEARN = (
     " ray.tune.report(). None of them takes a RunConfig or a ScalingConfig, and there is no Result: return what is"
     " read of it."
 )
+GLUE = "Load the data with datasets.load_dataset, and tokenize it with map()."
 COPY_OF_TESTS = "Tests of Ray are not part of what is installed: copy what you need of them."
 TORCH_TRAINER = "Use ray.train.torch.TorchTrainer: a training function without torch runs in it too."
 LOGGERS = "Loggers are callbacks now: give RunConfig(callbacks=) CSVLoggerCallback() and the like of ray.tune.logger."
 SEARCHED = (
     "Ray has no such search any more: take another one of ray.tune.search, such as OptunaSearch or HyperOptSearch."
 )
+NO_METADATA = "A trial has no metadata: put what you need into param_space, and read it in the config."
 PIPELINES = (
     "A ray.data.Dataset is streamed itself: leave out window() and repeat(), and iterate over it again in each epoch."
 )
@@ -87,6 +97,7 @@ CACHE_FOLDERS = tuple(
 # Several names may do, or the call changes with the name: a person chooses.
 ADVICE = {
     "accelerate.DistributedType.TPU": "It is DistributedType.XLA now.",
+    "ray.air.util.check_ingest": "Nothing took its place: to see how fast a dataset is read, iterate over it.",
     "datasets.inspect_metric": "Metrics are in the package evaluate.",
     "datasets.list_metrics": "Metrics are in the package evaluate: evaluate.list_evaluation_modules().",
     "ray._private.usage": "It is ray._common.usage now, and still none of Ray's public names.",
@@ -180,6 +191,7 @@ ADVICE = {
     "ray.train.save_checkpoint": "Write it to a file in a folder with torch.save, on rank 0 only where there are"
     " several workers, and give Checkpoint.from_directory(folder) to ray.train.report().",
     "ray.train.sklearn": SKLEARN,
+    "ray.train.torch.TorchDetectionPredictor": WITH_MAP_BATCHES,
     "ray.train.tensorflow.TensorflowPredictor": WITH_MAP_BATCHES,
     "ray.train.tests": COPY_OF_TESTS,
     "ray.train.tests._huggingface_data": f"{COPY_OF_TESTS} read_json() of pandas 3 takes such a text only as"
@@ -220,6 +232,10 @@ ADVICE = {
     " as the model needs it.",
     "transformers.TextDataset": "Load the text with datasets.load_dataset and tokenize it with map().",
     "transformers.LineByLineTextDataset": "Load the text with datasets.load_dataset and tokenize it with map().",
+    **{
+        f"transformers.{name}": GLUE
+        for name in ("GlueDataset", "GlueDataTrainingArguments", "SquadDataset", "SquadDataTrainingArguments")
+    },
     "transformers.convert_graph_to_onnx": "Export with optimum: optimum-cli export onnx.",
     "transformers.glue_compute_metrics": 'Use evaluate.load("glue", task).',
     "transformers.glue_convert_examples_to_features": "Tokenize with the tokenizer, in the map() of the dataset.",
@@ -239,6 +255,9 @@ ADVICE = {
 RENAMED = {"peft.prepare_model_for_int8_training": "peft.prepare_model_for_kbit_training"}
 # Classes of whose kind there are many: the end of the old name, and that of the new one.
 ENDINGS = {"FeatureExtractor": "ImageProcessor"}
+# Packages of Ray within which names went from one module to another, and where those of ray.air went.
+MOVED_AROUND = ("ray.air.", "ray.data.", "ray.serve.", "ray.train.", "ray.tune.", "ray.util.")
+HOMES_OF_AIR = ("ray.air.", "ray.data.", "ray.train.", "ray.tune.")
 # Libraries in which a name stands for one thing wherever it is imported from.
 ONE_MEANING = ("transformers", "datasets", "peft", "trl", "huggingface_hub", "evaluate")
 
@@ -279,7 +298,31 @@ def advice_on(gone: str) -> str | None:
             return ADVICE[name]
         name = name.rpartition(".")[0]
     starts = [part for part in gone.split(".") if part.startswith("_") and not part.startswith("__")]
-    return PRIVATE if starts else None
+    return PRIVATE if starts else _advice_by_name(gone)
+
+
+@cache
+def _advice_by_name(qualified: str) -> str | None:
+    """What to do about a name that Ray has at another place; None where nothing near there is called so."""
+    gone = look_up(qualified).gone or qualified
+    owner, _, name = gone.rpartition(".")
+    if not gone.startswith(MOVED_AROUND) or not is_module(owner):
+        return None
+    package, below = gone.split(".")[1], qualified.removeprefix(gone).strip(".").partition(".")[0]
+    near = HOMES_OF_AIR if package == "air" else (f"ray.{package}.",)
+    public = [module for module in modules("ray") if f"{module}.".startswith(near) and "._" not in module]
+    moved = [module for module in public if module.rpartition(".")[2] == name]
+    if len(moved) == 1 and (below in names_of(moved[0]) if below else package != "air"):
+        return f"It is the module {moved[0]} now, if that does the same."
+    wanted = below or name
+    holders = [module for module in public if wanted[:1].isupper() and wanted in names_of(module)]
+    if len({look_up(f"{module}.{wanted}").place for module in holders}) != 1:
+        return None
+    return f"It is {min(holders, key=_length)}.{wanted} now, if that does the same."
+
+
+def _length(module: str) -> tuple[int, str]:
+    return module.count("."), module
 
 
 def _advice_on_ray_ml(gone: str) -> str | None:

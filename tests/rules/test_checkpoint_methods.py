@@ -155,3 +155,41 @@ def test_a_step_for_a_checkpoint_of_a_converted_run_names_its_folder(get: str) -
     outcome = converted(TRAINED.format(load="pass", uses=f"print(result.checkpoint.{get})"))
     assert any(NEW_RUN in text for text in outcome.messages)
     assert not any(OLDER in text for text in outcome.messages)
+
+
+LIGHTNING = """
+import ray
+import pytorch_lightning as pl
+from transformers import AutoModel
+{head}
+
+
+class Net(pl.LightningModule):
+    pass
+
+
+def load(checkpoint, result):
+    return {read}
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "read"),
+    [
+        ("from ray.train.lightning import LightningTrainer", "result.checkpoint.get_model(model_class=Net)"),
+        ("", "checkpoint.get_model(model_class=Net, map_location='cpu')"),
+        ("", "checkpoint.get_model(Net)"),
+        ("from ray.train import lightning", "checkpoint.get_model(kinds['net'], map_location=lightning)"),
+    ],
+)
+def test_a_module_of_lightning_is_loaded_by_its_own_method(head: str, read: str) -> None:
+    messages = converted(LIGHTNING.format(head=head, read=read)).messages
+    (message,) = (text for text in messages if "Checkpoint.get_model() raises" in text)
+    assert 'load_from_checkpoint(os.path.join(folder, "checkpoint.ckpt"))' in message
+    assert "from_pretrained" not in message
+
+
+@pytest.mark.parametrize("read", ["checkpoint.get_model(AutoModel)", "checkpoint.get_tokenizer(model_class)"])
+def test_what_transformers_loads_is_not(read: str) -> None:
+    messages = converted(LIGHTNING.format(head="from ray.air import session", read=read)).messages
+    assert not any("load_from_checkpoint" in message for message in messages)

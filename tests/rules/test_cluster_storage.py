@@ -106,3 +106,52 @@ def test_only_checkpoints_need_it(report: str, found: list[int]) -> None:
 def test_ray_2_7_needed_it_as_well() -> None:
     script = SCRIPT.format(connection='ray.init("auto")', arguments="", report=SAVES)
     assert not converted(script, from_ray="2.7").lines("RM417", Kind.MANUAL)
+
+
+IN_SIGHT = """
+import os
+import ray
+from helpers import helper
+from ray import air, train
+from ray.air import ScalingConfig, session
+from ray.air.integrations.keras import ReportCheckpointCallback
+from ray.train.torch import TorchTrainer
+
+
+def saves():
+    session.report({{}}, checkpoint=air.Checkpoint.from_directory("saved"))
+
+
+def loop(config):
+    {body}
+
+
+ray.init("auto")
+trainer = TorchTrainer({given}, scaling_config=ScalingConfig(num_workers=2))
+"""
+
+
+def of_a_loop(body: str, given: str = "loop") -> list[int]:
+    return converted(IN_SIGHT.format(body=body, given=given)).lines("RM417", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("body", ["return 'done'", "print(os.getpid())", "session.report({'loss': 1})", "pass"])
+def test_a_function_in_sight_that_reports_no_checkpoint_needs_no_storage(body: str) -> None:
+    assert not of_a_loop(body)
+    assert not of_a_loop(body, "train_loop_per_worker=loop")
+
+
+@pytest.mark.parametrize(
+    ("body", "given"),
+    [
+        ("saves()", "loop"),
+        ("helper()", "loop"),  # of a package that is not seen
+        ("config['hook']()", "loop, train_loop_config={'hook': saves}"),
+        ("config['trainer'].add(ReportCheckpointCallback())", "loop"),
+        ("helper.run(session.report)", "loop"),
+        ("getattr(config, config['name'])()", "loop"),
+        ("pass", "helper.loop"),
+    ],
+)
+def test_one_that_may_report_one_does(body: str, given: str) -> None:
+    assert len(of_a_loop(body, given)) == 1

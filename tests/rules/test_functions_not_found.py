@@ -159,3 +159,52 @@ def test_report_to_in_the_file_of_a_function_in_partial_is_seen(tmp_path: Path) 
     )
     convert(tmp_path)
     assert REMOVED in (tmp_path / "train.py").read_text()
+
+
+LOOPS = """
+import importlib
+
+import hydra
+import elsewhere
+from ray import tune
+from ray.air import ScalingConfig
+from ray.train.huggingface import AccelerateTrainer
+from ray.train.torch import TorchTrainer
+
+
+def seen(config):
+    print(config)
+
+
+def main(options):
+    made = hydra.utils.instantiate(options.loop)
+    scaling = ScalingConfig(num_workers=2, use_gpu=True)
+    {use}
+"""
+CONFIG = "passes it the config only if it has a parameter without a default"
+UNSEEN = [
+    "made",
+    "elsewhere.loop",
+    'getattr(elsewhere, "loop")',
+    "importlib.import_module(options.module).loop",
+    "options.loop",
+]
+USES = {
+    "RM122": "AccelerateTrainer({loop}, accelerate_config={{}}, scaling_config=scaling).fit()",
+    "RM207": "AccelerateTrainer({loop}, accelerate_config=options.path(), scaling_config=scaling).fit()",
+    "RM405": "tune.Tuner(TorchTrainer({loop}, scaling_config=scaling), tune_config=options.tune()).fit()",
+}
+
+
+@pytest.mark.parametrize("loop", UNSEEN)
+@pytest.mark.parametrize("code", USES)
+def test_what_the_config_needs_is_said_of_a_loop_that_is_not_seen(code: str, loop: str) -> None:
+    outcome = converted(LOOPS.format(use=USES[code].format(loop=loop)))
+    assert outcome.lines(code, Kind.MANUAL)
+    assert len([message for message in outcome.messages if CONFIG in message]) == 1
+
+
+@pytest.mark.parametrize("code", USES)
+def test_it_is_not_said_of_one_that_is(code: str) -> None:
+    messages = converted(LOOPS.format(use=USES[code].format(loop="seen"))).messages
+    assert not any(CONFIG in message for message in messages)

@@ -276,3 +276,64 @@ def loop(config):
 TorchTrainer(loop, scaling_config=train.ScalingConfig(num_workers=1)).fit()
 """
     assert not converted(script).lines("RM423", Kind.MANUAL)
+
+
+STATES = """
+import copy
+
+import pytorch_lightning as pl
+import torch
+from ray import train, tune
+from ray.air import session
+from ray.train.torch import prepare_model
+from torch import nn
+
+from job import make
+
+
+class Net(nn.Module):
+    pass
+
+
+class Module(pl.LightningModule):
+    pass
+
+
+def validate(model):
+    model_copy = copy.deepcopy(model)
+    result = {{"state": model_copy.cpu().state_dict(), "loss": 0.5}}
+    return result
+
+
+def loop(config):
+    net = Net()
+    model = prepare_model(net)
+    other = make()
+    session.report({reported})
+"""
+
+
+@pytest.mark.parametrize(
+    "reported",
+    [
+        "{'x': net.state_dict()}",
+        "{'x': net.cpu().state_dict()}",
+        "{'x': net.to('cpu').eval().float().state_dict()}",
+        "{'x': copy.deepcopy(net).half().state_dict()}",
+        "{'x': copy.copy(model.module).state_dict()}",
+        "{'x': copy.deepcopy(model.state_dict())}",
+        "{'x': Module().eval()}",
+        "validate(model)",
+    ],
+)
+def test_the_state_of_a_copy_or_of_a_class_of_the_file_is_one_too(reported: str) -> None:
+    messages = converted(STATES.format(reported=reported)).messages
+    assert any("report() raises a ValueError for a tensor" in message for message in messages)
+
+
+@pytest.mark.parametrize(
+    "reported",
+    ["{'x': other.cpu().state_dict()}", "{'x': copy.deepcopy(other)}", "{'x': net.cpu().count()}", "{'x': len(model)}"],
+)
+def test_what_is_not_known_to_be_a_model_is_not(reported: str) -> None:
+    assert "RM423" not in {code for code, _, _ in converted(STATES.format(reported=reported)).findings}

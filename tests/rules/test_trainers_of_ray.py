@@ -223,3 +223,23 @@ def test_a_method_that_train_v2_does_not_call_is_told(head: str, method: str) ->
 def test_a_method_that_is_called_is_not(script: str) -> None:
     head = "from ray.train.torch import TorchTrainer\nfrom ray.train.trainer import BaseTrainer\n"
     assert not converted(f"{head}\n\n{script}\n").lines("RM430", Kind.MANUAL)
+
+
+RE_EXPORTED = {
+    "base": ("from ray.train.trainer import BaseTrainer", "BaseTrainer"),
+    "renamed": ("from ray.train.data_parallel_trainer import BaseTrainer as Base", "Base"),
+    "module": ("from ray.train import trainer", "trainer.BaseTrainer"),
+    "in full": ("import ray.train.trainer", "ray.train.trainer.BaseTrainer"),
+    "data parallel": ("from ray.train.torch.torch_trainer import DataParallelTrainer", "DataParallelTrainer"),
+}
+
+
+@pytest.mark.parametrize(("head", "base"), RE_EXPORTED.values(), ids=RE_EXPORTED)
+def test_a_class_from_before_train_v2_is_told_wherever_it_is_imported_from(head: str, base: str) -> None:
+    outcome = converted(f"{head}\n\n\nclass Own({base}):\n    pass\n\n\n{base}(loop)\n")
+    assert outcome.lines("RM426", Kind.MANUAL) == [4, 8]
+
+
+def test_another_base_of_that_name_is_not() -> None:
+    head = "import ray.train\nfrom own.train.trainer import BaseTrainer"
+    assert not converted(f"{head}\n\n\nclass Own(BaseTrainer):\n    pass\n").lines("RM426", Kind.MANUAL)

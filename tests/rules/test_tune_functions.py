@@ -220,3 +220,46 @@ def test_a_worker_that_reports_a_number_is_told(given: str, told: bool) -> None:
         TorchTrainer(loop).fit()
     """
     assert bool(converted(script).lines("RM414", Kind.MANUAL)) is told
+
+
+METADATA = """
+import ray.train
+from ray import train, tune
+from ray.air import session
+from ray.train import get_context
+
+
+def f(config):
+    context = train.get_context()
+    print({call})
+    print(context.get_trial_id())
+
+
+tune.Tuner(f).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        ("train.get_context().get_metadata()", "RM413"),
+        ("ray.train.get_context().get_metadata()", "RM413"),
+        ("get_context().get_metadata()", "RM413"),
+        ("session.get_metadata()", "RM413"),
+        ("context.get_metadata()", "RM697"),
+        ("tune.get_context().get_metadata()", "RM697"),
+    ],
+)
+def test_the_metadata_of_a_trial_is_told(call: str, code: str) -> None:
+    outcome = converted(METADATA.format(call=call))
+    assert f"print({call})" in outcome.text
+    assert "context = tune.get_context()" in outcome.text
+    assert outcome.lines(code, Kind.MANUAL) == [9]
+    assert any("param_space" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "call", ["context.get_experiment_name()", "own.get_context().get_metadata()", "get_metadata()"]
+)
+def test_other_metadata_is_not(call: str) -> None:
+    assert converted(METADATA.format(call=call)).lines("RM697", Kind.MANUAL) == []

@@ -480,3 +480,32 @@ def test_the_steps_by_hand_name_the_storage() -> None:
     outcome = converted(SCRIPT.format(before="", arguments="tune_config=tune.TuneConfig(**options)"))
     assert outcome.lines("RM405", Kind.MANUAL)
     assert any("storage_path of the Tuner" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    ("before", "given", "reason"),
+    [
+        ("", "tune.TuneConfig(options, 'min')", "its TuneConfig gets arguments by position, which are not read"),
+        ("", "tune.TuneConfig(**options)", "its TuneConfig gets arguments unpacked, which are not read"),
+        ("asked = tune.TuneConfig(metric=options); print(asked)", "asked", "its TuneConfig is used elsewhere as well"),
+        ("", "options", "its TuneConfig cannot be seen"),
+    ],
+)
+def test_why_a_tune_config_is_in_the_way_is_said(before: str, given: str, reason: str) -> None:
+    outcome = converted(SCRIPT.format(before=before, arguments=f"tune_config={given}"))
+    assert outcome.lines("RM405", Kind.MANUAL)
+    assert any(f"not converted: {reason}." in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize("home", ["ray.tune", "ray.tune.tuner", "ray.tune.tune_config", "ray.tune.impl.tuner_internal"])
+@pytest.mark.parametrize("metric", ['"loss"', "options", "options.metric"])
+def test_a_tune_config_is_seen_wherever_it_is_imported_from(home: str, metric: str) -> None:
+    given = f'tune_config=TuneConfig(metric={metric}, mode="min")'
+    script = f"from {home} import TuneConfig\n{SCRIPT.format(before='', arguments=given)}"
+    assert converted(script).lines("RM405", Kind.CONVERTED)
+
+
+def test_the_steps_by_hand_name_what_a_trainer_and_a_limiter_refuse() -> None:
+    messages = converted(SCRIPT.format(before="", arguments="tune_config=options")).messages
+    (message,) = (message for message in messages if "not converted" in message)
+    assert "as those of ray.train" in message and "ConcurrencyLimiter" in message

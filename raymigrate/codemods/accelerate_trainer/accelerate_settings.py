@@ -21,6 +21,7 @@ from raymigrate.codemods.accelerate_trainer.precision import (
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.cpu_workers import is_told, set_cpu
 from raymigrate.codemods.shared.definitions import drop_definition
+from raymigrate.codemods.shared.functions_not_found import on_its_config
 from raymigrate.facts.accelerate_config import Destination, destination
 from raymigrate.facts.files import file_named
 from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
@@ -112,6 +113,7 @@ def leave_settings(context: Context, call: TrainerCall) -> None:
         if one is not None and (Path(context.path).parent / one).is_file():
             shown = f"{string_literal(one)} is its default here, and can be written as it is. {shown}"
         message, advice = "This accelerate_config cannot be read here.", f"{RM207.fix} {shown}"
+    advice += on_its_config(context.module, call.arguments.get(call.first))
     context.manual(RM207, given, f"{message} {gone}.", advice)
     for accelerator in _accelerators(call):
         if not is_told(context, call, accelerator, "cpu"):

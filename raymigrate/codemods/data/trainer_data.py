@@ -11,7 +11,7 @@ from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole,
 from raymigrate.codemods.data.trainer_arguments import prepare_datasets
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.legacy import TORCH_TRAINERS
-from raymigrate.facts.trainers import TRAIN_LOOP, trainer_calls
+from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
 
 SIBLINGS = frozenset(
     f"ray.train.{module}.{name}"
@@ -31,24 +31,28 @@ SPLIT_ALL = frozenset(name for name in SIBLINGS if name.endswith(("XGBoostTraine
 def convert_data(context: Context) -> None:
     """Applies the preprocessor before the trainer is built, and makes a DataConfig of a dict."""
     for call in trainer_calls(context.module, TORCH_TRAINERS | SIBLINGS, TRAIN_LOOP):
-        given = call.arguments.get("preprocessor")
-        name = context.module.qualified(call.node.func)
-        if call.unpacked:
-            continue
-        if given is None and name not in SPLIT_ALL and leaves_split_open(context, call):
-            if context.from_ray.surely_before(SPLIT_ALL_SINCE) and not context.options.guide:
-                keep_whole(context, call)
-        if given is None and "dataset_config" not in call.arguments:
-            continue
-        if call.datasets.node is not None:
-            prepare_datasets(context, call)
-        edit = context.plan.call(call.node)
-        if "preprocessor" not in edit.remove:
-            if given is not None and name in SIBLINGS and context.module.constant(given) is not None:
-                context.manual(RM502, given, f"{context.module.source(call.node.func)} has no preprocessor argument.")
-            continue
-        if leaves_split_open(context, call) and name not in SPLIT_ALL:
-            split_train_only(context, call)  # with a preprocessor only the training data was split, up to Ray 2.8
+        convert_data_of(context, call)
+
+
+def convert_data_of(context: Context, call: TrainerCall) -> None:
+    """Does so for one trainer; a Tuner beside it asks for that first, whose function builds a second one."""
+    given, edit = call.arguments.get("preprocessor"), context.plan.call(call.node)
+    name = context.module.qualified(call.node.func)
+    if call.unpacked or "preprocessor" in edit.remove:
+        return
+    if given is None and name not in SPLIT_ALL and leaves_split_open(context, call):
+        if context.from_ray.surely_before(SPLIT_ALL_SINCE) and not context.options.guide:
+            keep_whole(context, call)
+    if given is None and "dataset_config" not in call.arguments:
+        return
+    if call.datasets.node is not None:
+        prepare_datasets(context, call)
+    if "preprocessor" not in edit.remove:
+        if given is not None and name in SIBLINGS and context.module.constant(given) is not None:
+            context.manual(RM502, given, f"{context.module.source(call.node.func)} has no preprocessor argument.")
+        return
+    if leaves_split_open(context, call) and name not in SPLIT_ALL:
+        split_train_only(context, call)  # with a preprocessor only the training data was split, up to Ray 2.8
 
 
 @codemod("Concatenator")

@@ -37,7 +37,8 @@ RM692 = Rule(
     "a name that is gone",
     "Current Ray, transformers, accelerate, datasets, evaluate, huggingface_hub, peft or trl raise an ImportError or"
     " AttributeError for it.",
-    "Look up its successor in the migration guide of the library.",
+    "Where the library's documentation names no successor, copy what you need of it from the version that the code was"
+    " written for.",
     "https://docs.ray.io/en/latest/train/api/api.html",
     errors=tuple(
         text

@@ -25,7 +25,7 @@ from raymigrate.facts.places import Place
 from raymigrate.facts.trainers import OF_V2, trainer_base
 from raymigrate.facts.values import is_none, keyword_argument
 from raymigrate.knowledge.libraries import Answer, Refusal, look_up, parameters, refusal, refused
-from raymigrate.knowledge.successors import PREPROCESSED
+from raymigrate.knowledge.successors import NO_METADATA, PREPROCESSED
 
 RM697 = Rule(
     "RM697",
@@ -46,6 +46,7 @@ RM697 = Rule(
 )
 FUNCTION = "train_loop_per_worker"  # of Train V2's trainers the one argument without a default
 TRAIN_CONTEXT = "ray.train.v2.api.context.TrainContext"
+TUNE_CONTEXT = "ray.tune.context.TuneContext"
 MIXED_PRECISION = "Use torch.autocast and torch.amp.GradScaler in the training loop."
 AS_BEFORE = "torch.autocast and torch.amp.GradScaler take its place too."
 BOOST = (
@@ -81,6 +82,7 @@ ADVICE: Mapping[str, str] = {
         "Leave it out. Tasks and actors then run in processes of their own: they see no global variables that the"
         " driver changes, and a breakpoint in them needs Ray's distributed debugger."
     ),
+    TUNE_CONTEXT: NO_METADATA,
     "chdir_to_trial_dir": "Set the environment variable RAY_CHDIR_TO_TRIAL_DIR to 0 where it was False.",
     "version": "Delete it: Serve itself tells the versions of a deployment apart.",
     "middlewares": "Add them to the FastAPI application that @serve.ingress() is given.",
@@ -135,11 +137,12 @@ def refused_calls(context: Context) -> None:
 
 def _refused(context: Context, call: ast.Call, called: _Called) -> _Said | None:
     """What Ray refuses of a call; None where it refuses nothing or another rule speaks of it."""
+    if called.place == TRAIN_CONTEXT and context.place_of(call) is Place.TRIAL:
+        # In a Tune function it becomes Tune's context, which has most of these methods.
+        called = called._replace(place=TUNE_CONTEXT, name=f"TuneContext.{called.method}")
     found = refusal(called.place, called.method) if called.place else None
     if found is None:
         return None
-    if called.place == TRAIN_CONTEXT and context.place_of(call) is Place.TRIAL:
-        return None  # in a Tune function it becomes Tune's context, which has these methods
     last = called.name.rpartition(".")[2]
     if not found.parameters:
         if any(last in finding.message for finding in context.findings_on(call.lineno, call.func.end_lineno)):

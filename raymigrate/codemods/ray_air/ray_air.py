@@ -67,7 +67,8 @@ RM307 = Rule(
     "RM307",
     "another name of ray.air",
     "ray.air is kept for old code only; this name is no longer there and has no rule of its own.",
-    "Look up its successor in ray.train.",
+    "Where Ray's documentation names no successor, copy what you need of it from the version that the code was written"
+    " for.",
     API,
     errors=(*gone_names("ray.air", "*"), *gone_names("ray.air.*", "*"), "No module named 'ray.air.*'"),
     unproven="The import of such a name ends the script; there is nothing else to see in a run.",

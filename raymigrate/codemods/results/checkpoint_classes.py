@@ -33,9 +33,11 @@ from raymigrate.facts.instances import has_method
 from raymigrate.facts.legacy import HF
 from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.results import CHECKPOINT_CLASSES, Layout, class_method, is_any_checkpoint, is_called_checkpoint
-from raymigrate.facts.values import sources
+from raymigrate.facts.trainers import library_bases
+from raymigrate.facts.values import argument, keyword_argument, sources
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.libraries import look_up, member
+from raymigrate.knowledge.successors import LIGHTNING_CHECKPOINT
 
 RM601 = Rule(
     "RM601",
@@ -91,6 +93,7 @@ SUBCLASS = in_words(
 )
 PLAIN = (ast.Name, ast.Attribute, ast.Constant)
 LOADED = {"get_model": "model", "get_tokenizer": "tokenizer"}  # parameter with the class to load
+OF_LIGHTNING = "model_class"  # the same parameter of a LightningCheckpoint
 ARGUMENTS_FILE = "training_args.bin"
 # A pickled object, which torch.load refuses since 2.6 unless told otherwise.
 LOAD_ARGUMENTS = 'torch.load({path}, map_location="cpu", weights_only=False)'
@@ -143,7 +146,8 @@ def _load(context: Context, call: ast.Call, method: ast.Attribute) -> None:
     place = layout_after(context, method.value)
     if place is None:
         if _may_be_checkpoint(context, call, method):
-            advice = _by_class_of_framework(context, method.attr) or in_words(TO_LOAD[method.attr])
+            of_lightning = LIGHTNING_CHECKPOINT if _is_of_lightning(context, call, method) else None
+            advice = of_lightning or _by_class_of_framework(context, method.attr) or in_words(TO_LOAD[method.attr])
             context.manual(RM601, call, f"{gone}, if this is a checkpoint.", advice)
         return
     loads_arguments = method.attr not in LOADED
@@ -194,6 +198,17 @@ def _by_class_of_framework(context: Context, method: str) -> str | None:
                 return loads_model(context)
             return f"Make it a {name}, which has the method: {name}(checkpoint.path, checkpoint.filesystem)."
     return None
+
+
+def _is_of_lightning(context: Context, call: ast.Call, method: ast.Attribute) -> bool:
+    """Whether get_model() is that of a LightningCheckpoint: by its parameter, the class it is given, or the imports."""
+    if method.attr != "get_model":
+        return False
+    given = argument(call, 0, OF_LIGHTNING)
+    home = context.module.definition(given) if given is not None else None
+    bases = library_bases(context.module, home) if isinstance(home, ast.ClassDef) else ()
+    named = keyword_argument(call, OF_LIGHTNING) is not None or any(base.endswith(".LightningModule") for base in bases)
+    return named or any(context.module.references_within("ray.train.lightning"))
 
 
 def _loaded_class(context: Context, call: ast.Call, method: str) -> ast.expr | None:

@@ -1,11 +1,13 @@
 """RM122: functions of the legacy trainers that are not in the project, so that nobody read them."""
 
+import ast
 from collections.abc import Iterable
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.facts.callees import Callee, callees
 from raymigrate.facts.literals import shortened_text
+from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
 
 SEEN = "Convert with the function in this file or in another one of its project; or read it by hand"
@@ -22,13 +24,30 @@ OF_INIT = (
     f"{SEEN}: its Trainer has to run on transformers 5 (evaluation_strategy= is eval_strategy=, tokenizer= is"
     " processing_class=)."
 )
-OF_LOOP = f"{SEEN}: it has to run on Ray 2.51 (session.report() is ray.train.report()), transformers 5, accelerate 1.3."
+# Ray 2.60 train/v2/_internal/util.py:74: RM204 says it of a function that is seen.
+ONE_REQUIRED = (
+    "Ray >= 2.51 passes it the config only if it has a parameter without a default; else it is called without, and no"
+    " error says so."
+)
+OF_LOOP = (
+    f"{SEEN}: it has to run on Ray 2.51 (session.report() is ray.train.report()), transformers 5, accelerate 1.3."
+    f" {ONE_REQUIRED}"
+)
 
 
 def report_loop_not_found(context: Context, call: TrainerCall) -> None:
     """Reports a training loop that the project does not show."""
-    found = callees(context.module, call.arguments[call.first])
-    report_not_found(context, call, [loop for loop in found if loop.is_unknown], OF_LOOP)
+    report_not_found(context, call, not_found(context.module, call.arguments[call.first]), OF_LOOP)
+
+
+def not_found(module: Module, loop: ast.expr) -> list[Callee]:
+    """What a training function may be that the project does not show."""
+    return [found for found in callees(module, loop) if found.is_unknown]
+
+
+def on_its_config(module: Module, loop: ast.expr | None) -> str:
+    """What to say of the config of a training function that the project does not show; "" where it does."""
+    return f" Of the training function: {ONE_REQUIRED}" if loop is not None and not_found(module, loop) else ""
 
 
 def report_not_found(context: Context, call: TrainerCall, unfound: Iterable[Callee], advice: str) -> None:

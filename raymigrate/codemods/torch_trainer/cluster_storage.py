@@ -6,6 +6,7 @@ run with two nodes, the second with a home folder of its own).
 """
 
 import ast
+import re
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -14,10 +15,12 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.spark_clusters import SETUP
 from raymigrate.facts.connections import CONNECTS
 from raymigrate.facts.legacy import HF_TRAINERS, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.reports import Carried, carried_by_job
+from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.own_modules import LIBRARIES
+from raymigrate.facts.reports import REPORTS, Carried, carried_by_job, may_carry, with_all_imported
+from raymigrate.facts.training_code import TrainingCodes
 from raymigrate.facts.tuners import TUNERS, TunerCall, config_names
-from raymigrate.facts.values import argument, is_none, keyword_argument, leading_text
+from raymigrate.facts.values import Source, argument, is_none, keyword_argument, leading_text
 
 RM417 = Rule(
     "RM417",
@@ -37,6 +40,7 @@ MESSAGE = (
 )
 STORED_BY = ("storage_path", "local_dir", "sync_config", "storage_filesystem")
 OF_EACH_MACHINE = ("~", "/tmp/")
+REPORTER = re.compile(r"Report\w*Callback$|\.integration\.|\.integrations\.")
 AFFINITY = "ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy"
 
 
@@ -80,7 +84,31 @@ def _may_be_address(module: Module, node: ast.expr) -> bool:
 def _saves(module: Module, trainer: ast.Call) -> bool:
     """Whether a training may report checkpoints, for all that can be seen."""
     saves_itself = module.qualified(trainer.func) in TRANSFORMERS_TRAINERS or any(module.calls(*HF_TRAINERS))
-    return saves_itself or carried_by_job(module)[0] is not Carried.NONE
+    return saves_itself or (carried_by_job(module)[0] is not Carried.NONE and not _never_reports(module, trainer))
+
+
+def _never_reports(module: Module, trainer: ast.Call) -> bool:
+    """Whether all that a trainer runs is seen, and reports no checkpoint, itself or by something of another package."""
+    homes = with_all_imported(module)
+    code = TrainingCodes(homes).of_trainers([Source(module, trainer)])
+    if code is None or any(alias.name == "*" for home in homes for line in home.imports for alias in line.names):
+        return False
+    for home in homes:
+        if any(code.may_run(home, report) and may_carry(home, report) for report in home.calls(*REPORTS)):
+            return False
+        if any(code.runs(home, used.root) and _may_report(home, used) for used in home.references):
+            return False
+    return True
+
+
+def _may_report(module: Module, used: Reference) -> bool:
+    """Whether a name of another package may report a checkpoint: a callback does, or a report() that is handed on."""
+    if used.qualified in REPORTS:
+        call = module.parent_of[used.node]
+        return not (isinstance(call, ast.Call) and call.func is used.node)
+    if used.qualified.partition(".")[0] in LIBRARIES:
+        return REPORTER.search(used.qualified) is not None
+    return module.elsewhere(used.node) is None
 
 
 def _is_of_each_machine(module: Module, run_config: ast.expr | None) -> bool:

@@ -10,6 +10,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.moves import Move, move_names
 from raymigrate.facts.module import Module
+from raymigrate.knowledge.libraries import look_up
 
 RM426 = Rule(
     "RM426",
@@ -34,6 +35,7 @@ MOVES = {
     for package, name in INNER.items()
 }
 WITHOUT_SUCCESSOR = ("ray.train.data_parallel_trainer.DataParallelTrainer", "ray.train.base_trainer.BaseTrainer")
+ENDS = tuple(f".{name.rpartition('.')[2]}" for name in WITHOUT_SUCCESSOR)
 RAISES = "raises a DeprecationWarning on Ray >= 2.51."
 USE_ANOTHER = "Use TorchTrainer: a training function without torch runs in it too. Then run raymigrate again."
 
@@ -44,12 +46,18 @@ def inner_modules(context: Context) -> None:
     module = context.module
     move_names(context, RM426, moved_trainers(module))
     bases = [base for home in module.of_type(ast.ClassDef) for base in home.bases]
-    for name in WITHOUT_SUCCESSOR:
+    for name in _without_successor(module):
         for call in module.calls(name):
             context.manual(RM426, call, f"{name}() {RAISES}", USE_ANOTHER)
         for base in bases:
             if module.qualified(base) == name:
                 context.manual(RM426, base, f"An object of a class derived from {name} {RAISES}", USE_ANOTHER)
+
+
+def _without_successor(module: Module) -> list[str]:
+    """The names by which a module has such a class: other modules of Ray import it too, as ray.train.trainer does."""
+    named = dict.fromkeys(reference.qualified for reference in module.references_within("ray.train"))
+    return [name for name in named if name.endswith(ENDS) and look_up(name).place in WITHOUT_SUCCESSOR]
 
 
 def moved_trainers(module: Module) -> dict[str, Move]:

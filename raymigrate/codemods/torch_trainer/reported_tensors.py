@@ -10,13 +10,17 @@ from collections.abc import Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.facts.callees import callees
 from raymigrate.facts.functions import returned_values
-from raymigrate.facts.hf_models import PIPELINES, models_in
+from raymigrate.facts.hf_models import PIPELINES, SAME, models_in
 from raymigrate.facts.module import Module
+from raymigrate.facts.places import TAKE_TRAINABLES, TRAINABLE
 from raymigrate.facts.reports import REPORTS
+from raymigrate.facts.result_metrics import COPIES
+from raymigrate.facts.scopes import FunctionNode
 from raymigrate.facts.tensors import Kind, as_number, kinds_of
-from raymigrate.facts.trainers import TRAIN_LOOP, trainers_with_function
-from raymigrate.facts.values import Source, reaching
+from raymigrate.facts.trainers import TRAIN_LOOP, library_bases, trainers_with_function
+from raymigrate.facts.values import Source, argument, class_named, reaching
 
 RM423 = Rule(
     "RM423",
@@ -34,6 +38,7 @@ SHOWN_BY = frozenset({"print", "log", "info", "debug", "pprint"})  # what a dict
 PREPARED = ("ray.train.torch.prepare_model",)
 REPORTED = "report() raises a ValueError for a tensor"
 RETURNED = "Ray 2.60 raises a ValueError for a tensor that the training function returns"
+RETURNED_BY_TRIAL = "Ray 2.60 raises a ValueError for a tensor that a Tune function returns"
 IN_CHECKPOINT = "Save it into a checkpoint instead."
 DEEPEST = 5  # dicts and lists in each other
 
@@ -47,24 +52,59 @@ def reported_tensors(context: Context) -> None:
         given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg not in ARGUMENTS)]
         for metrics in given:
             others = (source for source in context.module.origins(metrics) if source.module is not context.module)
-            if any(_holds_tensor(source) for source in others):
+            if any(_holds_tensor(source) for source in others if _parts(source.node) is not None):
                 context.manual(RM423, metrics, f"{REPORTED}, which is in what another file makes here.")
             for value, elsewhere in _values(context.module, metrics):
                 if not _tell_of_model(context, value, REPORTED):
                     _value(context, value, REPORTED, elsewhere=elsewhere)
 
 
-@codemod("TorchTrainer", "AccelerateTrainer")
+@codemod("TorchTrainer", "AccelerateTrainer", "tune")
 def returned_tensors(context: Context) -> None:
-    """Deals with what training functions return, which legacy Ray threw away (2.6.3 train/_internal/utils.py:122)."""
+    """Deals with what functions return that run on workers or in trials.
+
+    Legacy Ray threw away what a training function gives (2.6.3 train/_internal/utils.py:122); what a Tune function
+    gives is reported (2.60 tune/trainable/function_trainable.py:196).
+    """
     module = context.module
-    trainers = [trainer for trainer in trainers_with_function(module) if trainer.first == TRAIN_LOOP]
-    for function in dict.fromkeys(function for trainer in trainers for function in trainer.functions):
-        called = isinstance(function, ast.FunctionDef) and _is_called(module, function)
-        for returned in filter(None, returned_values(module, function)):
-            for value, elsewhere in _values(module, returned):
-                if not _tell_of_model(context, value, RETURNED):
-                    _value(context, value, RETURNED, elsewhere=elsewhere or called)
+    if not context.is_ray_script:
+        return
+    told = set[ast.AST]()
+    for given, outcome in _handed_over(module):
+        for found in callees(module, given):
+            function = found.function
+            if function is None or function in told:
+                continue
+            told.add(function)
+            if found.module is module:
+                _returned(context, function, outcome)
+            elif _returns_tensor(found.module, function):
+                context.manual(RM423, given, f"{outcome}, as that of {found.module.path} does.")
+
+
+def _handed_over(module: Module) -> Iterator[tuple[ast.expr, str]]:
+    """The functions that trainers and Tuners get, with what Ray does to a tensor that they return."""
+    for trainer in trainers_with_function(module):
+        if trainer.first == TRAIN_LOOP and (given := trainer.arguments.get(TRAIN_LOOP)) is not None:
+            yield given, RETURNED
+    for call in module.calls(*TAKE_TRAINABLES):
+        if (given := argument(call, 0, *TRAINABLE)) is not None:
+            yield given, RETURNED_BY_TRIAL
+
+
+def _returns_tensor(module: Module, function: FunctionNode) -> bool:
+    """Whether a function of another file returns a tensor for sure, at one of its ends."""
+    return any(_holds_tensor(Source(module, value)) for value in filter(None, returned_values(module, function)))
+
+
+def _returned(context: Context, function: FunctionNode, outcome: str) -> None:
+    """Deals with what a function of this module returns."""
+    module = context.module
+    called = isinstance(function, ast.FunctionDef) and _is_called(module, function)
+    for returned in filter(None, returned_values(module, function)):
+        for value, elsewhere in _values(module, returned):
+            if not _tell_of_model(context, value, outcome):
+                _value(context, value, outcome, elsewhere=elsewhere or called)
 
 
 def _tell_of_model(context: Context, value: ast.expr, outcome: str) -> bool:
@@ -79,21 +119,45 @@ def _tell_of_model(context: Context, value: ast.expr, outcome: str) -> bool:
 
 
 def _is_state(source: Source) -> bool:
-    method = source.node.func if isinstance(source.node, ast.Call) else None
+    """Whether a value is the state of a model, or a copy of one."""
+    call = source.node if isinstance(source.node, ast.Call) else None
+    if call is not None and call.args and source.module.qualified(call.func) in COPIES:
+        return any(_is_state(copied) for copied in source.module.origins(call.args[0]) if copied.node is not call)
+    method = call.func if call is not None else None
     return isinstance(method, ast.Attribute) and method.attr == "state_dict" and _is_model(source.module, method.value)
 
 
-def _is_model(module: Module, value: ast.expr) -> bool:
-    """Whether a value may be a model of torch: one that is prepared, or made by a class of torch or transformers."""
+def _is_model(module: Module, value: ast.expr, depth: int = 0) -> bool:
+    """Whether a value may be a model of torch: one that is prepared, or made by a class of torch or transformers.
+
+    So is a copy of one, and what gives the model itself back: `copy.deepcopy(model).cpu()`.
+    """
     if isinstance(value, ast.Attribute) and value.attr == "module":
         value = value.value
     made = [source for source in module.origins(value) if isinstance(source.node, ast.Call)]
     models = {model.call for model in models_in(module, value)} if made else set()
-    return any(
-        isinstance(source.node, ast.Call)
-        and (_makes_module(source.module.qualified(source.node.func)) or source.node in models)
-        and source.module.qualified(source.node.func) not in PIPELINES
-        for source in made
+    for home, call in ((source.module, source.node) for source in made):
+        assert isinstance(call, ast.Call)
+        name, inner = home.qualified(call.func), _same_model(home, call)
+        if (_makes_module(name) or call in models or _is_own_model(home, call)) and name not in PIPELINES:
+            return True
+        if inner is not None and depth < DEEPEST and _is_model(home, inner, depth + 1):
+            return True
+    return False
+
+
+def _same_model(module: Module, call: ast.Call) -> ast.expr | None:
+    """The model that a call copies, or that its method gives back: `copy.deepcopy(model)`, `model.eval()`."""
+    if module.qualified(call.func) in COPIES:
+        return call.args[0] if call.args else None
+    return call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in SAME else None
+
+
+def _is_own_model(module: Module, call: ast.Call) -> bool:
+    """Whether a call makes an object of a class of the project that is made from torch.nn.Module."""
+    home = class_named(module, call.func)
+    return home is not None and any(
+        _makes_module(base) or base.endswith(".LightningModule") for base in library_bases(*home)
     )
 
 
@@ -174,9 +238,14 @@ def _is_used_once(module: Module, function: ast.AST | None) -> bool:
 
 
 def _holds_tensor(source: Source) -> bool:
-    """Whether a dict or list of another file holds a tensor."""
-    values = _values(source.module, source.node) if _parts(source.node) is not None else ()
-    return any(kinds_of(source.module, value) & {Kind.ONE, Kind.TENSOR} for value, _ in values)
+    """Whether something of another file is a tensor or the state of a model, or a dict or list that holds one."""
+    module = source.module
+    for value, _ in _values(module, source.node):
+        if kinds_of(module, value) & {Kind.ONE, Kind.TENSOR} or _is_model(module, value):
+            return True
+        if any(_is_state(origin) for origin in module.origins(value)):
+            return True
+    return False
 
 
 def _parts(node: ast.expr) -> list[ast.expr] | None:

@@ -14,11 +14,13 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED, REFUSED_BY_TRAINER
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import GET_CHECKPOINT, results
-from raymigrate.facts.trainers import TRAIN_LOOP, trainer_calls
+from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
+from raymigrate.facts.tuners import config_names
 from raymigrate.facts.values import Source, argument, constants, is_none, keyword_argument
 
 RM406 = Rule(
@@ -46,6 +48,7 @@ UNIQUE = re.compile(
     r"(time|datetime|uuid|random|secrets|tempfile|shortuuid|ulid|coolname|petname|pendulum|arrow|wandb|mlflow)\."
     r"|numpy\.random\.|os\.getpid$|ray\.tune\.get_context$"
 )
+TAKEN_TODAY = {"callbacks"}  # if they are callbacks of ray.train
 READS = (*GET_CHECKPOINT, "ray.train.load_checkpoint")
 JOB_VARIABLE = re.compile(r"(JOB|RUN|TASK|BUILD|TRIAL).*ID|_ID$")
 
@@ -67,10 +70,31 @@ def run_names(context: Context) -> None:
             context.manual(RM406, place, same if known else if_same)
 
 
+def _legacy_trainers(context: Context) -> list[TrainerCall]:
+    """The TorchTrainers of a job for an older Ray: as its names say, the user, or an argument that is refused today.
+
+    Ray 2.7 to 2.50 had all names where they are now.
+    """
+    is_old = context.of_legacy_job or context.options.from_ray or _gives_what_is_refused(context.module)
+    return list(trainer_calls(context.module, TORCH_TRAINERS, TRAIN_LOOP)) if is_old else []
+
+
+def _gives_what_is_refused(module: Module) -> bool:
+    """Whether a configuration or a TorchTrainer is given what Train V2 raises for, so that it never ran on that."""
+    of_trainers = {name: frozenset(REFUSED_BY_TRAINER) for name in TORCH_TRAINERS}
+    of_configs = {path: taken - TAKEN_TODAY for name, taken in REFUSED.items() for path in config_names(name)}
+    refused = {**of_trainers, **of_configs}
+    return any(
+        keyword.arg in refused[module.qualified(call.func) or ""]
+        for call in module.calls(*refused)
+        for keyword in call.keywords
+    )
+
+
 def _that_go_on(context: Context) -> Iterator[ast.Call]:
     """The TorchTrainers of a legacy job whose training function may begin from a checkpoint."""
     reads = any(context.module.calls(*READS))
-    for call in trainer_calls(context.module, TORCH_TRAINERS, TRAIN_LOOP) if context.of_legacy_job else ():
+    for call in _legacy_trainers(context):
         if reads or not call.functions:
             yield call.node
 
@@ -81,7 +105,7 @@ def _that_mix(context: Context) -> dict[ast.Call, tuple[str, str]]:
     Legacy Ray began a list anew with each fit().
     """
     module = context.module
-    calls = [call.node for call in trainer_calls(module, TORCH_TRAINERS, TRAIN_LOOP)] if context.of_legacy_job else []
+    calls = [call.node for call in _legacy_trainers(context)]
     read = {node.attr for node, trainers in results(module, *OF_SEVERAL) if trainers & TORCH_TRAINERS} if calls else {}
     what = " and ".join(f"result.{name}" for name in OF_SEVERAL if name in read)
     for given, keyword in module.keywords("checkpoint_score_attribute") if calls and not what else ():

@@ -19,6 +19,7 @@ from raymigrate.facts.legacy import paths_in_ml
 from raymigrate.facts.module import Reference
 from raymigrate.facts.numbers import is_number
 from raymigrate.facts.places import Place
+from raymigrate.knowledge.successors import NO_METADATA
 
 RM413 = Rule(
     "RM413",
@@ -54,6 +55,7 @@ WORKERS_ONLY = (
     "get_node_rank",
     "get_dataset_shard",
 )
+METADATA = "get_metadata"  # the metadata= of a trainer: Tune has none (2.60 tune/context.py:51)
 CHECKPOINTS = (
     "ray.air.Checkpoint",
     "ray.air.checkpoint.Checkpoint",
@@ -101,7 +103,7 @@ def _session_function(context: Context, reference: Reference) -> str:
     """The function of a session that a reference stands for, with what follows it; "" for anything else."""
     for session in SESSIONS:
         name = reference.qualified.removeprefix(f"{session}.")
-        if name != reference.qualified and name in (*IN_TRIALS, *WORKERS_ONLY, "get_context"):
+        if name != reference.qualified and name in (*IN_TRIALS, *WORKERS_ONLY, "get_context", METADATA):
             return name
     return ""
 
@@ -116,6 +118,11 @@ def _in_trial(context: Context, reference: Reference) -> None:
         return
     if name in WORKERS_ONLY or _then(context, reference) in WORKERS_ONLY:
         context.manual(RM413, reference.node, f"{old}() means nothing in a Tune trial, which is one process.")
+        context.handle(reference, gone=False)
+        return
+    if METADATA in (name, _then(context, reference)):
+        outcome = "is None in a Tune trial" if name == METADATA else "raises a DeprecationWarning in a Tune trial"
+        context.manual(RM413, reference.node, f"{METADATA}() {outcome}.", NO_METADATA)
         context.handle(reference, gone=False)
         return
     if reference.qualified.startswith("ray.air."):

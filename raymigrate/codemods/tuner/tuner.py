@@ -9,13 +9,16 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.data.trainer_data import convert_data_of
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.shared.functions_not_found import on_its_config
 from raymigrate.codemods.tuner.train_driver import TrainDriver
 from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
 from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, obstacles
-from raymigrate.facts.legacy import LOOP_CONFIGS
+from raymigrate.facts.legacy import LOOP_CONFIGS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall
 from raymigrate.facts.tuners import TUNERS, TunerCall, is_one_trainer, is_other_trainer, may_be_trainer
-from raymigrate.facts.values import entries, keyword_argument
+from raymigrate.facts.values import argument, entries, keyword_argument
 
 RM405 = Rule(
     "RM405",
@@ -23,10 +26,12 @@ RM405 = Rule(
     "On Ray >= 2.51 a trainer is not a Tune trainable: Tuner(trainer) raises a TuneError.",
     "Write a function that builds the trainer from its config and calls fit(), and give the Tuner that. The RunConfig"
     " of that trainer needs callbacks=[ray.tune.integration.ray_train.TuneReportCallback()], or the trials have no"
-    " metrics, a name with ray.tune.get_context().get_trial_id(), or they share checkpoints, and the checkpoint_config,"
-    " failure_config and storage_path of the Tuner. Limit TuneConfig(max_concurrent_trials=): each trial takes a CPU"
-    " besides those of its workers. Trials are called by the __name__ of the function, and have no checkpoints: those"
-    ' are in the folder of the run that the trial starts, the last one at result.metrics["checkpoint_path"].',
+    " metrics, a name with ray.tune.get_context().get_trial_id(), or they share checkpoints, the storage_path of the"
+    " Tuner, and its checkpoint_config and failure_config as those of ray.train: it refuses those of ray.tune. Limit"
+    " TuneConfig(max_concurrent_trials=), or max_concurrent= of a ConcurrencyLimiter, beside which that raises: each"
+    " trial takes a CPU besides those of its workers. Trials are called by the __name__ of the function, and have no"
+    " checkpoints: those are in the folder of the run that the trial starts, the last one at"
+    ' result.metrics["checkpoint_path"].',
     "https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html",
     errors=("Improper 'run' - not string nor trainable",),
 )
@@ -56,7 +61,14 @@ def tuners(context: Context) -> None:
         elif reasons := obstacles(context, tuner):
             _report(context, tuner, reasons)
         elif context.converts(RM405, call, f"{MESSAGE}; {NOW}"):
+            trainer = tuner.trainer
+            if tuner.trainer_stays and keyword_argument(trainer, PREPROCESSOR) and _is_torch(context, trainer):
+                convert_data_of(context, TrainerCall(context.module, trainer, TRAIN_LOOP))
             (TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()
+
+
+def _is_torch(context: Context, trainer: ast.Call) -> bool:
+    return context.module.qualified(trainer.func) in TORCH_TRAINERS
 
 
 def _of_search_space(context: Context, tuner: TunerCall) -> str:
@@ -81,6 +93,14 @@ def _place_of(context: Context, key: str, value: ast.expr) -> str:
     return f"{replaced} (where both are dicts, it {merged})"
 
 
+def _training_function(context: Context, tuner: TunerCall) -> ast.expr | None:
+    """The function that the workers of a trainer run; None where it is an init function, or not seen."""
+    trainer = tuner.trainer
+    if trainer is None or context.module.qualified(trainer.func) in TRANSFORMERS_TRAINERS:
+        return None
+    return argument(trainer, 0, TRAIN_LOOP)
+
+
 def _which(context: Context, tuner: TunerCall) -> str:
     trainable = tuner.arguments.get("trainable")
     if is_other_trainer(context.module, trainable):
@@ -93,7 +113,8 @@ def _report(context: Context, tuner: TunerCall, reasons: list[str]) -> None:
     if len(reasons) > 1:  # what the advice says of every entry
         reasons = [reason for reason in reasons if not reason.endswith(BY_HAND)]
     message = f"{MESSAGE}; not converted: {'; '.join(reasons)}."
-    context.manual(RM405, tuner.node, message, advice + _of_search_space(context, tuner))
+    advice += _of_search_space(context, tuner) + on_its_config(context.module, _training_function(context, tuner))
+    context.manual(RM405, tuner.node, message, advice)
     scaling = tuner.tuned_scaling
     workers = keyword_argument(scaling, "num_workers") if scaling is not None else None
     value = context.module.value(workers) if workers is not None else None

@@ -151,8 +151,13 @@ def _tune_config(context: Context, tuner: TunerCall) -> str | None:
     if is_none(given):
         return None
     config = tuner.made("tune_config", *TUNE_CONFIGS)
-    if config is None or not all_keywords(config) or (given is not None and not only_use(context.module, given)):
+    if config is None:
         return "its TuneConfig cannot be seen"
+    if not all_keywords(config):
+        how = "by position" if config.args else "unpacked"
+        return f"its TuneConfig gets arguments {how}, which are not read"
+    if given is not None and not only_use(context.module, given):
+        return "its TuneConfig is used elsewhere as well"
     keywords = {keyword.arg: keyword.value for keyword in config.keywords}
     scheduler = _class_of(context, keywords.get("scheduler"))
     what = scheduler.rpartition(".")[2] if scheduler is not None else "a scheduler that cannot be seen"

@@ -1,0 +1,72 @@
+"""RM697 and RM693 through `Trainer.hyperparameter_search()`, which hands its keywords to ray.tune.run()."""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.gone.refused_calls import ADVICE, RM697
+from raymigrate.codemods.gone.rescan import RM693
+from raymigrate.codemods.phases import Phase
+from raymigrate.facts.carried import carried
+from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.instances import TRAINER, instance_of
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import argument, is_none
+from raymigrate.knowledge.libraries import lineage, look_up, member, parameters, refusal, takes
+
+SEARCH = "hyperparameter_search"
+BACKEND = 4  # its place among the arguments (transformers 5.23, trainer.py:4502)
+RAY = "ray"
+RUN = "ray.tune.run"
+
+
+@codemod(SEARCH, phase=Phase.GONE)
+def arguments_of_searches(context: Context) -> None:
+    """Reports the arguments of such searches that tune.run() refuses."""
+    if not context.is_ray_script:
+        return
+    module, run = context.module, look_up(RUN)
+    taken, refused = parameters(run), refusal(run.place)
+    for call, method in module.method_calls(SEARCH):
+        backends = _backends(module, call)
+        kind = instance_of(module, method.value)
+        is_trainer = TRAINER in lineage(kind) if kind else RAY in backends
+        if not is_trainer or taken is None or refused is None or not backends & {RAY, None}:
+            continue
+        unless = "" if backends == {RAY} else ", if Ray is its backend"
+        for name, where in _given(module, call):
+            if is_guarded(module, where, name):
+                continue
+            hands = f"{SEARCH}({name}=) hands it to {RUN}()"
+            if name in refused.parameters:
+                message = f"{hands}, which raises a {refused.error_of([name])} on Ray >= 2.51{unless}."
+                context.manual(RM697, where, message, ADVICE.get(name) or refused.advice or None)
+            elif not takes(taken, name):
+                context.manual(RM693, where, f"{hands}, which refuses it today{unless}.")
+
+
+def _backends(module: Module, call: ast.Call) -> set[str | None]:
+    """The backends that a search may use; None among them where that cannot be seen, or the one that is installed."""
+    given = argument(call, BACKEND, "backend")
+    found = set[str | None]()
+    for source in module.origins(given) if given is not None else ():
+        value, name = source.module.constant(source.node), source.module.qualified(source.node) or ""
+        is_member = name.rpartition(".")[0].endswith(".HPSearchBackend")
+        text = name.rpartition(".")[2].lower() if is_member else value
+        found.add(text if isinstance(text, str) else None)
+    return found or {None}
+
+
+def _given(module: Module, call: ast.Call) -> Iterator[tuple[str, ast.AST]]:
+    """The arguments that go to the backend, each with its place; None says nothing, as Ray takes it."""
+    method = member(TRAINER, SEARCH)
+    own = frozenset(method.parameters or ()) if method is not None else frozenset[str]()
+    for keyword in call.keywords:
+        if keyword.arg is not None:
+            if keyword.arg not in own and not is_none(keyword.value):
+                yield keyword.arg, keyword
+            continue
+        for entry in carried(module, keyword.value).entries:
+            if entry.name not in own and not is_none(entry.value):
+                yield entry.name, keyword

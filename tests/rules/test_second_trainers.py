@@ -1,0 +1,27 @@
+"""RM405: a trainer that is fitted by itself and given to a Tuner too."""
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+
+def test_a_second_trainer_gets_the_datasets_that_the_first_one_gets() -> None:
+    script = """
+    from ray.air.config import ScalingConfig
+    from ray.data.preprocessors import StandardScaler
+    from ray.train.torch import TorchTrainer
+    from ray.tune.tuner import TuneConfig, Tuner
+
+    trainer = TorchTrainer(
+        loop,
+        train_loop_config={"lr": 1},
+        scaling_config=ScalingConfig(num_workers=3),
+        datasets={"train": rows},
+        preprocessor=StandardScaler(columns=["a"]),
+    )
+    trainer.fit()
+    Tuner(trainer, param_space={"train_loop_config": {"lr": 2}}, tune_config=TuneConfig(num_samples=5)).fit()
+    """
+    outcome = converted(script)
+    assert outcome.lines("RM405", Kind.CONVERTED) and "preprocessor=" not in outcome.text
+    assert outcome.text.count("datasets=datasets") == 2
+    assert converted(outcome.text).text == outcome.text
