@@ -65,17 +65,3 @@ def _keep_split(context: Context, call: TrainerCall) -> None:
         keep_whole(context, call)
     elif context.of_legacy_job and context.from_ray.lowest < SPLIT_ALL_SINCE:
         tell_unknown(context, call)
-
-
-@codemod("Concatenator")
-def concatenators(context: Context) -> None:
-    """Reports the arguments that Concatenator lost."""
-    for call in context.module.calls("ray.data.preprocessors.Concatenator"):
-        for keyword in call.keywords:
-            if keyword.arg in ("include", "exclude"):
-                context.manual(
-                    RM502,
-                    keyword,
-                    f"Concatenator({keyword.arg}=) raises a TypeError.",
-                    "Give columns=[...]; the columns come in this order, where legacy Ray kept that of the dataset.",
-                )
