@@ -218,7 +218,7 @@ OWN = "class Own(TorchPredictor):\n    def call_model(self, inputs):\n        re
         ),
     ],
 )
-def test_the_class_of_a_batch_predictor_is_told_how_the_model_is_loaded(use: str, checkpoint: str, said: str) -> None:
+def test_the_class_is_told_how_the_model_is_loaded(use: str, checkpoint: str, said: str) -> None:
     script = SCRIPT.format(checkpoint).rpartition("predictor = ")[0] + use + "\n"
     script = script.replace("import torch\n", "import torch\nfrom ray.train.batch_predictor import BatchPredictor\n", 1)
     messages = [m for m in converted(script).messages if m.startswith("ray.train.torch.TorchPredictor is gone")]
