@@ -54,8 +54,8 @@ def _commands(module: Module, command: ast.expr | None) -> Iterator[list[str]]:
         return
     listed = module.value(command)
     if isinstance(listed, (ast.List, ast.Tuple)):
-        words = [module.constant(word) for word in listed.elts]
-        yield [word if isinstance(word, str) else OPEN for word in words]
+        values = [module.constant(word) for word in listed.elts]
+        yield [value if isinstance(value, str) else OPEN for value in values]
         return
     text = module.constant(command)
     line = text if isinstance(text, str) else f"{leading_text(module, command)}{OPEN}"
