@@ -1,6 +1,7 @@
 """What a function given to map_batches or BatchMapper does with its batch."""
 
 import ast
+from collections.abc import Iterator
 from functools import cached_property
 
 from raymigrate.facts.module import Module
@@ -83,6 +84,12 @@ OF_A_SERIES = frozenset(
         "where",
     ]
 ) - {"unique", "where"}
+
+# Functions of pandas that take DataFrames, and no dicts of arrays: those that are in a list, or are arguments.
+OF_LISTS = frozenset({"pandas.concat"})
+OF_FRAMES = frozenset(
+    f"pandas.{name}" for name in ("get_dummies", "melt", "merge", "merge_asof", "merge_ordered", "pivot", "pivot_table")
+)
 
 
 class BatchFunction:
@@ -249,6 +256,8 @@ class BatchFunction:
             if isinstance(node, ast.Subscript) and self._is_batch(node.value):
                 if isinstance(node.slice, ROWS_OR_COLUMNS):
                     return True
+            if isinstance(node, ast.Call) and self._gives_frames(node):
+                return True
             if not isinstance(node, ast.Attribute):
                 continue
             if self._is_batch(node.value) and node.attr in OF_A_FRAME:
@@ -256,6 +265,28 @@ class BatchFunction:
             if self.is_column(node.value) and node.attr in OF_A_SERIES:
                 return True
         return False
+
+    def _gives_frames(self, call: ast.Call) -> bool:
+        """Whether a call hands the batch to pandas for a DataFrame, or one of its columns for a Series."""
+        name = self.module.qualified(call.func)
+        if name in OF_FRAMES:
+            named = [keyword.value for keyword in call.keywords if keyword.arg in ("data", "frame", "left", "right")]
+            return any(map(self._is_batch, (*call.args[:2], *named)))
+        listed = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "objs")]
+        parts = _parts(listed) if name in OF_LISTS else ()
+        return any(self._is_batch(part) or self.is_column(part) for part in parts)
+
+
+def _parts(waiting: list[ast.expr]) -> Iterator[ast.expr]:
+    """What is in lists, as far as they are written out: `[batch] * 2`, `[batch for _ in range(2)]`."""
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.BinOp):
+            waiting += [node.left, node.right]
+        elif isinstance(node, (ast.List, ast.Tuple)):
+            yield from node.elts
+        elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+            yield node.elt
 
 
 def _in_place(module: Module, call: ast.Call) -> bool:

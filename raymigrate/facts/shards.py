@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from raymigrate.facts.guards import tested as tested_values
 from raymigrate.facts.keys import unpacked_value
 from raymigrate.facts.module import Module
+from raymigrate.facts.ranks import rank_condition, skipped_by_rank
 from raymigrate.facts.ray_data import GET_SHARD, attributes_of_shards
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.facts.training_code import TrainingCode
-from raymigrate.facts.values import argument, constants, is_none, seen_entries
+from raymigrate.facts.values import Source, argument, constants, is_none, seen_entries
 
+READING = ("iter_batches", "iter_rows", "iter_tf_batches", "iter_torch_batches", "materialize", "to_tf", "to_torch")
 LOOPS = (ast.For, ast.AsyncFor, ast.comprehension)
 
 
@@ -80,3 +82,55 @@ def _used(module: Module) -> set[ast.AST]:
     owners = [attribute.value for attribute in attributes_of_shards(module)]
     owners += [loop.iter for kind in LOOPS for loop in module.of_type(kind)]  # type: ignore[attr-defined]
     return {source.node for owner in owners for source in module.origins(owner)}
+
+
+def read_on_some_ranks(module: Module) -> Iterator[Shard]:
+    """The shards whose rows only some of the workers ask for, in source order, each with the call that does so.
+
+    Reading in both branches of an `if` is reading on every worker.
+    """
+    for call, method in module.method_calls(*READING):
+        asked = [source for source in module.origins(method.value) if _is_asked_for(source)]
+        if asked and _is_for_some_ranks(module, call, set()):
+            named = [argument(source.node, 0, "dataset_name") for source in asked]  # type: ignore[arg-type]
+            values = [
+                {value for _, value in constants(source.module, name)} if name is not None else {"train"}
+                for source, name in zip(asked, named, strict=True)
+            ]
+            yield Shard(module, call, frozenset(name for each in values for name in each if isinstance(name, str)))
+
+
+def _is_asked_for(source: Source) -> bool:
+    return isinstance(source.node, ast.Call) and source.module.qualified(source.node.func) in GET_SHARD
+
+
+def _is_for_some_ranks(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:
+    """Whether only some of the workers get to a node, or to every call of the function that it is in."""
+    condition = rank_condition(module, node)
+    if condition is not None and not _reads_elsewise(module, condition, node):
+        return True
+    if condition is None and skipped_by_rank(module, node) is not None:
+        return True
+    function = module.function(node)
+    if not isinstance(function, ast.FunctionDef) or function in seen:
+        return False
+    seen.add(function)
+    uses = module.uses(function.name, module.scope_of[function])
+    calls = [module.parent_of[use] for use in uses]
+    are_calls = all(isinstance(call, ast.Call) and call.func is use for call, use in zip(calls, uses, strict=True))
+    return bool(uses) and are_calls and all(_is_for_some_ranks(module, call, seen) for call in calls)
+
+
+def _reads_elsewise(module: Module, condition: ast.If, node: ast.AST) -> bool:
+    """Whether the other branch of an `if` calls the same method or function."""
+    func = node.func if isinstance(node, ast.Call) else None
+    name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else None
+    if name is None:
+        return False
+    in_body = any(outer in condition.body for outer in (node, *module.ancestors(node)))
+    others = condition.orelse if in_body else condition.body
+    return any(
+        isinstance(part, ast.Call) and name in (getattr(part.func, "attr", None), getattr(part.func, "id", None))
+        for statement in others
+        for part in ast.walk(statement)
+    )

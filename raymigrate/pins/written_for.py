@@ -11,8 +11,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from raymigrate.documents.install_commands import install_commands
-from raymigrate.facts.legacy import TRAINERS
+from raymigrate.facts.legacy import BATCH_PREDICTORS, TRAINERS
 from raymigrate.facts.project import Project
+from raymigrate.facts.results import is_any_checkpoint
 from raymigrate.knowledge.versions import Pin, read_specifier
 from raymigrate.pins.environments import environment_pins
 from raymigrate.pins.files import PinFile, folders_of_lists, read, readers_in
@@ -48,6 +49,17 @@ CAME_BACK = ("ray.train.report", "ray.train.get_dataset_shard")
 MOVED_IN = (2, 7)  # names of ray.air, to ray.train: an earlier run of ours writes these too
 # What Ray 2.7 raised for, and an earlier run may have left (docs/semantics/names.md).
 GONE_IN_2_7 = ("ray.air.Checkpoint", "ray.air.checkpoint", "ray.air.callbacks", "ray.train.batch_predictor")
+# What Ray 2.7 raised for as soon as it was called (2.7.0 air/checkpoint.py:172, train/batch_predictor.py), and what its
+# framework checkpoints did not have (2.7.0 train/_checkpoint.py); importing alone is no evidence.
+OLD_CHECKPOINTS = ("ray.air.Checkpoint", "ray.air.checkpoint.Checkpoint")
+MADE = ("from_bytes", "from_checkpoint", "from_dict", "from_object_ref", "from_uri")
+CALLED_BEFORE_2_7 = (
+    *OLD_CHECKPOINTS,
+    *(f"{name}.{maker}" for name in OLD_CHECKPOINTS for maker in (*MADE, "from_directory")),
+    *(f"ray.train.torch.{place}TorchCheckpoint.{maker}" for place in ("", "torch_checkpoint.") for maker in MADE),
+    *BATCH_PREDICTORS,
+    *(f"{name}.{maker}" for name in BATCH_PREDICTORS for maker in ("from_checkpoint", "from_pandas_udf")),
+)
 
 
 class WrittenFor(NamedTuple):
@@ -74,8 +86,9 @@ class WrittenFor(NamedTuple):
 def written_for(module: Module, path: str = "", said: str = "") -> WrittenFor:
     """The Ray that a module was written for: `--from-ray`, its pins, what it imports, or 2.6.
 
-    A pin that is too low for what the module imports tells nothing. Rules tell no versions from 2.7 on apart, so no
-    pins are read for what imports names of that; but beside a legacy trainer such names may be of an earlier run.
+    A pin that is too low for what the module imports tells nothing. A call that Ray 2.7 raised for shows an earlier
+    one, unless the pins keep all of these out. Rules tell no versions from 2.7 on apart, so no pins are read for what
+    imports names of that; but beside a legacy trainer such names may be of an earlier run.
 
     Args:
         module: The module.
@@ -95,9 +108,22 @@ def written_for(module: Module, path: str = "", said: str = "") -> WrittenFor:
         elif pinned is None or pinned.lowest < MOVED_IN:
             return WrittenFor(imported, NEWEST, imported, by_moved_names=True)
     if pinned is None or pinned.highest < imported:
-        return WrittenFor(imported, NEWEST, max(imported, USUAL))
+        return WrittenFor(imported, _highest(module, imported, NEWEST), max(imported, USUAL))
     lowest = max(pinned.lowest, imported)
-    return WrittenFor(lowest, pinned.highest, lowest)
+    return WrittenFor(lowest, _highest(module, lowest, pinned.highest), lowest)
+
+
+def _highest(module: Module, lowest: Version, highest: Version) -> Version:
+    """The last Ray that a module can have been written for, of those that pins and imports allow."""
+    is_open = lowest < MOVED_IN <= highest
+    return USUAL if is_open and _calls_what_is_older(module) else highest
+
+
+def _calls_what_is_older(module: Module) -> bool:
+    """Whether a module calls what Ray 2.7 raised for."""
+    if any(module.calls(*CALLED_BEFORE_2_7)):
+        return True
+    return any(is_any_checkpoint(module, method.value) for _, method in module.method_calls("to_dict"))
 
 
 def imported_since(module: Module, before: Version = NEWEST) -> Version:

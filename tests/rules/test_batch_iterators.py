@@ -118,3 +118,19 @@ def test_what_next_is_called_with_is_an_iterator(body: str, after: str) -> None:
 
 def test_next_of_something_else() -> None:
     assert not _told("print(next(iter(shard.iter_batches())), next(config['frame'].iter_rows()))")
+
+
+def test_the_advice_names_nothing_that_the_run_takes_away() -> None:
+    script = """
+        import ray
+        from ray.air import session
+
+        def loop(config):
+            batches = session.get_dataset_shard("train").iter_torch_batches(batch_size=4)
+            for epoch in range(3):
+                for batch in batches:
+                    print(batch)
+        """
+    message = next(m for m in converted(script).messages if "goes again over" in m)
+    assert "iter(shard.iter_torch_batches(...))" in message
+    assert "session" not in message

@@ -201,3 +201,25 @@ def test_other_files_show_what_a_torch_checkpoint_finds(other: str, said: str, t
     found = [lines[number + 1] for number, line in enumerate(lines) if "serve.py" in line and NO_FILE in line]
     assert len(found) == bool(said)
     assert all(said in advice for advice in found)
+
+
+BATCH = "BatchPredictor.from_checkpoint(result.checkpoint, TorchPredictor, model=torch.nn.Linear(2, 1))"
+OWN = "class Own(TorchPredictor):\n    def call_model(self, inputs):\n        return self.model(inputs)\n"
+
+
+@pytest.mark.parametrize("use", [f"predictor = {BATCH}", OWN])
+@pytest.mark.parametrize(
+    ("checkpoint", "said"),
+    [
+        ('Checkpoint.from_dict({"model": model.state_dict()})', f"model.load_state_dict({LOADED})"),
+        (
+            "TorchCheckpoint.from_state_dict(state)",
+            "TorchCheckpoint(checkpoint.path, checkpoint.filesystem).get_model(",
+        ),
+    ],
+)
+def test_the_class_is_told_how_the_model_is_loaded(use: str, checkpoint: str, said: str) -> None:
+    script = SCRIPT.format(checkpoint).rpartition("predictor = ")[0] + use + "\n"
+    script = script.replace("import torch\n", "import torch\nfrom ray.train.batch_predictor import BatchPredictor\n", 1)
+    messages = [m for m in converted(script).messages if m.startswith("ray.train.torch.TorchPredictor is gone")]
+    assert any(said in message for message in messages)

@@ -125,3 +125,23 @@ def test_tune_functions_and_ray_22_kept_the_names() -> None:
     script = SCRIPT.format(checkpoint=checkpoint, model="model = prepare_model(plain)", body="", run=TRAINER)
     assert ITSELF not in converted(script, from_ray="2.2").text
     assert ITSELF in converted(script, from_ray="2.3").text
+
+
+CONSUME = "from torch.nn.modules.utils import consume_prefix_in_state_dict_if_present as consume"
+
+
+@pytest.mark.parametrize(
+    ("taken_off", "told"),
+    [
+        ('consume(state, "module.")', False),
+        ('torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(state_dict=state, prefix="module.")', False),
+        ('consume(state, "model.")', True),
+        ('consume(other, "module.")', True),
+        ("print(state)", True),
+    ],
+)
+def test_names_that_the_script_takes_off_itself_are_left(taken_off: str, told: bool) -> None:
+    body = (CONSUME, "other = {}", "state = model.state_dict()", taken_off)
+    found = outcome('Checkpoint.from_dict({"model": state})', "model = prepare_model(plain)", *body)
+    assert any("took" in message and "off the names" in message for message in found.messages) is told
+    assert told or ITSELF not in found.text

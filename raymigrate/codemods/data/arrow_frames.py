@@ -16,6 +16,7 @@ from raymigrate.facts.callers import is_used_elsewhere, users_of
 from raymigrate.facts.frame_readers import FrameReader, frame_readers
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
+from raymigrate.facts.project import with_imported
 from raymigrate.facts.ray_data import MAKERS, Known, is_made_here, may_be_shard
 from raymigrate.facts.tuners import TUNERS
 
@@ -41,6 +42,7 @@ MESSAGE = "On Ray >= 2.56 {frame} has columns of Arrow, and {use} may fail or co
 ADVICE = f"Before the first Dataset is made, ray.data.DataContext.get_current().{SETTING} = False keeps those of NumPy."
 SET = f"# DataFrames with columns of NumPy, as before Ray 2.56\n{{context}}.get_current().{SETTING} = False"
 LONGEST = 50
+NOTEBOOK = ".ipynb"
 
 
 @codemod("pandas", "map_batches", "BatchMapper", phase=Phase.LIBRARIES)
@@ -99,11 +101,22 @@ def _use(reader: FrameReader) -> str:
 def _may_be_made_elsewhere(context: Context, reader: FrameReader, known: Known) -> bool:
     """Whether another file, or another process, may make the Dataset or the trainer before this one sets anything."""
     module = context.module
+    if module.path.endswith(NOTEBOOK) and not _is_of_others(module, reader):
+        return False  # no other file imports it
     if reader.dataset is None:
         return is_used_elsewhere(module, reader.place)
     if may_be_shard(module, reader.dataset):  # its worker has the settings of the process that calls fit()
         return any(module.calls(*TUNERS)) or is_used_elsewhere(module, reader.place)
     return not is_made_here(module, reader.dataset, known)
+
+
+def _is_of_others(module: Module, reader: FrameReader) -> bool:
+    """Whether a notebook is seen to have the Dataset from a file of its project, or a library other than Ray."""
+    if any(home is not module for home in with_imported(module)):
+        return True
+    made = module.origins(reader.dataset) if reader.dataset is not None else []
+    names = [module.qualified(source.node.func) for source in made if isinstance(source.node, ast.Call)]
+    return any(name and not name.startswith("ray.") for name in names)
 
 
 def _first_made(context: Context) -> tuple[ast.stmt, ast.Call] | None:

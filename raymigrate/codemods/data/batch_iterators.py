@@ -42,11 +42,20 @@ def _method(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
+def _owner(context: Context, call: ast.Call) -> str:
+    """What the method is called on, under a name that is still there after this run."""
+    module = context.module
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    names = (module.qualified(part) or "" for part in ast.walk(owner) if isinstance(part, (ast.Name, ast.Attribute)))
+    is_renamed = any(f"{name}.".startswith("ray.air.") for name in names)
+    return "shard" if is_renamed else module.source(owner)
+
+
 def _told(context: Context, call: ast.Call, method: str) -> tuple[str, str]:
     """What happens where an iterator is gone over again, and what to do."""
     return (
         f"This goes again over what {method}() gave before: until Ray 2.6 it got the batches that were left, none after"
         " a whole pass; since Ray 2.7 it starts anew.",
-        f"For the steps that Ray 2.6 took, write iter({context.module.source(call.func)}(...)). For a pass in each"
+        f"For the steps that Ray 2.6 took, write iter({_owner(context, call)}.{method}(...)). For a pass in each"
         f" epoch, call {method}() where the loop over the batches begins.",
     )

@@ -12,6 +12,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.module import Module
+from raymigrate.facts.plain_batches import is_used_as_dict, of_plain_use, takes_an_array
+from raymigrate.facts.preprocessors import BATCH_MAPPERS, arguments
 from raymigrate.facts.ray_data import FROM_TORCH, MAPPERS, is_dataset, torch_datasource
 from raymigrate.facts.values import argument, keyword_argument, sources
 
@@ -41,10 +43,16 @@ COLUMNS = {
     "ray.data.range": "id",
     "ray.data.range_tensor": "data",
     "ray.data.read_binary_files": "bytes",
+    "ray.data.read_images": "image",
     "ray.data.read_numpy": "data",
     "ray.data.read_text": "text",
 }
-OF_ONE_ARRAY = "data"
+OF_ONE_ARRAY = frozenset({"data", "image"})
+ARRAY_FORMATS = ("default", "numpy", None)  # of a batch that was an array and is a dict of arrays
+TAKES_ARRAY = (
+    'The function of this BatchMapper takes its batch for one array, as batch_format="numpy" of Ray <= 2.4 gave rows'
+    " that are arrays: today the batch is a dict of arrays"
+)
 OLD_COLUMN = "value"  # SimpleBlockAccessor.to_pandas() of Ray 2.4
 PREDICTORS = frozenset({"ray.train.predictor.Predictor", "ray.train.Predictor", "ray.ml.predictor.Predictor"})
 SAME_ROWS = frozenset(
@@ -64,7 +72,6 @@ PIPELINES = frozenset({"transformers.pipeline", "transformers.pipelines.pipeline
 # Expressions whose value is neither a dict nor a table, whatever is in them; those that can be a table of batches.
 NEITHER = (ast.JoinedStr, ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Tuple)
 OF_ARRAYS = (ast.Compare, ast.UnaryOp)
-OF_A_TEXT = frozenset({"encode", "endswith", "lower", "replace", "split", "splitlines", "startswith", "strip", "upper"})
 
 
 @codemod("ray")
@@ -90,21 +97,60 @@ def _taken(context: Context, call: ast.Call, method: str, function: BatchFunctio
         return
     name = _made_with(context.module, maker)
     column = COLUMNS[name]
-    as_table = keyword_argument(call, "batch_format") is not None
+    given = keyword_argument(call, "batch_format")
+    as_table = given is not None and context.module.constant(given) not in ARRAY_FORMATS
     if _items_are_dicts(context.module, maker, name):
         return
+    what = "batch" if method == "map_batches" else "row"
     outcomes = [_of_old_column(function.module, use) for use in function.uses]
-    outcomes += [] if as_table else [_of_plain_use(function.module, use, method, column) for use in function.uses]
+    is_plain = not as_table and not is_used_as_dict(function)
+    outcomes += [of_plain_use(function.module, use, method, column) for use in function.uses if is_plain]
+    outcomes += [takes_an_array(function)] if is_plain and what == "batch" and column in OF_ONE_ARRAY else []
     outcome = next(filter(None, outcomes), "")
     if not outcome:
         return
-    what = "batch" if method == "map_batches" else "row"
     holds = "a dict" if what == "row" else "a table" if as_table else "a dict of arrays"
-    message = f'A {what} of {name.rpartition(".")[2]}() is {holds} with "{column}" since Ray 2.5: {outcome}.'
+    message = f'A {what} of {name.rpartition(".")[2]}() is {holds} with "{column}" since Ray {_since(name)}: {outcome}.'
     read = f'{what}["{column}"]'
     # A batch was a list, unless it was one array. Measured on 2.60: the column is an array of objects.
-    was = f"list({read})" if what == "batch" and column != OF_ONE_ARRAY and not as_table else read
+    is_list = what == "batch" and column not in OF_ONE_ARRAY and given is None
+    was = f"list({read})" if is_list else read
     context.manual(RM511, function.given, message, f"Use {was}, which is what it was.")
+
+
+def _since(maker: str) -> str:
+    """The first Ray whose rows are dicts: those of read_images() came earlier."""
+    return "2.2" if maker == "ray.data.read_images" else "2.5"
+
+
+@codemod("BatchMapper")
+def arrays_of_mappers(context: Context) -> None:
+    """Reports the functions of BatchMappers that take a batch for one array; map_batches() gives them a dict."""
+    module = context.module
+    for call in module.calls(*BATCH_MAPPERS) if context.is_ray_script else ():
+        given = arguments(call)
+        if "fn" in given and module.constant(given.get("batch_format")) == "numpy":
+            if outcome := takes_an_array(BatchFunction(module, given["fn"])):
+                column = _column_of_mapper(module, call)
+                named = f' with "{column}"' if column else ""
+                read = f'batch["{column}"]' if column else "batch[...] with the name of their column"
+                context.manual(RM511, given["fn"], f"{TAKES_ARRAY}{named}, and {outcome}.", f"Use {read}.")
+
+
+def _column_of_mapper(module: Module, mapper: ast.Call) -> str:
+    """The column of the rows that a BatchMapper is seen to get, by transform() or from a trainer; empty if unknown."""
+    transforms = [
+        (method.value, argument(call, 0, "ds", "dataset"))
+        for call, method in module.method_calls("transform", "fit_transform")
+    ]
+    given = [dataset for owner, dataset in transforms if dataset is not None and module.value(owner) is mapper]
+    for call, keyword in module.keywords("preprocessor"):
+        if module.value(keyword.value) is mapper:
+            datasets = keyword_argument(call, "datasets")
+            given += (module.entries(datasets) or {}).values() if datasets is not None else []
+    makers = [_maker(module, dataset) for dataset in given]
+    columns = {COLUMNS[_made_with(module, maker)] if maker is not None else "" for maker in makers}
+    return columns.pop() if len(columns) == 1 else ""
 
 
 @codemod("Predictor")
@@ -158,49 +204,11 @@ def _items_are_dicts(module: Module, maker: ast.Call, name: str) -> bool:
     return False
 
 
-def _of_plain_use(module: Module, use: ast.Name, method: str, column: str) -> str:
-    """What comes of a use of a row or batch in which a dict fails, or gives something else; empty for other uses."""
-    parent = module.parent_of[use]
-    if isinstance(parent, ast.Subscript) and parent.value is use:
-        if isinstance(parent.slice, ast.Slice):
-            return "a slice of it raises an error"
-        return "an item of it, by its number, is a KeyError" if isinstance(module.constant(parent.slice), int) else ""
-    if isinstance(parent, ast.Attribute):
-        return f"{parent.attr} of it is an AttributeError" if parent.attr in OF_A_TEXT else ""
-    if isinstance(parent, ast.BinOp):
-        return "" if isinstance(parent.op, ast.BitOr) else "to calculate with it raises a TypeError"
-    if isinstance(parent, ast.Compare):
-        return _of_comparison(parent)
-    if isinstance(parent, ast.Assign):
-        return "its parts are names of columns" if isinstance(parent.targets[0], (ast.Tuple, ast.List)) else ""
-    if isinstance(parent, (ast.For, ast.comprehension)) and parent.iter is use:
-        over_items = method == "map_batches" and not isinstance(module.parent_of[parent], ast.DictComp)
-        return "the loop goes over the names of its columns" if over_items else ""
-    made = isinstance(parent, ast.Call) and _makes_frame(module, parent, use, column)
-    return "the DataFrame has no rows, without an error" if made else ""
-
-
-def _of_comparison(test: ast.Compare) -> str:
-    """What comes of a comparison with a dict."""
-    if any(isinstance(op, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for op in test.ops):
-        return ""
-    is_equality = all(isinstance(op, (ast.Eq, ast.NotEq)) for op in test.ops)
-    return "it equals nothing that it is compared with" if is_equality else "to compare it raises a TypeError"
-
-
 def _of_old_column(module: Module, use: ast.Name) -> str:
     """What comes of asking a batch for the only column of a table that Ray 2.4 made of rows which are not dicts."""
     parent = module.parent_of[use]
     asked = isinstance(parent, ast.Subscript) and parent.value is use and module.constant(parent.slice) == OLD_COLUMN
     return f'"{OLD_COLUMN}" is a KeyError' if asked else ""
-
-
-def _makes_frame(module: Module, call: ast.Call, batch: ast.Name, column: str) -> bool:
-    """Whether `pandas.DataFrame(batch, columns=[...])` names other columns: pandas gives an empty frame for a dict."""
-    if module.qualified(call.func) != "pandas.DataFrame" or call.args[:1] != [batch]:
-        return False
-    columns = module.constant(argument(call, 2, "columns"))
-    return isinstance(columns, list) and column not in columns
 
 
 def _returned(context: Context, call: ast.Call, method: str, function: BatchFunction) -> None:

@@ -8,12 +8,14 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.facts.scaling import has_one_worker
 from raymigrate.facts.trainers import TrainerCall
 
 RM205 = Rule(
     "RM205",
     "datasets that every worker saw whole",
-    "Ray <= 2.6 split only the training data among the workers; Ray >= 2.7 splits all datasets.",
+    "Ray <= 2.6 split only the training data among the workers; Ray >= 2.7 splits all datasets. The shard of a dataset"
+    " that is split waits until every worker reads its own: for ever, where one reads alone.",
     'DataConfig(datasets_to_split=["train"]) keeps it. If the code was written for Ray 2.7, say --from-ray 2.7.',
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.DataConfig.html",
 )
@@ -25,6 +27,14 @@ OPEN = (
 SAY = (
     "If the job ran on Ray <= 2.6, run raymigrate --from-ray 2.6 on this file. If the imports are your own, there is"
     " nothing to do; --from-ray 2.7 says so."
+)
+UNKNOWN = (
+    "Ray <= 2.6 split the training data only, Ray >= 2.7 splits every dataset, and nothing tells for which this was"
+    " written: each worker now reads a part of the others, and one that reads its part alone waits for ever."
+)
+IF_OLDER = (
+    'If the job ran on Ray <= 2.6, run raymigrate --from-ray 2.6 on this file: it writes datasets_to_split=["train"].'
+    " Else there is nothing to do; --from-ray 2.7 says so."
 )
 TRAIN_ONLY = '["train"]'
 
@@ -55,9 +65,16 @@ def keep_whole(context: Context, call: TrainerCall) -> None:
 
 
 def tell_open(context: Context, call: TrainerCall) -> None:
-    """Tells that nothing shows which datasets were split."""
+    """Tells that nothing shows which datasets were split, where an earlier run may have written the imports."""
     assert call.datasets.node is not None
     context.manual(RM205, call.datasets.node, OPEN, SAY)
+
+
+def tell_unknown(context: Context, call: TrainerCall) -> None:
+    """Tells that nothing shows which datasets were split; one worker reads all of them in either case."""
+    assert call.datasets.node is not None
+    if not has_one_worker(context.module, call.arguments.get("scaling_config")):
+        context.manual(RM205, call.datasets.node, UNKNOWN, IF_OLDER)
 
 
 def split_train_only(context: Context, call: TrainerCall, options: str = "") -> None:

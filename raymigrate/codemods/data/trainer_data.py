@@ -1,13 +1,20 @@
 """RM205, RM501, RM502 and RM504 in scripts whose trainer is still there: TorchTrainer and its siblings.
 
 `preprocessor=` and a dict as `dataset_config=` show that such a script was written for Ray 2.0 to 2.8. Where they are
-missing nothing shows it: which datasets were split is then kept only where the Ray it was written for is known.
+missing nothing shows it: which datasets were split is then kept only where the Ray it was written for is known, and
+asked where a script for an older Ray leaves it open.
 """
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.preprocessors import RM502
-from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open, split_train_only
+from raymigrate.codemods.data.split_datasets import (
+    SPLIT_ALL_SINCE,
+    keep_whole,
+    leaves_split_open,
+    split_train_only,
+    tell_unknown,
+)
 from raymigrate.codemods.data.trainer_arguments import prepare_datasets
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.legacy import TORCH_TRAINERS
@@ -41,8 +48,7 @@ def convert_data_of(context: Context, call: TrainerCall) -> None:
     if call.unpacked or "preprocessor" in edit.remove:
         return
     if given is None and name not in SPLIT_ALL and leaves_split_open(context, call):
-        if context.from_ray.surely_before(SPLIT_ALL_SINCE) and not context.options.guide:
-            keep_whole(context, call)
+        _keep_split(context, call)
     if given is None and "dataset_config" not in call.arguments:
         return
     if call.datasets.node is not None:
@@ -55,15 +61,11 @@ def convert_data_of(context: Context, call: TrainerCall) -> None:
         split_train_only(context, call)  # with a preprocessor only the training data was split, up to Ray 2.8
 
 
-@codemod("Concatenator")
-def concatenators(context: Context) -> None:
-    """Reports the arguments that Concatenator lost."""
-    for call in context.module.calls("ray.data.preprocessors.Concatenator"):
-        for keyword in call.keywords:
-            if keyword.arg in ("include", "exclude"):
-                context.manual(
-                    RM502,
-                    keyword,
-                    f"Concatenator({keyword.arg}=) raises a TypeError.",
-                    "Give columns=[...]; the columns come in this order, where legacy Ray kept that of the dataset.",
-                )
+def _keep_split(context: Context, call: TrainerCall) -> None:
+    """Lets only the training data be split, where that is how it was; asks where that is open."""
+    if context.options.guide:
+        return
+    if context.from_ray.surely_before(SPLIT_ALL_SINCE):
+        keep_whole(context, call)
+    elif context.of_legacy_job and context.from_ray.lowest < SPLIT_ALL_SINCE:
+        tell_unknown(context, call)

@@ -45,6 +45,7 @@ from raymigrate.codemods.predictors.pipeline_predictor import (
 from raymigrate.codemods.predictors.served import SERVED, SERVED_HERE, SERVED_OWN, is_in_deployment, is_served
 from raymigrate.codemods.shared.checkpoint_files import not_carried
 from raymigrate.codemods.shared.generation import RM752
+from raymigrate.codemods.shared.torch_models import loads_model
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.annotations import in_annotation
 from raymigrate.facts.calls import calls_on
@@ -174,10 +175,12 @@ def _report(
         if is_served(context.module, reference.node):
             here = SERVED_HERE if is_in_deployment(context.module, reference.node) else SERVED
             advice = SERVED_OWN if isinstance(context.module.parent_of[reference.node], ast.ClassDef) else here
+        is_base = isinstance(context.module.parent_of[reference.node], ast.ClassDef)
+        loads = loads_model(context) if kind == "TorchPredictor" and (advice is None or is_base) else ""
         advice = advice or ADVICE.get(kind) or RM603.fix
         if advice in MAKES_PIPELINE and name not in OTHERS:
             first = f"{of_texts(context.module, reference.node)} {first}".strip()
-        context.manual(RM603, reference.node, message, f"{advice} {first}".rstrip())
+        context.manual(RM603, reference.node, message, " ".join(filter(None, (advice, loads, first))))
     context.handle(reference, gone=False)
 
 

@@ -10,7 +10,8 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.facts.values import reads, seen_entries
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import argument, reads, seen_entries
 from raymigrate.facts.wrapped_models import is_wrapped, is_wrapped_by_accelerate
 
 NAMES_SINCE = (2, 3)
@@ -21,6 +22,7 @@ OF_STATE = 'Legacy Ray took "module." off the names of a wrapped model\'s state_
 STATE = f"{OF_STATE}; now it is the state_dict of the model itself."
 BY_HAND = 'Keep the state_dict of the model itself: getattr(model, "module", model).state_dict().'
 OF_ACCELERATE = "Keep the state_dict of the model itself: accelerator.unwrap_model(model).state_dict()."
+CONSUME = "consume_prefix_in_state_dict_if_present"  # of torch.nn.modules.utils
 SIMPLE = (ast.Name, ast.Attribute)
 
 
@@ -38,7 +40,7 @@ def take_off_wrappers(context: Context, rule: Rule, data: ast.expr) -> None:
         states = [owner for value in values if (owner := _owner_of_state(value)) is not None]
         if not states:
             take_off_wrapper(context, rule, entry)
-        elif context.from_ray.version < NAMES_SINCE:
+        elif _takes_names_off(module, entry, values) or context.from_ray.version < NAMES_SINCE:
             continue
         elif any(is_wrapped(module, owner) for owner in states):
             _unwrap_state(context, rule, entry, values)
@@ -70,6 +72,19 @@ def _unwrap_state(context: Context, rule: Rule, entry: ast.expr, values: list[as
         context.manual(rule, entry, f"{OF_STATE}, which several workers have.", BY_HAND)
     elif context.converts(rule, entry, STATE):
         context.plan.replace(owner, ITSELF, model=owner)
+
+
+def _takes_names_off(module: Module, entry: ast.expr, values: list[ast.expr]) -> bool:
+    """Whether the script itself takes "module." off the names before, by consume_prefix_in_state_dict_if_present()."""
+    for call in module.of_type(ast.Call):
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        given = argument(call, 0, "state_dict") if (module.qualified(call.func) or name).endswith(CONSUME) else None
+        if given is None or module.start(call) > module.start(entry):
+            continue
+        taken = {source.node for source in module.origins(given, elsewhere=False)}
+        if module.constant(argument(call, 1, "prefix")) == "module." and taken.issuperset(values):
+            return True
+    return False
 
 
 def _owner_of_state(value: ast.expr) -> ast.expr | None:

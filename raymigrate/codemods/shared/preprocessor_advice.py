@@ -6,6 +6,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.plain_batches import takes_an_array
 from raymigrate.facts.preprocessors import Mapper, Stage, Transformer, arguments, helper, stages
 from raymigrate.facts.results import trainers_behind
 from raymigrate.facts.values import is_none, keyword_argument, sources
@@ -84,7 +85,10 @@ def over_dataset(context: Context, mapper: Mapper) -> str:
     is_open = is_default and may_be_converted(context)
     written |= {"batch_size": "..."} if is_open else {}
     listed = ", ".join(f"{name}={value}" for name, value in written.items())
-    call = f"dataset.map_batches({function_of(context, mapper)}, {listed})"
+    function = function_of(context, mapper)
+    if batch_format == "numpy" and "fn" in given and takes_an_array(BatchFunction(context.module, given["fn"])):
+        function = f"lambda batch: {_called(function)}(batch[column])"  # it got the array alone
+    call = f"dataset.map_batches({function}, {listed})"
     return f"{call} ({OPEN_SIZE})" if is_open else call
 
 
@@ -107,8 +111,12 @@ def function_of(context: Context, mapper: Mapper) -> str:
 
 def applied_to_batch(context: Context, mapper: Mapper) -> str:
     """The call of a BatchMapper's function."""
-    function = function_of(context, mapper)
-    return f"({function})(batch)" if function.startswith("lambda") else f"{function}(batch)"
+    return f"{_called(function_of(context, mapper))}(batch)"
+
+
+def _called(function: str) -> str:
+    """A function as it stands before its arguments."""
+    return f"({function})" if function.startswith("lambda") else function
 
 
 def in_its_place(context: Context, parts: list[Stage]) -> str:

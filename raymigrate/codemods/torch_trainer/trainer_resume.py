@@ -38,7 +38,7 @@ RM420 = Rule(
     "a run restored from its folder",
     "On Ray >= 2.51 restore() and can_restore() of TorchTrainer and the other trainers raise a DeprecationWarning; of a"
     " class from before Train V2, such as DataParallelTrainer, restore() raises a ValueError, and can_restore() is"
-    " False for the runs of today.",
+    " False for the runs of today. Tuner.restore() without trainable= raises a TypeError.",
     "Build the trainer with the RunConfig(name=, storage_path=) that the run had: fit() goes on from its last"
     " checkpoint, and begins where there is none, so that nobody has to ask. Runs of Ray before 2.51 cannot be"
     " continued so: start from the folder of their last checkpoint.",

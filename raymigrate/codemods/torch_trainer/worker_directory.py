@@ -15,7 +15,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.captured_metrics import given_functions, reached_functions
 from raymigrate.facts.downloads import FUNCTIONS as DOWNLOADS
-from raymigrate.facts.downloads import downloads
+from raymigrate.facts.downloads import UNPACK, downloads, is_in_turn
 from raymigrate.facts.folder_writes import is_by_rank, starts
 from raymigrate.facts.instances import ACCELERATOR, instance_of
 from raymigrate.facts.legacy import ACCELERATORS, HF
@@ -25,6 +25,7 @@ from raymigrate.facts.places import Place
 from raymigrate.facts.project import with_imported
 from raymigrate.facts.project_uses import importing_modules
 from raymigrate.facts.read_back import is_read_back
+from raymigrate.facts.shell_downloads import shell_downloads
 from raymigrate.facts.storage import is_absolute, may_be_absolute, may_be_relative
 from raymigrate.facts.trainers import train_on_one_worker
 from raymigrate.facts.values import Source, argument, head, is_none, keyword_argument, leading_text
@@ -57,6 +58,11 @@ OWN_FILE = (
     "Give each worker a file of its own, in a folder of tempfile.mkdtemp(). Where a dict is taken as well, as"
     " TrainingArguments(deepspeed=) does, hand over that and write no file."
 )
+BY_PROGRAM = "What {program} writes here is"
+HANDED_IN = (
+    "{where} one file for all workers of a node on Ray >= 2.51: rank 0 may report it while another one writes it."
+)
+OWN_FOLDER = "Write it on rank 0 only, which reports it, or into a folder of tempfile.mkdtemp()."
 IN_TURN = (
     "Download before the trainer is built, to an absolute path that all nodes see; or let one worker of a node after"
     " the other do so: with filelock.FileLock(os.path.expanduser('~/download.lock'))."
@@ -120,16 +126,19 @@ def relative_writes(context: Context) -> None:
         if not functions.intersection(module.ancestors(node)):
             continue
         where, first = _where(module, path), module.source(head(module, path).node)
+        by_all = several and not is_by_rank(module, node, path)
         if not where or _is_reported(module, path):
+            if where and by_all and is_absolute(module, path) is False:
+                context.manual(RM483, node, HANDED_IN.format(where=where), OWN_FOLDER)
             continue
-        shared = several and not is_by_rank(module, node, path) and is_read_back(module, path, functions, set(writes))
+        shared = by_all and is_read_back(module, path, functions, set(writes))
         if not where.startswith(UNSEEN) or (first, shared) not in told:
             message, advice = (SHARED, OWN_FILE) if shared else (NOT_KEPT, KEEP)
             context.manual(RM483, node, message.format(where=where), advice)
         told.add((first, shared))
 
 
-@codemod("download", *(name.rpartition(".")[2] for name in DOWNLOADS), phase=Phase.RESULTS)
+@codemod("download", UNPACK, *(name.rpartition(".")[2] for name in DOWNLOADS), phase=Phase.RESULTS)
 def relative_downloads(context: Context) -> None:
     """Reports what each worker of a legacy training function downloads to its working directory."""
     module = context.module
@@ -145,6 +154,22 @@ def relative_downloads(context: Context) -> None:
             continue
         if functions.intersection(module.ancestors(call)):
             told.add(where)
+            context.manual(RM483, call, AT_ONCE.format(where=where), IN_TURN)
+
+
+@codemod("system", "popen", "subprocess", UNPACK, phase=Phase.RESULTS)
+def downloads_by_programs(context: Context) -> None:
+    """Reports the programs that each worker of a legacy training function starts to download or unpack something."""
+    module = context.module
+    if not context.of_legacy_job and not module.references_within(HF):
+        return
+    unpack = [call for call, _ in module.method_calls(UNPACK) if not call.args and not call.keywords]
+    found = [*shell_downloads(module), *((call, f"{UNPACK}()") for call in unpack)]
+    found = [(call, program) for call, program in found if not is_in_turn(module, call)]
+    functions = _functions(context) if found and not train_on_one_worker(module) else set()
+    for call, program in found:
+        if functions.intersection(module.ancestors(call)):
+            where = BY_PROGRAM.format(program=program)
             context.manual(RM483, call, AT_ONCE.format(where=where), IN_TURN)
 
 

@@ -1,0 +1,65 @@
+"""RM420 for a Tuner that is restored without its trainable, which it was made with and had kept until Ray 2.3.
+
+Ray 2.6.3 and 2.60, tune/tuner.py, `Tuner.restore`: `trainable` is the second parameter, and has no default.
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.torch_trainer.trainer_resume import RM420
+from raymigrate.facts.module import Module
+from raymigrate.facts.trials import RESTORED
+from raymigrate.facts.tuners import TUNERS, TunerCall, may_be_trainer
+from raymigrate.facts.values import has_unpacking
+
+REFUSED = "Tuner.restore() without trainable= raises a TypeError"
+GIVE = "Give it the trainable that the Tuner was made with: Tuner.restore(path, trainable=...)."
+OF_TRAINER = (
+    "Give it the function that a Tuner over a trainer is given today (RM405): Tuner.restore(path, trainable=...). A run"
+    " of the trainer itself cannot go on."
+)
+SHIFTED = "The second argument of Tuner.restore() is the trainable today: this raises an error."
+DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.alias)
+
+
+@codemod("restore", phase=Phase.TRIALS)
+def restored_tuners(context: Context) -> None:
+    """Gives restore() the trainable of the only Tuner in the file, where that has a name; else tells."""
+    module = context.module
+    for call in module.calls(*RESTORED):
+        if has_unpacking(call) or any(keyword.arg == "trainable" for keyword in call.keywords):
+            continue
+        if len(call.args) > 1:
+            if isinstance(module.constant(call.args[1]), bool):  # resume_unfinished= of Ray 2.0 to 2.2
+                context.manual(RM420, call, SHIFTED, GIVE)
+            continue
+        tuners = [TunerCall(module, tuner) for tuner in module.calls(*TUNERS)]
+        given = [tuner.arguments.get("trainable") for tuner in tuners]
+        trainable = _shared(module, given, call)
+        of_trainer = any(tuner.trainer is not None for tuner in tuners) or any(may_be_trainer(module, n) for n in given)
+        if of_trainer or trainable is None:
+            context.manual(RM420, call, f"{REFUSED}.", OF_TRAINER if of_trainer else GIVE)
+        elif context.converts(RM420, call, f"{REFUSED}; now with the one of the Tuner in this file."):
+            context.plan.call(call).set("trainable", trainable)
+
+
+def _shared(module: Module, given: list[ast.expr | None], call: ast.Call) -> str | None:
+    """The name, which stands for the same where a Tuner is restored, of what every Tuner of a module is given."""
+    texts = {ast.dump(node) if node is not None else None for node in given}
+    first = given[0] if len(texts) == 1 else None
+    if isinstance(first, ast.Constant) and isinstance(first.value, str):
+        return module.source(first)
+    if not isinstance(first, ast.Name):
+        return None
+    names = [node for node in given if isinstance(node, ast.Name)]
+    scopes = [module.scope_of[name].find(name.id) for name in names]
+    scope = module.scope_of[call].find(first.id)
+    if scope is None or any(other is not scope for other in scopes):
+        return None
+    bindings = scope.bindings[first.id]
+    if len(bindings) != 1 or not isinstance(bindings[0].node, DEFINED):
+        return None
+    is_before = module.scope_of[call] is not scope or module.start(bindings[0].node) < module.start(call)
+    return first.id if is_before else None

@@ -1,0 +1,73 @@
+"""RM420 for Tuner.restore(), which takes the trainable today."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+HEAD = """
+from ray import tune
+from ray.tune import Tuner
+from ray.train.torch import TorchTrainer
+from mine import imported
+
+
+def objective(config):
+    return {"loss": config["x"]}
+
+
+class Trainable(tune.Trainable):
+    pass
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("tuner", "restore", "after"),
+    [
+        ("Tuner(objective)", 'Tuner.restore("/run")', 'Tuner.restore("/run", trainable=objective)'),
+        ("Tuner(trainable=objective)", "tune.Tuner.restore(path=p)", "restore(path=p, trainable=objective)"),
+        ("tune.Tuner(Trainable)", 'Tuner.restore("/run", True)', ""),
+        ("tune.Tuner(Trainable)", 'Tuner.restore("/run")', 'restore("/run", trainable=Trainable)'),
+        ("Tuner(imported)", 'Tuner.restore("/run")', 'restore("/run", trainable=imported)'),
+        ('Tuner("PPO")', 'Tuner.restore("/run")', 'restore("/run", trainable="PPO")'),
+        (
+            "Tuner(objective)",
+            'Tuner.restore(\n    "/run",\n    resume_errored=True,\n)',
+            "resume_errored=True,\n    trainable=objective,",
+        ),
+        ("Tuner(objective)\nother = Tuner(Trainable)", 'Tuner.restore("/run")', ""),
+        ("Tuner(tune.with_resources(objective, {'cpu': 1}))", 'Tuner.restore("/run")', ""),
+        ("Tuner(TorchTrainer(objective))", 'Tuner.restore("/run")', ""),
+        ("None", 'Tuner.restore("/run")', ""),
+    ],
+)
+def test_a_restored_tuner_gets_the_trainable_of_the_only_one(tuner: str, restore: str, after: str) -> None:
+    outcome = converted(f"{HEAD}tuner = {tuner}\ntuner = {restore}\n")
+    assert (after in outcome.text) if after else ("trainable=" not in outcome.text.partition("restore(")[2])
+    assert bool(outcome.lines("RM420", Kind.CONVERTED)) is bool(after)
+    assert bool(outcome.lines("RM420", Kind.MANUAL)) is not bool(after)
+    again = converted(outcome.text)
+    assert again.text == outcome.text
+
+
+def test_a_name_that_is_bound_elsewhere_is_not_taken() -> None:
+    script = (
+        f"{HEAD}def main():\n    def inner(config):\n        pass\n    Tuner(inner).fit()\n\n\nTuner.restore('/run')\n"
+    )
+    assert converted(script).lines("RM420", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "restore",
+    [
+        'Tuner.restore("/run", objective)',
+        'Tuner.restore("/run", trainable=objective)',
+        "Tuner.restore(*arguments)",
+        "Tuner.restore(**arguments)",
+        'checkpoint.restore("/run")',
+    ],
+)
+def test_what_names_a_trainable_is_left(restore: str) -> None:
+    outcome = converted(f"{HEAD}tuner = Tuner(objective)\n{restore}\n")
+    assert "RM420" not in {code for code, _, _ in outcome.findings}

@@ -1,0 +1,149 @@
+"""RM205 beside a TorchTrainer: which datasets were split among the workers, and who reads their shards."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+SCRIPT = """
+import ray
+import torch
+from ray import train
+from ray.air import session
+{imports}
+from ray.train.torch import TorchTrainer
+
+def evaluate(shard):
+    return sum(len(batch["id"]) for batch in shard.iter_batches())
+
+
+def loop(config):
+    shard = session.get_dataset_shard("valid")
+    rank = session.get_world_rank()
+    {reads}
+    session.report({{}}, checkpoint={checkpoint})
+
+
+trainer = TorchTrainer(
+    loop,
+    datasets={{"train": ray.data.range(40), "valid": ray.data.range(20)}},
+    scaling_config={scaling},
+    {more}
+)
+"""
+WHOLE = 'dataset_config=DataConfig(datasets_to_split=["train"])'
+READ_ALONE = "if rank == 0:\n        print(evaluate(shard))"
+
+
+def script(
+    reads: str = "print(evaluate(shard))",
+    *,
+    imports: str = "",
+    checkpoint: str = "None",
+    scaling: str = "train.ScalingConfig(num_workers=2)",
+    more: str = "",
+) -> str:
+    scaling = scaling.replace("train.", "ray.air.")
+    return SCRIPT.format(reads=reads, imports=imports, checkpoint=checkpoint, scaling=scaling, more=more)
+
+
+@pytest.mark.parametrize(
+    ("imports", "checkpoint"),
+    [
+        ("from ray.air.checkpoint import Checkpoint", 'Checkpoint.from_dict({"epoch": 1})'),
+        ("from ray.air import Checkpoint", 'Checkpoint.from_dict({"epoch": 1})'),
+        ("from ray.air import Checkpoint as C", 'C.from_directory("/tmp/folder")'),
+        ("from ray import air", "air.Checkpoint.from_dict(dict(epoch=1))"),
+        ("from ray.train.torch import TorchCheckpoint", 'TorchCheckpoint.from_dict({"model": 1})'),
+        ("", "print(session.get_checkpoint().to_dict())"),
+        ("from ray.train.batch_predictor import BatchPredictor", "BatchPredictor.from_checkpoint(a, b)"),
+    ],
+)
+def test_what_ray_2_7_raised_for_shows_that_only_the_training_data_was_split(imports: str, checkpoint: str) -> None:
+    outcome = converted(script(READ_ALONE, imports=imports, checkpoint=checkpoint))
+    assert WHOLE in outcome.text
+    assert not outcome.lines("RM205", Kind.MANUAL)  # also of the shard, which is whole now
+    again = converted(outcome.text)
+    assert not [code for code, _, _ in again.findings if code == "RM205"]
+
+
+@pytest.mark.parametrize(
+    ("imports", "checkpoint"),
+    [
+        ("from ray.air.checkpoint import Checkpoint", "None"),  # could be imported from Ray 2.7 too
+        ("from ray.train.torch import TorchCheckpoint", 'TorchCheckpoint.from_directory("/tmp/folder")'),
+        ("from mine import Checkpoint", "Checkpoint.from_dict({})"),
+        ("", "print(settings.to_dict())"),
+    ],
+)
+def test_where_nothing_tells_it_is_asked(imports: str, checkpoint: str) -> None:
+    text = script(imports=imports, checkpoint=checkpoint)
+    outcome = converted(text)
+    assert WHOLE not in outcome.text
+    assert len(outcome.lines("RM205", Kind.MANUAL)) == 1
+    assert any("--from-ray 2.6" in message for message in outcome.messages)
+    assert WHOLE in converted(text, from_ray="2.6").text
+    assert not converted(text, from_ray="2.7").lines("RM205", Kind.MANUAL)
+
+
+def test_a_tensorflow_trainer_is_asked_too() -> None:
+    text = script().replace("TorchTrainer", "TensorflowTrainer").replace("ray.train.torch", "ray.train.tensorflow")
+    assert len(converted(text).lines("RM205", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        script(scaling="train.ScalingConfig(num_workers=1)"),
+        script().replace(', "valid": ray.data.range(20)', ""),
+        script(imports="from ray.train import DataConfig", more='dataset_config=DataConfig(datasets_to_split="all")'),
+        script().replace("ray.air", "ray.train").replace("from ray.train import session", "session = train"),
+    ],
+)
+def test_nothing_is_asked_where_it_does_not_matter_or_is_said(text: str) -> None:
+    assert not converted(text).lines("RM205", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
+        READ_ALONE,
+        "if rank == 0:\n        for batch in shard.iter_torch_batches():\n            print(batch)",
+        "if train.get_context().get_world_rank() == 0:\n        print(list(shard.iter_rows()))",
+        "if rank != 0:\n        return\n    print(evaluate(shard))",
+        "if rank == 0:\n        print(1)\n    else:\n        print(sum(1 for _ in shard.iter_rows()))",
+        "if rank == 0:\n        print(shard.materialize().count())",
+        'if rank == 0:\n        print(list(session.get_dataset_shard("valid").iter_rows()))',
+        'if rank == 0:\n        print(list(session.get_dataset_shard("train").iter_rows()))',
+    ],
+)
+def test_a_shard_that_some_workers_read_is_told(reads: str) -> None:
+    text = script(reads)
+    told = "Only some workers read this shard."
+    assert any(message.startswith(told) for message in converted(text, from_ray="2.7").messages)
+    kept = any(message.startswith(told) for message in converted(text, from_ray="2.6").messages)
+    assert kept == ('"train"' in reads)  # the other one is left whole
+    alone = text.replace("num_workers=2", "num_workers=1")
+    assert not any(message.startswith(told) for message in converted(alone, from_ray="2.7").messages)
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
+        "for batch in shard.iter_batches():\n        if rank == 0:\n            print(batch)",
+        "if rank == 0:\n        print(evaluate(shard))\n    else:\n        evaluate(shard)",
+        "if rank == 0:\n        print(shard.schema())",
+        "if rank == 0:\n        print(list(mine.iter_rows()))",
+        "if rank == 0:\n        print(evaluate(mine))\n    print(evaluate(shard))",
+        "if config['evaluate']:\n        print(evaluate(shard))",
+    ],
+)
+def test_a_shard_that_all_workers_read_is_not_told(reads: str) -> None:
+    assert not any(m.startswith("Only some") for m in converted(script(reads), from_ray="2.7").messages)
+
+
+def test_without_the_trainer_a_shard_is_told_in_a_note() -> None:
+    text = script(READ_ALONE).partition("trainer = ")[0]
+    outcome = converted(text, from_ray="2.7")
+    assert len(outcome.lines("RM205", Kind.NOTE)) == 1
+    assert not outcome.lines("RM205", Kind.MANUAL)
