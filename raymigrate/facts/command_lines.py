@@ -65,11 +65,14 @@ def parser_made(module: Module, call: ast.Call) -> str:
 
 def parsers_of_dataclasses(module: Module) -> Iterator[ast.Call]:
     """The calls that make parsers which read dataclasses; those too of a class that was not found, by its name."""
-    for call in module.of_type(ast.Call):
-        name = (module.qualified(call.func) or "").rpartition(".")[2]
-        is_unknown = PARSER_NAMES.fullmatch(name) and _is_of_unknown(module, call.func) and call.args
-        if is_unknown or parser_made(module, call) in OF_DATACLASSES:
-            yield call
+    yield from (call for call in module.of_type(ast.Call) if makes_parser_of_dataclasses(module, call))
+
+
+def makes_parser_of_dataclasses(module: Module, call: ast.Call) -> bool:
+    """Whether a call makes a parser that reads dataclasses."""
+    name = (module.qualified(call.func) or "").rpartition(".")[2]
+    is_unknown = PARSER_NAMES.fullmatch(name) is not None and _is_of_unknown(module, call.func) and bool(call.args)
+    return is_unknown or parser_made(module, call) in OF_DATACLASSES
 
 
 def may_read(module: Module, nodes: Iterable[ast.AST]) -> bool:

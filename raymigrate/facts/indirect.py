@@ -5,13 +5,15 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from raymigrate.facts.carried import carried
+from raymigrate.facts.command_lines import makes_parser_of_dataclasses
 from raymigrate.facts.constructors import fields
 from raymigrate.facts.module import Module
 from raymigrate.facts.settings import TARGET
 from raymigrate.facts.trainers import library_bases
 from raymigrate.facts.values import argument, keyword_argument
-from raymigrate.facts.values.members import HF_PARSERS, HF_PARSING
+from raymigrate.facts.values.members import HF_PARSING
 
+OF_OTHER_PARSERS = ("parse", "parse_args_and_config")  # of classes made from HfArgumentParser
 # Functions that give a class by its dotted name.
 LOOKS_UP = ("hydra.utils.get_class", "hydra.utils.get_object", "hydra.utils.get_method", "pydoc.locate")
 # Functions that make an object of the class that the key `_target_` of a configuration names.
@@ -132,7 +134,7 @@ def parsings(module: Module, names: frozenset[str], sure: Collection[ast.Call] =
         names: The classes.
         sure: Calls that do so for sure, though their classes may not be seen.
     """
-    for call, method in module.method_calls(*HF_PARSING):
+    for call, method in module.method_calls(*HF_PARSING, *OF_OTHER_PARSERS):
         classes = [found for source in module.origins(method.value) for found in _classes(source.module, source.node)]
         own = [(home, node) for home, node, _ in classes if isinstance(node, ast.ClassDef)]
         known = [name for _, _, name in classes] + [base for home, node in own for base in library_bases(home, node)]
@@ -161,9 +163,15 @@ def unseen_makers(module: Module, trainers: frozenset[str], names: frozenset[str
             yield parsing.call
 
 
+def _makes_parser(module: Module, call: ast.Call) -> bool:
+    """Whether a call makes a parser of the classes that it is given; one of a class that is not seen, by its name."""
+    is_named = isinstance(call.func, (ast.Name, ast.Attribute)) and ast.unparse(call.func).endswith("Parser")
+    return (is_named and bool(call.args)) or makes_parser_of_dataclasses(module, call)
+
+
 def _classes(module: Module, parser: ast.expr) -> list[tuple[Module, ast.AST | None, str | None]]:
     """The classes that a parser makes objects of: the definition of each in the project, or its name in a library."""
-    if not isinstance(parser, ast.Call) or module.qualified(parser.func) not in HF_PARSERS:
+    if not isinstance(parser, ast.Call) or not _makes_parser(module, parser):
         return []
     given = argument(parser, 0, "dataclass_types")
     several = module.value(given) if given is not None else None

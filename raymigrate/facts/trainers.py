@@ -12,7 +12,7 @@ from raymigrate.facts.places import functions_behind
 from raymigrate.facts.project import Definition
 from raymigrate.facts.scaling import UNKNOWN, UseGpu, has_one_worker, same_gpus, use_gpu
 from raymigrate.facts.scopes import FunctionNode
-from raymigrate.facts.values import Source, class_named, is_none, keyword_argument
+from raymigrate.facts.values import Source, class_named, is_none, keyword_argument, reaching
 from raymigrate.knowledge.libraries import lineage
 
 TRAIN_LOOP = "train_loop_per_worker"
@@ -192,10 +192,12 @@ def _is_no_trainer(module: Module, value: ast.expr) -> bool:
 
 def is_transformers_trainer(module: Module, node: ast.ClassDef) -> bool:
     """Whether a class is a subclass of transformers.Trainer, directly or by classes of this project."""
-    return any(
-        name in HF_TRAINERS or (name.startswith("trl.") and name.endswith("Trainer"))
-        for name in library_bases(module, node)
-    )
+    return any(map(is_named_as_trainer, library_bases(module, node)))
+
+
+def is_named_as_trainer(name: str) -> bool:
+    """Whether a class of a library is transformers.Trainer, or one of trl's."""
+    return name in HF_TRAINERS or (name.startswith("trl.") and name.endswith("Trainer"))
 
 
 def library_bases(module: Module, node: ast.ClassDef) -> Iterator[str]:
@@ -207,7 +209,54 @@ def library_bases(module: Module, node: ast.ClassDef) -> Iterator[str]:
             continue
         seen.add(current)
         for base in current.bases:
-            if (name := home.qualified(base)) is not None:
-                yield name
-            if (found := class_named(home, base)) is not None:
-                waiting.append(found)
+            for found in classes_behind(home, base):
+                if isinstance(found, str):
+                    yield found
+                else:
+                    waiting.append(found)
+
+
+def classes_behind(module: Module, node: ast.expr) -> Iterator[str | tuple[Module, ast.ClassDef]]:
+    """The classes that an expression may name: those of libraries by their names, the project's with their modules.
+
+    There are several where the script chooses: `try: from trl import SFTTrainer as T`, `T = Mine if own else Trainer`.
+
+    Args:
+        module: The module.
+        node: The expression.
+    """
+    name, own = module.qualified(node), class_named(module, node)
+    if name is not None or own is not None:
+        yield from filter(None, (name, own))  # type: ignore[misc]
+        return
+    for source in module.origins(node):
+        end = source.node
+        if end is not node:
+            yield from classes_behind(source.module, end)
+        elif isinstance(end, ast.Name):
+            yield from _classes_bound(module, end)
+        elif (table := _table_of(end)) is not None:
+            for entry in (module.entries(table) or {}).values():
+                yield from classes_behind(module, entry)
+
+
+def _table_of(node: ast.expr) -> ast.expr | None:
+    """What an entry is taken from by a key: `TRAINERS` of `TRAINERS[kind]` and of `TRAINERS.get(kind)`."""
+    if isinstance(node, ast.Subscript):
+        return node.value
+    is_got = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
+    return node.func.value if is_got else None  # type: ignore[attr-defined]
+
+
+def _classes_bound(module: Module, node: ast.Name) -> Iterator[str | tuple[Module, ast.ClassDef]]:
+    """The classes that a name stands for by its imports and definitions, of which several may reach it."""
+    for binding in reaching(module, node):
+        if isinstance(binding.node, ast.ClassDef):
+            yield module, binding.node
+            continue
+        imported = binding.statement is not None and module.project is not None
+        found = module.project.imported(module, binding) if imported else None  # type: ignore[union-attr]
+        if found is not None and isinstance(found.node, ast.ClassDef):
+            yield found.module, found.node
+        elif binding.qualified is not None:
+            yield binding.qualified

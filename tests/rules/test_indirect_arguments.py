@@ -238,3 +238,46 @@ trainer.train()
 )
 def test_what_a_trainer_is_given_is_arguments_of_whatever_class(parse: str, args: str, told: int) -> None:
     assert len(converted(UNSEEN.format(parse=parse, args=args), to_ray=True).lines("RM706", Kind.MANUAL)) == told
+
+
+OF_OTHERS = """
+{imports}
+from transformers import AutoModel, Trainer, TrainingArguments
+{parse}
+trainer = Trainer(model=AutoModel.from_pretrained("bert"), args=args, tokenizer=None)
+trainer.train()
+"""
+OWN_PARSER = "class Own(HfArgumentParser):\n    pass"
+
+
+@pytest.mark.parametrize(
+    ("imports", "parse"),
+    [
+        ("from alignment import H4ArgumentParser", "_, args = H4ArgumentParser((Data, TrainingArguments)).parse()"),
+        ("from trl import TrlParser", "(args,) = TrlParser(TrainingArguments).parse_args_and_config()"),
+        ("from other.cli import Parser", "parser = Parser([TrainingArguments])\nargs = parser.parse()[0]"),
+        (
+            f"from transformers import HfArgumentParser\n{OWN_PARSER}",
+            "(args,) = Own((TrainingArguments,)).parse_args_into_dataclasses()",
+        ),
+        (
+            f"from alignment import Base as HfArgumentParser\n{OWN_PARSER.replace('Own', 'OwnParser')}",
+            "(args,) = OwnParser((TrainingArguments,)).parse_args_into_dataclasses()",
+        ),
+    ],
+)
+def test_a_parser_of_another_class_is_told_of_too(imports: str, parse: str) -> None:
+    outcome = converted(OF_OTHERS.format(imports=imports, parse=parse), to_ray=True)
+    assert len(outcome.lines("RM706", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize(
+    ("imports", "parse"),
+    [
+        ("from other.cli import Parser", "args = make(Parser([Data]).parse())"),
+        ("from lxml.etree import XMLParser", "tree = XMLParser(TrainingArguments)\nargs = make(tree)"),
+        ("from html.parser import HTMLParser", "HTMLParser().parse()\nargs = make()"),
+    ],
+)
+def test_other_parsers_are_not(imports: str, parse: str) -> None:
+    assert not converted(OF_OTHERS.format(imports=imports, parse=parse), to_ray=True).lines("RM706", Kind.MANUAL)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
+from raymigrate.base.findings import Kind
+from tests.rules.test_to_accelerate import HEAD, LOOP, STEP, accelerated
 
 FIRST = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
 BRANCHES = [
@@ -46,3 +47,80 @@ def test_what_else_a_branch_does_stays() -> None:
     text = accelerated(LOOP, head=HEAD.replace(FIRST, more)).text
     assert "if torch.cuda.is_available():\n    torch.backends.cudnn.benchmark = True\n" in text
     assert "device =" not in text
+
+
+OPTION = "import argparse\nparser = argparse.ArgumentParser()\nargs = parser.parse_args()\n"
+
+
+@pytest.mark.parametrize(
+    ("choice", "option"),
+    [
+        ("device = torch.device('cuda' if args.cuda else 'cpu')\n", "args.cuda"),
+        (
+            "device = torch.device('cuda' if args.cuda else 'cpu') if not args.no_cuda else torch.device('cpu')\n",
+            "args.cuda",
+        ),
+        ("device = 'cuda' if torch.cuda.is_available() and not args.no_cuda else 'cpu'\n", "args.no_cuda"),
+        (
+            "use_cuda = not args.no_cuda and torch.cuda.is_available()\ndevice = 'cuda' if use_cuda else 'cpu'\n",
+            "use_cuda",
+        ),
+        (BRANCHES[0].replace("()", "() and not args.no_cuda"), "args.no_cuda"),
+        (
+            "device = 'cuda' if torch.cuda.is_available() else 'cpu'\nif args.no_cuda:\n    device = 'cpu'\n",
+            "args.no_cuda",
+        ),
+        ("def chosen(gpu):\n    return torch.device('cuda' if gpu else 'cpu')\ndevice = chosen(args.gpu)\n", "gpu"),
+        ("settings = {'cuda': False}\ndevice = 'cuda' if settings['cuda'] else 'cpu'\n", "settings['cuda']"),
+    ],
+)
+def test_an_option_that_chose_the_device_is_told(choice: str, option: str) -> None:
+    outcome = accelerated(LOOP, head=HEAD.replace(FIRST, f"{OPTION}{choice}"))
+    assert "device = " not in outcome.text
+    [told] = [message for message in outcome.messages if "chooses the device" in message]
+    assert f"`{option}` has no effect on it any more" in told
+
+
+def test_so_is_one_under_which_things_are_moved() -> None:
+    head = HEAD.replace(FIRST, OPTION).replace(".to(device)", "") + "if args.cuda:\n    model.cuda()\n"
+    loop = f"for x, y in loader:\n    if args.cuda:\n        x, y = x.cuda(), y.cuda()\n{STEP}"
+    outcome = accelerated(loop, head=head)
+    assert "cuda" not in outcome.text
+    assert len(outcome.lines("RM858", Kind.NOTE)) == 1
+    assert "`args.cuda` has no effect on it any more" in " ".join(outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        *BRANCHES,
+        "use_cuda = torch.cuda.is_available()\nif use_cuda:\n    device = 'cuda'\nelse:\n    device = 'cpu'\n",
+        "CUDA = True\ndevice = torch.device('cuda' if CUDA and torch.cuda.is_available() else 'cpu')\n",
+        "import os\nrank = int(os.environ['LOCAL_RANK'])\ndevice = f'cuda:{rank}' if rank >= 0 else 'cpu'\n",
+        "device = 'mps' if hasattr(torch.backends, 'mps') and torch.backends.mps.is_built() else 'cpu'\n",
+        "device = 'cuda' if torch.cuda.device_count() > 0 else 'cpu'\n",
+    ],
+)
+def test_what_only_asks_for_the_machine_is_not(choice: str) -> None:
+    outcome = accelerated(LOOP, head=HEAD.replace(FIRST, choice))
+    assert not [message for message in outcome.messages if "chooses the device" in message]
+
+
+ITEMS = "for batch in loader:\n{moves}    sizes = batch['sizes'].numpy()\n    x, y = batch['x'], batch['y']\n" + STEP
+
+
+@pytest.mark.parametrize(
+    ("moves", "is_moved"),
+    [
+        ("    batch['x'] = batch['x'].to(device)\n    batch['y'] = batch['y'].to(device)\n", False),
+        ("    for key in ('x', 'y'):\n        batch[key] = batch[key].to(device)\n", False),
+        ("    KEY = 'x'\n    batch[KEY] = batch[KEY].to(device)\n", False),
+        ("    for key in batch:\n        batch[key] = batch[key].to(device)\n", True),
+        ("    for key, value in batch.items():\n        batch[key] = value.to(device)\n", True),
+        ("    for key in ('x', 'sizes'):\n        batch[key] = batch[key].to(device)\n", True),
+    ],
+)
+def test_an_item_that_no_move_names_goes_back_to_the_cpu(moves: str, is_moved: bool) -> None:
+    text = accelerated(ITEMS.format(moves=moves)).text
+    assert ("batch['sizes'].cpu().numpy()" in text) != is_moved
+    assert ".to(device)" not in text

@@ -103,6 +103,16 @@ def test_gpus_that_are_hidden_from_all_processes_are_told(variable: str) -> None
         ("steps += 1", ""),
         ("steps += accumulation", ""),
         ("parts = 0.0\n        parts += loss", ""),
+        ("running = running + loss.item()", "running"),
+        ("running = 0.9 * running + 0.1 * loss.item()", "running"),
+        ("running = (running * seen + loss.item()) / (seen + 1)", "running"),
+        ("losses = losses + [loss.item()]", "losses"),
+        ("metric.add_batch(predictions=model(x), references=y)", "metric"),
+        ("metric.add_batch(x)", "metric"),
+        ("steps = steps + 1", ""),
+        ("x = x * 2 + loss", ""),
+        ("loss = loss + y.mean()", ""),
+        ("running = max(running, 3)", ""),
     ],
 )
 def test_sums_over_the_batches_of_one_process_are_told(sums: str, target: str) -> None:

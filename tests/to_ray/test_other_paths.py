@@ -127,3 +127,56 @@ def test_a_constant_that_one_known_and_one_other_call_take() -> None:
     text = SCRIPT.format(line='writer = SummaryWriter(OUT)\n    torch.save(model, f"{OUT}/model.pt")')
     text = text.replace("\n\ndef main", '\nOUT = "out"\n\ndef main', 1)
     assert "os.chdir(DIRECTORY)" in str(convert(text, options=Options(to_ray=True)).after)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'os.system(f"mkdir -p {args.log}")',
+        'os.system("cp -r /data/rows " + args.data_dir)',
+        'os.system("mkdir -p " + "made")',
+        'command = "tar czf rows.tgz rows"\n    os.popen(command)',
+        'import subprocess\n    subprocess.run(["tar", "czf", "/data/rows.tgz", "rows"], check=True)',
+        'import subprocess\n    head = subprocess.check_output(["git", "rev-parse", "HEAD"])',
+        "import subprocess\n    subprocess.call(args.command, shell=True)",
+    ],
+)
+def test_a_command_that_may_name_files_runs_in_the_folder_of_the_driver(line: str) -> None:
+    assert "os.chdir(DIRECTORY)" in converted(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'os.system("nvidia-smi -L")',
+        'os.system("mkdir -p /data/made")',
+        'import subprocess\n    subprocess.run(["rm", "-rf", "/data/made"])',
+        'os.system(f"ls /data/{args.count}")',
+    ],
+)
+def test_a_command_that_names_none_does_not(line: str) -> None:
+    assert "os.chdir" not in converted(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['read_words("data/words.txt")', 'made = join("./data", "a")', 'export(model, "out/onnx")'],
+)
+def test_what_a_star_import_gives_may_take_paths(line: str) -> None:
+    stars = SCRIPT.replace("from own import", "from helpers import *\nfrom own import")
+    text = str(convert(stars.format(line=line), "", options=Options(to_ray=True)).after)
+    assert "os.chdir(DIRECTORY)" in text
+    assert "os.chdir" not in converted(line.replace("data/", "/data/").replace("./", "/").replace("out/", "/out/"))
+
+
+@pytest.mark.parametrize("line", ['say("hello there")', 'print("data/words.txt")', 'model.say("no path")'])
+def test_other_words_beside_a_star_import_are_none(line: str) -> None:
+    stars = SCRIPT.replace("from own import", "from helpers import *\nfrom own import")
+    assert "os.chdir" not in str(convert(stars.format(line=line), "", options=Options(to_ray=True)).after)
+
+
+def test_the_folder_of_a_private_method_of_the_trainer_is_made_absolute() -> None:
+    script = SCRIPT.format(line="pass").replace("trainer.train()\n", 'trainer.train()\n    trainer._save("best")\n')
+    text = str(convert(script, "", options=Options(to_ray=True)).after)
+    assert 'BEST = os.path.abspath("best")' in text
+    assert "trainer._save(BEST)" in text

@@ -281,3 +281,27 @@ def test_a_value_of_another_file_is_none_that_was_prepared(tmp_path: Path) -> No
     (tmp_path / "train.py").write_text(script)
     assert invoke("--to-ray", tmp_path).exit_code != 2
     assert "print(part.own)" in (tmp_path / "train.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("put", "owner"),
+    [
+        ("state = {'net': model, 'steps': 3}", "state['net']"),
+        ("state = {}\nstate['net'] = model", "state['net']"),
+        ("import types\nstate = types.SimpleNamespace(net=model)", "state.net"),
+        ("import types\nstate = types.SimpleNamespace()\nstate.net = model", "state.net"),
+    ],
+)
+def test_a_model_that_is_kept_in_something_else_is_asked_too(put: str, owner: str) -> None:
+    after, told = moved(after=put, end=f"{owner}.save_pretrained('/m')")
+    assert f"accelerator.unwrap_model({owner}).save_pretrained('/m')" in after
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    "line", ["state['net'].eval()", "print(state['steps'].real)", "print(state['loader'].dataset)"]
+)
+def test_other_things_that_are_kept_there_are_not(line: str) -> None:
+    after, told = moved(after="state = {'net': model, 'steps': 3, 'loader': loader}", end=line)
+    assert line in after and "unwrap_model" not in after
+    assert told == []

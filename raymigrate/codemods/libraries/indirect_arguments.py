@@ -32,7 +32,7 @@ OF_FILES = ("parse_json_file", "parse_yaml_file")
 HYDRA = "What hydra makes this of cannot be seen here: a key that TrainingArguments lost is a TypeError."
 
 
-@codemod("_target_", "instantiate", "HfArgumentParser", phase=Phase.LIBRARIES)
+@codemod("_target_", "instantiate", r"\w*Parser", phase=Phase.LIBRARIES)
 def indirect_arguments(context: Context) -> None:
     """Changes or tells of the keys that get to TrainingArguments by way of hydra or an HfArgumentParser."""
     module = context.module

@@ -44,7 +44,7 @@ class Devices:
         self.module: Module = training.module
         self.variables = training.variables
         self.ranks = ranks
-        self._tells_of_choice = False
+        self.tells_of_choice = False  # that what somebody chose has no effect any more
 
     @cached_property
     def held(self) -> frozenset[Variable]:
@@ -154,9 +154,9 @@ class Devices:
                 continue
             makes_model = self._makes(call, models)
             chosen = argument(call, 0, "device")
-            if isinstance(chosen, ast.Attribute) and chosen.attr == "device" and not self._tells_of_choice:
-                self._tells_of_choice = not self.variables.of(chosen.value) & set(self.training.models)
-                if self._tells_of_choice:
+            if isinstance(chosen, ast.Attribute) and chosen.attr == "device" and not self.tells_of_choice:
+                self.tells_of_choice = not self.variables.of(chosen.value) & set(self.training.models)
+                if self.tells_of_choice:
                     message = f"The Accelerator chooses the device: `{ast.unparse(chosen)}` has no effect any more."
                     changes.note(RM858, chosen, message)
             is_moved = self.is_on_device(call.func.value, models, loaders if order.holds(call) else frozenset())
@@ -236,7 +236,6 @@ class Devices:
 
     def _definitions(self, changes: Changes) -> None:
         """Lets the names of devices stand for that of the Accelerator; those that nothing reads any more go."""
-        told = False
         for variable in sorted(self.held, key=lambda held: held.name):
             for node in self.variables.bindings(variable):
                 value = self.module.assigned(node)
@@ -244,29 +243,22 @@ class Devices:
                 if value is None or changes.is_gone(statement):
                     continue
                 changes.replace(value, DEVICE)
-                told = self._take_branches_together(changes, statement) or told
-                if not told and self._is_chosen(value):
+                self._take_branches_together(changes, statement)
+                if not self.tells_of_choice and self._is_chosen(value):
                     changes.note(
                         RM858, statement, "The Accelerator chooses the device; this choice has no effect any more."
                     )
-                    told = True
+                    self.tells_of_choice = True
 
-    def _take_branches_together(self, changes: Changes, statement: ast.stmt) -> bool:
-        """Leaves one of the branches that only choose the device; whether it was a choice, which is told."""
+    def _take_branches_together(self, changes: Changes, statement: ast.stmt) -> None:
+        """Leaves one of the branches that only choose the device."""
         branch = self.module.parent_of[statement]
         if not isinstance(branch, ast.If) or changes.is_gone(branch) or branch.body != [statement]:
-            return False
+            return
         while isinstance(outer := self.module.parent_of[branch], ast.If) and outer.orelse == [branch]:
             branch = outer
-        if not self._only_chooses(branch):
-            return False
-        changes.instead(branch, branch.body)
-        tests = [node.test for node in ast.walk(branch) if isinstance(node, ast.If)]
-        called = {self.module.qualified(n.func) for test in tests for n in ast.walk(test) if isinstance(n, ast.Call)}
-        if called and all((name or "").endswith(".is_available") for name in called):
-            return False
-        changes.note(RM858, branch, "The Accelerator chooses the device; this choice has no effect any more.")
-        return True
+        if self._only_chooses(branch):
+            changes.instead(branch, branch.body)
 
     def _only_chooses(self, branch: ast.If) -> bool:
         """Whether each branch does nothing but give the same device its name."""

@@ -105,11 +105,23 @@ class Hosts:
         return parent.value if isinstance(parent, ast.Assign) else None
 
     def _is_moved_by_item(self, read: ast.Name) -> bool:
-        """Whether items of a batch are moved and put back: `batch[key] = batch[key].to(device)`."""
+        """Whether items of a batch are moved and put back: `batch[key] = batch[key].to(device)`.
+
+        Of one item it is asked whether it may be among them: `batch["ids"]` is moved, and `batch["sizes"]` stays.
+        """
         own = self.training.variables.spelled(read)
+        part = self._part(read)
+        asked = self._keys(part.slice) if isinstance(part, ast.Subscript) else None
         for move in self.moves:
             statement = self.module.statement(move)
             stored = statement.targets[0] if isinstance(statement, ast.Assign) else None
             if isinstance(stored, ast.Subscript) and self.training.variables.spelled(stored.value) == own:
-                return True
+                keys = self._keys(stored.slice)
+                if asked is None or keys is None or asked & keys:
+                    return True
         return False
+
+    def _keys(self, item: ast.expr) -> set[object] | None:
+        """The keys that an item may be taken by; None where one is not known."""
+        keys = [source.module.constant(source.node) for source in self.module.origins(item)]
+        return set(keys) if all(isinstance(key, (str, int)) for key in keys) else None

@@ -9,7 +9,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Loop, Training
 
-FILLS = ("append", "extend", "update", "add")
+FILLS = ("append", "extend", "update", "add", "add_batch")
 
 
 class OneProcess:
@@ -51,19 +51,36 @@ class OneProcess:
         """What a loop adds to from batch to batch, with where; a sum of losses begins anew in each."""
         below = list(self.module.below(loop.node))
         stores = [n for n in below if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-        anew = {name.id for name in stores if not isinstance(self.module.parent_of[name], ast.AugAssign)}
+        anew = {name.id for name in stores if not self._goes_on(self.module.parent_of[name])}
         target: ast.expr
         for node in below:
             if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
                 target, added = node.target, [node.value]
+            elif isinstance(node, ast.Assign) and self._goes_on(node):
+                target, added = node.targets[0], [node.value]
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in FILLS:
-                target, added = node.func.value, node.args
+                target, added = node.func.value, [*node.args, *(keyword.value for keyword in node.keywords)]
             else:
                 continue
             names = {part.id for value in added for part in ast.walk(value) if isinstance(part, ast.Name)}
             is_own = isinstance(target, ast.Name) and (target.id in anew or self._is_added_up(target.id))
             if names & anew and not is_own and not self._is_tool(target):
                 yield node, target
+
+    def _goes_on(self, statement: ast.AST) -> bool:
+        """Whether a statement goes on from the value of what it binds: `total += loss`, `mean = 0.9 * mean + loss`."""
+        if isinstance(statement, ast.AugAssign):
+            return True
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            return False
+        target, waiting = ast.unparse(statement.targets[0]), [statement.value]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, ast.BinOp):
+                waiting += [part.left, part.right]
+            elif part is not statement.value and ast.unparse(part) == target:
+                return True
+        return False
 
     def _is_tool(self, target: ast.expr) -> bool:
         """Whether something is a progress bar or a GradScaler, whose `update` counts no rows."""

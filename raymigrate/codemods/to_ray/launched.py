@@ -11,7 +11,15 @@ from pathlib import Path
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
-from raymigrate.codemods.to_ray.launches import Launch, file_of, is_launched_one_way, launches_of
+from raymigrate.codemods.to_ray.launches import (
+    NOTEBOOK,
+    Launch,
+    file_of,
+    is_databricks,
+    is_launched_one_way,
+    launches_of,
+    plain_starts_of,
+)
 from raymigrate.codemods.to_ray.notebook_launchers import NotebookLaunch
 from raymigrate.codemods.to_ray.outline import Outline, asks_for_gpu
 from raymigrate.codemods.to_ray.script import Script
@@ -71,7 +79,7 @@ class Launched:
         """The file, or the line, that the form comes from."""
         if self.file is not None:
             return self.file.name
-        return f"{self.launches[0].file.name}:{self.launches[0].line}" if self.launches else ""
+        return f"{self.launches[0].file.name}:{self.launches[0].place}" if self.launches else ""
 
 
 def launched_of(context: Context, notebook: NotebookLaunch | None = None) -> Launched:
@@ -190,29 +198,51 @@ def tell_launch(context: Context, place: ast.AST, outline: LaunchedOutline) -> N
 
 
 def tell_start(context: Context, place: ast.AST, launcher: str) -> None:
-    """Says how a converted script is started, where no line is seen that launched it."""
+    """Says how a converted script is started, where no line is seen that launched it; no launcher starts a notebook."""
+    if is_notebook(context):
+        return
     command = f"`python {Path(context.path).name}`" if context.path else "python"
     message = f"It is started with {command} now: under {launcher} each process would start a run of its own."
     context.note(RM825, place, message)
+
+
+def is_notebook(context: Context) -> bool:
+    """Whether a file is a notebook, whose cells are run one by one."""
+    return context.path.endswith(NOTEBOOK) or (context.path != "" and is_databricks(Path(context.path)))
 
 
 def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
     """Names the lines that launch a script, with what replaces them."""
     if launched.launches and not is_launched_one_way(launched.launches):
         context.note(RM825, place, "The lines that launch it differ, so the flags of none of them are written.")
-    name = Path(context.path).name
-    for launch in launched.launches:
-        said = _said(context, launch)
+    _tell_each(context, place, launched.launches, context.path)
+
+
+def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: str) -> None:
+    """Says what each line that starts a script has to become, and which of its options are refused.
+
+    Args:
+        context: The module that trains.
+        place: Where.
+        launches: The lines that launch the script with a launcher.
+        path: The script: that of the module, or one that imports it.
+    """
+    name = Path(path).name
+    for launch in launches:
         own = f"it is `{launch.command(name)}` now, with the script's own arguments"
         refused = _refused_options(context.module, launch, name)
         left = f", but without {', '.join(refused)}, which TrainingArguments refuses today" if refused else ""
-        context.note(RM824, place, f"{said}; {own}{left}.")
+        context.note(RM824, place, f"{_said(context, launch)}; {own}{left}.")
+    for start in plain_starts_of(path):
+        if refused := _refused_options(context.module, start, name):
+            message = f"{_said(context, start)}; TrainingArguments refuses {', '.join(refused)} today."
+            context.note(RM824, place, message)
 
 
 def _said(context: Context, launch: Launch) -> str:
     """What a line says, and where it stands as seen from the script."""
     file = os.path.relpath(launch.file, Path(context.path).parent)
-    return f"{file}:{launch.line} says `{launch.text}`"
+    return f"{file}:{launch.place} says `{launch.text}`"
 
 
 def tell_importers(context: Context, place: ast.AST, outline: LaunchedOutline) -> None:
@@ -231,9 +261,7 @@ def tell_importers(context: Context, place: ast.AST, outline: LaunchedOutline) -
             f" train_loop_config, and do in the training function what {name} does to set things up."
         )
         context.manual(RM824, place, message, advice)
-        for launch in launches_of(other.path):
-            said = _said(context, launch)
-            context.note(RM824, place, f"{said}; it is `{launch.command(name)}` now.")
+        _tell_each(context, place, launches_of(other.path), other.path)
 
 
 def _refused_options(module: Module, launch: Launch, script: str) -> list[str]:

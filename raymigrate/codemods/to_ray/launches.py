@@ -10,21 +10,26 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from raymigrate.documents.shell_lines import is_databricks_source, shell_of_notebook, shell_of_source
 from raymigrate.facts.accelerate_config import read_file
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import SKIPPED
+from raymigrate.files.script import UndecodableError
 
 DEFAULT_FILE = "default_config.yaml"
 SCRIPTS = (".sh", ".bash", ".md", ".rst", ".slurm", ".sbatch", ".yml", ".yaml")
 NAMES = ("Makefile", "makefile", "justfile")
+NOTEBOOK, PYTHON = ".ipynb", ".py"
 MOST_FILES = 200
 MOST_FOLDERS = 50  # of the folders in one
 DEEPEST = 2  # folders below one that leads to the script
 MOST_BYTES = 200_000
+MOST_BYTES_OF_NOTEBOOK = 5_000_000  # which holds what its cells show
 LAUNCH = re.compile(
     r"(?P<launcher>accelerate\s+launch|torchrun|python3?\s+-m\s+torch\.distributed\.(?:launch|run)|(?<![-\w])deepspeed)"
     r"(?=\s)(?P<rest>[^\n|&;`]*)"
 )
+PLAIN = re.compile(r"(?<![-\w/.])(?P<launcher>python[\d.]*)(?=\s)(?!\s+-m\s+torch\.distributed\.)(?P<rest>[^\n|&;`]*)")
 # What other launchers call the processes of a machine (torch/distributed/run.py; deepspeed's launcher).
 PROCESSES = ("nproc_per_node", "num_gpus")
 # Flags of accelerate launch that take no value (accelerate/commands/launch.py, 1.15).
@@ -47,12 +52,21 @@ class Launch:
         line: Its number.
         text: The command.
         flags: Flags of accelerate's launcher and their values; empty for a switch.
+        cell: The number of the cell that it stands in; 0 for files without cells.
+        is_plain: Whether it starts the script without a launcher: `python train.py`.
     """
 
     file: Path
     line: int
     text: str
     flags: dict[str, str] = field(default_factory=dict)
+    cell: int = 0
+    is_plain: bool = False
+
+    @property
+    def place(self) -> str:
+        """Where it stands in its file."""
+        return f"cell {self.cell}:{self.line}" if self.cell else str(self.line)
 
     @property
     def known_flags(self) -> dict[str, str]:
@@ -112,14 +126,38 @@ def launches_of(script: str) -> list[Launch]:
     """The lines that launch a script: its own, and those in its folder, in the folders above it in its project, and a
     little way below those.
     """
-    if not script or not os.path.exists(script):  # noqa: PTH110 - as the others that get a path as text
+    return [launch for launch in _starts_of(script) if not launch.is_plain]
+
+
+def plain_starts_of(script: str) -> list[Launch]:
+    """The lines there that start a script with python."""
+    return [launch for launch in _starts_of(script) if launch.is_plain]
+
+
+def _starts_of(script: str) -> list[Launch]:
+    if not script:
         return []
     path = Path(script).absolute()
     folders = _folders(Path(script))
-    around = dict.fromkeys(below for folder in folders for below in _with_folders_below(folder, DEEPEST))
-    in_project = [launch for folder in around for launch in _launches_in(folder)]
+    if path.exists():
+        around = dict.fromkeys(below for folder in folders for below in _with_folders_below(folder, DEEPEST))
+        in_project = [launch for folder in around for launch in _launches_in(folder)]
+    else:  # a cell of a notebook writes it
+        in_project = [launch for file in _notebooks_writing(path) for launch in _launches_of_file(file)]
     found = [launch for launch in (*_launches_of_file(Path(script)), *in_project) if launch.starts(path, folders)]
-    return sorted(found, key=lambda launch: (launch.file, launch.line))
+    return sorted(found, key=lambda launch: (launch.file, launch.cell, launch.line))
+
+
+def _notebooks_writing(script: Path) -> Iterator[Path]:
+    """The notebooks beside a script that is not there which have a cell that writes it: `%%writefile train.py`."""
+    writes = re.compile(rf"%%(?:write)?file\b[^\"\n]*\b{re.escape(script.name)}")
+    for file in sorted(script.parent.glob(f"*{NOTEBOOK}"))[:MOST_FILES]:
+        try:
+            text = read_bytes(str(file), at_most=MOST_BYTES_OF_NOTEBOOK).decode(errors="replace")
+        except OSError:
+            continue
+        if writes.search(text):
+            yield file
 
 
 def file_of(script: str, launches: list[Launch]) -> Path | None:
@@ -182,22 +220,45 @@ def _launches_in(folder: Path) -> tuple[Launch, ...]:
         files = sorted(folder.iterdir())[: 10 * MOST_FILES]
     except OSError:
         return ()
-    wanted = [file for file in files if file.name in NAMES or file.suffix in SCRIPTS][:MOST_FILES]
+    wanted = [file for file in files if file.name in NAMES or file.suffix in (*SCRIPTS, NOTEBOOK)][:MOST_FILES]
+    wanted += [file for file in files if file.suffix == PYTHON and is_databricks(file)][:MOST_FILES]
     return tuple(launch for file in wanted for launch in _launches_of_file(file))
 
 
+def is_databricks(file: Path) -> bool:
+    """Whether a file is the source of a Databricks notebook."""
+    try:
+        return is_databricks_source(read_bytes(str(file), at_most=MOST_BYTES))
+    except OSError:
+        return False
+
+
 def _launches_of_file(file: Path) -> Iterator[Launch]:
+    for cell, text in _texts_of(file):
+        joined = re.sub(r"\\\r?\n", lambda match: " " * len(match.group()), text)  # one command over several lines
+        for match in (*LAUNCH.finditer(joined), *PLAIN.finditer(joined)):
+            is_plain = match.re is PLAIN
+            launcher, words = " ".join(match["launcher"].split()), _words(match["rest"])
+            flags = _flags(words) if launcher == "accelerate launch" else _processes(_flags(words))
+            flags = ({"m": ""} if "-m" in words[:2] else {}) if is_plain else flags
+            line = joined.count("\n", 0, match.start()) + 1
+            yield Launch(file, line, " ".join([launcher, *words]), flags, cell, is_plain)
+
+
+def _texts_of(file: Path) -> Iterator[tuple[int, str]]:
+    """What a file holds that may be commands, with the number of the cell; 0 for one without cells."""
+    is_notebook = file.suffix == NOTEBOOK
     try:
         if not file.is_file():
             return
-        text = read_bytes(str(file), at_most=MOST_BYTES).decode(errors="replace")
-    except (OSError, ValueError):
+        data = read_bytes(str(file), at_most=MOST_BYTES_OF_NOTEBOOK if is_notebook else MOST_BYTES)
+        text = data.decode(errors="replace")
+        if is_notebook:
+            yield from shell_of_notebook(data) if LAUNCH.search(text) or PLAIN.search(text) else ()
+        else:
+            yield 0, shell_of_source(text) if is_databricks_source(data) else text
+    except (OSError, ValueError, UndecodableError):
         return
-    joined = re.sub(r"\\\r?\n", lambda match: " " * len(match.group()), text)  # one command over several lines
-    for match in LAUNCH.finditer(joined):
-        launcher, words = " ".join(match["launcher"].split()), _words(match["rest"])
-        flags = _flags(words) if launcher == "accelerate launch" else _processes(_flags(words))
-        yield Launch(file, joined.count("\n", 0, match.start()) + 1, " ".join([launcher, *words]), flags)
 
 
 def _words(text: str) -> list[str]:

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import COUNT, is_for_old_transformers, takes_no_count
-from raymigrate.codemods.shared.loss_scale import ACCUMULATED, MESSAGE, RM110, STEPS, SWITCH, may_accumulate
+from raymigrate.codemods.shared.loss_scale import ACCUMULATED, MESSAGE, RM110, SET_IT, STEPS, SWITCH, may_accumulate
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.trainer_calls import Training, makes_arguments
 from raymigrate.facts.causal_models import count_their_tokens
 from raymigrate.facts.legacy import HF_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import library_bases
-from raymigrate.facts.values import class_named, lineage
+from raymigrate.facts.trainers import classes_behind, library_bases
+from raymigrate.facts.values import lineage
 
 LINE = f"{{trainer}}.{SWITCH} = False  # else some losses grow with {{what}}\n"
 
@@ -37,7 +37,8 @@ def keep_loss_scale(context: Context, training: Training, outline: LaunchedOutli
         return ""
     overrides = [(home, method) for call in training.makes for home, method in _overrides(module, call)]
     is_old = is_for_old_transformers(context) or any(takes_no_count(method) for _, method in overrides)
-    if not is_old or not all(_is_of_transformers(module, call) for call in training.makes):
+    kinds = {is_one for call in training.makes for is_one in _are_of_transformers(module, call)}
+    if not is_old or True not in kinds:
         return ""
     own = [method for home, method in overrides if takes_no_count(method) or not _counts(home, method)]
     if not own and count_their_tokens([module]):
@@ -49,25 +50,28 @@ def keep_loss_scale(context: Context, training: Training, outline: LaunchedOutli
         happens, what = MESSAGE, "the number of workers"
     else:
         return ""
+    if False in kinds:  # the script chooses the class
+        context.manual(RM110, training.trains[0], happens, f"{SET_IT[:-1]}, if it is none of trl's.")
+        return ""
     if not context.converts(RM110, training.trains[0], f"{happens[:-1]}; now {SWITCH} = False."):
         return ""
     return LINE.replace("{what}", what)
 
 
-def _is_of_transformers(module: Module, call: ast.Call) -> bool:
-    """Whether a Trainer is one of transformers itself: those of trl have a loss of their own, and count."""
-    own = class_named(module, call.func)
-    names = list(library_bases(*own)) if own is not None else [module.qualified(call.func) or ""]
-    return not HF_TRAINERS.isdisjoint(names)
+def _are_of_transformers(module: Module, call: ast.Call) -> Iterator[bool]:
+    """Of each class that a call may make a Trainer of, whether it is one of transformers: those of trl count tokens."""
+    for made in classes_behind(module, call.func):
+        names = [made] if isinstance(made, str) else list(library_bases(*made))
+        yield not HF_TRAINERS.isdisjoint(names)
 
 
 def _overrides(module: Module, call: ast.Call) -> Iterator[tuple[Module, ast.FunctionDef]]:
     """The methods by which the class of a Trainer computes a loss of its own, in whatever file it is."""
-    own = class_named(module, call.func)
-    for home in lineage(*own) if own is not None else ():
-        for method in home.body:
-            if isinstance(method, ast.FunctionDef) and method.name == "compute_loss":
-                yield own[0], method  # type: ignore[index]
+    for made in classes_behind(module, call.func):
+        for home in lineage(*made) if not isinstance(made, str) else ():
+            for method in home.body:
+                if isinstance(method, ast.FunctionDef) and method.name == "compute_loss":
+                    yield made[0], method  # type: ignore[misc]
 
 
 def _counts(module: Module, method: ast.FunctionDef) -> bool:

@@ -8,6 +8,7 @@ Names of the Hub look like that too (`"facebook/opt-125m"`), and so do names of 
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -42,6 +43,11 @@ WRITERS = (  # without an argument they write below "runs"
     *("torch.utils.tensorboard.SummaryWriter", "torch.utils.tensorboard.writer.SummaryWriter"),
     "tensorboardX.SummaryWriter",
 )
+# Commands run in the folder of the process, and name files as they like.
+COMMANDS = (
+    *("os.system", "os.popen", "subprocess.run", "subprocess.call", "subprocess.Popen", "subprocess.check_call"),
+    *("subprocess.check_output", "subprocess.getoutput", "subprocess.getstatusoutput"),
+)
 FOLDER_NOW = ("os.getcwd", "pathlib.Path.cwd")
 HUB = (
     *("transformers.", "datasets.", "evaluate.", "peft.", "trl.", "diffusers.", "sentence_transformers."),
@@ -60,7 +66,7 @@ TAKES_NONE = (
     *("requests.", "accelerate.", "torchmetrics.", "timm.", "copy.", "enum.", "textwrap.", "nltk.", "comet_ml."),
     "bitsandbytes.",
 )
-METHODS = re.compile(r"(?:save|load|read|write|open|export|dump|restore|imread|imwrite)(?:_\w+)?")
+METHODS = re.compile(r"_?(?:save|load|read|write|open|export|dump|restore|imread|imwrite)(?:_\w+)?")
 ANY, MAYBE, OF_MODULE, NAMES = "any word is a path", "may take paths", "is seen itself", "takes names of the Hub"
 
 
@@ -88,9 +94,11 @@ class _Finder:
 
     def is_given_one(self, call: ast.Call) -> bool:
         """Whether a call is given what may be a relative path, or uses the folder of the process."""
-        name = self.module.qualified(call.func) or ""
+        name = self.module.qualified(call.func) or name_by_star(self.module, call.func)
         if name in FOLDER_NOW:
             return True
+        if name in COMMANDS:
+            return self._may_name_files(argument(call, 0, "args", "cmd", "command"))
         if name in WRITERS and not call.args and not any(k.arg in (None, "log_dir", "logdir") for k in call.keywords):
             return True
         taker = self._taker(call, name)
@@ -102,6 +110,16 @@ class _Finder:
             keyword.arg is not None and not is_of_hub and self._keyword(keyword.arg, keyword.value, taker, name)
             for keyword in call.keywords
         )
+
+    def _may_name_files(self, command: ast.expr | None) -> bool:
+        """Whether a command has a word behind its name that may be a relative path, or is what nobody knows here."""
+        if command is None:
+            return False
+        for source in self.module.origins(command):
+            words = list(_words(source.module, source.node))
+            if words[:1] == [...] or any(map(_may_be_relative, words[1:])):
+                return True
+        return False
 
     def _taker(self, call: ast.Call, name: str) -> str:
         """What a function may do with a text that it is given; empty if it takes no path."""
@@ -175,6 +193,39 @@ class _Finder:
         """Whether a text names a file or a folder beside the script."""
         named = bool(self.folder) and re.fullmatch(r"\w[\w./-]*", text) is not None
         return named and (Path(self.folder) / text).exists()
+
+
+def name_by_star(module: Module, node: ast.expr) -> str:
+    """The name of what only a star import of others can give, as it is written; empty for anything else."""
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not module.star_imports or not isinstance(root, ast.Name) or hasattr(builtins, root.id):
+        return ""
+    return "" if module.scope_of[root].find(root.id) is not None else ast.unparse(node)
+
+
+def _words(module: Module, command: ast.expr) -> Iterator[object]:
+    """The words of a command, `...` for each that is not known: those of a text, or the items of a list."""
+    if isinstance(command, (ast.List, ast.Tuple)):
+        for item in command.elts:
+            yield from [...] if isinstance(item, ast.Starred) else [module.constant(item)]
+        return
+    text = module.constant(command)
+    if isinstance(command, ast.JoinedStr) and not isinstance(text, str):
+        filled = "".join(str(part.value) if isinstance(part, ast.Constant) else "\0" for part in command.values)
+        yield from (... if "\0" in word and not word.startswith("/") else word for word in filled.split())
+    elif isinstance(text, str):
+        yield from text.split()
+    else:
+        yield ...
+
+
+def _may_be_relative(word: object) -> bool:
+    """Whether a word of a command may be a relative path: options, signs of the shell and numbers are none."""
+    if not isinstance(word, str):
+        return word is ...
+    return not word.startswith(("/", "~", "-", "$", "&", "|", ">", "<", ";")) and "://" not in word
 
 
 def _options(module: Module) -> Iterator[tuple[str, str]]:

@@ -54,7 +54,7 @@ PATHS: dict[str, tuple[int, str]] = {
     **{f"pandas.read_{kind}": (0, "filepath_or_buffer") for kind in ("csv", "table", "excel", "pickle", "feather")},
     **{f"pandas.read_{kind}": (0, "path_or_buf") for kind in ("json", "parquet")},
     **{f".to_{kind}": (0, "path_or_buf") for kind in ("csv", "json", "parquet")},
-    ".save_model": (0, "output_dir"),
+    **{f".{name}": (0, "output_dir") for name in ("save_model", "_save", "_save_optimizer_and_scheduler")},
     ".save_pretrained": (0, "save_directory"),
     ".save_to_disk": (0, "dataset_dict_path"),
     ".savefig": (0, "fname"),
@@ -71,7 +71,7 @@ LOADERS = (".from_pretrained", "transformers.pipeline")
 JOINS = frozenset({"os.path.join", "pathlib.Path", "os.fspath", "os.path.normpath"})
 ABSOLUTE = frozenset({"os.path.abspath", "os.path.realpath", "os.path.expanduser", "tempfile.mkdtemp", "os.getcwd"})
 MOST_STEPS = 30
-KEEPS = ("save_model", "save_state", "save_metrics", "log_metrics", "create_model_card")
+KEEPS = ("save_model", "_save", "save_state", "save_metrics", "log_metrics", "create_model_card")
 
 
 def make_paths_absolute(context: Context, outline: Outline) -> bool:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS
-from raymigrate.facts.trainers import is_transformers_trainer
-from raymigrate.facts.values import argument, methods_of_object, origins
+from raymigrate.facts.trainers import classes_behind, is_named_as_trainer, is_transformers_trainer
+from raymigrate.facts.values import argument, method_of, methods_of_object, origins
 
 RESUME = "resume_from_checkpoint"
 
@@ -50,16 +50,13 @@ def is_trainer(module: Module, node: ast.expr) -> bool:
 
 
 def makes_trainer(module: Module, call: ast.Call) -> bool:
-    """Whether a call makes a transformers.Trainer: one of the library, of trl, or of a class made from one."""
-    name = module.qualified(call.func) or ""
-    if name in HF_TRAINERS or (name.startswith("trl.") and name.endswith("Trainer")):
-        return True
-    definition = module.definition(call.func)
-    if isinstance(definition, ast.ClassDef):
-        return is_transformers_trainer(module, definition)
-    found = module.elsewhere(call.func) if isinstance(definition, ast.alias) else None
-    return (
-        found is not None and isinstance(found.node, ast.ClassDef) and is_transformers_trainer(found.module, found.node)
+    """Whether a call makes a transformers.Trainer: one of the library, of trl, or of a class made from one.
+
+    Where the script chooses the class, one that is a Trainer is enough: it is then a training, to move or to refuse.
+    """
+    return any(
+        is_named_as_trainer(made) if isinstance(made, str) else is_transformers_trainer(*made)
+        for made in classes_behind(module, call.func)
     )
 
 
@@ -68,9 +65,19 @@ def resume_keyword(module: Module, trainer: ast.expr) -> str:
 
     Such a class hands on what it is given: `super().train(resume_from_checkpoint=model_path)`.
     """
-    own = methods_of_object(module, trainer, "train") or []
-    keywords = {_taken_to_resume(method) for _, method in own} or {RESUME}
+    own = methods_of_object(module, trainer, "train")
+    methods = list(_chosen_methods(module, trainer)) if own is None else [method for _, method in own]
+    keywords = {_taken_to_resume(method) if method is not None else RESUME for method in methods} or {RESUME}
     return keywords.pop() if len(keywords) == 1 else ""
+
+
+def _chosen_methods(module: Module, trainer: ast.expr) -> Iterator[ast.FunctionDef | None]:
+    """The methods `train` of the classes among which a script chooses; None for that of a library."""
+    for source in module.origins(trainer):
+        made = source.node
+        for found in classes_behind(source.module, made.func) if isinstance(made, ast.Call) else ():
+            methods = method_of(*found, "train") if not isinstance(found, str) else []
+            yield from methods or [None]
 
 
 def _taken_to_resume(method: ast.FunctionDef) -> str:

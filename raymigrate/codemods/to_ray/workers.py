@@ -7,7 +7,7 @@ import re
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.to_ray.launched import LaunchedOutline
+from raymigrate.codemods.to_ray.launched import LaunchedOutline, is_notebook
 from raymigrate.codemods.to_ray.prepared import RM829
 from raymigrate.codemods.to_ray.wrapped import is_called, is_wrapped, where_wrapped
 from raymigrate.facts.random_draws import shared_seed
@@ -46,7 +46,8 @@ def tell_gpus_of_python(context: Context, rule: Rule, place: ast.AST) -> None:
     if maps and len(spread) == len(maps):
         return
     unless = ", unless device_map had spread the model over them" if any(maps) else ""
-    message = "Started with python on a machine with several GPUs, the Trainer took all of them (DataParallel)"
+    started = "Run" if is_notebook(context) else "Started with python"
+    message = f"{started} on a machine with several GPUs, the Trainer took all of them (DataParallel)"
     context.note(
         rule, place, f"{message}{unless}, and its batch was that of one times the GPUs: as many workers keep it."
     )

@@ -51,6 +51,7 @@ TRAINED_BY = (
     "Gradients are averaged over the workers for what the prepared model itself gives when it is called: let its"
     " forward() do this. Where no gradient runs through it, or one worker trains, use {inner}."
 )
+HOLDERS = (ast.Name, ast.Attribute, ast.Subscript)
 ASKING = frozenset({"hasattr", "getattr", "isinstance"})
 
 
@@ -153,12 +154,12 @@ def _is_unwrapped_by_hand(module: Module, model: ast.expr) -> bool:
 def _asked(module: Module, wrapper: frozenset[str]) -> Iterator[tuple[ast.expr, str]]:
     for node in module.of_type(ast.Attribute):
         is_public = not node.attr.startswith("_") and node.attr not in wrapper
-        if is_public and isinstance(node.value, (ast.Name, ast.Attribute)) and module.qualified(node) is None:
+        if is_public and isinstance(node.value, HOLDERS) and module.qualified(node) is None:
             yield node.value, node.attr
     for call in module.of_type(ast.Call):
         if not (isinstance(call.func, ast.Name) and call.func.id in ASKING and len(call.args) > 1):
             continue
-        if module.scope_of[call].lookup(call.func.id) or not isinstance(call.args[0], (ast.Name, ast.Attribute)):
+        if module.scope_of[call].lookup(call.func.id) or not isinstance(call.args[0], HOLDERS):
             continue
         name = module.constant(call.args[1]) if call.func.id != "isinstance" else ""
         is_of_wrapper = "DataParallel" in ast.unparse(call.args[1])

@@ -1,0 +1,138 @@
+"""Lines of notebooks and Databricks sources that start a script are told as those of shell files are."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from raymigrate.base.findings import Finding
+from raymigrate.base.options import Options
+from raymigrate.codemods.to_ray.launches import launches_of, plain_starts_of
+from raymigrate.run.engine import convert
+from tests.test_cli import invoke
+from tests.to_ray.test_launchers import ACCELERATE
+
+SCRIPT = """\
+from transformers import AutoModel, HfArgumentParser, Trainer, TrainingArguments
+
+def main():
+    (args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+    trainer = Trainer(AutoModel.from_pretrained("bert"), args)
+    trainer.train()
+
+if __name__ == "__main__":
+    main()
+"""
+LAUNCH = "torchrun --nproc_per_node 2 train.py"
+DATABRICKS = "# Databricks notebook source\n"
+
+
+def notebook(*cells: str, kind: str = "code") -> str:
+    """A notebook with these cells."""
+    shown: dict[str, object] = {"outputs": [], "execution_count": None} if kind == "code" else {}
+    made = [{"cell_type": kind, "source": cell, "metadata": {}, **shown} for cell in cells]
+    return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
+
+
+def told(folder: Path, files: dict[str, str]) -> Sequence[Finding]:
+    """What is said of the launch lines of a script beside these files."""
+    for name, text in {"train.py": SCRIPT, **files}.items():
+        (folder / name).write_text(text)
+    result = convert(SCRIPT, str(folder / "train.py"), options=Options(to_ray=True))
+    return [finding for finding in result.findings if finding.code == "RM824"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("a.ipynb", notebook("import os", f"!{LAUNCH}"), "a.ipynb:cell 2:1"),
+        ("a.ipynb", notebook(f"import os\n! cd . && \\\n  {LAUNCH}"), "a.ipynb:cell 1:2"),
+        ("a.ipynb", notebook(f"%%bash\nset -e\n{LAUNCH}"), "a.ipynb:cell 1:3"),
+        ("a.ipynb", notebook(f"out = !{LAUNCH}"), "a.ipynb:cell 1:1"),
+        ("a.ipynb", notebook("## Train", f"`{LAUNCH}`", kind="markdown"), "a.ipynb:cell 2:1"),
+        ("a.py", f"{DATABRICKS}# MAGIC !{LAUNCH}\n", "a.py:2"),
+        ("a.py", f"{DATABRICKS}# MAGIC %sh\n# MAGIC cd /x; {LAUNCH}\n", "a.py:3"),
+    ],
+)
+def test_a_line_in_a_cell_launches_the_script(name: str, text: str, place: str, tmp_path: Path) -> None:
+    [finding] = told(tmp_path, {name: text})
+    assert finding.message.startswith(f"{place} says `{LAUNCH}`; it is `python train.py` now")
+    [launch] = launches_of(str(tmp_path / "train.py"))
+    assert launch.flags == {"num_processes": "2"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("run.sh", "python train.py --evaluation_strategy no\n", "run.sh:1"),
+        ("run.sh", "CUDA_VISIBLE_DEVICES=0 python3 -u train.py \\\n  --evaluation_strategy=no\n", "run.sh:1"),
+        ("run.sh", "python -m train --evaluation_strategy no\n", "run.sh:1"),
+        ("a.ipynb", notebook("!python train.py --evaluation_strategy no"), "a.ipynb:cell 1:1"),
+        ("a.py", f"{DATABRICKS}# MAGIC !python train.py --evaluation_strategy no\n", "a.py:2"),
+    ],
+)
+def test_an_option_that_is_refused_is_told_where_python_starts_the_script(
+    name: str, text: str, place: str, tmp_path: Path
+) -> None:
+    [finding] = told(tmp_path, {name: text})
+    assert finding.message.startswith(place)
+    assert finding.message.endswith("TrainingArguments refuses --evaluation_strategy (now --eval_strategy) today.")
+    assert launches_of(str(tmp_path / "train.py")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.ipynb", notebook(f"print('{LAUNCH}')\n# !{LAUNCH}")),
+        ("a.ipynb", notebook("!torchrun other.py", "!python train.py --output_dir out")),
+        ("a.ipynb", f'{{"cells": "{LAUNCH}"'),
+        ("a.py", f"{DATABRICKS}text = '{LAUNCH}'\n"),
+        ("a.py", f"# {LAUNCH}\n"),
+        ("run.sh", "python other.py --evaluation_strategy no\npip install python train.py\n"),
+        ("run.sh", "ipython train.py --evaluation_strategy no\n"),
+    ],
+)
+def test_other_lines_are_not_told(name: str, text: str, tmp_path: Path) -> None:
+    assert told(tmp_path, {name: text}) == []
+
+
+def test_a_script_that_a_cell_writes_is_launched_by_its_notebook(tmp_path: Path) -> None:
+    (tmp_path / "a.ipynb").write_text(notebook(f"%%writefile train.py\n{SCRIPT}", f"!{LAUNCH}", "!python train.py"))
+    (tmp_path / "b.ipynb").write_text(notebook(f"!{LAUNCH}"))
+    script = str(tmp_path / "train.py")
+    assert [(launch.file.name, launch.place) for launch in launches_of(script)] == [("a.ipynb", "cell 2:1")]
+    assert [launch.place for launch in plain_starts_of(script)] == ["cell 3:1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "started"),
+    [("a.ipynb", "", "Run on"), ("a.py", DATABRICKS, "Run on"), ("a.py", "", "Started with python on")],
+)
+def test_a_notebook_is_not_started_with_python(name: str, head: str, started: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(head)
+    messages = [f.message for f in convert(SCRIPT, str(tmp_path / name), options=Options(to_ray=True)).findings]
+    assert any(message.startswith(f"{started} a machine with several GPUs") for message in messages)
+
+
+def test_nor_under_a_launcher(tmp_path: Path) -> None:
+    script = ACCELERATE + "train()\n"
+    for name, told in (("a.ipynb", 0), ("a.py", 1)):
+        (tmp_path / name).write_text("")
+        result = convert(script, str(tmp_path / name), options=Options(to_ray=True))
+        assert result.after is not None
+        assert sum("It is started with" in finding.message for finding in result.findings) == told
+
+
+def test_lines_that_start_a_file_which_imports_the_script_are_told_of_their_options(tmp_path: Path) -> None:
+    script = SCRIPT.replace('\nif __name__ == "__main__":\n    main()\n', "")
+    (tmp_path / "core.py").write_text(f"{script}\nif __name__ == '__main__':\n    main()\n")
+    (tmp_path / "run.py").write_text("from core import main\nmain()\n")
+    (tmp_path / "run.sh").write_text(
+        "torchrun run.py --evaluation_strategy no\npython run.py --no_cuda\ntorchrun other.py --no_cuda\n"
+    )
+    outcome = invoke("check", "--to-ray", "--verbose", str(tmp_path)).output
+    assert "run.sh:1 says `torchrun run.py --evaluation_strategy no`; it is `python run.py` now, with the" in outcome
+    assert "but without --evaluation_strategy (now --eval_strategy), which TrainingArguments refuses today" in outcome
+    assert "run.sh:2 says `python run.py --no_cuda`; TrainingArguments refuses --no_cuda (now --use_cpu)" in outcome
+    assert "run.sh:3" not in outcome
