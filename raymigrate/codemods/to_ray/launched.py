@@ -133,11 +133,16 @@ class LaunchedOutline(Outline):
         return self.known_workers or 1
 
     @property
+    def may_be_several(self) -> bool:
+        """Whether more than one worker may train: a 1 that nothing says is only a placeholder."""
+        return self.known_workers != 1
+
+    @property
     def may_grow(self) -> bool:
         """Whether more workers may train than processes did before, as far as it is seen how many these were."""
         notebook, form = self.launched.notebook, self.launched.form
         before = (notebook.processes if notebook is not None else None) or (form.workers if form is not None else None)
-        return self.known_workers != 1 and (before is None or (self.known_workers or before) > before)
+        return self.may_be_several and (before is None or (self.known_workers or before) > before)
 
     @property
     def wraps_anew(self) -> bool:

@@ -199,11 +199,11 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     drop_launcher(context, outline)
     return_results(context, RM801, outline, training)
     tell_shown(context, RM801, outline, training.trains)
-    if outline.workers > 1:
+    if outline.may_be_several:
         wait_for_files(context, outline, training)
     unwrap_in_trainers(context, outline)
     keep_one_run(context, outline)
-    if outline.workers > 1:
+    if outline.may_be_several:
         tell_data(context, RM806)
     outline.emit()
 
