@@ -227,7 +227,7 @@ def classes_behind(module: Module, node: ast.expr) -> Iterator[str | tuple[Modul
     """
     name, own = module.qualified(node), class_named(module, node)
     if name is not None or own is not None:
-        yield from filter(None, (name, own))  # type: ignore[misc]
+        yield from filter(None, (name, own))
         return
     for source in module.origins(node):
         end = source.node

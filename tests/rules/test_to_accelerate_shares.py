@@ -138,3 +138,53 @@ for epoch in range(3):
     assert "accelerator.backward" in outcome.text
     told = [message for message in outcome.messages if "counts the batches of one of them" in message]
     assert [message.split("`")[1] for message in told] == ([target] if target else [])
+
+
+SEVERAL = """\
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+from job import rows
+
+def mean_of_all(value):
+    value = value.clone()
+    dist.all_reduce(value)
+    return value / dist.get_world_size()
+
+def half(value):
+    return value / 2
+
+dist.init_process_group("nccl")
+rank = int(os.environ["LOCAL_RANK"])
+model = DistributedDataParallel(torch.nn.Linear(3, 3).cuda(rank), device_ids=[rank])
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = DataLoader(rows, batch_size=4, sampler=DistributedSampler(rows))
+total, losses = 0.0, []
+for x, y in loader:
+    x, y = x.cuda(rank), y.cuda(rank)
+    loss = (model(x) - y).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    {sums}
+"""
+
+
+@pytest.mark.parametrize(
+    ("sums", "target"),
+    [
+        ("mean = mean_of_all(loss.detach())\n    losses.append(mean.item())", ""),
+        ("mean = mean_of_all(loss.detach())\n    total += mean.item() * x.size(0)", ""),
+        ("value = loss.detach().clone()\n    dist.all_reduce(value)\n    total += value.item()", ""),
+        ("value = loss.detach().clone()\n    dist.all_reduce(value)\n    total = total + value.item()", ""),
+        ("total += loss.item()", "total"),
+        ("value = half(loss)\n    losses.append(value.item())", "losses"),
+        ("mean = mean_of_all(loss.detach())\n    losses.append(loss.item())", "losses"),
+    ],
+)
+def test_what_the_script_adds_up_over_all_processes_is_not(sums: str, target: str) -> None:
+    outcome = converted(SEVERAL.format(sums=sums), to_accelerate=True)
+    assert "accelerator.backward" in outcome.text
+    told = [message for message in outcome.messages if "counts the batches of one of them" in message]
+    assert [message.split("`")[1] for message in told] == ([target] if target else [])

@@ -9,6 +9,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Loop, Training
 
+ADDS_UP = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "all_gather", "all_gather_object", "reduce"))
 FILLS = ("append", "extend", "update", "add", "add_batch")
 
 
@@ -52,6 +53,7 @@ class OneProcess:
         below = list(self.module.below(loop.node))
         stores = [n for n in below if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         anew = {name.id for name in stores if not self._goes_on(self.module.parent_of[name])}
+        of_all = self._of_all_processes(loop.node)
         target: ast.expr
         for node in below:
             if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
@@ -64,7 +66,7 @@ class OneProcess:
                 continue
             names = {part.id for value in added for part in ast.walk(value) if isinstance(part, ast.Name)}
             is_own = isinstance(target, ast.Name) and (target.id in anew or self._is_added_up(target.id))
-            if names & anew and not is_own and not self._is_tool(target):
+            if names & anew and not names & of_all and not is_own and not self._is_tool(target):
                 yield node, target
 
     def _goes_on(self, statement: ast.AST) -> bool:
@@ -97,6 +99,26 @@ class OneProcess:
         """Whether the script adds up the values of a name over all processes itself."""
         given = [part for call in self.module.calls("torch.distributed.all_reduce") for part in ast.walk(call)]
         return any(isinstance(part, ast.Name) and part.id == name for part in given)
+
+    def _of_all_processes(self, loop: ast.AST) -> set[str]:
+        """The names in a loop of what the script adds up over all processes itself, or has a function of its own do."""
+        here = self.module.function(loop)
+        sums = [call for call in self.module.calls(*ADDS_UP) if self.module.function(call) is here]
+        found = {part.id for call in sums for part in ast.walk(call) if isinstance(part, ast.Name)}
+        for statement in self.module.below(loop):
+            if isinstance(statement, ast.Assign):
+                calls = [part for part in ast.walk(statement.value) if isinstance(part, ast.Call)]
+                if any(map(self._adds_up, calls)):
+                    parts = [part for target in statement.targets for part in ast.walk(target)]
+                    found |= {part.id for part in parts if isinstance(part, ast.Name)}
+        return found
+
+    def _adds_up(self, call: ast.Call) -> bool:
+        """Whether a function of the project, which is called, adds up over all processes."""
+        module, function = self.module, self.training.variables.called(call)
+        if function is None and (definition := module.elsewhere(call.func)) is not None:
+            module, function = definition.module, definition.function
+        return function is not None and any(module.inside(inner, function) for inner in module.calls(*ADDS_UP))
 
     def _counted_by(self, bar: ast.Call) -> Iterator[ast.Name]:
         """The names from which a bar knows how many steps there are."""

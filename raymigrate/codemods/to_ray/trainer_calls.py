@@ -77,7 +77,9 @@ def _chosen_methods(module: Module, trainer: ast.expr) -> Iterator[ast.FunctionD
         made = source.node
         for found in classes_behind(source.module, made.func) if isinstance(made, ast.Call) else ():
             methods = method_of(*found, "train") if not isinstance(found, str) else []
-            yield from methods or [None]
+            yield from methods
+            if not methods:
+                yield None
 
 
 def _taken_to_resume(method: ast.FunctionDef) -> str:
