@@ -8,7 +8,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.to_ray.accelerators import apply_file, set_cpu, tell_plugins
+from raymigrate.codemods.to_ray.accelerators import apply_file, give_variables, set_cpu, tell_plugins
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.handed_models import tell_handed_models
@@ -128,6 +128,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     tell_unused(context, made[0], outline)
     if launched.form is not None:
         apply_file(context, outline, made, launched.form, launched.name)
+    give_variables(context, outline, made[0])
     if not outline.use_gpu and not outline.resources:
         set_cpu(context, made)
         tell_plugins(context, made)

@@ -13,17 +13,19 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared import plain_callbacks
 from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
-from raymigrate.codemods.to_ray.accelerators import give_environment
+from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
 from raymigrate.codemods.to_ray.launched import (
     LaunchedOutline,
     UnfitLaunchError,
     launched_of,
+    may_be_launched,
     tell_importers,
     tell_lines,
     tell_start,
 )
+from raymigrate.codemods.to_ray.launches import plain_starts_of
 from raymigrate.codemods.to_ray.loss_scale import keep_loss_scale
 from raymigrate.codemods.to_ray.order import release, roles_of
 from raymigrate.codemods.to_ray.outline import Outline
@@ -182,6 +184,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     context.joins_ray = True
     _tell_defaults(context, training, outline)
     give_environment(context, outline, training.trains[0])
+    give_variables(context, outline, training.trains[0])
     _tell_changes(context, outline)
     tell_device_maps(context, RM806, outline, training)
     tell_importers(context, training.trains[0], outline)
@@ -211,11 +214,14 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
 def _tell_defaults(context: Context, training: Training, outline: LaunchedOutline) -> None:
     if outline.placeholders:
         context.note(RM804, training.trains[0], outline.placeholders)
-    if outline.known_workers is None and not makes_own_group(context.module):
+    launches = outline.launched.launches
+    if outline.known_workers is None and not makes_own_group(context.module) and not launches:
         tell_gpus_of_python(context, RM804, training.trains[0])
     tell_lines(context, training.trains[0], outline.launched)
-    if makes_own_group(context.module) and not outline.launched.launches:
+    if not launches and makes_own_group(context.module):
         tell_start(context, training.trains[0], "torchrun")
+    elif not launches and may_be_launched(context.module) and not plain_starts_of(context.path):
+        tell_start(context, training.trains[0], "torchrun or accelerate launch")
     batch = _batch_size(context)
     rows = f"The batch size of {batch} is" if batch else "per_device_train_batch_size is"
     here = f"; here {batch} x {outline.workers}" if batch and outline.workers > 1 else ""
