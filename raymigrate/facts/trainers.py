@@ -209,11 +209,13 @@ def library_bases(module: Module, node: ast.ClassDef) -> Iterator[str]:
             continue
         seen.add(current)
         for base in current.bases:
+            if (name := home.qualified(base)) is not None:
+                yield name
             for found in classes_behind(home, base):
-                if isinstance(found, str):
-                    yield found
-                else:
+                if not isinstance(found, str):
                     waiting.append(found)
+                elif found != name:
+                    yield found
 
 
 def classes_behind(module: Module, node: ast.expr) -> Iterator[str | tuple[Module, ast.ClassDef]]:
@@ -225,9 +227,9 @@ def classes_behind(module: Module, node: ast.expr) -> Iterator[str | tuple[Modul
         module: The module.
         node: The expression.
     """
-    name, own = module.qualified(node), class_named(module, node)
-    if name is not None or own is not None:
-        yield from filter(None, (name, own))
+    known = class_named(module, node) or module.qualified(node)
+    if known is not None:
+        yield known
         return
     for source in module.origins(node):
         end = source.node

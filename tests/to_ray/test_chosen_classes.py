@@ -1,9 +1,12 @@
 """Trainers whose class the script chooses: one that may be a Trainer of transformers or trl is a training."""
 
+from pathlib import Path
+
 import pytest
 
 from raymigrate.base.findings import Kind
 from tests.rules.scripts import converted
+from tests.test_cli import invoke
 
 HEAD = """\
 import os
@@ -66,3 +69,12 @@ def test_a_loss_that_only_some_of_them_would_multiply_is_told() -> None:
     outcome = converted(f"{HEAD}{choice}{train}", to_ray=True)
     assert len(outcome.lines("RM110", Kind.MANUAL)) == 1
     assert "model_accepts_loss_kwargs = False" not in outcome.text
+
+
+def test_a_class_of_another_file_is_no_choice(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("from transformers import Trainer\nclass T(Trainer):\n    pass\n")
+    train = TRAIN.replace('"out"', '"out", evaluation_strategy="no", gradient_accumulation_steps=2')
+    script = tmp_path / "train.py"
+    script.write_text(f"{HEAD}from own import T\n{train}")
+    assert "RM110" in invoke("--to-ray", "--verbose", str(tmp_path)).output
+    assert script.read_text().count("trainer.model_accepts_loss_kwargs = False") == 1

@@ -256,16 +256,22 @@ def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: s
         refused = _refused_options(context.module, launch, name)
         left = f", but without {', '.join(refused)}, which TrainingArguments refuses today" if refused else ""
         context.note(RM824, place, f"{_said(context, launch)}; {own}{left}.")
+    refusing: dict[str, list[str]] = {}
     for start in plain_starts_of(path):
-        if refused := _refused_options(context.module, start, name):
-            message = f"{_said(context, start)}; TrainingArguments refuses {', '.join(refused)} today."
-            context.note(RM824, place, message)
+        refused = ", ".join(_refused_options(context.module, start, name))
+        refusing.setdefault(refused, []).append(_place(context, start))
+    for refused, places in refusing.items():
+        if refused:
+            context.note(RM824, place, f"{', '.join(places)}: TrainingArguments refuses {refused} today.")
 
 
 def _said(context: Context, launch: Launch) -> str:
     """What a line says, and where it stands as seen from the script."""
-    file = os.path.relpath(launch.file, Path(context.path).parent)
-    return f"{file}:{launch.place} says `{launch.shown}`"
+    return f"{_place(context, launch)} says `{launch.shown}`"
+
+
+def _place(context: Context, launch: Launch) -> str:
+    return f"{os.path.relpath(launch.file, Path(context.path).parent)}:{launch.place}"
 
 
 def tell_importers(context: Context, place: ast.AST, outline: LaunchedOutline) -> None:

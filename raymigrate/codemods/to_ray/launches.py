@@ -272,6 +272,8 @@ def _launches_of_file(file: Path, *, is_own: bool = False) -> Iterator[Launch]:
         joined = re.sub(r"\\\r?\n", lambda match: " " * len(match.group()), text)  # one command over several lines
         for match in (*LAUNCH.finditer(joined), *PLAIN.finditer(joined)):
             is_plain = match.re is PLAIN
+            if is_plain and joined[joined.rfind("\n", 0, match.start()) + 1 :].lstrip().startswith("#"):
+                continue
             launcher, words = " ".join(match["launcher"].split()), _words(match["rest"])
             flags = _flags(words) if launcher == "accelerate launch" else _processes(_flags(words))
             flags = ({"m": ""} if "-m" in words[:2] else {}) if is_plain else flags
