@@ -30,6 +30,7 @@ from raymigrate.codemods.to_ray.loss_scale import keep_loss_scale
 from raymigrate.codemods.to_ray.order import release, roles_of
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
+from raymigrate.codemods.to_ray.own_loaders import OwnLoader, own_loaders, tell_own_loaders, tell_rows_of_own
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray, makes_own_group
@@ -182,7 +183,10 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     ):
         return
     context.joins_ray = True
-    _tell_defaults(context, training, outline)
+    loaders = own_loaders(context.module, training)
+    _tell_defaults(context, training, outline, loaders)
+    if outline.may_be_several:
+        tell_own_loaders(context, RM806, loaders)
     give_environment(context, outline, training.trains[0])
     give_variables(context, outline, training.trains[0])
     _tell_changes(context, outline)
@@ -211,21 +215,23 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     outline.emit()
 
 
-def _tell_defaults(context: Context, training: Training, outline: LaunchedOutline) -> None:
+def _tell_defaults(context: Context, training: Training, outline: LaunchedOutline, loaders: list[OwnLoader]) -> None:
     if outline.placeholders:
         context.note(RM804, training.trains[0], outline.placeholders)
-    launches = outline.launched.launches
-    if outline.known_workers is None and not makes_own_group(context.module) and not launches:
-        tell_gpus_of_python(context, RM804, training.trains[0])
-    tell_lines(context, training.trains[0], outline.launched)
-    if not launches and makes_own_group(context.module):
-        tell_start(context, training.trains[0], "torchrun")
-    elif not launches and may_be_launched(context.module) and not plain_starts_of(context.path):
-        tell_start(context, training.trains[0], "torchrun or accelerate launch")
-    batch = _batch_size(context)
-    rows = f"The batch size of {batch} is" if batch else "per_device_train_batch_size is"
+    place, launches = training.trains[0], outline.launched.launches
+    batch, own_group = _batch_size(context), makes_own_group(context.module)
     here = f"; here {batch} x {outline.workers}" if batch and outline.workers > 1 else ""
-    tell_rows(context, RM806, training.trains[0], rows, here)
+    is_told = tell_rows_of_own(context, RM806, place, loaders, "")
+    if outline.known_workers is None and not own_group and not launches and not is_told:
+        tell_gpus_of_python(context, RM804, place)
+    tell_lines(context, place, outline.launched)
+    if not launches and own_group:
+        tell_start(context, place, "torchrun")
+    elif not launches and may_be_launched(context.module) and not plain_starts_of(context.path):
+        tell_start(context, place, "torchrun or accelerate launch")
+    if not is_told:
+        rows = f"The batch size of {batch} is" if batch else "per_device_train_batch_size is"
+        tell_rows(context, RM806, place, rows, here)
     tell_threads(context, RM806, training.trains[0], outline)
     tell_seed_of_trainer(context, RM806, training.trains[0], outline)
 
