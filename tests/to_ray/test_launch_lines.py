@@ -187,3 +187,31 @@ def test_variables_before_a_launcher_are_kept(before: str, said: str, now: str, 
     assert message.startswith(f"run.sh:1 says `{said}{LAUNCH}`; it is `{now}python train.py` now")
     assert any("now for the workers too" in finding.message for finding in result.findings) is given
     assert ("worker_runtime_env" in str(result.after)) is given
+
+
+FUNCTION = ACCELERATE.replace("def train(", "def train_all(")
+
+
+@pytest.mark.parametrize(
+    ("start", "is_seen"),
+    [
+        ("from train import train_all\nnotebook_launcher(train_all, (1,))", True),
+        ("from train import *\naccelerate.notebook_launcher(\n    function=train_all, args=(1,))", True),
+        ("import train as t\nnotebook_launcher(t.train_all)", True),
+        ("%run train.py\ndebug_launcher(train_all)", True),
+        ("from train import train_all\ntrain_all()", False),
+        ("from other import train_all\nnotebook_launcher(train_all)", False),
+        ("from train import train_all\nnotebook_launcher(other)", False),
+    ],
+)
+@pytest.mark.parametrize("is_written", [True, False])
+def test_a_function_that_a_notebook_starts_is_told_to_be(
+    start: str, *, is_seen: bool, is_written: bool, tmp_path: Path
+) -> None:
+    cells = [f"%%writefile train.py\n{FUNCTION}"] if is_written else []
+    (tmp_path / "a.ipynb").write_text(notebook(*cells, f"from accelerate import notebook_launcher\n{start}"))
+    if not is_written:
+        (tmp_path / "train.py").write_text(FUNCTION)
+    out = " ".join(invoke("check", "--to-ray", str(tmp_path)).output.split())
+    assert ("A cell of a.ipynb starts train_all() with a launcher of accelerate" in out) is is_seen
+    assert ("convert the script that calls it by hand" in out) is not is_seen

@@ -174,7 +174,7 @@ def _starts_of(script: str) -> list[Launch]:
         around = dict.fromkeys(below for folder in folders for below in _with_folders_below(folder, DEEPEST))
         in_project = [launch for folder in around for launch in _launches_in(folder)]
     else:  # a cell of a notebook writes it
-        in_project = [launch for file in _notebooks_writing(path) for launch in _launches_of_file(file)]
+        in_project = [launch for file in notebooks_writing(path) for launch in _launches_of_file(file)]
     others = (launch for launch in in_project if launch.file.absolute() != path)
     found = [
         launch for launch in (*_launches_of_file(Path(script), is_own=True), *others) if launch.starts(path, folders)
@@ -182,7 +182,7 @@ def _starts_of(script: str) -> list[Launch]:
     return sorted(found, key=lambda launch: (launch.file, launch.cell, launch.line))
 
 
-def _notebooks_writing(script: Path) -> Iterator[Path]:
+def notebooks_writing(script: Path) -> Iterator[Path]:
     """The notebooks beside a script that is not there which have a cell that writes it: `%%writefile train.py`."""
     writes = re.compile(rf"%%(?:write)?file\b[^\"\n]*\b{re.escape(script.name)}")
     for file in sorted(script.parent.glob(f"*{NOTEBOOK}"))[:MOST_FILES]:
