@@ -27,7 +27,7 @@ def downloads(module: Module) -> list[tuple[ast.Call, ast.expr]]:
     """The calls by which several workers may download at once, each with the path, in source order."""
     calls = [*module.calls(*FUNCTIONS), *(call for call, _ in module.keywords("download"))]
     found = ((call, _path(module, call)) for call in sorted(calls, key=module.start))
-    return [(call, path) for call, path in found if path is not None and not _is_in_turn(module, call)]
+    return [(call, path) for call, path in found if path is not None and not is_in_turn(module, call)]
 
 
 def _path(module: Module, call: ast.Call) -> ast.expr | None:
@@ -38,8 +38,8 @@ def _path(module: Module, call: ast.Call) -> ast.expr | None:
     return argument(call, *FOLDER) if is_download else None
 
 
-def _is_in_turn(module: Module, call: ast.Call) -> bool:
-    """Whether only some of the workers download, or one after the other."""
+def is_in_turn(module: Module, call: ast.Call) -> bool:
+    """Whether only some of the workers come to a call, or one after the other."""
     around = (outer for outer in module.ancestors(call) if isinstance(outer, ast.With))
     held = (module.source(item.context_expr) for outer in around for item in outer.items)
     return on_some_ranks(module, call) or any(IN_TURN.search(source) for source in held)

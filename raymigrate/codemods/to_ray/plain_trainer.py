@@ -16,6 +16,7 @@ from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
+from raymigrate.codemods.to_ray.early_writes import tell_early_writes
 from raymigrate.codemods.to_ray.launched import (
     LaunchedOutline,
     UnfitLaunchError,
@@ -187,6 +188,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     _tell_defaults(context, training, outline, loaders)
     if outline.may_be_several:
         tell_own_loaders(context, RM806, loaders)
+    tell_early_writes(context, RM806, outline, training)
     give_environment(context, outline, training.trains[0])
     give_variables(context, outline, training.trains[0])
     _tell_changes(context, outline)
