@@ -258,11 +258,11 @@ def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: s
         context.note(RM824, place, f"{_said(context, launch)}; {own}{left}.")
     refusing: dict[str, list[str]] = {}
     for start in plain_starts_of(path):
-        refused = ", ".join(_refused_options(context.module, start, name))
-        refusing.setdefault(refused, []).append(_place(context, start))
-    for refused, places in refusing.items():
-        if refused:
-            context.note(RM824, place, f"{', '.join(places)}: TrainingArguments refuses {refused} today.")
+        options = ", ".join(_refused_options(context.module, start, name))
+        refusing.setdefault(options, []).append(_place(context, start))
+    for options, places in refusing.items():
+        if options:
+            context.note(RM824, place, f"{', '.join(places)}: TrainingArguments refuses {options} today.")
 
 
 def _said(context: Context, launch: Launch) -> str:
