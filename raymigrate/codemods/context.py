@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from raymigrate.pins.written_for import WrittenFor
 
 NOW = "; now "  # behind it a message says what came in the place of old code
+REMOVED = "; removed"
 Prepared = tuple[ast.AST, str, tuple[ast.AST | None, ...]]
 
 
@@ -225,7 +226,7 @@ class Context:
                 continue  # a word on an edit
             advice = finding.advice if finding.kind is Kind.MANUAL else ""
             if finding.kind in (Kind.CONVERTED, Kind.UNSAFE):
-                what = finding.message.rpartition(NOW)[0] or finding.message.rstrip(".")
+                what = finding.message.rpartition(NOW)[0] or finding.message.removesuffix(".").removesuffix(REMOVED)
                 finding = replace(finding, message=f"{what}; not changed, since the script stays as it is.")
             if finding.kind is not Kind.SKIPPED:
                 finding = replace(finding, kind=Kind.NOTE, advice=advice)

@@ -44,7 +44,7 @@ def _path(module: Module, call: ast.Call) -> ast.expr | None:
 
 
 def is_in_turn(module: Module, call: ast.Call) -> bool:
-    """Whether only some of the workers download, or one after the other."""
+    """Whether only some of the workers come to a call, or one after the other."""
     around = (outer for outer in module.ancestors(call) if isinstance(outer, ast.With))
     held = (module.source(item.context_expr) for outer in around for item in outer.items)
     return on_some_ranks(module, call) or any(IN_TURN.search(source) for source in held)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.values import is_none
+from raymigrate.facts.version_tests import is_for_others
 from raymigrate.knowledge.libraries import look_up
 
 # What a name, attribute or keyword that is not there raises, and what is above it.
@@ -47,6 +48,8 @@ def is_guarded(module: Module, node: ast.AST, missing: str) -> bool:
 def is_asked_for(module: Module, node: ast.AST, name: str) -> bool:
     """Whether code runs only if a class has a name, or takes an argument of it: `if hasattr(cls, "name")`.
 
+    So it is with code for other versions of transformers: `if version.parse(transformers.__version__) < ...`.
+
     Args:
         module: The module.
         node: The code.
@@ -56,6 +59,9 @@ def is_asked_for(module: Module, node: ast.AST, name: str) -> bool:
     for parent in module.ancestors(node):
         if isinstance(parent, ast.If | ast.IfExp) and child in _taken(parent):
             if any(_asks_for(part, name) for part in ast.walk(parent.test)):
+                return True
+        if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
+            if is_for_others(module, parent.test, of_else=child not in _taken(parent)):
                 return True
         child = parent
     return False

@@ -6,7 +6,10 @@ COMMENTS = (b"raymigrate:", b"(raymigrate)")
 NEEDLES = (b"import ray", b"from ray", b"ray.train", b"ray.air", *COMMENTS)
 PINS = "RM731"  # the rule of pinned versions; its module needs more imports
 # What plain scripts import: looked for only if the user asks for their conversion.
-PLAIN_TO_RAY = (b"transformers", b"accelerate", b"from trl", b"import trl", b"import torch", b"from torch")
+PLAIN_TO_RAY = (
+    *(b"transformers", b"accelerate", b"from trl", b"import trl", b"import torch", b"from torch"),
+    *(b"setfit", b"span_marker", b"optimum"),  # which make Trainers of transformers
+)
 PLAIN_TO_ACCELERATE = (b"import torch", b"from torch")
 
 

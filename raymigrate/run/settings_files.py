@@ -3,24 +3,28 @@
 
 Nothing in such a file is changed. Of a page, such as a README, only the commands are read that start a script of the
 job. It is told of what says that it is for TrainingArguments, `_target_: transformers.TrainingArguments`; of a mapping
-whose keys are like theirs only where a script of the job makes them of something that is not seen (RM706): others may
-well read a key and give it to the argument of today.
+whose keys are like theirs only where a script of the job makes them of something that is not seen (RM706), or of a
+file: others may well read a key and give it to the argument of today.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
+from raymigrate.codemods.libraries.indirect_arguments import OF_FILES
 from raymigrate.codemods.libraries.settings_keys import GONE, OPTION, gone_key, gone_keys, is_for_training
 from raymigrate.codemods.libraries.unseen_keys import RM706
 from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
-from raymigrate.facts.indirect import parsings
+from raymigrate.facts.argument_objects import parsed_for_trainers
+from raymigrate.facts.carried import carried
+from raymigrate.facts.indirect import Parsing, parsings
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
 from raymigrate.facts.project_uses import settings_files
 from raymigrate.facts.settings import mappings
@@ -32,6 +36,9 @@ from raymigrate.run.configuration_names import heeded
 from raymigrate.run.outcome import FileResult
 
 ANY = re.compile("|".join(GONE).encode())
+HF = "Parser"  # in the names of parsers that make arguments of classes
+OF_CONFIG = "parse_args_and_config"  # of trl's
+LOADS = ("yaml.safe_load", "yaml.load", "yaml.full_load", "json.load", "json.loads", "omegaconf.OmegaConf.load")
 MAPPINGS = (".yaml", ".yml", ".json")
 REST = r"(?:\\\r?\n|[^\n|&;`])*"  # of a command: to the end of its line, or of the lines that it goes on in
 
@@ -39,7 +46,7 @@ REST = r"(?:\\\r?\n|[^\n|&;`])*"  # of a command: to the end of its line, or of 
 def told_in_settings(
     jobs: Collection[FileResult], project: Project, options: Options, covers: Callable[[str], bool]
 ) -> Iterator[FileResult]:
-    """What there is to say of the settings files beside the scripts of legacy jobs.
+    """What there is to say of the settings files beside the scripts of jobs.
 
     Args:
         jobs: What became of the scripts and of the modules that are part of them.
@@ -48,12 +55,15 @@ def told_in_settings(
         covers: Whether a file is among the paths that were given.
     """
     unseen: dict[str, set[str]] = {}  # by folder, what classes of the project take of the same settings
+    in_files: dict[str, set[str]] = {}  # the same, where scripts show that the settings are in files
     started: dict[str, set[str]] = {}  # by folder, the scripts that get such settings
     for result in jobs:
+        module = project.module(result.path) if "TrainingArguments" in result.before or HF in result.before else None
+        made = list(parsings(module, TRAINING_ARGUMENTS, parsed_for_trainers(module))) if module is not None else []
+        own = {field for parsing in made for field in parsing.fields}
+        if module is not None and (_parse_files(made) or _unpacks_file(module)):
+            in_files.setdefault(project.folder(result.path), set()).update(own)
         if any(finding.code == RM706.code and finding.kind is Kind.MANUAL for finding in result.findings):
-            module = project.module(result.path)
-            made = parsings(module, TRAINING_ARGUMENTS) if module is not None else ()
-            own = {field for parsing in made for field in parsing.fields}
             unseen.setdefault(project.folder(result.path), set()).update(own)
             started.setdefault(project.folder(result.path), set()).add(result.path)
     for folder in dict.fromkeys(project.folder(result.path) for result in jobs):
@@ -62,9 +72,20 @@ def told_in_settings(
             path = project.name(file)
             if ANY.search(data) and covers(path):
                 script = decode(data)
-                found = _told(script.text, path, unseen.get(folder), scripts)
+                found = _told(script.text, path, unseen.get(folder), in_files.get(folder), scripts)
                 if findings := heeded(found, script.text, options):
                     yield FileResult(path, findings, script.text, document=Plain(script))
+
+
+def _parse_files(made: Iterable[Parsing]) -> bool:
+    """Whether a parser of a script reads a file: `parse_yaml_file(path)`, the `--config` of trl's parser."""
+    return any(parsing.method in (*OF_FILES, OF_CONFIG) for parsing in made)
+
+
+def _unpacks_file(module: Module) -> bool:
+    """Whether a script loads settings from a file, and makes arguments of a dict that is not seen as a whole."""
+    unpacked = (k.value for call in module.calls(*TRAINING_ARGUMENTS) for k in call.keywords if k.arg is None)
+    return any(module.calls(*LOADS)) and any(not carried(module, given).whole for given in unpacked)
 
 
 def _pages(project: Project, folder: str, scripts: Collection[str]) -> Iterator[tuple[str, bytes]]:
@@ -82,10 +103,21 @@ def _pages(project: Project, folder: str, scripts: Collection[str]) -> Iterator[
                     continue
 
 
-def _told(text: str, path: str, own: Collection[str] | None, scripts: Collection[str]) -> Iterator[Finding]:
-    """What there is to say of a file; `own` is None where no script of its project makes arguments of unseen keys."""
+def _told(
+    text: str, path: str, own: Collection[str] | None, in_files: Collection[str] | None, scripts: Collection[str]
+) -> Iterator[Finding]:
+    """What there is to say of a file.
+
+    Args:
+        text: What it holds.
+        path: The file.
+        own: What classes of the project take; None where none of its scripts makes arguments of unseen keys.
+        in_files: The same; None where none of them makes arguments of a file.
+        scripts: The scripts that get such settings.
+    """
     if path.endswith(MAPPINGS):
-        yield from _keys(text, path, own)
+        known = own is not None or in_files is not None
+        yield from _keys(text, path, {*(own or ()), *(in_files or ())} if known else None)
     elif own is not None and path.endswith(".sh"):
         yield from _options(text, path, own)
     elif own is not None and path.lower().endswith(PAGES):

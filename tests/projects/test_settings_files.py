@@ -7,8 +7,11 @@ from click.testing import CliRunner
 
 from raymigrate.base.options import Options
 from raymigrate.cli import main
+from raymigrate.files.discovery import SUFFIXES, discover
+from raymigrate.files.needles import needles
 from raymigrate.run.job import Job
 from raymigrate.run.outcome import Summary
+from raymigrate.run.session import run
 from tests.projects.files import convert, write
 
 JOB = """
@@ -203,3 +206,71 @@ def test_the_line_that_launched_a_script_names_options_that_are_gone(line: str, 
     shown = CliRunner().invoke(main, ["--check", "--verbose", "--to-ray", str(tmp_path / "train.py")]).stdout
     [said] = [line for line in shown.splitlines() if "README.md:2 says" in line]
     assert (named in said) if named else ("but without" not in said)
+
+
+FROM_FILES = """
+import sys, yaml
+from dataclasses import dataclass
+from transformers import AutoModel, HfArgumentParser, Trainer, TrainingArguments
+from trl import TrlParser
+
+
+@dataclass
+class Data:
+    past_index: int = 0
+
+
+def main():
+    {args}
+    Trainer(AutoModel.from_pretrained("bert"), args, train_dataset=rows()).train()
+
+
+if __name__ == "__main__":
+    main()
+"""
+OF_FILES = [
+    "(args,) = HfArgumentParser(TrainingArguments).parse_yaml_file(sys.argv[1])",
+    "(args,) = HfArgumentParser(TrainingArguments).parse_json_file(json_file=sys.argv[-1])",
+    "parser = HfArgumentParser((Data, TrainingArguments))\n    data, args = parser.parse_yaml_file('a.yaml')",
+    "(args,) = TrlParser((TrainingArguments,)).parse_args_and_config()",
+    "args = TrainingArguments(**yaml.safe_load(open(sys.argv[1])))",
+    "with open('a.yaml') as f:\n        loaded = yaml.safe_load(f)\n    args = TrainingArguments(**loaded['training'])",
+]
+
+
+def to_ray(folder: Path) -> Summary:
+    found = discover([str(folder)], needles=needles(to_ray=True), suffixes=SUFFIXES)
+    return run(found, Job(Options(to_ray=True)), jobs=1)
+
+
+@pytest.mark.parametrize("args", OF_FILES)
+@pytest.mark.parametrize("name", ["args.json", "conf/a.yaml"])
+def test_a_plain_script_that_makes_its_arguments_of_a_file_is_told_of_its_keys(
+    args: str, name: str, tmp_path: Path
+) -> None:
+    write(tmp_path, {"job.py": FROM_FILES.format(args=args), "setup.py": ""})
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(ALIKE[name])
+    assert [(file, code) for file, code, _ in told(to_ray(tmp_path))] == [(Path(name).name, "RM701")]
+    assert not told(convert(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        "args = TrainingArguments('out')",
+        "(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()",
+        "loaded = yaml.safe_load(open('b.yaml'))\n    args = TrainingArguments('out', eval_strategy=loaded['a'])",
+        "parser = HfArgumentParser(Data)\n    parser.parse_yaml_file('a.yaml')\n    args = TrainingArguments('out')",
+    ],
+)
+def test_a_plain_script_that_makes_them_otherwise_is_not(args: str, tmp_path: Path) -> None:
+    write(tmp_path, {"job.py": FROM_FILES.format(args=args), "setup.py": "", **ALIKE})
+    assert not told(to_ray(tmp_path))
+
+
+def test_a_key_of_the_file_that_a_plain_script_names_is_told_at_its_parser_too(tmp_path: Path) -> None:
+    args = "(args,) = HfArgumentParser(TrainingArguments).parse_yaml_file('a.yaml')"
+    write(tmp_path, {"job.py": FROM_FILES.format(args=args), "a.yaml": "output_dir: out\nevaluation_strategy: epoch\n"})
+    found = [f for f in to_ray(tmp_path).findings if f.code == "RM706"]
+    assert ["The file gives evaluation_strategy, which TrainingArguments lost" in f.message for f in found] == [True]

@@ -73,3 +73,46 @@ def test_a_family_that_the_user_leaves_out_is_left_out() -> None:
     outcome = converted(METRIC + OLD + LOOP, to_accelerate=True, ignore=("RM7",))
     assert "load_metric('accuracy')" in outcome.text and "from transformers import AdamW" in outcome.text
     assert "accelerator.backward(loss)" in outcome.text
+
+
+STAYS = f"from job import data, model\n{HEAD}import lightning\n{LOOP}"
+UNUSED = [
+    "from datasets import load_metric",
+    "from datasets import load_dataset, load_metric as metric",
+    "from transformers.file_utils import is_tf_available",
+    "import transformers.hf_api",
+    "if True:\n    from datasets import load_metric",
+]
+READY = [
+    "try:\n    from datasets import load_metric\nexcept ImportError:\n    load_metric = None",
+    "from datasets import load_dataset",
+    "from job import load_metric",
+    "import datasets",
+]
+
+
+@pytest.mark.parametrize("option", ["to_ray", "to_accelerate"])
+@pytest.mark.parametrize("line", UNUSED)
+def test_an_unused_import_that_fails_is_told_where_a_script_stays(line: str, option: str) -> None:
+    text = f"{line}\n{STAYS}"
+    outcome = converted(text, **{option: True})
+    assert outcome.text == text
+    assert [kind for code, kind, _ in outcome.findings if code == "RM691"] == [Kind.NOTE]
+    [message] = [message for message in outcome.messages if "nothing uses it here" in message]
+    assert message.rstrip().endswith("nothing uses it here; not changed, since the script stays as it is.")
+
+
+def test_a_name_that_is_gone_and_used_is_told_there_too() -> None:
+    outcome = converted(f"from transformers import TFTrainer\nprint(TFTrainer)\n{STAYS}", to_accelerate=True)
+    assert [(code, kind) for code, kind, _ in outcome.findings] == [("RM692", Kind.NOTE), ("RM851", Kind.MANUAL)]
+
+
+@pytest.mark.parametrize("line", READY)
+def test_other_imports_of_it_are_not(line: str) -> None:
+    found = {code for code, _, _ in converted(f"{line}\n{STAYS}", to_accelerate=True).findings}
+    assert found == {"RM851"}
+
+
+@pytest.mark.parametrize("line", UNUSED)
+def test_nor_are_those_of_scripts_that_do_not_train(line: str) -> None:
+    assert converted(f"{line}\nimport torch\n", to_ray=True, to_accelerate=True).findings == []

@@ -290,3 +290,62 @@ def test_a_key_that_another_call_changes_is_not_told_of_as_well() -> None:
     outcome = converted(JOB.format(code=code))
     assert outcome.lines("RM701", Kind.CONVERTED)
     assert not outcome.lines("RM701", Kind.MANUAL)
+
+
+GUARDED = """
+import transformers
+from importlib.metadata import version as version_of
+from packaging import version
+from packaging.version import Version
+from transformers import AutoModel, Trainer, TrainingArguments
+
+from job import compat, is_v5, rows, settings
+
+_V5 = version.parse(transformers.__version__) >= version.parse("5.0.0")
+OLD = version.parse(transformers.__version__) < version.parse("4.41")
+MAJOR = int(transformers.__version__.split(".")[0])
+args = TrainingArguments("out", **({right}))
+trainer = Trainer(AutoModel.from_pretrained("bert"), args, train_dataset=rows)
+trainer.train()
+"""
+GONE, TODAY = "{'use_ipex': True}", "{'seed': 1}"
+
+
+def _told_guarded(right: str) -> bool:
+    outcome = converted(GUARDED.format(right=right), to_ray=True)
+    assert "TorchTrainer(" in outcome.text
+    return bool(outcome.lines("RM702", Kind.MANUAL))
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        f"{TODAY} if _V5 else {GONE}",
+        f"{GONE} if not _V5 else {TODAY}",
+        f"{GONE} if OLD else {TODAY}",
+        f"{TODAY} if MAJOR >= 5 else {GONE}",
+        f"{GONE} if MAJOR < 5 else {TODAY}",
+        f"{GONE} if Version('5') > Version(version_of('transformers')) else {TODAY}",
+        f"{TODAY} if is_v5() else {GONE}",
+        f"{TODAY} if compat.IS_V5 else {GONE}",
+        f"{TODAY} if Version(version_of('transformers')) >= Version('5.12') else {GONE}",
+    ],
+)
+def test_a_key_of_a_branch_for_other_versions_of_transformers_is_no_news(right: str) -> None:
+    assert not _told_guarded(right)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        f"{GONE} if _V5 else {TODAY}",
+        f"{TODAY} if OLD else {GONE}",
+        f"{GONE} if MAJOR >= 4 else {TODAY}",
+        f"{GONE} if settings.version else {TODAY}",
+        f"{GONE} if settings.use_v2 else {TODAY}",
+        f"{GONE} if version_of('torch') < '2.0' else {TODAY}",
+        f"{GONE} if rows else {TODAY}",
+    ],
+)
+def test_one_of_a_branch_that_runs_today_is_told(right: str) -> None:
+    assert _told_guarded(right)

@@ -88,3 +88,45 @@ def test_a_model_that_nobody_trains_is_spread(behind: str) -> None:
 
 def test_workers_without_a_gpu_have_nothing_to_spread_it_over() -> None:
     assert not told(made(f'AutoModelForCausalLM.from_pretrained("gpt2", {AUTO})'), gpu=False)
+
+
+def numbered(given: str, *, gpu: bool = True, workers: int | None = None) -> list[str]:
+    """What is said of a model that is loaded with this map."""
+    before = made(f'AutoModelForCausalLM.from_pretrained("gpt2", device_map={given})').replace("\n", "\n    ")
+    text = "import os\nimport torch\nWHOLE = {'': 0}\n" + SCRIPT.format(before=before, behind="pass", last="pass")
+    result = convert(text, options=Options(to_ray=True, workers=workers, gpu=gpu))
+    assert result.after is not None
+    return [f.message for f in result.findings if "on the same GPU of a machine" in f.message]
+
+
+@pytest.mark.parametrize("given", ['{"": 0}', "{'': 'cuda:0'}", "0", '"cuda:1"', "WHOLE", "dict([('', 1)]) or {'': 1}"])
+def test_a_gpu_by_its_number_is_that_of_all_workers(given: str) -> None:
+    assert len(numbered(given)) == (given[0] != "d")  # what is not seen is not told
+    assert not numbered(given, workers=1)
+    assert not numbered(given, gpu=False)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        '"cuda"',
+        '"cpu"',
+        '{"": "cuda"}',
+        '{"": "cpu"}',
+        '{"": torch.cuda.current_device()}',
+        '{"": int(os.environ["LOCAL_RANK"])}',
+        '{"lm_head": 0, "model": 1}',
+        "None",
+        "settings",
+    ],
+)
+def test_other_maps_are_not(given: str) -> None:
+    assert not numbered(given)
+
+
+@pytest.mark.parametrize("word", ["balanced", "sequential"])
+def test_other_words_that_spread_a_model_are_told(word: str) -> None:
+    text = SCRIPT.format(before=PLAIN, behind="pass", last="pass").replace('"auto"', f'"{word}"')
+    text = text.replace("trainer.train()", "trainer.train()\n    print(trainer.args, load('/out'))")
+    found = convert(text, options=Options(to_ray=True, workers=2, gpu=True)).findings
+    assert sum(f'device_map="{word}" spreads' in finding.message for finding in found) == 1

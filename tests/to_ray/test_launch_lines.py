@@ -52,6 +52,13 @@ def told(folder: Path, files: dict[str, str]) -> Sequence[Finding]:
         ("a.ipynb", notebook(f"out = !{LAUNCH}"), "a.ipynb:cell 1:1"),
         ("a.ipynb", notebook("## Train", f"`{LAUNCH}`", kind="markdown"), "a.ipynb:cell 2:1"),
         ("a.py", f"{DATABRICKS}# MAGIC !{LAUNCH}\n", "a.py:2"),
+        ("a.py", "import subprocess\n\nsubprocess.run(['torchrun', '--nproc_per_node', '2', 'train.py'])", "a.py:3"),
+        ("a.py", f"import subprocess\nsubprocess.check_call(\n    {LAUNCH!r}.split())", "a.py:3"),
+        ("a.py", f"from os import system\nsystem({LAUNCH!r})", "a.py:2"),
+        ("a.py", f"import subprocess\ncommand = f{LAUNCH!r}\nsubprocess.Popen(command, shell=True)", "a.py:2"),
+        ("a.py", f"import subprocess\nsubprocess.run(['bash', '-c', {LAUNCH!r}])", "a.py:2"),
+        ("a.py", f"import subprocess\nsubprocess.run('''\nset -e\n{LAUNCH}\n''', shell=True)", "a.py:4"),
+        ("run.sh", f"echo a \\\n  b\n{LAUNCH}\n", "run.sh:3"),
         ("a.py", f"{DATABRICKS}# MAGIC %sh\n# MAGIC cd /x; {LAUNCH}\n", "a.py:3"),
     ],
 )
@@ -89,6 +96,10 @@ def test_an_option_that_is_refused_is_told_where_python_starts_the_script(
         ("a.ipynb", f'{{"cells": "{LAUNCH}"'),
         ("a.py", f"{DATABRICKS}text = '{LAUNCH}'\n"),
         ("a.py", f"# {LAUNCH}\n"),
+        ("a.py", f"import subprocess\nprint({LAUNCH!r}, ['train.py', 'torchrun'])\n"),
+        ("a.py", f"import subprocess\ntext = {LAUNCH!r}\n"),
+        ("a.py", f"import subprocess\nsubprocess.run({LAUNCH!r}"),
+        ("a.py", "import subprocess\nsubprocess.run(['torchrun', 'other.py'])\n"),
         ("run.sh", "python other.py --evaluation_strategy no\npip install python train.py\n"),
         ("run.sh", "ipython train.py --evaluation_strategy no\n"),
         ("run.sh", "# python train.py --evaluation_strategy no\n"),
@@ -137,3 +148,70 @@ def test_lines_that_start_a_file_which_imports_the_script_are_told_of_their_opti
     assert "but without --evaluation_strategy (now --eval_strategy), which TrainingArguments refuses today" in outcome
     assert "run.sh:2: TrainingArguments refuses --no_cuda (now --use_cpu) today." in outcome
     assert "run.sh:3" not in outcome
+
+
+def test_what_python_starts_with_words_that_are_not_written_out_is_a_launch_with_unknown_flags(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    (tmp_path / "start.py").write_text(
+        "import os, subprocess, sys\n"
+        "command = [sys.executable, '-m', 'torch.distributed.run', f'--nproc_per_node={count}']\n"
+        "subprocess.run(command + [os.path.join(here, 'train.py'), *sys.argv[1:]])\n"
+    )
+    [launch] = launches_of(str(tmp_path / "train.py"))
+    assert (launch.place, launch.flags, launch.command("train.py")) == ("3", {}, "python train.py")
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "now", "given"),
+    [
+        ("ACCELERATE_USE_FSDP=1", "ACCELERATE_USE_FSDP=1 ", "ACCELERATE_USE_FSDP=1 ", True),
+        (
+            "env FSDP_OFFLOAD_PARAMS='true' A=2",
+            "FSDP_OFFLOAD_PARAMS='true' A=2 ",
+            "FSDP_OFFLOAD_PARAMS='true' A=2 ",
+            True,
+        ),
+        ("CUDA_VISIBLE_DEVICES=0,1", "CUDA_VISIBLE_DEVICES=0,1 ", "CUDA_VISIBLE_DEVICES=0,1 ", False),
+        ("MASTER_PORT=29501", "MASTER_PORT=29501 ", "", False),
+        ("ACCELERATE_USE_FSDP=$FSDP", "ACCELERATE_USE_FSDP=$FSDP ", "ACCELERATE_USE_FSDP=$FSDP ", False),
+        ("HF_TOKEN=hf_abc", "HF_TOKEN=... ", "HF_TOKEN=... ", False),
+        ("X=1;", "", "", False),
+        ("export X=1 &&", "", "", False),
+    ],
+)
+def test_variables_before_a_launcher_are_kept(before: str, said: str, now: str, *, given: bool, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    (tmp_path / "run.sh").write_text(f"{before} {LAUNCH}\n")
+    result = convert(SCRIPT, str(tmp_path / "train.py"), options=Options(to_ray=True))
+    [message] = [finding.message for finding in result.findings if finding.code == "RM824"]
+    assert message.startswith(f"run.sh:1 says `{said}{LAUNCH}`; it is `{now}python train.py` now")
+    assert any("now for the workers too" in finding.message for finding in result.findings) is given
+    assert ("worker_runtime_env" in str(result.after)) is given
+
+
+FUNCTION = ACCELERATE.replace("def train(", "def train_all(")
+
+
+@pytest.mark.parametrize(
+    ("start", "is_seen"),
+    [
+        ("from train import train_all\nnotebook_launcher(train_all, (1,))", True),
+        ("from train import *\naccelerate.notebook_launcher(\n    function=train_all, args=(1,))", True),
+        ("import train as t\nnotebook_launcher(t.train_all)", True),
+        ("%run train.py\ndebug_launcher(train_all)", True),
+        ("from train import train_all\ntrain_all()", False),
+        ("from other import train_all\nnotebook_launcher(train_all)", False),
+        ("from train import train_all\nnotebook_launcher(other)", False),
+    ],
+)
+@pytest.mark.parametrize("is_written", [True, False])
+def test_a_function_that_a_notebook_starts_is_told_to_be(
+    start: str, *, is_seen: bool, is_written: bool, tmp_path: Path
+) -> None:
+    cells = [f"%%writefile train.py\n{FUNCTION}"] if is_written else []
+    (tmp_path / "a.ipynb").write_text(notebook(*cells, f"from accelerate import notebook_launcher\n{start}"))
+    if not is_written:
+        (tmp_path / "train.py").write_text(FUNCTION)
+    out = " ".join(invoke("check", "--to-ray", str(tmp_path)).output.split())
+    assert ("A cell of a.ipynb starts train_all() with a launcher of accelerate" in out) is is_seen
+    assert ("convert the script that calls it by hand" in out) is not is_seen

@@ -87,6 +87,47 @@ def test_a_trainer_of_a_file_that_is_not_there_is_told(imported: str, define: st
     assert message.startswith(f"{imported} comes from distill, which was not found below the paths")
 
 
+OF_PACKAGE = """\
+from {package} import {name}, {arguments}
+trainer = {name}(model=load(), {given})
+trainer.train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "arguments", "given"),
+    [
+        ("sentence_transformers", "SentenceTransformerTrainer", "SentenceTransformerTrainingArguments", "args=make()"),
+        ("sentence_transformers.cross_encoder", "CrossEncoderTrainer", "losses", "loss=None"),
+        ("setfit", "Trainer", "TrainingArguments", "args=TrainingArguments('out')"),
+        ("setfit", "SetFitTrainer", "SetFitModel", "train_dataset=rows"),
+        ("optimum.habana", "GaudiTrainer", "GaudiTrainingArguments", "args=GaudiTrainingArguments()"),
+        ("somewhere", "Trainer", "OwnTrainingArguments", "args=OwnTrainingArguments()"),
+    ],
+)
+def test_a_trainer_of_a_package_that_is_made_from_transformers_is_told(
+    package: str, name: str, arguments: str, given: str, tmp_path: Path
+) -> None:
+    script = OF_PACKAGE.format(package=package, name=name, arguments=arguments, given=given)
+    if package != "somewhere":  # which no script names that is looked for
+        (tmp_path / "a.py").write_text(script)
+        assert f"{name} comes from {package}, which was not found" in invoke("--to-ray", "--check", tmp_path).stdout
+    [message] = told(script)
+    assert message.startswith(f"{name} comes from {package}, which was not found below the paths")
+
+
+@pytest.mark.parametrize(
+    ("package", "given"),
+    [
+        ("paddlenlp.trainer", "args=TrainingArguments('out')"),
+        ("lightning", "max_epochs=1"),
+        ("flair", "corpus=rows"),
+    ],
+)
+def test_those_of_other_frameworks_are_not(package: str, given: str) -> None:
+    assert told(OF_PACKAGE.format(package=package, name="Trainer", arguments="TrainingArguments", given=given)) == []
+
+
 @pytest.mark.parametrize(
     "script",
     [

@@ -75,6 +75,12 @@ def test_nobody_waits_where_it_is_not_loaded_again_by_all(end: str) -> None:
     assert WAIT not in converted(end)
 
 
+@pytest.mark.parametrize("workers", [None, 2])
+def test_all_wait_wherever_there_may_be_several(workers: int | None) -> None:
+    end = "model.save_pretrained(folder)\nmodel = AutoPeftModelForCausalLM.from_pretrained(folder)"
+    assert WAIT in converted(end, workers=workers)
+
+
 def test_one_worker_waits_for_nobody() -> None:
     end = "model.save_pretrained(folder)\nmodel = AutoPeftModelForCausalLM.from_pretrained(folder)"
     assert WAIT not in converted(end, workers=1)

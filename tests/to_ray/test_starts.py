@@ -35,6 +35,25 @@ def test_how_it_is_started_now_is_told(script: str, launcher: str) -> None:
     assert all(f"under {launcher} each process would start" in message for message in told)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('TrainingArguments("out")', 'TrainingArguments("out", fsdp="full_shard")'),
+        ('TrainingArguments("out")', 'TrainingArguments("out", deepspeed="ds.json")'),
+        ("import torch.distributed as dist", 'import os\nrank = int(os.environ.get("LOCAL_RANK", 0))'),
+        (
+            "import torch.distributed as dist",
+            "from accelerate import PartialState\nprint(PartialState().process_index)",
+        ),
+        ('TrainingArguments("out")', "HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()[0]"),
+    ],
+)
+def test_a_trainer_that_may_have_been_launched_is_told_too(old: str, new: str) -> None:
+    script = TRAINER.replace("import AutoModel,", "import AutoModel, HfArgumentParser,").replace(old, new)
+    told = "It is started with python now: under torchrun or accelerate launch each process would start"
+    assert sum(told in message for message in converted(script, to_ray=True).messages) == 1
+
+
 @pytest.mark.parametrize(("gpu", "told"), [(None, True), (False, False), (True, False)])
 @pytest.mark.parametrize(("script", "held"), [(LOOP, "cpu=True"), (TRAINER, "use_cpu=True or ACCELERATE_USE_CPU")])
 def test_a_guessed_cpu_is_told_with_all_that_holds_it(script: str, held: str, gpu: bool | None, told: bool) -> None:

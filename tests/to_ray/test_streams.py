@@ -90,3 +90,13 @@ def test_a_rank_that_the_driver_parsed_is_told(option: str, told: bool) -> None:
     outcome = converted(RANKED.format(option=option), to_ray=True, workers=2)
     assert "TorchTrainer(" in outcome.text, outcome.messages
     assert any("is what the driver parsed" in message for message in outcome.messages) is told
+
+
+@pytest.mark.parametrize(("options", "told"), [({}, True), ({"workers": 2}, True), ({"workers": 1}, False)])
+def test_rows_that_each_worker_of_a_trainer_splits_anew_are_told_where_there_may_be_several(
+    options: dict[str, int], told: bool
+) -> None:
+    data = 'data = load_dataset("c4", split="train").train_test_split(test_size=0.1)["train"]'
+    outcome = converted(TRAINER.format(data=data), to_ray=True, **options)
+    assert "TorchTrainer(" in outcome.text, outcome.messages
+    assert any("No seed is set" in message for message in outcome.messages) is told

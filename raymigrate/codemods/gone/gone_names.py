@@ -5,8 +5,9 @@ ever had it.
 """
 
 import ast
+from collections.abc import Collection
 
-from raymigrate.base.findings import Rule
+from raymigrate.base.findings import Kind, Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
@@ -55,11 +56,20 @@ RM692 = Rule(
 
 @codemod("ray", phase=Phase.GONE)
 def gone_names(context: Context) -> None:
-    """Drops unused imports of names that are gone, and reports those that are left, or the uses that fail."""
-    if not context.is_ray_script:
-        return
+    """Drops unused imports of names that are gone, and reports those that are left, or the uses that fail.
+
+    Of a script that trains and is left as it is they are only told.
+    """
+    if context.is_ray_script:
+        _deal_with(context)
+    elif context.stays and not context.takes_current_libraries:
+        _deal_with(context.apart, {found.line for found in context.apart.findings if found.kind is Kind.SKIPPED})
+
+
+def _deal_with(context: Context, kept: Collection[int] = ()) -> None:
+    """Does so, in a context whose edits are made or not, but for uses on the lines that the user keeps."""
     context.settle_removed_arguments()
-    told = _report_uses(context) | _dissolve_alternatives(context)
+    told = _report_uses(context, kept) | _dissolve_alternatives(context)
     for statement in context.module.imports:
         if (isinstance(statement, ast.ImportFrom) and statement.level) or statement in told:
             continue
@@ -75,7 +85,7 @@ def gone_names(context: Context) -> None:
             context.note(RM692, statement, message)
 
 
-def _report_uses(context: Context) -> set[ast.stmt]:
+def _report_uses(context: Context, kept: Collection[int]) -> set[ast.stmt]:
     """Reports names that are gone where they fail: at their import, once, or else at each use.
 
     Returns:
@@ -84,7 +94,7 @@ def _report_uses(context: Context) -> set[ast.stmt]:
     failing: dict[tuple[ast.stmt, str], list[str]] = {}  # imports, with what is gone of them, and the names that use it
     for reference in context.module.references:
         name = gone_part(reference.qualified)
-        if name is None or reference.root in context.handled:
+        if name is None or reference.root in context.handled or reference.node.lineno in kept:
             continue
         if is_ready(context.module, reference, name.rpartition(".")[2]):
             continue

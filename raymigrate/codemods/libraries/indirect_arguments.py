@@ -38,16 +38,16 @@ def indirect_arguments(context: Context) -> None:
     module = context.module
     for made in configurations(module, TRAINING_ARGUMENTS):
         _change_keys(context, keys_of(module, made))
-    if not is_for_old_transformers(context):
-        return
-    for trainer in module.calls(*HF_TRAINERS):
+    is_old = is_for_old_transformers(context)
+    for trainer in module.calls(*HF_TRAINERS) if is_old else ():
         given = argument(trainer, 1, "args")
         for call in instantiated(module, given) if given is not None else ():
             _change_keys(context, Keys(keywords=[(call, keyword) for keyword in call.keywords]))
             if not call.args or module.entries(call.args[0]) is None:
                 context.manual(RM706, call, HYDRA)
     for parsing in parsings(module, TRAINING_ARGUMENTS, parsed_for_trainers(module)):
-        _parsing(context, parsing)
+        if is_old or parsing.method in OF_FILES:  # a file that is seen shows itself what it was written for
+            _parsing(context, parsing, is_old=is_old)
 
 
 def _change_keys(context: Context, keys: Keys, parsing: Parsing | None = None) -> None:
@@ -73,12 +73,13 @@ def _getter(parsing: Parsing | None) -> str:
     return "TrainingArguments" if parsing is None else f"{parsing.method}() of TrainingArguments"
 
 
-def _parsing(context: Context, parsing: Parsing) -> None:
+def _parsing(context: Context, parsing: Parsing, *, is_old: bool) -> None:
+    """Changes or tells of what a parser is given; what is not seen is told in scripts for old libraries only."""
     outcome = "are passed over, and no error says so" if parsing.is_lenient else "are a ValueError"
     what = "What is parsed here cannot be seen"
     if parsing.method in OF_FILES:
         known = _keys_of_file(context, parsing)
-        if known is None:
+        if known is None and is_old:
             context.manual(RM706, parsing.call, f"{what}: keys that TrainingArguments lost {outcome}.")
         elif known:
             message = f"The file gives {', '.join(known)}, which TrainingArguments lost: such keys {outcome}."

@@ -8,7 +8,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.to_ray.accelerators import apply_file, set_cpu, tell_plugins
+from raymigrate.codemods.to_ray.accelerators import apply_file, give_variables, set_cpu, tell_plugins
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.handed_models import tell_handed_models
@@ -20,7 +20,13 @@ from raymigrate.codemods.to_ray.launched import (
     tell_importers,
     tell_launch,
 )
-from raymigrate.codemods.to_ray.notebook_launchers import STARTED_BY_CALL, NotebookLaunch, launch_of, replace_launch
+from raymigrate.codemods.to_ray.notebook_launchers import (
+    STARTED_BY_CALL,
+    NotebookLaunch,
+    launch_of,
+    replace_launch,
+    started_by_notebook,
+)
 from raymigrate.codemods.to_ray.order import roles_of
 from raymigrate.codemods.to_ray.own_arguments import send_missing
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
@@ -101,8 +107,7 @@ def convert(context: Context) -> None:
         leave(context, mixed.node, f"The statement cannot be moved: {mixed}.")
         return
     if all(isinstance(step, DEFINITIONS) for step in roles.moved()):
-        message = "No statement of this file starts the training: convert the script that calls it by hand."
-        leave(context, made[0], message)
+        _leave_unstarted(context, made[0])
         return
     reason = shares_line(roles) or rebinds_import(script, roles) or hidden_by_class(script, roles)
     reason = reason or refusal_for_others(context, script, roles, Training([], trains, []))
@@ -111,6 +116,19 @@ def convert(context: Context) -> None:
         leave(context, reason.node, reason.message)
         return
     _convert(context, made, LaunchedOutline(context, script, roles, launched))
+
+
+def _leave_unstarted(context: Context, made: ast.Call) -> None:
+    """Leaves a script whose training another file starts."""
+    functions = [node.name for node in context.module.of_type(ast.FunctionDef)]
+    found = started_by_notebook(context.path, functions)
+    if found is None:
+        leave(context, made, "No statement of this file starts the training: convert the script that calls it by hand.")
+        return
+    notebook, name = found
+    message = f"A cell of {notebook} starts {name}() with a launcher of accelerate, and no statement of this file does."
+    advice = f"Define {name}() in a cell of the notebook, or call it at the end of this file and run that with python."
+    leave(context, made, message, f"{advice} Then run raymigrate --to-ray again.")
 
 
 def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -> None:
@@ -128,6 +146,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     tell_unused(context, made[0], outline)
     if launched.form is not None:
         apply_file(context, outline, made, launched.form, launched.name)
+    give_variables(context, outline, made[0])
     if not outline.use_gpu and not outline.resources:
         set_cpu(context, made)
         tell_plugins(context, made)

@@ -8,6 +8,7 @@ from pathlib import Path
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import GPU_PLUGINS, LaunchedOutline
+from raymigrate.codemods.to_ray.launches import common_variables
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.facts.launch_form import LaunchForm, Row
 from raymigrate.facts.literals import shortened
@@ -46,6 +47,7 @@ RM822 = Rule(
 CONFIG_FILE = "ACCELERATE_DEEPSPEED_CONFIG_FILE"
 ABOUT_TRAINERS = "for a Trainer"
 WORTH_A_NOTE = ("knows no such key", "the flag's default", "has to be in storage")
+OF_ACCELERATE = ("ACCELERATE_", "FSDP_")  # of the variables before a command
 BEATS_ARGUMENT = "gradient_accumulation_steps"  # the only variable that wins over an argument (accelerator.py:546)
 
 
@@ -126,6 +128,19 @@ def give_environment(context: Context, outline: LaunchedOutline, place: ast.AST)
         elif any(words in row.remark for words in WORTH_A_NOTE):
             what = f"{outline.launched.name}, {row.key}: {shortened(row.value)}"
             context.note(RM822, place, f"{what}: {row.remark}.")
+
+
+def give_variables(context: Context, outline: LaunchedOutline, place: ast.AST) -> None:
+    """Gives the workers what stood before the launcher for accelerate: `ACCELERATE_USE_FSDP=1 torchrun train.py`.
+
+    Workers on other machines do not have the environment of the driver. What a file said wins, as under the launcher.
+    """
+    launches = outline.launched.launches
+    for name, value in common_variables(launches).items() if outline.use_gpu else ():
+        if name.startswith(OF_ACCELERATE) and name not in outline.environment:
+            message = f"{launches[0].file.name}:{launches[0].place} sets {name}={value}: now for the workers too."
+            if context.converts(RM822, place, message):
+                outline.environment[name] = value
 
 
 def _for_workers(context: Context, outline: Outline, place: ast.AST, form: LaunchForm, name: str) -> LaunchForm:

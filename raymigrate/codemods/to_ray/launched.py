@@ -33,9 +33,15 @@ from raymigrate.facts.launch_form import LaunchForm, NoRayFormError, RejectedFil
 from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project_uses import takers
+from raymigrate.facts.values import is_none
 
 GPU_PLUGINS = ("fsdp_plugin", "deepspeed_plugin", "deepspeed_plugins")
 GPU_PRECISIONS = ("fp16", "fp8")  # on CPUs the first does nothing, and the other raises
+# What a script that is started in several processes asks for.
+STATES = ("accelerate.PartialState", "accelerate.state.PartialState")
+RANKS = ("local_rank", "local_process_index", "process_index", "world_size")
+RANK_VARIABLES = ("LOCAL_RANK", "RANK", "WORLD_SIZE", "local_rank", "--local_rank", "--local-rank")
+SHARDING = ("fsdp", "deepspeed", "ddp_find_unused_parameters", "ddp_backend", "ddp_timeout", "local_rank")
 GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html"
 RM824 = Rule(
     "RM824",
@@ -133,11 +139,16 @@ class LaunchedOutline(Outline):
         return self.known_workers or 1
 
     @property
+    def may_be_several(self) -> bool:
+        """Whether more than one worker may train: a 1 that nothing says is only a placeholder."""
+        return self.known_workers != 1
+
+    @property
     def may_grow(self) -> bool:
         """Whether more workers may train than processes did before, as far as it is seen how many these were."""
         notebook, form = self.launched.notebook, self.launched.form
         before = (notebook.processes if notebook is not None else None) or (form.workers if form is not None else None)
-        return self.known_workers != 1 and (before is None or (self.known_workers or before) > before)
+        return self.may_be_several and (before is None or (self.known_workers or before) > before)
 
     @property
     def wraps_anew(self) -> bool:
@@ -206,6 +217,18 @@ def tell_start(context: Context, place: ast.AST, launcher: str) -> None:
     context.note(RM825, place, message)
 
 
+def may_be_launched(module: Module) -> bool:
+    """Whether a Trainer script shows that it may be started in several processes.
+
+    It parses TrainingArguments, reads its rank, or says how its processes shard the model.
+    """
+    if any(module.calls(*STATES)) or any(parsings(module, TRAINING_ARGUMENTS, parsed_for_trainers(module))):
+        return True
+    if any(module.attributes(*RANKS)) or any(node.value in RANK_VARIABLES for node in module.of_type(ast.Constant)):
+        return True
+    return any(not is_none(keyword.value) for _, keyword in module.keywords(*SHARDING))
+
+
 def is_notebook(context: Context) -> bool:
     """Whether a file is a notebook, whose cells are run one by one."""
     return context.path.endswith(NOTEBOOK) or (context.path != "" and is_databricks(Path(context.path)))
@@ -244,7 +267,7 @@ def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: s
 
 def _said(context: Context, launch: Launch) -> str:
     """What a line says, and where it stands as seen from the script."""
-    return f"{_place(context, launch)} says `{launch.text}`"
+    return f"{_place(context, launch)} says `{launch.shown}`"
 
 
 def _place(context: Context, launch: Launch) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from raymigrate.documents.python_commands import UNKNOWN, shell_of_python
 from raymigrate.documents.shell_lines import is_databricks_source, shell_of_notebook, shell_of_source
 from raymigrate.facts.accelerate_config import read_file
 from raymigrate.files.contents import read_bytes
@@ -25,11 +26,20 @@ MOST_FOLDERS = 50  # of the folders in one
 DEEPEST = 2  # folders below one that leads to the script
 MOST_BYTES = 200_000
 MOST_BYTES_OF_NOTEBOOK = 5_000_000  # which holds what its cells show
+# The variables before a command: `ACCELERATE_USE_FSDP=1 torchrun train.py`.
+VARIABLES = r"""(?P<variables>(?:(?<![\w$-])[A-Za-z_]\w*=(?:"[^"\n]*"|'[^'\n]*'|[^\s;|&`"']*)[ \t]+)*)"""
+VARIABLE = re.compile(r"""([A-Za-z_]\w*)=("[^"\n]*"|'[^'\n]*'|\S*)""")
+SECRETS = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
+# What a launcher or the user gives each process, and Ray gives its workers itself.
+OF_LAUNCHERS = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "WORLD_SIZE"})
 LAUNCH = re.compile(
-    r"(?P<launcher>accelerate\s+launch|torchrun|python3?\s+-m\s+torch\.distributed\.(?:launch|run)|(?<![-\w])deepspeed)"
+    VARIABLES + r"(?P<launcher>accelerate\s+launch|torchrun|python3?\s+-m\s+torch\.distributed\.(?:launch|run)"
+    r"|(?<![-\w])deepspeed)"
     r"(?=\s)(?P<rest>[^\n|&;`]*)"
 )
-PLAIN = re.compile(r"(?<![-\w/.])(?P<launcher>python[\d.]*)(?=\s)(?!\s+-m\s+torch\.distributed\.)(?P<rest>[^\n|&;`]*)")
+PLAIN = re.compile(
+    VARIABLES + r"(?<![-\w/.])(?P<launcher>python[\d.]*)(?=\s)(?!\s+-m\s+torch\.distributed\.)(?P<rest>[^\n|&;`]*)"
+)
 # What other launchers call the processes of a machine (torch/distributed/run.py; deepspeed's launcher).
 PROCESSES = ("nproc_per_node", "num_gpus")
 # Flags of accelerate launch that take no value (accelerate/commands/launch.py, 1.15).
@@ -54,6 +64,7 @@ class Launch:
         flags: Flags of accelerate's launcher and their values; empty for a switch.
         cell: The number of the cell that it stands in; 0 for files without cells.
         is_plain: Whether it starts the script without a launcher: `python train.py`.
+        variables: The variables of the environment before it, and their values.
     """
 
     file: Path
@@ -62,6 +73,12 @@ class Launch:
     flags: dict[str, str] = field(default_factory=dict)
     cell: int = 0
     is_plain: bool = False
+    variables: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> str:
+        """The command with the variables before it; what is secret of them is not shown."""
+        return f"{_shown(self.variables)}{self.text}"
 
     @property
     def place(self) -> str:
@@ -103,7 +120,9 @@ class Launch:
     def command(self, script: str) -> str:
         """What starts the script as it is named there, without the launcher and without arguments."""
         name = next((word for word in self.text.split() if self._is_name(word, script)), script)
-        return f"python {name}" if Path(name).name == script else f"python -m {name}"
+        name = script if UNKNOWN in name else name
+        kept = {name: value for name, value in self.variables.items() if name not in OF_LAUNCHERS}
+        return _shown(kept) + (f"python {name}" if Path(name).name == script else f"python -m {name}")
 
     def own_arguments(self, script: str) -> list[str]:
         """The words behind the script's name, which the script gets."""
@@ -117,9 +136,21 @@ class Launch:
         return Path(word).name == script or (is_module and word.rpartition(".")[2] == script.removesuffix(".py"))
 
 
+def _shown(variables: dict[str, str]) -> str:
+    """Variables as they stand before a command."""
+    return "".join(f"{name}={'...' if SECRETS.search(name) else value} " for name, value in variables.items())
+
+
 def is_launched_one_way(launches: list[Launch]) -> bool:
     """Whether all lines that launch a script say the same."""
     return len({tuple(sorted(launch.flags.items())) for launch in launches}) == 1
+
+
+def common_variables(launches: list[Launch]) -> dict[str, str]:
+    """The variables that all lines which launch a script give it, with values that are written out."""
+    given = [{name: value.strip("\"'") for name, value in launch.variables.items()} for launch in launches]
+    shared = dict(set.intersection(*(set(variables.items()) for variables in given))) if given else {}
+    return {name: value for name, value in sorted(shared.items()) if not any(sign in value for sign in "$<{")}
 
 
 def launches_of(script: str) -> list[Launch]:
@@ -143,12 +174,15 @@ def _starts_of(script: str) -> list[Launch]:
         around = dict.fromkeys(below for folder in folders for below in _with_folders_below(folder, DEEPEST))
         in_project = [launch for folder in around for launch in _launches_in(folder)]
     else:  # a cell of a notebook writes it
-        in_project = [launch for file in _notebooks_writing(path) for launch in _launches_of_file(file)]
-    found = [launch for launch in (*_launches_of_file(Path(script)), *in_project) if launch.starts(path, folders)]
+        in_project = [launch for file in notebooks_writing(path) for launch in _launches_of_file(file)]
+    others = (launch for launch in in_project if launch.file.absolute() != path)
+    found = [
+        launch for launch in (*_launches_of_file(Path(script), is_own=True), *others) if launch.starts(path, folders)
+    ]
     return sorted(found, key=lambda launch: (launch.file, launch.cell, launch.line))
 
 
-def _notebooks_writing(script: Path) -> Iterator[Path]:
+def notebooks_writing(script: Path) -> Iterator[Path]:
     """The notebooks beside a script that is not there which have a cell that writes it: `%%writefile train.py`."""
     writes = re.compile(rf"%%(?:write)?file\b[^\"\n]*\b{re.escape(script.name)}")
     for file in sorted(script.parent.glob(f"*{NOTEBOOK}"))[:MOST_FILES]:
@@ -215,13 +249,13 @@ def _with_folders_below(folder: Path, depth: int) -> tuple[Path, ...]:
 
 @cache
 def _launches_in(folder: Path) -> tuple[Launch, ...]:
-    """The launch lines in the files of a folder."""
+    """The launch lines in the files of a folder: those of shells, of notebooks, and of what Python hands a shell."""
     try:
         files = sorted(folder.iterdir())[: 10 * MOST_FILES]
     except OSError:
         return ()
     wanted = [file for file in files if file.name in NAMES or file.suffix in (*SCRIPTS, NOTEBOOK)][:MOST_FILES]
-    wanted += [file for file in files if file.suffix == PYTHON and is_databricks(file)][:MOST_FILES]
+    wanted += [file for file in files if file.suffix == PYTHON][:MOST_FILES]
     return tuple(launch for file in wanted for launch in _launches_of_file(file))
 
 
@@ -233,8 +267,8 @@ def is_databricks(file: Path) -> bool:
         return False
 
 
-def _launches_of_file(file: Path) -> Iterator[Launch]:
-    for cell, text in _texts_of(file):
+def _launches_of_file(file: Path, *, is_own: bool = False) -> Iterator[Launch]:
+    for cell, text in _texts_of(file, is_own=is_own):
         joined = re.sub(r"\\\r?\n", lambda match: " " * len(match.group()), text)  # one command over several lines
         for match in (*LAUNCH.finditer(joined), *PLAIN.finditer(joined)):
             is_plain = match.re is PLAIN
@@ -243,12 +277,16 @@ def _launches_of_file(file: Path) -> Iterator[Launch]:
             launcher, words = " ".join(match["launcher"].split()), _words(match["rest"])
             flags = _flags(words) if launcher == "accelerate launch" else _processes(_flags(words))
             flags = ({"m": ""} if "-m" in words[:2] else {}) if is_plain else flags
-            line = joined.count("\n", 0, match.start()) + 1
-            yield Launch(file, line, " ".join([launcher, *words]), flags, cell, is_plain)
+            line = text.count("\n", 0, joined.rfind("\n", 0, match.start()) + 1) + 1  # the first of a command
+            variables = dict(VARIABLE.findall(match["variables"]))
+            yield Launch(file, line, " ".join([launcher, *words]), flags, cell, is_plain, variables)
 
 
-def _texts_of(file: Path) -> Iterator[tuple[int, str]]:
-    """What a file holds that may be commands, with the number of the cell; 0 for one without cells."""
+def _texts_of(file: Path, *, is_own: bool) -> Iterator[tuple[int, str]]:
+    """What a file holds that may be commands, with the number of the cell; 0 for one without cells.
+
+    A script may say in its own text how it is started; in other files of Python only what is handed to a shell counts.
+    """
     is_notebook = file.suffix == NOTEBOOK
     try:
         if not file.is_file():
@@ -257,8 +295,12 @@ def _texts_of(file: Path) -> Iterator[tuple[int, str]]:
         text = data.decode(errors="replace")
         if is_notebook:
             yield from shell_of_notebook(data) if LAUNCH.search(text) or PLAIN.search(text) else ()
+        elif is_databricks_source(data):
+            yield 0, shell_of_source(text)
+        elif file.suffix == PYTHON and not is_own:
+            yield 0, shell_of_python(text)
         else:
-            yield 0, shell_of_source(text) if is_databricks_source(data) else text
+            yield 0, text
     except (OSError, ValueError, UndecodableError):
         return
 

@@ -16,6 +16,14 @@ from raymigrate.facts.trainers import library_bases
 from raymigrate.facts.values import class_named, methods_of_object, origins
 from raymigrate.facts.values.members import is_empty
 
+# Packages whose Trainers are made from that of transformers, or train with one, without naming it in a script.
+DERIVED = frozenset(
+    {
+        *("sentence_transformers", "setfit", "optimum", "adapters", "span_marker", "pylate", "unsloth", "gliner"),
+        *("FlagEmbedding", "intel_extension_for_transformers", "llm2vec", "tevatron"),
+    }
+)
+COPIES = frozenset({"paddlenlp", "mindnlp", "mindformers"})  # of other frameworks, with arguments of the same name
 NATIVE = "A native PyTorch loop: --to-ray moves what trains with a Trainer or an Accelerator."
 LOOPS = (ast.For, ast.While)
 
@@ -54,8 +62,9 @@ def _unknown_trainer(module: Module, node: ast.AST) -> str:
         name = next(iter(library_bases(module, definition)), "")
     else:
         name = module.qualified(node.func) or "" if module.elsewhere(node.func) is None else ""
-    is_named = name.endswith("Trainer") and "transformers" in _packages(module)
-    return name if "." in name and (is_named or _is_given_arguments(module, node)) else ""
+    root = name.partition(".")[0]
+    is_named = name.endswith("Trainer") and (root in DERIVED or "transformers" in _packages(module))
+    return name if "." in name and root not in COPIES and (is_named or _is_given_arguments(module, node)) else ""
 
 
 def _tell_own_trainer(context: Context) -> bool:
@@ -107,10 +116,12 @@ def _is_of_library(module: Module, definition: ast.ClassDef) -> bool:
 
 
 def _is_given_arguments(module: Module, made: ast.Call) -> bool:
-    """Whether a call is given TrainingArguments."""
+    """Whether a call is given TrainingArguments: those of transformers, or of a package that calls its own so."""
     values = [*made.args, *(keyword.value for keyword in made.keywords)]
     ends = [source for value in values for source in origins(module, value)]
-    return any(isinstance(end.node, ast.Call) and makes_arguments(end.module, end.node) for end in ends)
+    calls = [(end.module, end.node) for end in ends if isinstance(end.node, ast.Call)]
+    names = (home.qualified(call.func) or "" for home, call in calls)
+    return any(makes_arguments(*call) for call in calls) or any(name.endswith("TrainingArguments") for name in names)
 
 
 def _packages(module: Module) -> set[str]:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.launches import MOST_BYTES_OF_NOTEBOOK, NOTEBOOK, notebooks_writing
 from raymigrate.codemods.to_ray.refusals import Reason, several
 from raymigrate.edits.plan import Part
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument, has_unpacking
+from raymigrate.files.contents import read_bytes
 
 RM826 = Rule(
     "RM826",
@@ -22,6 +27,7 @@ RM826 = Rule(
 LAUNCHERS = ("accelerate.notebook_launcher", "accelerate.launchers.notebook_launcher")
 ON_CPU = ("accelerate.debug_launcher", "accelerate.launchers.debug_launcher")
 STARTED_BY_CALL = (*LAUNCHERS, *ON_CPU)
+BLANK = r"[\s\",]*"  # between the lines of a notebook's cell
 DEBUG_PROCESSES = 2  # the default of debug_launcher
 # Read by accelerate, but set under another name: MIXED_PRECISION (accelerate/launchers.py:197, state.py:927, of 1.15).
 WITHOUT_EFFECT = "mixed_precision"
@@ -84,3 +90,30 @@ def replace_launch(context: Context, launch: NotebookLaunch) -> None:
         if keyword.arg == WITHOUT_EFFECT:
             message = "mixed_precision= of notebook_launcher has no effect in accelerate 1.15: it is dropped."
             context.note(RM826, keyword.value, f"{message} Accelerator(mixed_precision=...) would have one.")
+
+
+def started_by_notebook(path: str, functions: Collection[str]) -> tuple[str, str] | None:
+    """The notebook beside a script that starts one of its functions in several processes, and the function.
+
+    Args:
+        path: The script: a file, or one that a cell of the notebook writes.
+        functions: The names of its functions.
+    """
+    if not path or not functions:
+        return None
+    stem, names = re.escape(Path(path).stem), "|".join(map(re.escape, functions))
+    started = re.compile(rf"_launcher\s*\({BLANK}(?:function\s*=\s*)?(?:\w+\.)?(?P<name>{names})\b")
+    imported = re.compile(rf"\b(?:from\s+(?:\w+\.)*{stem}\s+import|import\s+(?:\w+\.)*{stem})\b|%run\b.*\b{stem}\b")
+    for notebook in _notebooks_beside(Path(path)):
+        try:
+            text = read_bytes(str(notebook), at_most=MOST_BYTES_OF_NOTEBOOK).decode(errors="replace")
+            text = text.replace("\\n", " \n")  # in JSON the first word of a line may follow the letter n
+        except OSError:
+            continue
+        if (found := started.search(text)) is not None and imported.search(text):
+            return notebook.name, found["name"]
+    return None
+
+
+def _notebooks_beside(script: Path) -> Iterator[Path]:
+    yield from sorted(script.parent.glob(f"*{NOTEBOOK}")) if script.exists() else notebooks_writing(script.absolute())

@@ -28,10 +28,11 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import parameters
 from raymigrate.facts.module import Module
 from raymigrate.facts.pickling import sent_with
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, keyword_argument, origins
 
 MOST_VARIABLES = 3  # that stand among the arguments of the trainer
 GPU_ARGUMENTS = ("fp16", "device_map", "load_in_8bit", "load_in_4bit")
+MOVES = ("to", "to_empty")
 ARGUMENTS = "argparse.Namespace(**config)"
 TO_DICT = "OmegaConf.to_container({}, resolve=True)"
 
@@ -275,12 +276,29 @@ def asks_for_gpu(context: Context) -> bool:
     for call in module.of_type(ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda":
             return True
-        moved = argument(call, 0, "device") if isinstance(call.func, ast.Attribute) and call.func.attr == "to" else None
-        if isinstance(moved, ast.Constant) and str(moved.value).startswith("cuda"):
+        is_move = isinstance(call.func, ast.Attribute) and call.func.attr in MOVES
+        device = argument(call, 0, "device") if is_move else keyword_argument(call, "device")
+        if device is not None and _is_gpu(module, device):
             return True
         if any(keyword.arg in GPU_ARGUMENTS and _is_set(keyword.value) for keyword in call.keywords):
             return True
     return False
+
+
+def _is_gpu(module: Module, device: ast.expr) -> bool:
+    """Whether a device is a GPU by its name, whatever the machine has: `"cuda"`, `torch.device("cuda:0")`."""
+    ends = list(origins(module, device))
+    return bool(ends) and all(_names_gpu(end.module, end.node) for end in ends)
+
+
+def _names_gpu(module: Module, node: ast.expr) -> bool:
+    if isinstance(node, ast.Call) and module.qualified(node.func) == "torch.device":
+        named = argument(node, 0, "type")
+        return named is not None and _is_gpu(module, named)
+    if isinstance(node, ast.JoinedStr) and node.values:
+        node = node.values[0]
+    name = module.constant(node)
+    return isinstance(name, str) and name.startswith("cuda")
 
 
 def _places_itself(module: Module) -> bool:

@@ -13,21 +13,25 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared import plain_callbacks
 from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
-from raymigrate.codemods.to_ray.accelerators import give_environment
+from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
+from raymigrate.codemods.to_ray.early_writes import tell_early_writes
 from raymigrate.codemods.to_ray.launched import (
     LaunchedOutline,
     UnfitLaunchError,
     launched_of,
+    may_be_launched,
     tell_importers,
     tell_lines,
     tell_start,
 )
+from raymigrate.codemods.to_ray.launches import plain_starts_of
 from raymigrate.codemods.to_ray.loss_scale import keep_loss_scale
 from raymigrate.codemods.to_ray.order import release, roles_of
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
+from raymigrate.codemods.to_ray.own_loaders import OwnLoader, own_loaders, tell_own_loaders, tell_rows_of_own
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray, makes_own_group
@@ -180,8 +184,13 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     ):
         return
     context.joins_ray = True
-    _tell_defaults(context, training, outline)
+    loaders = own_loaders(context.module, training)
+    _tell_defaults(context, training, outline, loaders)
+    if outline.may_be_several:
+        tell_own_loaders(context, RM806, loaders)
+    tell_early_writes(context, RM806, outline, training)
     give_environment(context, outline, training.trains[0])
+    give_variables(context, outline, training.trains[0])
     _tell_changes(context, outline)
     tell_device_maps(context, RM806, outline, training)
     tell_importers(context, training.trains[0], outline)
@@ -199,27 +208,32 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     drop_launcher(context, outline)
     return_results(context, RM801, outline, training)
     tell_shown(context, RM801, outline, training.trains)
-    if outline.workers > 1:
+    if outline.may_be_several:
         wait_for_files(context, outline, training)
     unwrap_in_trainers(context, outline)
     keep_one_run(context, outline)
-    if outline.workers > 1:
+    if outline.may_be_several:
         tell_data(context, RM806)
     outline.emit()
 
 
-def _tell_defaults(context: Context, training: Training, outline: LaunchedOutline) -> None:
+def _tell_defaults(context: Context, training: Training, outline: LaunchedOutline, loaders: list[OwnLoader]) -> None:
     if outline.placeholders:
         context.note(RM804, training.trains[0], outline.placeholders)
-    if outline.known_workers is None and not makes_own_group(context.module):
-        tell_gpus_of_python(context, RM804, training.trains[0])
-    tell_lines(context, training.trains[0], outline.launched)
-    if makes_own_group(context.module) and not outline.launched.launches:
-        tell_start(context, training.trains[0], "torchrun")
-    batch = _batch_size(context)
-    rows = f"The batch size of {batch} is" if batch else "per_device_train_batch_size is"
+    place, launches = training.trains[0], outline.launched.launches
+    batch, own_group = _batch_size(context), makes_own_group(context.module)
     here = f"; here {batch} x {outline.workers}" if batch and outline.workers > 1 else ""
-    tell_rows(context, RM806, training.trains[0], rows, here)
+    is_told = tell_rows_of_own(context, RM806, place, loaders, "")
+    if outline.known_workers is None and not own_group and not launches and not is_told:
+        tell_gpus_of_python(context, RM804, place)
+    tell_lines(context, place, outline.launched)
+    if not launches and own_group:
+        tell_start(context, place, "torchrun")
+    elif not launches and may_be_launched(context.module) and not plain_starts_of(context.path):
+        tell_start(context, place, "torchrun or accelerate launch")
+    if not is_told:
+        rows = f"The batch size of {batch} is" if batch else "per_device_train_batch_size is"
+        tell_rows(context, RM806, place, rows, here)
     tell_threads(context, RM806, training.trains[0], outline)
     tell_seed_of_trainer(context, RM806, training.trains[0], outline)
 

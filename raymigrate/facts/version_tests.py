@@ -1,0 +1,73 @@
+"""Conditions on the version of transformers: which branch runs with that of today."""
+
+import ast
+import operator
+import re
+from collections.abc import Iterator
+
+from packaging.version import InvalidVersion, Version
+
+from raymigrate.facts.module import Module
+from raymigrate.knowledge.versions import LOWEST
+
+OF_VERSION = re.compile(r"version|__ver__", re.IGNORECASE)
+OF_MAJOR = re.compile(r"\b_?(?:(?:IS|is|HF|hf)_)*[Vv][45]\b")  # names that say it: `_V5`, `is_v5`
+OURS = "transformers"
+MAJOR = re.compile(r"\.split\(|\.major|int\(")
+OPERATORS = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
+TURNED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
+TODAY = (Version(LOWEST[OURS]), Version(f"{Version(LOWEST[OURS]).major}.999"))
+
+
+def is_for_others(module: Module, test: ast.expr, *, of_else: bool) -> bool:
+    """Whether a branch is for other versions of transformers than today's, or it is not seen for which it is.
+
+    Args:
+        module: The module.
+        test: The condition.
+        of_else: Whether the branch runs where it does not hold.
+    """
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return is_for_others(module, test.operand, of_else=not of_else)
+    condition = module.value(test)
+    text = f"{ast.unparse(test)} {' '.join(ast.unparse(end) for end in _ends(module, condition))}"
+    if not OF_MAJOR.search(text) and not (OURS in text.lower() and OF_VERSION.search(text)):
+        return False
+    holds = _holds_today(condition, text)
+    return holds is None or holds is of_else
+
+
+def _ends(module: Module, condition: ast.expr) -> Iterator[ast.expr]:
+    """A condition, and what its names stand for."""
+    yield condition
+    yield from (module.value(part) for part in ast.walk(condition) if isinstance(part, ast.Name))
+
+
+def _holds_today(condition: ast.expr, text: str) -> bool | None:
+    """Whether a comparison with a version that is written out holds today; None where that is not seen."""
+    if not isinstance(condition, ast.Compare) or len(condition.ops) != 1:
+        return None
+    kind, bound = type(condition.ops[0]), _bound(condition.comparators[0])
+    if bound is None:
+        kind, bound = TURNED.get(kind, kind), _bound(condition.left)
+    if kind not in OPERATORS or bound is None or OURS not in text:
+        return None
+    compare, is_major = OPERATORS[kind], isinstance(bound, int)
+    if is_major and not MAJOR.search(text):
+        return None
+    held = {compare(today.major if is_major else today, bound) for today in TODAY}
+    return held.pop() if len(held) == 1 else None
+
+
+def _bound(node: ast.expr) -> Version | int | None:
+    """The version that one side of a comparison writes out: `"5.0"`, `version.parse("5.0")`, a number."""
+    if isinstance(node, ast.Call) and len(node.args) == 1:
+        node = node.args[0]
+    if not isinstance(node, ast.Constant):
+        return None
+    if isinstance(node.value, int):
+        return node.value
+    try:
+        return Version(str(node.value))
+    except InvalidVersion:
+        return None

@@ -1,0 +1,80 @@
+"""What all workers write or remove before they train is told: one process did it before."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+SCRIPT = """
+import os
+import shutil
+import tempfile
+from pathlib import Path
+import torch
+from transformers import AutoModel, AutoTokenizer, Trainer, TrainingArguments
+import job
+
+
+def prepare(data):
+    shutil.rmtree("/cache")
+    return data
+
+
+args = TrainingArguments("/out")
+tokenizer = AutoTokenizer.from_pretrained("bert")
+data = job.rows().map(lambda row: tokenizer(row["text"]))
+{before}
+trainer = Trainer(AutoModel.from_pretrained("bert"), args, train_dataset=data)
+trainer.train()
+{behind}
+"""
+WRITE = 'data.save_to_disk("/data/train")'
+
+
+def told(before: str = "", behind: str = "", **options: object) -> list[str]:
+    outcome = converted(SCRIPT.format(before=before, behind=behind), to_ray=True, **options)
+    assert "TorchTrainer(" in outcome.text, outcome.messages
+    assert len(outcome.lines("RM806", Kind.MANUAL)) == sum("before it trains" in text for text in outcome.messages)
+    return [message for message in outcome.messages if "before it trains" in message]
+
+
+@pytest.mark.parametrize(
+    ("before", "does"),
+    [
+        (WRITE, "writes this"),
+        (f"if not os.path.exists('/data'):\n    {WRITE}", "writes this"),
+        ('data.to_json("/data/train.json")\ndata = job.read(data, "/data/train.json")', "writes this"),
+        ('torch.save(data, "/data/rows.pt")', "writes this file"),
+        ('data = data.select([1])\nos.remove(data.cache_files[0]["filename"])', "removes or moves"),
+        ("data = prepare(data)", "removes or moves"),
+        ('data = data.select([1])\nPath("/cache").joinpath(data.info).unlink()', "removes or moves"),
+        ('data = data.select([1])\nshutil.move("/a", data.info)', "removes or moves"),
+    ],
+)
+def test_what_every_worker_does_is_told(before: str, does: str) -> None:
+    [message] = told(before)
+    assert f"Every worker {does}" in message
+    assert not told(before, workers=1)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        f"if args.process_index == 0:\n    {WRITE}",
+        f"with args.main_process_first():\n    {WRITE}",
+        "with tempfile.TemporaryDirectory() as folder:\n    data.save_to_disk(folder)",
+        "folder = tempfile.mkdtemp()\ndata.save_to_disk(os.path.join(folder, 'a'))",
+        'data.save_to_disk(f"/data/{args.process_index}")',
+        'data = data.rename("a", "b").replace("c", "d")',
+        f"def later():\n    {WRITE}",
+        'os.makedirs("/data", exist_ok=True)',
+        'with open("/data/a") as f:\n    data = data.add(f.read())',
+    ],
+)
+def test_other_code_before_the_training_is_not(before: str) -> None:
+    assert not told(before)
+
+
+def test_nor_is_what_stands_behind_it() -> None:
+    assert not told(behind='tokenizer.save_pretrained("/out")\nprint(trainer.predict(data))')
