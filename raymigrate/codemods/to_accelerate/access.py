@@ -6,10 +6,11 @@ import ast
 
 from raymigrate.codemods.to_accelerate.changes import NAME, Changes
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
-from raymigrate.codemods.to_accelerate.devices import DEVICE, Devices
+from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.home import Block, Home, is_main_guard, position
 from raymigrate.codemods.to_accelerate.objects import OWN, is_attribute
 from raymigrate.codemods.to_accelerate.order import Order
+from raymigrate.codemods.to_accelerate.process_numbers import number_given, replace_use
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
@@ -294,11 +295,12 @@ class Access:
                 self._add_argument(changes, call, in_order=added == NAME)
             return
         changes.edits.append(lambda: self._rename_parameter(changes, function, parameter))
+        values = {call: self.variables.argument_for(call, function, parameter) for call in calls}
+        number = number_given(self.variables, self.devices.numbers, filter(None, values.values()))
         for read in self.variables.reads(Variable(self.module.scope(function), parameter)):
             if not changes.is_gone(read) and function not in self.scaled:
-                changes.replace(read, DEVICE)
-        for call in calls:
-            value = self.variables.argument_for(call, function, parameter)
+                replace_use(changes, self.variables, read, number)
+        for call, value in values.items():
             if value is None:
                 raise Refusal(call, f"the call of {function.name}() gives no {parameter}")
             changes.replace(value, NAME)

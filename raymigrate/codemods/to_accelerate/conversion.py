@@ -75,7 +75,7 @@ class Conversion:
         self.variables = training.variables
         self.changes = Changes(context, self.module)
         self.processes = Processes(training)
-        self.devices = Devices(training, self.processes.ranks)
+        self.devices = Devices(training, self.processes.numbers)
         self.home = Home(training)
         self.evaluation = Evaluation(training)
         self.gatherings: list[Gathering] = []

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.objects import OWN
 from raymigrate.codemods.to_accelerate.order import Order
+from raymigrate.codemods.to_accelerate.process_numbers import (
+    DEVICE,
+    LOCAL_RANK,
+    MOVES,
+    SIZE,
+    is_counted,
+    replace_number,
+)
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
@@ -16,8 +25,6 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument
 
 NAMES = ("cuda", "cpu", "mps", "xpu", "npu")
-MOVES = ("to", "cuda")
-DEVICE = "accelerator.device"
 # Arguments of to() and cuda() that only say how to copy.
 HOW = frozenset({"non_blocking", "device"})
 
@@ -36,14 +43,15 @@ class Devices:
 
     Args:
         training: What is trained.
-        ranks: The variables that hold the number of a process.
+        numbers: The variables that hold the number of a process, or of processes, with what says so now.
     """
 
-    def __init__(self, training: Training, ranks: frozenset[Variable]) -> None:
+    def __init__(self, training: Training, numbers: Mapping[Variable, str]) -> None:
         self.training = training
         self.module: Module = training.module
         self.variables = training.variables
-        self.ranks = ranks
+        self.numbers = numbers
+        self.ranks = frozenset(variable for variable, number in numbers.items() if number != SIZE)
         self._tells_of_choice = False
 
     @cached_property
@@ -165,6 +173,7 @@ class Devices:
             elif call.func.attr == "cuda" or not self._is_variable(argument(call, 0, "device")):
                 self._move_to_accelerator(changes, call)
         self._loads(changes)
+        self._counted(changes)
         self._definitions(changes)
 
     def _loads(self, changes: Changes) -> None:
@@ -233,6 +242,13 @@ class Devices:
         changes.replace(call, f"$owner.to({DEVICE}{rest})", owner=call.func.value, **parts)
 
     # -- what a device is called ---------------------------------------------------------------
+
+    def _counted(self, changes: Changes) -> None:
+        """Lets what is compared with numbers be one: `gpu = 0` becomes a device, of which `gpu == 0` would be false."""
+        for read in self.module.of_type(ast.Name):
+            homes = self.variables.of(read) if is_called_device(read.id) and isinstance(read.ctx, ast.Load) else None
+            if homes and homes <= self.held and is_counted(self.variables, read) and not changes.is_gone(read):
+                replace_number(changes, read, LOCAL_RANK)
 
     def _definitions(self, changes: Changes) -> None:
         """Lets the names of devices stand for that of the Accelerator; those that nothing reads any more go."""
