@@ -143,7 +143,7 @@ class Access:
         nodes += [site for site in changes.sites if not changes.is_gone(site) or site in changes.expressions]
         nodes += [*after, *(s for s in changes.dropped if isinstance(s, ast.Expr) and not _is_option(s))]
         nodes += [call for function in self.given for call in self.variables.calls_of(function)]
-        if self.view is not None and self.owner is self.view.constructor:
+        if self.is_global or (self.view is not None and self.owner is self.view.constructor):
             nodes += [call for node in nodes for call in self._calls_to(node)]
         places = [
             place
@@ -372,6 +372,8 @@ class Access:
             return self.order.follows_instance(node)
         if functions and self.owner not in functions:
             return functions[-1] in self.given
+        if isinstance(self.owner, ast.FunctionDef) and not functions:
+            return False  # the name is one of a function
         place = position(self.module, self.block, node)
         if place is not None:
             return place >= self.place

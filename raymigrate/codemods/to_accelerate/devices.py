@@ -22,6 +22,7 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.functions import returned_values
 from raymigrate.facts.module import Module
+from raymigrate.facts.tensors import Kind, kinds_of
 from raymigrate.facts.values import argument
 
 NAMES = ("cuda", "cpu", "mps", "xpu", "npu")
@@ -29,6 +30,10 @@ NAMES = ("cuda", "cpu", "mps", "xpu", "npu")
 HOW = frozenset({"non_blocking", "device"})
 
 
+# What tensors have, and no settings with a `device` of their own.
+OF_TENSORS = frozenset(
+    {"cpu", "detach", "expand", "gather", "ndim", "numel", "permute", "shape", "squeeze", "unsqueeze"}
+)
 # Names that people give to devices.
 CALLED = frozenset({"device", "dev", "gpu", "gpu_id", "device_id", "cuda", "rank", "local_rank", "cuda_device"})
 
@@ -161,13 +166,21 @@ class Devices:
                 self._move_to_accelerator(changes, call)
                 continue
             makes_model = self._makes(call, models)
+            is_moved = self.is_on_device(call.func.value, models, loaders if order.holds(call) else frozenset())
             chosen = argument(call, 0, "device")
-            if isinstance(chosen, ast.Attribute) and chosen.attr == "device" and not self._tells_of_choice:
+            is_beside = self._is_of_tensor(chosen)
+            if is_beside and not makes_model and not is_moved:
+                continue  # where the tensor is, it goes
+            if (
+                isinstance(chosen, ast.Attribute)
+                and chosen.attr == "device"
+                and not is_beside
+                and not self._tells_of_choice
+            ):
                 self._tells_of_choice = not self.variables.of(chosen.value) & set(self.training.models)
                 if self._tells_of_choice:
                     message = f"The Accelerator chooses the device: `{ast.unparse(chosen)}` has no effect any more."
                     changes.note(RM858, chosen, message)
-            is_moved = self.is_on_device(call.func.value, models, loaders if order.holds(call) else frozenset())
             if makes_model or is_moved:
                 self._take_away(changes, call)
             elif call.func.attr == "cuda" or not self._is_variable(argument(call, 0, "device")):
@@ -175,6 +188,16 @@ class Devices:
         self._loads(changes)
         self._counted(changes)
         self._definitions(changes)
+
+    def _is_of_tensor(self, place: ast.expr | None) -> bool:
+        """Whether a place is that of a tensor, `x.device`, and no choice of the script."""
+        if not isinstance(place, ast.Attribute) or place.attr != "device" or not isinstance(place.value, ast.Name):
+            return False
+        own = self.variables.spelled(place.value)
+        beside = [self.module.parent_of[read] for read in self.variables.reads(own)] if own is not None else []
+        if any(isinstance(part, ast.Attribute) and part.attr in OF_TENSORS for part in beside):
+            return True
+        return kinds_of(self.module, place.value) <= {Kind.ONE, Kind.TENSOR}
 
     def _loads(self, changes: Changes) -> None:
         """Lets every process read states to the CPU, from where load_state_dict() copies them to its own device."""
