@@ -6,6 +6,7 @@ import ast
 
 from raymigrate.codemods.to_accelerate.changes import NAME, Changes
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
+from raymigrate.codemods.to_accelerate.device_texts import is_name_of_device, take_name
 from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.home import Block, Home, is_main_guard, position
 from raymigrate.codemods.to_accelerate.objects import OWN, is_attribute
@@ -299,7 +300,10 @@ class Access:
         number = number_given(self.variables, self.devices.numbers, filter(None, values.values()))
         for read in self.variables.reads(Variable(self.module.scope(function), parameter)):
             if not changes.is_gone(read) and function not in self.scaled:
+                is_name = number is None and is_name_of_device(changes, self.devices, read)
                 replace_use(changes, self.variables, read, number)
+                if is_name:
+                    take_name(changes, read)
         for call, value in values.items():
             if value is None:
                 raise Refusal(call, f"the call of {function.name}() gives no {parameter}")

@@ -12,6 +12,7 @@ from raymigrate.codemods.to_accelerate.accumulation import Accumulation
 from raymigrate.codemods.to_accelerate.changes import Changes, refuse
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
 from raymigrate.codemods.to_accelerate.cpu import Cpu
+from raymigrate.codemods.to_accelerate.device_texts import convert_texts
 from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.draws import tell_draws
 from raymigrate.codemods.to_accelerate.evaluation import Evaluation
@@ -106,6 +107,7 @@ class Conversion:
             Gatherer(self.module).convert(changes, gathering)
         models = frozenset(model for model in training.models if self._is_left_to_prepare(model))
         self.devices.convert(changes, models, frozenset(loaders), access.order)
+        convert_texts(changes, self.devices)
         hosts = Hosts(training, self.devices, self.gatherings)
         hosts.convert(changes, access.order, frozenset(loaders))
         Packed(hosts, access.order, frozenset(loaders)).convert(changes)

@@ -269,8 +269,10 @@ class Devices:
     def _counted(self, changes: Changes) -> None:
         """Lets what is compared with numbers be one: `gpu = 0` becomes a device, of which `gpu == 0` would be false."""
         for read in self.module.of_type(ast.Name):
-            homes = self.variables.of(read) if is_called_device(read.id) and isinstance(read.ctx, ast.Load) else None
-            if homes and homes <= self.held and is_counted(self.variables, read) and not changes.is_gone(read):
+            is_read = is_called_device(read.id) and isinstance(read.ctx, ast.Load) and not changes.is_gone(read)
+            homes = self.variables.of(read) if is_read and is_counted(self.variables, read) else frozenset()
+            values = [self.module.assigned(node) for home in homes for node in self.variables.bindings(home)]
+            if values and all(isinstance(v, ast.Constant) and type(v.value) is int for v in values):
                 replace_number(changes, read, LOCAL_RANK)
 
     def _definitions(self, changes: Changes) -> None:

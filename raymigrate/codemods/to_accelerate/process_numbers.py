@@ -62,7 +62,8 @@ def is_counted(variables: Variables, read: ast.expr) -> bool:
     """Whether something is compared with integers, or calculated with: no device is."""
     parent = variables.module.parent_of[read]
     if isinstance(parent, ast.BinOp):
-        return not isinstance(parent.op, ast.Mod) or parent.left is read
+        other = parent.right if parent.left is read else parent.left
+        return not isinstance(other, ast.JoinedStr) and not isinstance(variables.module.constant(other), str)
     if not isinstance(parent, ast.Compare):
         return False
     others = [other for other in (parent.left, *parent.comparators) if other is not read]
