@@ -24,6 +24,7 @@ from raymigrate.codemods.to_accelerate.objects import view_of
 from raymigrate.codemods.to_accelerate.obstacles import check, is_native
 from raymigrate.codemods.to_accelerate.one_process import OneProcess
 from raymigrate.codemods.to_accelerate.output import Output
+from raymigrate.codemods.to_accelerate.own_shares import check_shares
 from raymigrate.codemods.to_accelerate.packed import Packed
 from raymigrate.codemods.to_accelerate.phases import Phases
 from raymigrate.codemods.to_accelerate.precision import CLIPS, Precision
@@ -93,6 +94,7 @@ class Conversion:
         changes.converted(RM850, first_loop.node, NATIVE)
         self.processes.convert(changes)
         loaders = self._loaders()
+        check_shares(training, self.processes, loaders)
         schedulers = Schedules(training, self.home).prepared(changes)
         steps = Accumulation(training).convert(changes, frozenset(schedulers))
         half = Precision(training, self.evaluation)
