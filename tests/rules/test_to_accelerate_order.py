@@ -58,3 +58,20 @@ def test_so_has_one_that_is_called_through_others() -> None:
     )
     text = accelerated(f"\n\n{functions}", f"device = {MADE}", LOOP, "    print(twice(x))\n", head=IMPORTS).text
     assert "accelerator = Accelerator()\nones = twice(rows)\n" in text
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["device = x.device", "device = self.fc.weight.device", "device = next(self.parameters()).device"],
+)
+@pytest.mark.parametrize("use", ["device", "inline"])
+def test_a_model_that_asks_its_tensors_where_they_are_is_no_part_of_the_choice(place: str, use: str) -> None:
+    first = f"        {place}\n" if use == "device" else ""
+    there = "device" if use == "device" else place.partition(" = ")[2]
+    model = (
+        "\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        f"        self.fc = nn.Linear(4, 2)\n\n    def forward(self, x, scale):\n{first}"
+        f"        return self.fc(x) * scale.to({there})\n\n\n"
+    )
+    text = accelerated(model, f"device = {MADE.replace('nn.Linear(4, 2)', 'Net()')}", LOOP, head=IMPORTS).text
+    assert model in text and "accelerator = Accelerator()\n" in text

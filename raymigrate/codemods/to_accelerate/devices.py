@@ -34,6 +34,8 @@ HOW = frozenset({"non_blocking", "device"})
 OF_TENSORS = frozenset(
     {"cpu", "detach", "expand", "gather", "ndim", "numel", "permute", "shape", "squeeze", "unsqueeze"}
 )
+PARAMETERS = frozenset({"weight", "bias"})
+OF_MODULE = frozenset({"next(self.parameters())", "next(self.buffers())"})
 # Names that people give to devices.
 CALLED = frozenset({"device", "dev", "gpu", "gpu_id", "device_id", "cuda", "rank", "local_rank", "cuda_device"})
 
@@ -190,14 +192,30 @@ class Devices:
         self._definitions(changes)
 
     def _is_of_tensor(self, place: ast.expr | None) -> bool:
-        """Whether a place is that of a tensor, `x.device`, and no choice of the script."""
-        if not isinstance(place, ast.Attribute) or place.attr != "device" or not isinstance(place.value, ast.Name):
+        """Whether a place is that of a tensor, `x.device` or a name for it, and no choice of the script."""
+        if isinstance(place, ast.Name):
+            own = self.variables.spelled(place)
+            values = [self.module.assigned(node) for node in self.variables.bindings(own)] if own is not None else []
+            return bool(values) and all(isinstance(v, ast.Attribute) and self._is_of_tensor(v) for v in values)
+        if not isinstance(place, ast.Attribute) or place.attr != "device":
             return False
-        own = self.variables.spelled(place.value)
+        if isinstance(place.value, ast.Attribute):
+            return place.value.attr in PARAMETERS
+        if isinstance(place.value, ast.Call):
+            return ast.unparse(place.value) in OF_MODULE
+        return isinstance(place.value, ast.Name) and self._is_tensor(place.value)
+
+    def _is_tensor(self, name: ast.Name) -> bool:
+        own = self.variables.spelled(name)
+        bound = self.variables.bindings(own) if own is not None else []
+        function = self.module.function(name)
+        if isinstance(function, ast.FunctionDef) and function.name == "forward" and bound:
+            if all(node in (*function.args.args[1:], *function.args.kwonlyargs) for node in bound):
+                return True
         beside = [self.module.parent_of[read] for read in self.variables.reads(own)] if own is not None else []
         if any(isinstance(part, ast.Attribute) and part.attr in OF_TENSORS for part in beside):
             return True
-        return kinds_of(self.module, place.value) <= {Kind.ONE, Kind.TENSOR}
+        return kinds_of(self.module, name) <= {Kind.ONE, Kind.TENSOR}
 
     def _loads(self, changes: Changes) -> None:
         """Lets every process read states to the CPU, from where load_state_dict() copies them to its own device."""
