@@ -4,7 +4,7 @@ from textwrap import indent
 
 import pytest
 
-from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
+from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated, refusal
 
 IMPORTS, _, MADE = HEAD.partition("\n\ndevice = ")
 MAIN = f"\n\ndef main():\n    device = {indent(MADE + LOOP, '    ').lstrip()}    print(loss)\n    return loss\n\n\n"
@@ -75,3 +75,20 @@ def test_a_model_that_asks_its_tensors_where_they_are_is_no_part_of_the_choice(p
     )
     text = accelerated(model, f"device = {MADE.replace('nn.Linear(4, 2)', 'Net()')}", LOOP, head=IMPORTS).text
     assert model in text and "accelerator = Accelerator()\n" in text
+
+
+TWO = "\n\ndef {name}({model}):\n    optimizer = torch.optim.SGD({model}.parameters(), lr=0.1)\n{loop}\n\n"
+
+
+@pytest.mark.parametrize(("models", "shares"), [(("first", "second"), ""), (("model", "model"), " share `model`")])
+def test_two_trainings_share_what_both_train(models: tuple[str, str], shares: str) -> None:
+    loop = indent(LOOP.replace("model(", "{model}("), "    ")
+    trainings = [
+        TWO.format(name=f"train_{number}", model=model, loop=loop.format(model=model))
+        for number, model in enumerate(models)
+    ]
+    if shares:
+        trainings = [training.replace("(model):", "():", 1) for training in trainings]
+    head = f"{IMPORTS}\n\ndevice = {MADE.rpartition('optimizer = ')[0]}"
+    reason = refusal(*trainings, head=head)
+    assert f"){shares}; convert them one at a time" in reason
