@@ -24,6 +24,7 @@ from raymigrate.codemods.to_accelerate.objects import view_of
 from raymigrate.codemods.to_accelerate.obstacles import check, is_native
 from raymigrate.codemods.to_accelerate.one_process import OneProcess
 from raymigrate.codemods.to_accelerate.output import Output
+from raymigrate.codemods.to_accelerate.own_imports import import_place
 from raymigrate.codemods.to_accelerate.own_shares import check_shares
 from raymigrate.codemods.to_accelerate.packed import Packed
 from raymigrate.codemods.to_accelerate.phases import Phases
@@ -136,7 +137,7 @@ class Conversion:
         self._make(access, steps, half, precision, on_cpu=on_cpu)
         for function, names in self.processes.removed.items():
             changes.edits.append(lambda f=function, n=names: self.context.plan.function(f).without.update(n))  # type: ignore[misc]
-        changes.need_import("accelerate", "Accelerator")
+        changes.need_import("accelerate", "Accelerator", import_place(self.module, access.owner))
         changes.carry_out(first_loop.node)
 
     # -- loops and loaders ---------------------------------------------------------------------
@@ -311,7 +312,9 @@ class Conversion:
             arguments.append(f"gradient_accumulation_steps={access.argument(steps)}")
         if self.processes.kwargs:
             arguments.append(f"kwargs_handlers=[DistributedDataParallelKwargs({self.processes.kwargs})]")
-            self.changes.need_import("accelerate", "DistributedDataParallelKwargs")
+            self.changes.need_import(
+                "accelerate", "DistributedDataParallelKwargs", import_place(self.module, access.owner)
+            )
         statement = access.block[access.place]
         self.changes.before(statement, f"accelerator = Accelerator({', '.join(arguments)})")
 
