@@ -18,6 +18,9 @@ TOLD_TWICE = (
     ("all set this seed", "Every worker sets this seed"),
     ("find_unused_parameters=True", "find_unused_parameters=True"),
 )
+# What the first step tells of torchrun, which starts nothing any more where Ray does.
+OF_LAUNCHERS = ("the processes that torchrun starts", "are started with torchrun")
+ON_RAY = "RM820"
 NATIVE, NOT_ON_RAY = "RM851", "RM802"
 Convert = Callable[[str, Options, bool], FileResult]
 
@@ -75,7 +78,10 @@ def _both(first: list[Finding], second: list[Finding]) -> list[Finding]:
 
 
 def _is_told_again(finding: Finding, second: list[Finding]) -> bool:
-    """Whether the second step tells of the same thing in other words."""
+    """Whether the second step tells of the same thing in other words, or makes it needless."""
+    goes = any(other.code == ON_RAY and other.kind is Kind.CONVERTED for other in second)
+    if goes and any(words in finding.message for words in OF_LAUNCHERS):
+        return True
     return any(
         words in finding.message and finding.kind is other.kind and again in other.message
         for words, again in TOLD_TWICE

@@ -207,3 +207,35 @@ def test_a_constant_comes_before_the_training_where_a_definition_below_has_it_in
     script = EXPORTS.format(early="", late="").replace("print(trainer.evaluate())", "").replace("export()", "")
     text = converted(f"{script}{EXPORT}export()\n", to_ray=True).text
     assert text.index(CONSTANT) < text.index("def train_func") < text.index("def export(folder=FINAL)")
+
+
+INSIDE = """
+def main():
+    {imports}
+    from transformers import Trainer, TrainingArguments
+
+    trainer = Trainer(make(), TrainingArguments("runs"), train_dataset=rows())
+    trainer.train()
+    trainer.save_model({path})
+
+
+if __name__ == "__main__":
+    main()
+"""
+GOES = "    import os\n\n    os.chdir(DIRECTORY)  # workers run in a folder of their own\n"
+
+
+@pytest.mark.parametrize(
+    "imports", ["import os", "import json, os", "import sys\n    import os\n", "import os, os.path"]
+)
+@pytest.mark.parametrize("path", ["os.environ['OUT']", "os.path.join(os.environ['OUT'], 'best')"])
+def test_a_function_that_imports_os_itself_goes_there_all_the_same(path: str, imports: str) -> None:
+    script = INSIDE.replace("{imports}", imports).replace("{path}", path)
+    assert GOES in str(convert(script, options=Options(to_ray=True)).after)
+
+
+@pytest.mark.parametrize("imports", ["import os as system", "from os import environ"])
+def test_another_name_for_it_needs_no_second_import(imports: str) -> None:
+    script = INSIDE.replace("{imports}", imports).replace("{path}", "environ['OUT']")
+    text = str(convert(script, options=Options(to_ray=True)).after)
+    assert "    os.chdir(DIRECTORY)" in text and "    import os\n" not in text

@@ -6,10 +6,12 @@ import ast
 
 from raymigrate.codemods.to_accelerate.changes import NAME, Changes
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
-from raymigrate.codemods.to_accelerate.devices import DEVICE, Devices
+from raymigrate.codemods.to_accelerate.device_texts import is_name_of_device, take_name
+from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.home import Block, Home, is_main_guard, position
 from raymigrate.codemods.to_accelerate.objects import OWN, is_attribute
 from raymigrate.codemods.to_accelerate.order import Order
+from raymigrate.codemods.to_accelerate.process_numbers import number_given, replace_use
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
@@ -142,7 +144,7 @@ class Access:
         nodes += [site for site in changes.sites if not changes.is_gone(site) or site in changes.expressions]
         nodes += [*after, *(s for s in changes.dropped if isinstance(s, ast.Expr) and not _is_option(s))]
         nodes += [call for function in self.given for call in self.variables.calls_of(function)]
-        if self.view is not None and self.owner is self.view.constructor:
+        if self.is_global or (self.view is not None and self.owner is self.view.constructor):
             nodes += [call for node in nodes for call in self._calls_to(node)]
         places = [
             place
@@ -294,11 +296,15 @@ class Access:
                 self._add_argument(changes, call, in_order=added == NAME)
             return
         changes.edits.append(lambda: self._rename_parameter(changes, function, parameter))
+        values = {call: self.variables.argument_for(call, function, parameter) for call in calls}
+        number = number_given(self.variables, self.devices.numbers, filter(None, values.values()))
         for read in self.variables.reads(Variable(self.module.scope(function), parameter)):
             if not changes.is_gone(read) and function not in self.scaled:
-                changes.replace(read, DEVICE)
-        for call in calls:
-            value = self.variables.argument_for(call, function, parameter)
+                is_name = number is None and is_name_of_device(changes, self.devices, read)
+                replace_use(changes, self.variables, read, number)
+                if is_name:
+                    take_name(changes, read)
+        for call, value in values.items():
             if value is None:
                 raise Refusal(call, f"the call of {function.name}() gives no {parameter}")
             changes.replace(value, NAME)
@@ -370,6 +376,8 @@ class Access:
             return self.order.follows_instance(node)
         if functions and self.owner not in functions:
             return functions[-1] in self.given
+        if isinstance(self.owner, ast.FunctionDef) and not functions:
+            return False  # the name is one of a function
         place = position(self.module, self.block, node)
         if place is not None:
             return place >= self.place

@@ -164,9 +164,9 @@ class Changes:
         self._needs(call, template)
         self.edits.append(lambda: self.context.plan.call(call).set(keyword, self.spelled(call, template)))
 
-    def need_import(self, module: str, name: str) -> None:
-        """Asks for an import."""
-        self.edits.append(lambda: self.context.plan.need_import(module, name))
+    def need_import(self, module: str, name: str, near: ast.stmt | None = None) -> None:
+        """Asks for an import, among the others of the module or beside one in a function."""
+        self.edits.append(lambda: self.context.plan.need_import(module, name, near))
 
     def put_into(self, statements: list[ast.stmt], head: str) -> None:
         """Puts statements that stand together into a compound statement."""

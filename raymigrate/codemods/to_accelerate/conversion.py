@@ -13,6 +13,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes, refuse
 from raymigrate.codemods.to_accelerate.choices import tell_choices
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
 from raymigrate.codemods.to_accelerate.cpu import Cpu
+from raymigrate.codemods.to_accelerate.device_texts import convert_texts
 from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.draws import tell_draws
 from raymigrate.codemods.to_accelerate.evaluation import Evaluation
@@ -24,6 +25,8 @@ from raymigrate.codemods.to_accelerate.objects import view_of
 from raymigrate.codemods.to_accelerate.obstacles import check, is_native
 from raymigrate.codemods.to_accelerate.one_process import OneProcess
 from raymigrate.codemods.to_accelerate.output import Output
+from raymigrate.codemods.to_accelerate.own_imports import import_place
+from raymigrate.codemods.to_accelerate.own_shares import check_shares
 from raymigrate.codemods.to_accelerate.packed import Packed
 from raymigrate.codemods.to_accelerate.phases import Phases
 from raymigrate.codemods.to_accelerate.precision import CLIPS, Precision
@@ -76,7 +79,7 @@ class Conversion:
         self.variables = training.variables
         self.changes = Changes(context, self.module)
         self.processes = Processes(training)
-        self.devices = Devices(training, self.processes.ranks)
+        self.devices = Devices(training, self.processes.numbers)
         self.home = Home(training)
         self.evaluation = Evaluation(training)
         self.gatherings: list[Gathering] = []
@@ -93,6 +96,7 @@ class Conversion:
         changes.converted(RM850, first_loop.node, NATIVE)
         self.processes.convert(changes)
         loaders = self._loaders()
+        check_shares(training, self.processes, loaders)
         schedulers = Schedules(training, self.home).prepared(changes)
         steps = Accumulation(training).convert(changes, frozenset(schedulers))
         half = Precision(training, self.evaluation)
@@ -108,6 +112,7 @@ class Conversion:
         models = frozenset(model for model in training.models if self._is_left_to_prepare(model))
         self.devices.convert(changes, models, frozenset(loaders), access.order)
         tell_choices(changes, self.devices)
+        convert_texts(changes, self.devices)
         hosts = Hosts(training, self.devices, self.gatherings)
         hosts.convert(changes, access.order, frozenset(loaders))
         Packed(hosts, access.order, frozenset(loaders)).convert(changes)
@@ -134,7 +139,7 @@ class Conversion:
         self._make(access, steps, half, precision, on_cpu=on_cpu)
         for function, names in self.processes.removed.items():
             changes.edits.append(lambda f=function, n=names: self.context.plan.function(f).without.update(n))  # type: ignore[misc]
-        changes.need_import("accelerate", "Accelerator")
+        changes.need_import("accelerate", "Accelerator", import_place(self.module, access.owner))
         changes.carry_out(first_loop.node)
 
     # -- loops and loaders ---------------------------------------------------------------------
@@ -309,7 +314,9 @@ class Conversion:
             arguments.append(f"gradient_accumulation_steps={access.argument(steps)}")
         if self.processes.kwargs:
             arguments.append(f"kwargs_handlers=[DistributedDataParallelKwargs({self.processes.kwargs})]")
-            self.changes.need_import("accelerate", "DistributedDataParallelKwargs")
+            self.changes.need_import(
+                "accelerate", "DistributedDataParallelKwargs", import_place(self.module, access.owner)
+            )
         statement = access.block[access.place]
         self.changes.before(statement, f"accelerator = Accelerator({', '.join(arguments)})")
 

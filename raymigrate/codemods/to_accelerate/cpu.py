@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.devices import Devices, is_called_device
-from raymigrate.codemods.to_accelerate.rules import RM858
+from raymigrate.codemods.to_accelerate.rules import RM856, RM858
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.values import Source, argument
 
@@ -18,7 +19,9 @@ CPU = "cpu"
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef)
 # Packages whose models stay where they are until they are moved.
 MODELS_ON_CPU = ("torch.nn.", "torchvision.models.", "transformers.", "peft.", "timm.")
-CHOOSING = ("torch.set_default", "torch.distributed", "torch.accelerator", "torch.cuda", "torch.backends.mps")
+CHOOSING = ("torch.set_default", "torch.accelerator", "torch.cuda", "torch.backends.mps")
+GROUP = "torch.distributed.init_process_group"
+OF_WRAPPER = frozenset({"device_ids", "output_device"})  # arguments of DistributedDataParallel
 
 
 class Cpu:
@@ -42,7 +45,10 @@ class Cpu:
             changes: The edits.
             loop: The first loop that trains.
         """
-        if self._speaks_of_others() or changes.context.options.gpu is True:
+        if changes.context.options.gpu is True:
+            return False
+        if self._speaks_of_others():
+            self._tell_of_groups(changes, loop)
             return False
         if all(map(self._is_made_on_cpu, self._made())):
             changes.note(
@@ -51,7 +57,12 @@ class Cpu:
                 "This script trains on the CPU, and cpu=True keeps it there: without it the Accelerator takes the GPUs"
                 " that there are, where what the model returns needs .cpu() before .numpy().",
             )
+            if self._backends:
+                changes.note(
+                    RM856, loop, "Several processes on CPUs are started with torchrun: `accelerate launch` starts one."
+                )
             return True
+        self._tell_of_groups(changes, loop)
         changes.note(
             RM858,
             loop,
@@ -60,9 +71,41 @@ class Cpu:
         )
         return False
 
+    @cached_property
+    def _backends(self) -> list[str]:
+        """The backends of the process groups that a script makes, as far as they are known; "" of one that is not."""
+        given = [argument(call, 0, "backend") for call in self.module.calls(GROUP)]
+        values = [self.module.constant(backend) if backend is not None else None for backend in given]
+        return [value.lower() if isinstance(value, str) else "" for value in values]
+
+    def _tell_of_groups(self, changes: Changes, loop: ast.AST) -> None:
+        """Tells that processes which trained together on CPUs too would not do so any more."""
+        texts = {node.value for node in self.module.of_type(ast.Constant) if isinstance(node.value, str)}
+        knows_cpus = any(text == CPU or "gloo" in text for text in texts)
+        is_nccl = all(backend == "nccl" for backend in self._backends)
+        if is_nccl or not knows_cpus or any(map(self._needs_gpu, self.devices.moves())):
+            return
+        changes.manual(
+            RM858,
+            loop,
+            "Where there is no GPU, the processes that torchrun starts would no longer be a group: an Accelerator that"
+            " is not told of the CPU lets each of them train a model of its own, on all rows.",
+            "Start it there with ACCELERATE_USE_CPU=true before torchrun, or write Accelerator(cpu=True).",
+        )
+
+    def _needs_gpu(self, call: ast.Call) -> bool:
+        """Whether a call moves something to a GPU in any case: `.cuda()`, `.to(rank)`."""
+        assert isinstance(call.func, ast.Attribute)
+        place = argument(call, 0, "device")
+        is_gpu = call.func.attr == "cuda" or (place is not None and self.variables.of(place) & self.devices.ranks)
+        return bool(is_gpu) and not any(isinstance(p, (ast.If, ast.IfExp)) for p in self.module.ancestors(call))
+
     def _speaks_of_others(self) -> bool:
         """Whether something may put the training on another device."""
         if any(reference.qualified.startswith(CHOOSING) for reference in self.module.references):
+            return True
+        is_distributed = any(self.module.references_within("torch.distributed"))
+        if is_distributed and (not self._backends or any(backend != "gloo" for backend in self._backends)):
             return True
         if any(not self._goes_to_cpu(call) for call in self.devices.moves()):
             return True
@@ -80,7 +123,8 @@ class Cpu:
             if not self._gets_cpu(parameter):
                 yield parameter.arg
         for keyword in self.module.of_type(ast.keyword):
-            if keyword.arg is not None and not self._is_cpu(keyword.value):
+            is_none = keyword.arg in OF_WRAPPER and self.module.constant(keyword.value) is None
+            if keyword.arg is not None and not is_none and not self._is_cpu(keyword.value):
                 yield keyword.arg
         for constant in self.module.of_type(ast.Constant):
             if isinstance(constant.value, str) and not isinstance(self.module.parent_of[constant], ast.Expr):

@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.objects import OWN
 from raymigrate.codemods.to_accelerate.order import Order
+from raymigrate.codemods.to_accelerate.process_numbers import (
+    DEVICE,
+    LOCAL_RANK,
+    MOVES,
+    SIZE,
+    is_counted,
+    replace_number,
+)
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.functions import returned_values
 from raymigrate.facts.module import Module
+from raymigrate.facts.tensors import Kind, kinds_of
 from raymigrate.facts.values import argument
 
 NAMES = ("cuda", "cpu", "mps", "xpu", "npu")
-MOVES = ("to", "cuda")
-DEVICE = "accelerator.device"
 # Arguments of to() and cuda() that only say how to copy.
 HOW = frozenset({"non_blocking", "device"})
 
 
+# What tensors have, and no settings with a `device` of their own.
+OF_TENSORS = frozenset(
+    {"cpu", "detach", "expand", "gather", "ndim", "numel", "permute", "shape", "squeeze", "unsqueeze"}
+)
+PARAMETERS = frozenset({"weight", "bias"})
+OF_MODULE = frozenset({"next(self.parameters())", "next(self.buffers())"})
 # Names that people give to devices.
 CALLED = frozenset({"device", "dev", "gpu", "gpu_id", "device_id", "cuda", "rank", "local_rank", "cuda_device"})
 
@@ -36,14 +50,15 @@ class Devices:
 
     Args:
         training: What is trained.
-        ranks: The variables that hold the number of a process.
+        numbers: The variables that hold the number of a process, or of processes, with what says so now.
     """
 
-    def __init__(self, training: Training, ranks: frozenset[Variable]) -> None:
+    def __init__(self, training: Training, numbers: Mapping[Variable, str]) -> None:
         self.training = training
         self.module: Module = training.module
         self.variables = training.variables
-        self.ranks = ranks
+        self.numbers = numbers
+        self.ranks = frozenset(variable for variable, number in numbers.items() if number != SIZE)
         self.tells_of_choice = False  # that what somebody chose has no effect any more
 
     @cached_property
@@ -153,19 +168,54 @@ class Devices:
                 self._move_to_accelerator(changes, call)
                 continue
             makes_model = self._makes(call, models)
+            is_moved = self.is_on_device(call.func.value, models, loaders if order.holds(call) else frozenset())
             chosen = argument(call, 0, "device")
-            if isinstance(chosen, ast.Attribute) and chosen.attr == "device" and not self.tells_of_choice:
+            is_beside = self._is_of_tensor(chosen)
+            if is_beside and not makes_model and not is_moved:
+                continue  # where the tensor is, it goes
+            if (
+                isinstance(chosen, ast.Attribute)
+                and chosen.attr == "device"
+                and not is_beside
+                and not self.tells_of_choice
+            ):
                 self.tells_of_choice = not self.variables.of(chosen.value) & set(self.training.models)
                 if self.tells_of_choice:
                     message = f"The Accelerator chooses the device: `{ast.unparse(chosen)}` has no effect any more."
                     changes.note(RM858, chosen, message)
-            is_moved = self.is_on_device(call.func.value, models, loaders if order.holds(call) else frozenset())
             if makes_model or is_moved:
                 self._take_away(changes, call)
             elif call.func.attr == "cuda" or not self._is_variable(argument(call, 0, "device")):
                 self._move_to_accelerator(changes, call)
         self._loads(changes)
+        self._counted(changes)
         self._definitions(changes)
+
+    def _is_of_tensor(self, place: ast.expr | None) -> bool:
+        """Whether a place is that of a tensor, `x.device` or a name for it, and no choice of the script."""
+        if isinstance(place, ast.Name):
+            own = self.variables.spelled(place)
+            values = [self.module.assigned(node) for node in self.variables.bindings(own)] if own is not None else []
+            return bool(values) and all(isinstance(v, ast.Attribute) and self._is_of_tensor(v) for v in values)
+        if not isinstance(place, ast.Attribute) or place.attr != "device":
+            return False
+        if isinstance(place.value, ast.Attribute):
+            return place.value.attr in PARAMETERS
+        if isinstance(place.value, ast.Call):
+            return ast.unparse(place.value) in OF_MODULE
+        return isinstance(place.value, ast.Name) and self._is_tensor(place.value)
+
+    def _is_tensor(self, name: ast.Name) -> bool:
+        own = self.variables.spelled(name)
+        bound = self.variables.bindings(own) if own is not None else []
+        function = self.module.function(name)
+        if isinstance(function, ast.FunctionDef) and function.name == "forward" and bound:
+            if all(node in (*function.args.args[1:], *function.args.kwonlyargs) for node in bound):
+                return True
+        beside = [self.module.parent_of[read] for read in self.variables.reads(own)] if own is not None else []
+        if any(isinstance(part, ast.Attribute) and part.attr in OF_TENSORS for part in beside):
+            return True
+        return kinds_of(self.module, name) <= {Kind.ONE, Kind.TENSOR}
 
     def _loads(self, changes: Changes) -> None:
         """Lets every process read states to the CPU, from where load_state_dict() copies them to its own device."""
@@ -233,6 +283,15 @@ class Devices:
         changes.replace(call, f"$owner.to({DEVICE}{rest})", owner=call.func.value, **parts)
 
     # -- what a device is called ---------------------------------------------------------------
+
+    def _counted(self, changes: Changes) -> None:
+        """Lets what is compared with numbers be one: `gpu = 0` becomes a device, of which `gpu == 0` would be false."""
+        for read in self.module.of_type(ast.Name):
+            is_read = is_called_device(read.id) and isinstance(read.ctx, ast.Load) and not changes.is_gone(read)
+            homes = self.variables.of(read) if is_read and is_counted(self.variables, read) else frozenset()
+            values = [self.module.assigned(node) for home in homes for node in self.variables.bindings(home)]
+            if values and all(isinstance(v, ast.Constant) and type(v.value) is int for v in values):
+                replace_number(changes, read, LOCAL_RANK)
 
     def _definitions(self, changes: Changes) -> None:
         """Lets the names of devices stand for that of the Accelerator; those that nothing reads any more go."""

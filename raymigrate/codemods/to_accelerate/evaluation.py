@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
-from raymigrate.codemods.to_accelerate.gathering import Gathering, size_of
+from raymigrate.codemods.to_accelerate.gathering import Gathering, moved_to_cpu, size_of, split_tail
 from raymigrate.codemods.to_accelerate.lengths import Lengths, lengths_of
 from raymigrate.codemods.to_accelerate.training import Loop, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
@@ -22,6 +22,7 @@ from raymigrate.facts.values import reaching
 LOSS = "loss"
 # Methods that work on each row by itself.
 BY_ROW = frozenset({"argmax", "softmax", "log_softmax", "sigmoid", "squeeze", "detach", "float", "round", "topk"})
+ARRAYS = frozenset({"numpy", "sklearn", "scipy", "pandas"})
 SIZES = frozenset({"size", "shape", "__len__"})
 
 
@@ -163,8 +164,10 @@ class Evaluation:
     # -- the outputs ---------------------------------------------------------------------------
 
     def _cut(self, loop: Loop, statement: ast.Assign, call: ast.Call) -> Gathering | None:
-        current: ast.stmt = statement
+        current: ast.Assign = statement
         target = self._only_target(statement, call)
+        if self._leaves_torch(statement):
+            return None
         while target is not None:
             reads = self._reads_below(target, loop, current)
             if not reads:
@@ -175,12 +178,27 @@ class Evaluation:
             following = self.module.statement(reads[0])
             is_only = len(reads) == 1 and isinstance(following, ast.Assign) and self.is_in_body(following, loop)
             further = self._only_target(following, reads[0]) if is_only and isinstance(following, ast.Assign) else None
-            if further is None or self._reads_batch(following):
+            if further is None or not self._goes_on(current, following):
                 found = Gathering(loop, current, is_after=True, name=target.id)
-                found.on_cpu = self._moved_to_cpu(current)
+                found.on_cpu = moved_to_cpu(current)
                 return found
+            assert isinstance(following, ast.Assign)
             current, target = following, further
         return None
+
+    def _goes_on(self, current: ast.stmt, following: ast.stmt) -> bool:
+        """Whether what follows works on tensors on the device alone, so that rows can be gathered after it."""
+        return not (self._reads_batch(following) or self._leaves_torch(following) or moved_to_cpu(current))
+
+    def _leaves_torch(self, statement: ast.stmt) -> bool:
+        """Whether something is made of arrays of NumPy: `np.argmax(logits.numpy())`, and not just `logits.numpy()`."""
+        assert isinstance(statement, ast.Assign)
+        moved = moved_to_cpu(statement)
+        head = split_tail(moved)[0] if moved is not None else statement.value
+        calls = [part for part in ast.walk(head) if isinstance(part, ast.Call)]
+        methods = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
+        roots = {(self.module.qualified(call.func) or "").partition(".")[0] for call in calls}
+        return bool(methods & {"numpy", "tolist", "item"} or roots & ARRAYS)
 
     def _only_target(self, statement: ast.Assign, source: ast.AST) -> ast.Name | None:
         """The name that a value gets, also of `_, predicted = torch.max(outputs, 1)`."""
@@ -226,7 +244,7 @@ class Evaluation:
         first = self.module.statement(rows[0])
         if len(rows) == 1 and isinstance(first, ast.Assign) and self.is_in_body(first, loop):
             target = self._only_target(first, rows[0])
-            if target is not None and not self._reads_batch(first):
+            if target is not None and not self._reads_batch(first) and not self._leaves_torch(first):
                 found = self._further(loop, first, target)
                 found.losses = losses
                 return found
@@ -240,19 +258,14 @@ class Evaluation:
             if not isinstance(following, ast.Assign) or not self.is_in_body(following, loop):
                 break
             further = self._only_target(following, reads[0])
-            if further is None or self._reads_batch(following):
+            if further is None or not self._goes_on(statement, following):
                 break
             statement, target = following, further
-        return Gathering(loop, statement, is_after=True, name=target.id, on_cpu=self._moved_to_cpu(statement))
+        return Gathering(loop, statement, is_after=True, name=target.id, on_cpu=moved_to_cpu(statement))
 
     def _reads_batch(self, statement: ast.stmt) -> bool:
         assert isinstance(statement, ast.Assign)
         return any(self.training.batch_of(part) for part in ast.walk(statement.value) if isinstance(part, ast.Name))
-
-    def _moved_to_cpu(self, statement: ast.stmt) -> ast.Call | None:
-        value = statement.value if isinstance(statement, ast.Assign) else None
-        is_move = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "cpu"
-        return value if is_move and isinstance(value, ast.Call) else None
 
     # -- the labels ----------------------------------------------------------------------------
 

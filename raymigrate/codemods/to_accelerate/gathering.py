@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.training import Loop
 from raymigrate.facts.module import Module
 
 IGNORED = -100  # the label of tokens that do not count, in transformers and in the losses of torch
+ON_CPU = frozenset({"cpu", "detach", "numpy", "tolist"})
 PAD_OVER_LINES = f"accelerator.pad_across_processes(\n    {{}}, dim=1, pad_index={IGNORED}\n)"
 PAD = f"accelerator.pad_across_processes({{}}, dim=1, pad_index={IGNORED})"
 
@@ -131,11 +132,35 @@ class Gatherer:
 
     def _stay_on_device(self, changes: Changes, found: Gathering, names: list[str]) -> None:
         """Moves outputs to the CPU after they are gathered, where code below needs them there."""
-        if found.on_cpu is None or not isinstance(found.on_cpu.func, ast.Attribute):
+        if found.on_cpu is None:
             return
-        changes.replace(found.on_cpu, "$owner", owner=found.on_cpu.func.value)
-        if self._leaves_tensors(found):
-            changes.after(found.statement, f"{', '.join(names)} = {', '.join(f'{name}.cpu()' for name in names)}")
+        owner, tail = split_tail(found.on_cpu)
+        changes.replace(found.on_cpu, "$owner", owner=owner)
+        if tail or self._leaves_tensors(found):
+            moved = [f"{name}.cpu(){tail if name == found.name else ''}" for name in names]
+            changes.after(found.statement, f"{', '.join(names)} = {', '.join(moved)}")
+
+
+def moved_to_cpu(statement: ast.stmt) -> ast.Call | None:
+    """What a statement moves to the CPU as its last step: `x.argmax(1).cpu()`, `x.cpu().detach().numpy()`."""
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    is_moved = isinstance(value, ast.Call) and split_tail(value)[0] is not value
+    return value if is_moved and isinstance(value, ast.Call) else None
+
+
+def split_tail(call: ast.Call) -> tuple[ast.expr, str]:
+    """A tensor before it goes to the CPU, and what is done to it there: `x` and `.detach().numpy()`."""
+    steps: list[str] = []
+    node: ast.expr = call
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ON_CPU:
+        if node.args or node.keywords:
+            break
+        steps.insert(0, node.func.attr)
+        node = node.func.value
+    if not {"cpu", "numpy", "tolist"} & set(steps):
+        return call, ""
+    tail = "".join(f".{step}()" for step in steps if step != "cpu")
+    return node, tail if {"numpy", "tolist"} & set(steps) else ""
 
 
 def size_of(module: Module, part: ast.expr) -> ast.expr | None:

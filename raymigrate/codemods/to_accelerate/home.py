@@ -61,8 +61,9 @@ class Home:
         scopes = {optimizer.scope for optimizer in optimizers}
         if len(scopes) > 1:
             lines = " and ".join(str(self.module.start(training.made_at(o))[0]) for o in optimizers)
-            names = ", ".join(dict.fromkeys(f"`{model.name}`" for model in training.models))
-            reason = f"two trainings in one script (lines {lines}) share {names}; convert them one at a time"
+            names = ", ".join(f"`{name}`" for name in self._shared_names())
+            share = f" share {names}" if names else ""
+            reason = f"two trainings in one script (lines {lines}){share}; convert them one at a time"
             raise Refusal(training.made_at(optimizers[-1]), reason)
         self.scope = scopes.pop()
         self.is_constructor = False
@@ -82,6 +83,16 @@ class Home:
         self.early = [statement for statement in before if self._uses_models(statement)]
         self._check_captured()
         self._check_early()
+
+    def _shared_names(self) -> list[str]:
+        """The names of models that optimizers of several functions train."""
+        trained: dict[str, set[object]] = {model.name: set() for model in self.training.models}
+        for optimizer in self.training.optimizers:
+            for maker in self.variables.makers(optimizer):
+                for part in ast.walk(maker):
+                    for model in self.variables.of(part) if isinstance(part, ast.Name) else ():
+                        trained.get(model.name, set()).add(optimizer.scope)
+        return [name for name, scopes in trained.items() if len(scopes) > 1]
 
     def _find_block(self) -> tuple[Block, int]:
         bindings = [node for optimizer in self.training.optimizers for node in self.variables.bindings(optimizer)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
@@ -10,6 +11,7 @@ from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM857, RM858, Refusal
 from raymigrate.codemods.to_accelerate.trackers import MAIN
 from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.codemods.to_accelerate.variables import SAME
 from raymigrate.facts.gradients import switches_gradients_off
 from raymigrate.facts.values import argument, methods
 
@@ -27,6 +29,8 @@ TABLES = ("to_csv", "to_json", "to_parquet")
 KNOWN = frozenset(
     {*("torch", "torchvision", "transformers", "peft", "accelerate", "torchinfo", "torchsummary", "wandb", "copy")}
 )
+# What asks a model for its class and its configuration, which the wrapper has not.
+PIPELINE = re.compile(r"transformers\.(pipelines\.)?(\w+\.)?(pipeline|\w+Pipeline)")
 GENERATING = ("transformers.", "peft.")  # packages whose models generate without gradients
 
 
@@ -71,16 +75,20 @@ class Output:
 
     def _hand_to_other_file(self, changes: Changes, model: ast.Name) -> None:
         """Hands the model without its wrapper to functions of other files that reach into it."""
-        parent = self.module.parent_of[model]
+        value = self._given_on(model)
+        parent = self.module.parent_of[value]
         call = self.module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
-        if not isinstance(call, ast.Call) or call.func is model:
+        if not isinstance(call, ast.Call) or call.func is value:
+            return
+        if PIPELINE.fullmatch(self.module.qualified(call.func) or ""):
+            changes.replace(model, "accelerator.unwrap_model($model)", model=self.module.source(model))
             return
         definition = self.module.elsewhere(call.func)
         function = definition.function if definition is not None else None
         if definition is None or function is None:
             self._tell_of_unseen(changes, call, model)
             return
-        if not reaches_into(function, self._parameter(call, function, model)):
+        if not reaches_into(function, self._parameter(call, function, value)):
             return
         if any(map(switches_gradients_off, ast.walk(function))):
             changes.replace(model, "accelerator.unwrap_model($model)", model=self.module.source(model))
@@ -106,7 +114,17 @@ class Output:
                 f" accelerator.unwrap_model({model.id}).",
             )
 
-    def _parameter(self, call: ast.Call, function: ast.FunctionDef, value: ast.Name) -> str:
+    def _given_on(self, model: ast.Name) -> ast.expr:
+        """The model, or what gives it on: `model.to("cpu").eval()`."""
+        value: ast.expr = model
+        while isinstance(method := self.module.parent_of[value], ast.Attribute) and method.attr in SAME:
+            call = self.module.parent_of[method]
+            if not isinstance(call, ast.Call) or call.func is not method:
+                break
+            value = call
+        return value
+
+    def _parameter(self, call: ast.Call, function: ast.FunctionDef, value: ast.expr) -> str:
         """The name that a function gives to what a call hands it."""
         named = next((k.arg for k in call.keywords if k.value is value), None)
         positions = [p.arg for p in (*function.args.posonlyargs, *function.args.args)]

@@ -13,6 +13,14 @@ from raymigrate.codemods.to_accelerate.local_ranks import (
     tell_of_local_ranks,
 )
 from raymigrate.codemods.to_accelerate.obstacles import not_converted
+from raymigrate.codemods.to_accelerate.process_numbers import (
+    LOCAL_RANK,
+    MAIN,
+    RANK,
+    SIZE,
+    replace_number,
+    replace_use,
+)
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal
 from raymigrate.codemods.to_accelerate.training import DATA_LOADERS, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
@@ -29,18 +37,15 @@ SAMPLERS = ("torch.utils.data.distributed.DistributedSampler", "torch.utils.data
 SPAWN = ("torch.multiprocessing.spawn", "torch.multiprocessing.spawn.spawn")
 # Arguments of DistributedDataParallel that say how gradients are reduced.
 HANDED_ON = ("find_unused_parameters", "gradient_as_bucket_view", "broadcast_buffers", "static_graph", "bucket_cap_mb")
-RANK = "accelerator.process_index"
-LOCAL_RANK = "accelerator.local_process_index"
-SIZE = "accelerator.num_processes"
 NUMBERS = {
     f"{DIST}.get_rank": RANK,
     f"{DIST}.get_world_size": SIZE,
     f"{DIST}.get_node_local_rank": LOCAL_RANK,
 }
 VARIABLES = {"RANK": RANK, "LOCAL_RANK": LOCAL_RANK, "WORLD_SIZE": SIZE}
-MAIN = {RANK: "accelerator.is_main_process", LOCAL_RANK: "accelerator.is_local_main_process"}
 # Statements that set up processes.
 SET_UP = (f"{DIST}.init_process_group", "torch.cuda.set_device")
+GROUP = {"rank": RANK, "world_size": SIZE}
 ADDRESSES = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE"})
 REDUCTIONS = {"SUM": "sum", "AVG": "mean"}
 
@@ -73,7 +78,13 @@ class Processes:
         for _, function in self._spawned():
             first = function.args.args[0]
             found[Variable(self.module.scope(function), first.arg)] = RANK
-        return found
+        return {**self._of_group(), **found}
+
+    def _of_group(self) -> dict[Variable, str]:
+        """The numbers that make a process group: `init_process_group("nccl", rank=rank, world_size=size)`."""
+        given = [k for call in self.module.calls(SET_UP[0]) for k in call.keywords if k.arg in GROUP]
+        named = [(self.variables.spelled(keyword.value), GROUP[keyword.arg or ""]) for keyword in given]
+        return {variable: number for variable, number in named if variable is not None}
 
     def number(self, node: ast.expr) -> str | None:
         """What says the number that an expression gets: a rank, or the number of processes."""
@@ -147,7 +158,7 @@ class Processes:
             changes.drop(self._alone(call))
         if any(map(local_rank_options, related(self.module))):
             for read in local_rank_reads(self.module):
-                self._replace_number(changes, read, LOCAL_RANK)
+                replace_number(changes, read, LOCAL_RANK)
         tell_of_local_ranks(changes, self.module, self.training.backwards[0])
 
     def _alone(self, node: ast.AST) -> ast.stmt:
@@ -318,31 +329,19 @@ class Processes:
         for variable in self.numbers:
             for read in self.variables.reads(variable):
                 if not changes.is_gone(read):
-                    self._replace_number(changes, read, self.numbers[variable])
+                    replace_use(changes, self.variables, read, self.numbers[variable])
         for node in [*self.module.of_type(ast.Call), *self.module.of_type(ast.Subscript)]:
             number = self.number(node) if isinstance(getattr(node, "ctx", ast.Load()), ast.Load) else None
             if number is not None and not changes.is_gone(node):
                 statement = self.module.statement(node)
                 if not self._only_names(statement, node):
-                    self._replace_number(changes, node, number)
+                    replace_number(changes, node, number)
 
     def _only_names(self, statement: ast.stmt, node: ast.expr) -> bool:
         """Whether a statement only gives a number a name, all of whose reads say it themselves now."""
         target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
         variable = self.variables.spelled(target) if target is not None else None
         return variable in self.numbers
-
-    def _replace_number(self, changes: Changes, node: ast.expr, number: str) -> None:
-        parent = self.module.parent_of[node]
-        if number in MAIN and isinstance(parent, ast.Compare) and len(parent.ops) == 1 and parent.left is node:
-            compared, op = self.module.constant(parent.comparators[0]), parent.ops[0]
-            if compared == 0 and isinstance(op, (ast.Eq, ast.NotEq)):
-                changes.replace(parent, MAIN[number] if isinstance(op, ast.Eq) else f"not {MAIN[number]}")
-                return
-        if number in MAIN and isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
-            changes.replace(parent, MAIN[number])
-            return
-        changes.replace(node, number)
 
     def is_main_only(self, node: ast.AST) -> bool:
         """Whether code runs in the main process alone, by an `if` on the number of the process."""
@@ -385,7 +384,8 @@ class Processes:
                 if self._tests_main(value):
                     return True
             if isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.Eq):
-                if self.module.constant(part.comparators[0]) == 0 and self._is_rank(part.left):
+                sides = ((part.left, part.comparators[0]), (part.comparators[0], part.left))
+                if any(self.module.constant(zero) == 0 and self._is_rank(rank) for rank, zero in sides):
                     return True
             if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not) and self._is_rank(part.operand):
                 return True

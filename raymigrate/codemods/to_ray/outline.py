@@ -151,7 +151,8 @@ class Outline:
         environment = self._environment()
         name = self.context.fresh("train_func", "train_loop_per_worker")
         returned = [f"return {self.returned}"] if self.returned else []
-        lines = [*self._imports(moved), *self.start, *reading.splitlines(), "$body", *returned]
+        first = [*self.start, *reading.splitlines()]
+        lines = [*self._imports(moved), *_imported_below(self.module, moved, first), *first, "$body", *returned]
         text = f"def {name}({'config' if config else ''}):\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
         self._put(moved[-1], [*self._support(), Code(text, blocks={"body": moved})])
         instead = self.context.plan.statement(moved[-1]).instead
@@ -263,6 +264,17 @@ class Outline:
         if self.context.options.gpu is not None:
             return self.context.options.gpu
         return asks_for_gpu(self.context)
+
+
+def _imported_below(module: Module, moved: Sequence[ast.stmt], first: Sequence[str]) -> list[str]:
+    """Imports for the first lines of the function, of modules that it imports itself only below them."""
+    read = {node.id for node in ast.walk(ast.parse("\n".join(first))) if isinstance(node, ast.Name)}
+    scope = module.scope_of[moved[0]]
+    own = [part for part in module.imports if module.scope_of[part] is scope and isinstance(part, ast.Import)]
+    imports = [part for part in own if any(step in (part, *module.ancestors(part)) for step in moved)]
+    below = {alias.name for statement in imports for alias in statement.names if not alias.asname}
+    lines = [f"import {name}" for name in sorted(read & below)]
+    return [*lines, ""] if lines else []
 
 
 def asks_for_gpu(context: Context) -> bool:

@@ -1,0 +1,105 @@
+"""RM856: numbers of processes, and what each use of one becomes, as a rank is often the number of a device as well."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+
+from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.variables import Variable, Variables
+
+DEVICE = "accelerator.device"
+RANK = "accelerator.process_index"
+LOCAL_RANK = "accelerator.local_process_index"
+SIZE = "accelerator.num_processes"
+MAIN = {RANK: "accelerator.is_main_process", LOCAL_RANK: "accelerator.is_local_main_process"}
+MOVES = ("to", "cuda")
+# Keyword arguments that say where something shall be.
+PLACES = frozenset({"device", "map_location"})
+OF_DEVICES = ("torch.cuda.", "torch.device")
+
+
+def replace_number(changes: Changes, node: ast.expr, number: str) -> None:
+    """Lets the Accelerator give a number; where that is compared with 0, it says whether this is the main process.
+
+    Args:
+        changes: The edits.
+        node: What reads the number.
+        number: The attribute that has it now.
+    """
+    module = changes.module
+    parent = module.parent_of[node]
+    if number in MAIN and isinstance(parent, ast.Compare) and len(parent.ops) == 1:
+        op, [right] = parent.ops[0], parent.comparators
+        compared = module.constant(right if parent.left is node else parent.left)
+        if compared == 0 and isinstance(op, (ast.Eq, ast.NotEq)):
+            changes.replace(parent, MAIN[number] if isinstance(op, ast.Eq) else f"not {MAIN[number]}")
+            return
+    if number in MAIN and isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
+        changes.replace(parent, MAIN[number])
+        return
+    changes.replace(node, number)
+
+
+def replace_use(changes: Changes, variables: Variables, read: ast.Name, number: str | None) -> None:
+    """Replaces one use of what is a device and perhaps a number: `x.to(rank)` and `if rank == 0`.
+
+    Args:
+        changes: The edits.
+        variables: Those of the module.
+        read: The use.
+        number: What the number is; None where that is not known, as of `args.gpu`.
+    """
+    if number is not None and not is_place(variables, read):
+        replace_number(changes, read, number)
+    elif number is None and is_counted(variables, read):
+        replace_number(changes, read, LOCAL_RANK)
+    else:
+        changes.replace(read, DEVICE)
+
+
+def is_counted(variables: Variables, read: ast.expr) -> bool:
+    """Whether something is compared with integers, or calculated with: no device is."""
+    parent = variables.module.parent_of[read]
+    if isinstance(parent, ast.BinOp):
+        other = parent.right if parent.left is read else parent.left
+        return not isinstance(other, ast.JoinedStr) and not isinstance(variables.module.constant(other), str)
+    if not isinstance(parent, ast.Compare):
+        return False
+    others = [other for other in (parent.left, *parent.comparators) if other is not read]
+    parts = [p for o in others for p in (o.elts if isinstance(o, (ast.Tuple, ast.List, ast.Set)) else [o])]
+    return bool(parts) and all(type(variables.module.constant(part)) is int for part in parts)
+
+
+def is_place(variables: Variables, read: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> bool:
+    """Whether a rank says where something shall be: `x.to(rank)`, `torch.zeros(1, device=rank)`."""
+    module = variables.module
+    parent = module.parent_of[read]
+    call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call) or call.func is read:
+        return False
+    function = variables.called(call)
+    if function is not None:
+        names = [p.arg for p in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+        given = next((n for n in names if variables.argument_for(call, function, n) is read), None)
+        if given is None or function in seen:
+            return False
+        reads = variables.reads(Variable(module.scope(function), given))
+        return bool(reads) and all(is_place(variables, other, seen | {function}) for other in reads)
+    if isinstance(parent, ast.keyword):
+        return parent.arg in PLACES
+    name = module.qualified(call.func)
+    if name is not None:
+        return name.startswith(OF_DEVICES) and call.args[0] is read and len(call.args) == 1
+    return isinstance(call.func, ast.Attribute) and call.func.attr in MOVES and call.args[0] is read
+
+
+def number_given(variables: Variables, numbers: Mapping[Variable, str], values: Iterable[ast.expr]) -> str | None:
+    """The number that all calls of a function give for a parameter of it; None where they give no known one."""
+    found: set[str | None] = set()
+    for value in values:
+        if isinstance(value, ast.Attribute):
+            found.add(LOCAL_RANK if value.attr == "local_rank" else None)
+        else:
+            found |= {numbers.get(home) for home in variables.of(value)} or {None}
+    return found.pop() if len(found) == 1 else None

@@ -1,0 +1,107 @@
+"""--to-accelerate: a number that is the rank of a process and its device as well."""
+
+import pytest
+
+from tests.rules.scripts import converted
+
+IMPORTS = """import os
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+import torch.nn.functional as F
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+from job import data
+
+
+"""
+TRAIN = """def train(model, rank, loader, optimizer):
+    for x, y in loader:
+        loss = F.cross_entropy(model(x.to(rank)), y.to(rank))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+WORKER = """
+
+def worker(rank, world_size):
+    dist.init_process_group("nccl", rank=rank, world_size=world_size)
+    loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data))
+    model = DDP(nn.Linear(4, 2).to(rank), device_ids=[rank])
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    train(model, rank, loader, optimizer)
+
+
+"""
+ASKS = WORKER.replace("worker(rank, world_size):", 'worker():\n    rank = int(os.environ["RANK"])')
+ASKS = ASKS.replace(", rank=rank, world_size=world_size", "")
+SPAWN = 'if __name__ == "__main__":\n    mp.spawn(worker, args=(2,), nprocs=2)\n'
+SAVE = '        torch.save(model.module.state_dict(), "model.pt")\n'
+
+
+def script(end: str, worker: str = WORKER, start: str = SPAWN) -> str:
+    return converted(f"{IMPORTS}{TRAIN}{end}{worker}{start}", to_accelerate=True).text
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [
+        (f"    if rank == 0:\n{SAVE}", "    if accelerator.is_main_process:\n        torch.save("),
+        (f"    if 0 == rank:\n{SAVE}", "    if accelerator.is_main_process:\n        torch.save("),
+        (f"    if not rank:\n{SAVE}", "    if accelerator.is_main_process:\n        torch.save("),
+        ("    if rank != 0:\n        return\n", "    if not accelerator.is_main_process:\n        return\n"),
+        (f"    is_main = rank == 0\n    if is_main:\n{SAVE}", "    is_main = accelerator.is_main_process\n"),
+        (f"    if rank in (-1, 0):\n{SAVE}", "    if accelerator.process_index in (-1, 0):\n"),
+        ("    torch.manual_seed(42 + rank)\n", "torch.manual_seed(42 + accelerator.process_index)"),
+        ('    path = f"rank{rank}.pt"\n', 'path = f"rank{accelerator.process_index}.pt"'),
+        ("    total = torch.zeros(1, device=rank)\n", "total = torch.zeros(1, device=accelerator.device)"),
+        ("    used = torch.cuda.memory_allocated(rank)\n", "torch.cuda.memory_allocated(accelerator.device)"),
+    ],
+)
+@pytest.mark.parametrize("worker", [WORKER, ASKS])
+def test_a_rank_that_a_function_moves_to_and_asks_for_is_both(end: str, expected: str, worker: str) -> None:
+    text = script(end, worker, SPAWN if worker is WORKER else "worker()\n")
+    assert expected in text
+    assert "def train(model, accelerator, loader, optimizer):" in text
+    assert "accelerator.device ==" not in text
+    assert "(rank" not in text and " rank " not in text
+
+
+def test_functions_that_are_given_it_further_down_get_what_they_use() -> None:
+    helpers = (
+        "\n\ndef zeros(place):\n    return torch.zeros(1, device=place)\n\n\n"
+        "def say(rank, text):\n    if rank == 0:\n        os.write(1, text)\n\n\n"
+        "def again(rank):\n    again(rank)\n"
+    )
+    text = script("    zeros(rank)\n    say(rank, b'done')\n    again(rank)\n", helpers + WORKER)
+    assert "    zeros(accelerator.device)\n    say(accelerator.process_index, b'done')\n" in text
+    assert "    again(accelerator.process_index)\n" in text
+    assert "def say(rank, text):\n    if rank == 0:\n" in text
+
+
+@pytest.mark.parametrize("given", ["args.gpu", "args.local_rank", "gpu"])
+def test_the_number_of_a_gpu_is_that_of_the_process_on_its_machine(given: str) -> None:
+    worker = WORKER.replace("worker(rank, world_size)", "worker(args)" if "." in given else "worker(gpu)")
+    worker = worker.replace(", rank=rank, world_size=world_size", "").replace("rank", given)
+    text = script(f"    if rank == 0:\n{SAVE}", worker, "" if given == "gpu" else "from job import args\n")
+    assert "if accelerator.is_local_main_process:\n        accelerator.save(" in text
+
+
+def test_a_script_that_names_its_gpu_by_a_number_may_ask_for_that() -> None:
+    head = IMPORTS + "gpu = 0\nmodel = nn.Linear(4, 2).cuda(gpu)\nloader = DataLoader(data, batch_size=8)\n"
+    loop = TRAIN.partition("\n")[2].replace("\n    ", "\n").replace("    for", "for").replace("rank", "gpu")
+    made = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+    outcome = converted(f"{head}{made}{loop}if gpu == 0:\n    print(loss, gpu)\n", to_accelerate=True)
+    assert "if accelerator.is_local_main_process:\n" in outcome.text
+
+
+def test_a_device_and_a_rank_of_something_else_stay_what_they_are() -> None:
+    text = script(
+        "    print(loss.device == rank, loss.device)\n", WORKER.replace("train(model, rank", "train(model, device")
+    )
+    assert "train(model, accelerator" not in text  # `device` is not known there: nothing is converted
+    lora = "\n\ndef lora(rank):\n    if rank == 0:\n        return None\n    return torch.zeros(rank)\n"
+    assert "def lora(rank):\n    if rank == 0:\n" in script("    lora(8)\n", lora + WORKER)
