@@ -5,6 +5,7 @@ ever had it.
 """
 
 import ast
+from collections.abc import Sequence
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -17,6 +18,7 @@ from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.project_uses import takers
 from raymigrate.facts.scopes import Binding, Scope
+from raymigrate.facts.values import is_none
 from raymigrate.knowledge.libraries import LIBRARIES, look_up
 from raymigrate.knowledge.successors import advice_on
 
@@ -189,6 +191,9 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
             context.manual(RM692, statement, f"{origin} is gone, and so is what takes its place here.", ONE_WAY)
         elif origin in TRAINERS and _has_no_other_trainer(context, local, scope):
             context.manual(RM692, statement, f"{origin} is gone, and what takes its place here is no trainer.", ONE_WAY)
+        elif (use := _unguarded_use(context, alias, bindings)) is not None:
+            message = f"{origin} is gone, so that {local} is None here, and line {module.start(use)[0]} fails."
+            context.manual(RM692, statement, message, advice_on(origin) or ONE_WAY)
         elif not any(isinstance(above, CONDITIONAL) for above in module.ancestors(statement)):
             context.manual(RM692, statement, f"{origin} is gone: this import raises an ImportError.", OTHER_NAME)
     elif statement not in context.plan.import_modules and not is_guarded(module, statement, alias.name):
@@ -205,6 +210,33 @@ def _has_no_other_trainer(context: Context, local: str, scope: Scope) -> bool:
     )
     others = [binding for binding in scope.lookup(local) if not isinstance(binding.node, (ast.alias, ast.Name))]
     return called and not others and not any(True for _ in module.calls(*TORCH_TRAINERS))
+
+
+def _unguarded_use(context: Context, alias: ast.alias, bindings: Sequence[Binding]) -> ast.Name | None:
+    """A use of a name that is None where its import fails, if nothing asks for that: `AdamW = None`, `AdamW(x)`."""
+    module = context.module
+    others = [binding.node for binding in bindings if binding.node is not alias]
+    names = [node for node in others if isinstance(node, ast.Name) and is_none(module.assigned(node))]
+    if not names or len(names) < len(others):
+        return None
+    tried = module.ancestors(alias)
+    flags = {
+        node.id
+        for outer in tried
+        if isinstance(outer, (ast.Try, ast.If))
+        for node in module.below(outer)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id != names[0].id
+    }
+    uses = module.uses(names[0].id, module.scope_of[alias])
+    if any(module.reads(flag) for flag in flags) or not all(_fails_on_none(module, use) for use in uses):
+        return None
+    return next((use for use in uses if not is_guarded(module, use, use.id)), None)
+
+
+def _fails_on_none(module: Module, use: ast.Name) -> bool:
+    """Whether a name is called, or an attribute of it is read."""
+    parent = module.parent_of[use]
+    return isinstance(parent, ast.Attribute) or (isinstance(parent, ast.Call) and parent.func is use)
 
 
 def _exists(binding: Binding) -> bool:
