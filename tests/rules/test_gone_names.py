@@ -102,3 +102,37 @@ def test_what_a_class_imports_in_its_body_is_an_attribute_of_it(imported: str, a
     outcome = converted(f"import ray\n\nclass Log:\n    {imported}\n\nray.init()\n")
     assert f"    {after or imported}\n" in outcome.text
     assert outcome.lines("RM692", Kind.MANUAL) == ([] if after else [4])
+
+
+OFF = """
+import ray
+
+try:
+    from ray import tune
+    {gone}
+    HAS = True
+except ImportError:
+    tune = None
+    HAS = False
+
+print(tune, HAS)
+"""
+
+
+@pytest.mark.parametrize(
+    "gone", ["from ray.tune import is_session_enabled", "from ray.ml import x as y", "import ray.util.sgd"]
+)
+def test_what_a_gone_name_switches_off_is_told(gone: str) -> None:
+    outcome = converted(OFF.format(gone=gone))
+    assert outcome.text == OFF.format(gone=gone).lstrip("\n")
+    assert outcome.lines("RM692", Kind.MANUAL) == [5]
+    assert "the ImportError is caught here" in outcome.messages[0] and "left: tune, HAS." in outcome.messages[0]
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["    from ray.air import tune", "    from own import tune", "    raise", "    print('without Tune')"],
+)
+def test_a_gone_name_that_switches_nothing_off_is_left_alone(other: str) -> None:
+    script = OFF.format(gone="from ray.tune import is_session_enabled").replace("    tune = None", other)
+    assert "the ImportError is caught" not in " ".join(converted(script).messages)

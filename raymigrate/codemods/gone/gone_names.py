@@ -12,10 +12,11 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import goes_with_uses, is_attribute, is_exported
-from raymigrate.facts.guards import is_guarded, is_ready
+from raymigrate.facts.guards import goes_on_without, is_guarded, is_ready
 from raymigrate.facts.import_places import is_bound_again, is_last_import, is_replaced
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.optional_imports import given_by_handlers, switched_off
 from raymigrate.facts.project_uses import takers
 from raymigrate.facts.scopes import Binding, Scope
 from raymigrate.facts.values import is_none
@@ -25,6 +26,7 @@ from raymigrate.knowledge.successors import advice_on
 CONDITIONAL = (ast.If, ast.Try, ast.ExceptHandler, ast.While, ast.For, ast.Match)
 THERE = "Import it from its library in that file, and run raymigrate again."
 OTHER_NAME = "Let nothing else in the file have its name, and run raymigrate again."
+WITHOUT = "Take it out of this block, so that the others are imported, and write what its uses did."
 ONE_WAY = "Import it in one way only, without the alternatives, and run raymigrate again."
 
 RM691 = Rule(
@@ -167,17 +169,9 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
     bindings = scope.lookup(local)
     used = bool(module.uses(local, scope)) or is_exported(module, local)
     in_several_ways = len({binding.qualified for binding in bindings}) > 1
-    if alias.name == "*":
-        context.manual(RM692, statement, f"{origin.removesuffix('.*')} is gone, or has lost names.")
-    elif is_attribute(module, statement):
-        if statement not in context.plan.import_modules:
-            message = f"{origin} is gone: this import raises an ImportError, and the class has it as an attribute."
-            context.manual(RM692, statement, message, "Write a method of that name that does what it did.")
-    elif taken := next(takers(module, local), None):
-        other, place = taken
-        where = f"{other.path} takes the name from here (line {other.start(place)[0]})"
-        context.manual(RM692, statement, f"{origin} is gone: this import raises an ImportError, and {where}.", THERE)
-    elif not used or (in_several_ways and is_replaced(module, statement, alias)):
+    if _is_told_anyway(context, statement, alias, origin):
+        return False
+    if not used or (in_several_ways and is_replaced(module, statement, alias)):
         if not is_guarded(module, statement, alias.name) and context.converts(
             RM691, statement, f"{origin} is gone, and nothing uses it here; removed."
         ):
@@ -210,6 +204,41 @@ def _has_no_other_trainer(context: Context, local: str, scope: Scope) -> bool:
     )
     others = [binding for binding in scope.lookup(local) if not isinstance(binding.node, (ast.alias, ast.Name))]
     return called and not others and not any(True for _ in module.calls(*TORCH_TRAINERS))
+
+
+def _is_told_anyway(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias, origin: str) -> bool:
+    """Reports an import that fails, or takes others with it, whatever the file itself does with the name."""
+    module, local = context.module, alias.asname or alias.name.partition(".")[0]
+    if alias.name == "*":
+        context.manual(RM692, statement, f"{origin.removesuffix('.*')} is gone, or has lost names.")
+    elif is_attribute(module, statement):
+        if statement not in context.plan.import_modules:
+            message = f"{origin} is gone: this import raises an ImportError, and the class has it as an attribute."
+            context.manual(RM692, statement, message, "Write a method of that name that does what it did.")
+    elif message := _caught(context, statement, alias, origin):
+        context.manual(RM692, statement, message, " ".join(filter(None, (advice_on(origin), WITHOUT))))
+    elif taken := next(takers(module, local), None):
+        other, place = taken
+        where = f"{other.path} takes the name from here (line {other.start(place)[0]})"
+        context.manual(RM692, statement, f"{origin} is gone: this import raises an ImportError, and {where}.", THERE)
+    else:
+        return False
+    return True
+
+
+def _caught(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias, origin: str) -> str:
+    """What a gone import in a `try` takes with it; empty where it is in none, or only its own name is concerned."""
+    module, local = context.module, alias.asname or alias.name.partition(".")[0]
+    taken = next(takers(module, local), None)
+    tried = module.parent_of[statement]
+    is_caught = isinstance(tried, ast.Try) and statement in tried.body and is_guarded(module, statement, alias.name)
+    is_caught = is_caught or goes_on_without(module, statement)
+    if not is_caught or not (taken or switched_off(module, statement)):
+        return ""
+    given = ", ".join(given_by_handlers(module, statement))
+    instead = f"what the handler binds is all that is left: {given}" if given else f"{local} is not imported"
+    where = f" {taken[0].path} takes {local} from here (line {taken[0].start(taken[1])[0]})." if taken else ""
+    return f"{origin} is gone: the ImportError is caught here, and {instead}.{where}"
 
 
 def _unguarded_use(context: Context, alias: ast.alias, bindings: Sequence[Binding]) -> ast.Name | None:
