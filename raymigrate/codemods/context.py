@@ -320,7 +320,7 @@ class Context:
         scope = self.module.scope_of[reference.root].find(package)
         if scope is None:
             return True
-        if any(binding.qualified != package for binding in scope.bindings[package]):
+        if self.module.meanings(scope, package) != {package}:
             return False
         imported = reference.binding.statement
         is_beside = imported is not None and self.module.scope_of[imported] is scope

@@ -5,7 +5,7 @@ import re
 from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from raymigrate.edits.import_names import TOKEN, local_name, rename_imports
@@ -25,6 +25,7 @@ from raymigrate.edits.import_writing import NewImports
 from raymigrate.edits.own_names import say_own_names
 from raymigrate.edits.plan import Code, Plan
 from raymigrate.facts.module import Module
+from raymigrate.facts.optional_imports import guarded_imports
 from raymigrate.facts.scopes import Scope
 
 NEVER = 1 << 60  # behind every line
@@ -91,7 +92,7 @@ class _Placing:
         self._pull_out_moved()
         for statement in self.module.imports:
             self._note(statement)
-        entries = [_Needed(*entry) for entry in self.plan.needed_imports]
+        entries = [self._kept_optional(_Needed(*entry)) for entry in self.plan.needed_imports]
         # Module-level imports first, and `import ray.train` before the `import ray` that it makes needless.
         for needed in sorted(entries, key=lambda needed: (needed.near is not None, -len(needed.module))):
             self._place(needed)
@@ -186,6 +187,47 @@ class _Placing:
         return all(line < read.lineno for read in reads)
 
     # -- places --------------------------------------------------------------------------------
+
+    @cached_property
+    def _optional(self) -> dict[str, list[ImportStatement]]:
+        """The packages that the module can do without, as it imports them in a `try` only, and these imports.
+
+        None where Ray is not among them: what is converted needs the others with it.
+        """
+        tried = [statement for statement in guarded_imports(self.module) if self._is_of_module(statement)]
+        certain = {
+            root_of(alias.name if isinstance(statement, ast.Import) else statement.module or "")
+            for statement in self.module.imports
+            if statement not in tried and self._is_of_module(statement)
+            for alias in statement.names
+        }
+        found: dict[str, list[ImportStatement]] = {}
+        for statement in tried:
+            found.setdefault(root_of(module_of(statement)), []).append(statement)
+        return {} if "ray" in certain else {root: found[root] for root in found.keys() - certain}
+
+    def _is_of_module(self, statement: ast.stmt) -> bool:
+        return self.module.scope_of[statement] is self.root
+
+    def _kept_optional(self, needed: _Needed) -> _Needed:
+        """An import that goes into the `try` where its package is imported, so that the file still runs without it."""
+        if self._hides(needed):
+            needed = replace(needed, near=None)
+        if needed.near is not None or not (tried := self._optional.get(root_of(needed.module))):
+            return needed
+        line = self._needed_at(needed)
+        in_time = [statement for statement in tried if statement.lineno < line]
+        return replace(needed, near=in_time[-1]) if in_time else needed
+
+    def _hides(self, needed: _Needed) -> bool:
+        """Whether an import in a function would make its own what the function reads of the module before it."""
+        scope = self.module.scope_of[needed.near] if needed.near is not None else self.root
+        return scope is not self.root and any(
+            read.lineno < needed.near.lineno  # type: ignore[union-attr]
+            and self.module.scope_of[read].find(needed.local) is self.root
+            and self.module.inside(self.module.statement(read), scope.node)  # and not in its decorators
+            for read in self.module.reads(needed.local)
+        )
 
     def _place(self, needed: _Needed) -> None:
         scope = self.module.scope_of[needed.near] if needed.near is not None else self.root

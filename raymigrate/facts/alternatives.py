@@ -45,8 +45,13 @@ def _inner(body: Arm) -> Iterator[Arm]:
 
 
 def _catches_import_errors(handler: ast.ExceptHandler) -> bool:
+    return all(not kind or kind in IMPORT_ERRORS for kind in kinds_of(handler))
+
+
+def kinds_of(handler: ast.ExceptHandler) -> list[str]:
+    """The names of the errors that a handler catches; an empty one if it catches all."""
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return all(kind is None or ast.unparse(kind) in IMPORT_ERRORS for kind in kinds)
+    return [ast.unparse(kind) if kind is not None else "" for kind in kinds]
 
 
 def _are_alike(arms: list[Arm]) -> bool:

@@ -17,6 +17,7 @@ from raymigrate.comments.tokens import Comment
 from raymigrate.facts import values
 from raymigrate.facts.alternatives import Arm, legacy_alternatives
 from raymigrate.facts.nodes import Nodes, Numbered, in_order, numbered
+from raymigrate.facts.optional_imports import stubs
 from raymigrate.facts.own_modules import has_names_of, is_own_module
 from raymigrate.facts.scopes import Binding, Scope, ScopeBuilder, import_bindings
 from raymigrate.files.script import lines_of, lines_with_ends
@@ -189,14 +190,13 @@ class Module(Nodes):
         """
         key = scope, root.id
         if key not in self._imports:
-            bindings = self._bindings(scope, root.id)
+            bindings = self._that_count(scope.bindings[root.id])
             self._imports[key] = frozenset(binding.qualified for binding in bindings), bindings
             if len(bindings) > FEW and len(self._imports[key][0]) > 1:
                 self._unclear.update(binding.node for binding in bindings)
         names, bindings = self._imports[key]
         if len(names) > 1 and len(bindings) <= FEW:
-            seen = values.reaching(self, root)
-            bindings = [binding for binding in seen if binding.statement not in self._second_ways]
+            bindings = self._that_count(values.reaching(self, root))
             names = frozenset(binding.qualified for binding in bindings)
             if len(names) > 1:
                 self._unclear.update(binding.node for binding in bindings)
@@ -213,15 +213,15 @@ class Module(Nodes):
         if home is None:
             return frozenset()
         if (home, name) not in self._meanings:
-            self._meanings[home, name] = frozenset(binding.qualified for binding in home.bindings[name])
+            counting = (binding for binding in home.bindings[name] if binding.node not in self._second_ways)
+            self._meanings[home, name] = frozenset(binding.qualified for binding in counting)
         return self._meanings[home, name]
 
-    def _bindings(self, scope: Scope, name: str) -> list[Binding]:
-        """The bindings of a name, without those that take over where a legacy import fails."""
-        bindings = scope.bindings[name]
-        if not self._second_ways:
+    def _that_count(self, bindings: list[Binding]) -> list[Binding]:
+        """Some bindings, without those that take over where an import fails."""
+        if not (second := self._second_ways):
             return bindings
-        return [binding for binding in bindings if binding.statement not in self._second_ways]
+        return [binding for binding in bindings if second.isdisjoint((binding.statement, binding.node))]
 
     @cached_property
     def alternatives(self) -> dict[ast.stmt, list[Arm]]:
@@ -229,8 +229,8 @@ class Module(Nodes):
         return legacy_alternatives(self.tree)
 
     @cached_property
-    def _second_ways(self) -> frozenset[ast.stmt | None]:
-        return frozenset(statement for arms in self.alternatives.values() for arm in arms[1:] for statement in arm)
+    def _second_ways(self) -> frozenset[ast.AST | None]:
+        return stubs(self).union(s for arms in self.alternatives.values() for arm in arms[1:] for s in arm)
 
     def _of_star(self, root: ast.Name) -> tuple[str | None, list[Binding]]:
         """What a name stands for that nothing binds but a star import, and that; None where it is not sure.

@@ -35,11 +35,13 @@ class SubmittedJob:
         entrypoint: What is known of its command.
         fields: The fields of its runtime environment that are seen; a variable as "NAME in env_vars".
         is_for_older_ray: Whether what submits it was written for an older Ray, or another script that it submits.
+        folder: The name of the folder that its working_dir says the script is in; empty where it is not seen.
     """
 
     entrypoint: str
     fields: frozenset[str]
     is_for_older_ray: bool = False
+    folder: str = ""
 
     def runs(self, path: str) -> bool:
         """Whether its command names a script, as a file or as a module."""
@@ -89,7 +91,14 @@ def submissions(module: Module) -> Iterator[tuple[ast.Call, SubmittedJob, ast.ex
         if "entrypoint" in given:
             environment = given.get("runtime_env")
             fields = fields_of(module, environment) if environment is not None else frozenset[str]()
-            yield call, SubmittedJob(" ".join(_texts(module, given["entrypoint"])), fields), environment
+            command = " ".join(_texts(module, given["entrypoint"]))
+            yield call, SubmittedJob(command, fields, folder=_folder_of(module, environment)), environment
+
+
+def _folder_of(module: Module, environment: ast.expr | None) -> str:
+    working = entries_of(module, environment).get("working_dir") if environment is not None else None
+    path = module.constant(working)
+    return PurePath(path).name if isinstance(path, str) and "://" not in path else ""
 
 
 def given_by_name(module: Module, call: ast.Call) -> dict[str, ast.expr]:
@@ -158,13 +167,17 @@ def submitted_beside(module: Module) -> Iterator[SubmittedJob]:
 
 
 def files_run_by(module: Module, job: SubmittedJob) -> list[str]:
-    """The files of the project that are the script of a job, those in the folder of what submits it before others."""
+    """The files of the project that are the script of a job, those in the folder of what submits it before others.
+
+    A file elsewhere is none if the job has it in a folder of another name: that may be code of others, cloned there.
+    """
     project = module.project
     if project is None or not job.entrypoint:
         return []
     folder, here = project.folder(module.path), PurePath(project.real(module.path)).parent
     paths = [path for path, _ in files_with(project, folder, b"import") if path.endswith(".py") and job.runs(path)]
-    return [path for path in paths if here in PurePath(project.real(path)).parents] or paths
+    near = [path for path in paths if here in PurePath(project.real(path)).parents]
+    return near or [path for path in paths if not job.folder or job.folder in PurePath(project.real(path)).parts]
 
 
 def _run_for_older_ray(project: Project, module: Module, jobs: Sequence[SubmittedJob]) -> bool:

@@ -94,6 +94,36 @@ def environments(module: Module) -> Iterator[Environment]:
         if call not in submitting:
             is_dict = isinstance(call.func, ast.Name) and call.func.id == "dict"
             yield Environment(_entries(module, keyword.value), has_owner=not is_dict)
+    for entries in _under_key(module):
+        yield Environment(entries, has_owner=False)
+
+
+def _under_key(module: Module) -> Iterator[dict[str, ast.expr]]:
+    """The entries of environments in other dicts: `{"runtime_env": ...}`, `config["runtime_env"]["pip"] = ...`."""
+    for key in (key for name in KEYWORDS for key in module.spelling(name) if isinstance(key, ast.Constant)):
+        match module.parent_of[key]:
+            case ast.Dict(keys=keys, values=values) if key in keys:
+                yield _entries(module, values[keys.index(key)])
+            case ast.Subscript() as whole if whole.slice is key:
+                yield _put_into(module, whole)
+            case ast.Call(func=ast.Attribute(attr="setdefault"), args=[first, given]) as whole if first is key:
+                yield _entries(module, given) | _put_into(module, whole)
+
+
+def _put_into(module: Module, environment: ast.expr) -> dict[str, ast.expr]:
+    """What a statement makes of an environment, or puts into it: by its keys, or by update()."""
+    match module.parent_of[environment]:
+        case ast.Assign(value=value) | ast.AugAssign(op=ast.BitOr(), value=value) if value is not environment:
+            return _entries(module, value)
+        case ast.Subscript(slice=key, ctx=ast.Store()) as field if isinstance(name := module.constant(key), str):
+            holder = module.parent_of[field]
+            return {name: holder.value} if isinstance(holder, ast.Assign) else {}
+        case ast.Attribute(attr="update") as method:
+            call = module.parent_of[method]
+            given = call.args if isinstance(call, ast.Call) else []
+            fields = {k.arg: k.value for k in call.keywords if k.arg} if isinstance(call, ast.Call) else {}
+            return {name: value for part in given for name, value in _entries(module, part).items()} | fields
+    return {}
 
 
 def jobs_by_package(module: Module) -> dict[ast.Constant, set[SubmittedJob | None]]:

@@ -19,6 +19,8 @@ from raymigrate.edits.stand_ins import fits_libcst
 from raymigrate.facts.execution import compile_error, surely_unbound, unbound_names
 from raymigrate.facts.module import Module
 from raymigrate.facts.nesting import nesting
+from raymigrate.facts.optional_imports import guarded_imports
+from raymigrate.facts.scopes import Binding, import_bindings
 from raymigrate.files.discovery import PAGES, SUFFIXES
 from raymigrate.pins.evidence import is_legacy
 from raymigrate.run.outcome import FileResult, by_place
@@ -26,6 +28,8 @@ from raymigrate.run.todos import convert_with_todos
 from raymigrate.run.two_steps import convert_in_two_steps
 
 if TYPE_CHECKING:
+    import ast
+
     from raymigrate.codemods.context import Context
     from raymigrate.facts.module import Module
     from raymigrate.facts.project import Project
@@ -269,11 +273,27 @@ def of_later_runs(options: Options) -> Options:
     return replace(options, part_of_job=False, cell_scripts=())
 
 
+def _may_fail_as_before(before: Module, after: Module, read: ast.Name) -> bool:
+    """Whether a name comes from a package whose imports were tried before too, and its import is tried above."""
+    scope = after.scope_of[read].find(read.id)
+    tried = {_package(binding) for statement in guarded_imports(before) for _, binding in import_bindings(statement)}
+    return any(
+        name == read.id and after.scope_of[statement] is scope and _package(binding) in tried
+        for statement in guarded_imports(after)
+        if statement.lineno < read.lineno
+        for name, binding in import_bindings(statement)
+    )
+
+
+def _package(binding: Binding) -> str:
+    return (binding.qualified or "").partition(".")[0]
+
+
 def _newly_unbound(before: Module, after: Module) -> str:
     """The names that a result reads before anything binds them, and that the text did not read so."""
 
     own = before.scope_of[before.tree].bindings
-    names = {node.id for node in unbound_names(after, own)}
+    names = {node.id for node in unbound_names(after, own) if not _may_fail_as_before(before, after, node)}
     found = names - surely_unbound(before, names)  # mostly none is left, which saves following the old code
     found -= {node.id for node in unbound_names(before)} if found else set()
     return ", ".join(f"`{name}`" for name in sorted(found))

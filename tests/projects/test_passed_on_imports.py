@@ -61,3 +61,19 @@ def test_a_star_import_of_another_module_takes_nothing(tmp_path: Path) -> None:
     write(tmp_path, {"helpers.py": HELPERS, "other.py": "HuggingFaceTrainer = print\n", "train.py": train})
     convert(tmp_path)
     assert "HuggingFaceTrainer" not in (tmp_path / "helpers.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("head", "tail", "left"),
+    [
+        ("try:", "except ImportError:\n    tune = None\n\n    def is_session_enabled(): ...", "left: tune, is_session"),
+        ("try:", "except ImportError:\n    pass", "is_session_enabled is not imported"),
+        ("import contextlib\nwith contextlib.suppress(ImportError):", "", "is_session_enabled is not imported"),
+    ],
+)
+def test_a_name_whose_error_is_caught_does_not_raise_it(tmp_path: Path, head: str, tail: str, left: str) -> None:
+    helpers = f"{head}\n    from ray import tune\n    from ray.tune import is_session_enabled\n{tail}\n"
+    write(tmp_path, {"helpers.py": helpers, "train.py": "import ray\nfrom helpers import is_session_enabled\n"})
+    [told] = [found for found in convert(tmp_path).findings if found.code == "RM692"]
+    assert left in told.message and "raises" not in told.message and "train.py takes" in told.message
+    assert "Import it from its library" not in told.advice

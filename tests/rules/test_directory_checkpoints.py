@@ -183,3 +183,13 @@ def test_what_it_writes_is_done_in_a_later_run_for_the_same_ray(before: str, giv
     after = converted(FROM_STATE.format(before=before, given=given), from_ray="2.6").text
     assert "if ray.train.get_context().get_world_rank() == 0 else None" in after
     assert converted(after, from_ray="2.6").text == after
+
+
+def test_comments_over_a_report_stay_over_what_comes_before_it() -> None:
+    script = (
+        "from ray.train.torch import TorchCheckpoint, TorchTrainer\nfrom ray.air import session\n\n\n"
+        "def loop(config):\n    model = make()\n    # Train.\n\n    # Save.\n"
+        "    session.report({'a': 1}, checkpoint=TorchCheckpoint.from_model(model))\n\n\nTorchTrainer(loop).fit()\n"
+    )
+    made = "    # Train.\n\n    # Save.\n    checkpoint = TorchCheckpoint.from_model(model)\n    ray.train.report("
+    assert made in converted(script).text

@@ -108,3 +108,37 @@ def test_what_a_class_imports_in_its_body_is_an_attribute_of_it(imported: str, a
 def test_the_count_of_examples_is_to_be_taken_out(module: str) -> None:
     outcome = converted(f"import ray\nfrom {module} import send_example_telemetry\n\nsend_example_telemetry('x', ray)")
     assert any("Take the import and the call out" in message for message in outcome.messages)
+
+
+OFF = """
+import ray
+
+try:
+    from ray import tune
+    {gone}
+    HAS = True
+except ImportError:
+    tune = None
+    HAS = False
+
+print(tune, HAS)
+"""
+
+
+@pytest.mark.parametrize(
+    "gone", ["from ray.tune import is_session_enabled", "from ray.ml import x as y", "import ray.util.sgd"]
+)
+def test_what_a_gone_name_switches_off_is_told(gone: str) -> None:
+    outcome = converted(OFF.format(gone=gone))
+    assert outcome.text == OFF.format(gone=gone).lstrip("\n")
+    assert outcome.lines("RM692", Kind.MANUAL) == [5]
+    assert "the ImportError is caught here" in outcome.messages[0] and "left: tune, HAS." in outcome.messages[0]
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["    from ray.air import tune", "    from own import tune", "    raise", "    print('without Tune')"],
+)
+def test_a_gone_name_that_switches_nothing_off_is_left_alone(other: str) -> None:
+    script = OFF.format(gone="from ray.tune import is_session_enabled").replace("    tune = None", other)
+    assert "the ImportError is caught" not in " ".join(converted(script).messages)

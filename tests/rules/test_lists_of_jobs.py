@@ -163,3 +163,20 @@ def test_versions_are_raised_and_a_second_run_says_nothing(tmp_path: Path) -> No
 def test_a_script_and_what_submits_it_may_name_each_other(tmp_path: Path) -> None:
     back = SUBMIT.replace("train.py", "submit.py")
     assert beside(tmp_path, {"train.py": f"{back}{TRAIN}", "submit.py": SUBMIT})[1] >= 1
+
+
+@pytest.mark.parametrize(
+    ("working", "found"),
+    [
+        ("/home/me/cloned/dreambooth", (0, 0)),
+        ("cloned/", (0, 0)),
+        ("/home/me/training", (2, 1)),
+        ("../training/", (2, 1)),
+        (".", (2, 1)),
+        ("s3://bucket/code.zip", (2, 1)),
+    ],
+)
+def test_code_of_others_may_have_a_script_of_that_name(tmp_path: Path, working: str, found: tuple[int, int]) -> None:
+    submit = SUBMIT.replace('{"pip"', f'{{"working_dir": "{working}", "pip"')
+    files = {"training/train.py": TRAIN, "notebooks/submit.py": submit, "pyproject.toml": ""}
+    assert beside(tmp_path, files) == found

@@ -177,3 +177,46 @@ def test_a_function_that_is_given_ranges_gets_others() -> None:
     outcome = converted(script, unsafe=True)
     assert '{"datasets": ">=2.16", "transformers": ">=5.0", "torch": "2.0.1"}' in outcome.text
     assert len(outcome.lines("RM731", Kind.MANUAL)) == 1
+
+
+OF_JOB = """
+import ray
+from ray.train import ScalingConfig
+from ray.train.huggingface import AccelerateTrainer
+
+config = {{"runtime_env": {first}}}
+{put}
+ray.init(**config)
+AccelerateTrainer(print, accelerate_config={{}}, scaling_config=ScalingConfig(num_workers=2, use_gpu=True)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "put"),
+    [
+        ('{"pip": ["ray==2.6.0"]}', ""),
+        ("{}", 'config["runtime_env"] = {"pip": ["ray==2.6.0"]}'),
+        ("{}", 'config["runtime_env"]["pip"] = ["ray==2.6.0"]'),
+        ("{}", 'config["runtime_env"] |= {"pip": ["ray==2.6.0"]}'),
+        ("{}", 'config["runtime_env"].update({"pip": ["ray==2.6.0"]})'),
+        ("{}", 'config["runtime_env"].update(pip=["ray==2.6.0"])'),
+        ("{}", 'config.setdefault("runtime_env", {})["pip"] = ["ray==2.6.0"]'),
+        ("{}", 'config["runtime_env"]["conda"] = {"dependencies": [{"pip": ["ray==2.6.0"]}]}'),
+    ],
+)
+def test_versions_that_are_put_into_an_environment_by_keys_are_told(first: str, put: str) -> None:
+    outcome = converted(OF_JOB.format(first=first, put=put), unsafe=True)
+    assert len(outcome.lines("RM731", Kind.CONVERTED)) == 1
+    assert '"ray>=2.51"' in outcome.text
+
+
+@pytest.mark.parametrize(
+    "put",
+    [
+        'config["environment"] = {"pip": ["ray==2.6.0"]}',
+        'config["runtime_env"]["env_vars"] = {"pip": ["ray==2.6.0"]}',
+        'print(config["runtime_env"]["pip"] == ["ray==2.6.0"])',
+    ],
+)
+def test_other_lists_under_keys_are_nobodys_concern(put: str) -> None:
+    assert not converted(OF_JOB.format(first="{}", put=put)).lines("RM731", Kind.UNSAFE)

@@ -5,25 +5,28 @@ ever had it.
 """
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from raymigrate.base.findings import Kind, Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import goes_with_uses, is_attribute, is_exported
-from raymigrate.facts.guards import is_guarded, is_ready
+from raymigrate.facts.guards import goes_on_without, is_guarded, is_ready
 from raymigrate.facts.import_places import is_bound_again, is_last_import, is_replaced
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.optional_imports import given_by_handlers, switched_off
 from raymigrate.facts.project_uses import takers
 from raymigrate.facts.scopes import Binding, Scope
+from raymigrate.facts.values import is_none
 from raymigrate.knowledge.libraries import LIBRARIES, look_up
 from raymigrate.knowledge.successors import advice_on
 
 CONDITIONAL = (ast.If, ast.Try, ast.ExceptHandler, ast.While, ast.For, ast.Match)
 THERE = "Import it from its library in that file, and run raymigrate again."
 OTHER_NAME = "Let nothing else in the file have its name, and run raymigrate again."
+WITHOUT = "Take it out of this block, so that the others are imported, and write what its uses did."
 ONE_WAY = "Import it in one way only, without the alternatives, and run raymigrate again."
 
 RM691 = Rule(
@@ -176,17 +179,9 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
     bindings = scope.lookup(local)
     used = bool(module.uses(local, scope)) or is_exported(module, local)
     in_several_ways = len({binding.qualified for binding in bindings}) > 1
-    if alias.name == "*":
-        context.manual(RM692, statement, f"{origin.removesuffix('.*')} is gone, or has lost names.")
-    elif is_attribute(module, statement):
-        if statement not in context.plan.import_modules:
-            message = f"{origin} is gone: this import raises an ImportError, and the class has it as an attribute."
-            context.manual(RM692, statement, message, "Write a method of that name that does what it did.")
-    elif taken := next(takers(module, local), None):
-        other, place = taken
-        where = f"{other.path} takes the name from here (line {other.start(place)[0]})"
-        context.manual(RM692, statement, f"{origin} is gone: this import raises an ImportError, and {where}.", THERE)
-    elif not used or (in_several_ways and is_replaced(module, statement, alias)):
+    if _is_told_anyway(context, statement, alias, origin):
+        return False
+    if not used or (in_several_ways and is_replaced(module, statement, alias)):
         if not is_guarded(module, statement, alias.name) and context.converts(
             RM691, statement, f"{origin} is gone, and nothing uses it here; removed."
         ):
@@ -200,6 +195,9 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
             context.manual(RM692, statement, f"{origin} is gone, and so is what takes its place here.", ONE_WAY)
         elif origin in TRAINERS and _has_no_other_trainer(context, local, scope):
             context.manual(RM692, statement, f"{origin} is gone, and what takes its place here is no trainer.", ONE_WAY)
+        elif (use := _unguarded_use(context, alias, bindings)) is not None:
+            message = f"{origin} is gone, so that {local} is None here, and line {module.start(use)[0]} fails."
+            context.manual(RM692, statement, message, advice_on(origin) or ONE_WAY)
         elif not any(isinstance(above, CONDITIONAL) for above in module.ancestors(statement)):
             context.manual(RM692, statement, f"{origin} is gone: this import raises an ImportError.", OTHER_NAME)
     elif statement not in context.plan.import_modules and not is_guarded(module, statement, alias.name):
@@ -216,6 +214,68 @@ def _has_no_other_trainer(context: Context, local: str, scope: Scope) -> bool:
     )
     others = [binding for binding in scope.lookup(local) if not isinstance(binding.node, (ast.alias, ast.Name))]
     return called and not others and not any(True for _ in module.calls(*TORCH_TRAINERS))
+
+
+def _is_told_anyway(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias, origin: str) -> bool:
+    """Reports an import that fails, or takes others with it, whatever the file itself does with the name."""
+    module, local = context.module, alias.asname or alias.name.partition(".")[0]
+    if alias.name == "*":
+        context.manual(RM692, statement, f"{origin.removesuffix('.*')} is gone, or has lost names.")
+    elif is_attribute(module, statement):
+        if statement not in context.plan.import_modules:
+            message = f"{origin} is gone: this import raises an ImportError, and the class has it as an attribute."
+            context.manual(RM692, statement, message, "Write a method of that name that does what it did.")
+    elif message := _caught(context, statement, alias, origin):
+        context.manual(RM692, statement, message, " ".join(filter(None, (advice_on(origin), WITHOUT))))
+    elif taken := next(takers(module, local), None):
+        other, place = taken
+        where = f"{other.path} takes the name from here (line {other.start(place)[0]})"
+        context.manual(RM692, statement, f"{origin} is gone: this import raises an ImportError, and {where}.", THERE)
+    else:
+        return False
+    return True
+
+
+def _caught(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias, origin: str) -> str:
+    """What a gone import in a `try` takes with it; empty where it is in none, or only its own name is concerned."""
+    module, local = context.module, alias.asname or alias.name.partition(".")[0]
+    taken = next(takers(module, local), None)
+    tried = module.parent_of[statement]
+    is_caught = isinstance(tried, ast.Try) and statement in tried.body and is_guarded(module, statement, alias.name)
+    is_caught = is_caught or goes_on_without(module, statement)
+    if not is_caught or not (taken or switched_off(module, statement)):
+        return ""
+    given = ", ".join(given_by_handlers(module, statement))
+    instead = f"what the handler binds is all that is left: {given}" if given else f"{local} is not imported"
+    where = f" {taken[0].path} takes {local} from here (line {taken[0].start(taken[1])[0]})." if taken else ""
+    return f"{origin} is gone: the ImportError is caught here, and {instead}.{where}"
+
+
+def _unguarded_use(context: Context, alias: ast.alias, bindings: Sequence[Binding]) -> ast.Name | None:
+    """A use of a name that is None where its import fails, if nothing asks for that: `AdamW = None`, `AdamW(x)`."""
+    module = context.module
+    others = [binding.node for binding in bindings if binding.node is not alias]
+    names = [node for node in others if isinstance(node, ast.Name) and is_none(module.assigned(node))]
+    if not names or len(names) < len(others):
+        return None
+    tried = module.ancestors(alias)
+    flags = {
+        node.id
+        for outer in tried
+        if isinstance(outer, (ast.Try, ast.If))
+        for node in module.below(outer)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id != names[0].id
+    }
+    uses = module.uses(names[0].id, module.scope_of[alias])
+    if any(module.reads(flag) for flag in flags) or not all(_fails_on_none(module, use) for use in uses):
+        return None
+    return next((use for use in uses if not is_guarded(module, use, use.id)), None)
+
+
+def _fails_on_none(module: Module, use: ast.Name) -> bool:
+    """Whether a name is called, or an attribute of it is read."""
+    parent = module.parent_of[use]
+    return isinstance(parent, ast.Attribute) or (isinstance(parent, ast.Call) and parent.func is use)
 
 
 def _exists(binding: Binding) -> bool:

@@ -78,7 +78,9 @@ def _hand_in(context: Context, report: ast.Call, given: ast.expr) -> None:
             context.plan.replace(given, f"$checkpoint if {ON_RANK_0} else None", checkpoint=given)
             return
         name = local_name(context, statement, "checkpoint")
-        context.plan.statement(statement).before.append(Code(f"{name} = $given", {"given": given}))
+        edit = context.plan.statement(statement)
+        edit.before.append(Code(f"{name} = $given", {"given": given}))
+        edit.below_comments = True  # they speak of the report
         context.plan.call(report).set("checkpoint", f"{name} if {ON_RANK_0} else None")
 
 

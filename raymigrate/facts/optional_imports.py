@@ -1,0 +1,147 @@
+"""Imports that a file can do without: where one fails, a stub has its name, such as None or an empty class.
+
+Current libraries have what is imported, so that the name stands for that: the stub is never seen.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from raymigrate.facts.alternatives import IMPORT_ERRORS, OF_VERSIONS, kinds_of
+from raymigrate.facts.nodes import Nodes
+from raymigrate.facts.scopes import import_bindings
+from raymigrate.knowledge.libraries import look_up
+
+Block = Sequence[ast.stmt]
+Import = ast.Import | ast.ImportFrom
+STUBS = (ast.Constant, ast.Lambda, ast.Dict, ast.Name)  # what a name is bound to in place of an import
+# Conditions that do not ask whether a library is there.
+OTHERS = re.compile(rf"TYPE_CHECKING|__name__|{OF_VERSIONS.pattern}", re.IGNORECASE)
+
+
+def stubs(nodes: Nodes) -> frozenset[ast.AST]:
+    """What binds the name of an import where that fails or is left out: names, classes and functions.
+
+    Where current libraries lack what is imported, the stub is what the code gets: then it is none of these.
+
+    Args:
+        nodes: The module.
+    """
+    return frozenset(
+        node
+        for tried, others in _ways(nodes)
+        if (names := _names_of(tried))
+        for name, node in _stubs_in(others)
+        if name in names
+    )
+
+
+def given_by_handlers(nodes: Nodes, statement: Import) -> dict[str, ast.AST]:
+    """What the handlers bind that go on where an import fails: by name, the name, class or function that is bound.
+
+    Args:
+        nodes: The module.
+        statement: The import.
+    """
+    tried = nodes.parent_of[statement]
+    if not isinstance(tried, ast.Try) or statement not in tried.body:
+        return {}
+    return {name: node for handler in tried.handlers if _goes_on(handler) for name, node in _stubs_in(handler.body)}
+
+
+def switched_off(nodes: Nodes, statement: Import) -> list[str]:
+    """The names that current libraries have, and that are stubs all the same if another import of that `try` fails.
+
+    Args:
+        nodes: The module.
+        statement: The import that fails.
+    """
+    given = given_by_handlers(nodes, statement)
+    others = nodes.parent_of[statement].body if given else []  # type: ignore[attr-defined]
+    bound = (pair for other in others if isinstance(other, Import) for pair in import_bindings(other))
+    return [name for name, found in bound if name in given and look_up(found.qualified or "").gone is None]
+
+
+def guarded_imports(nodes: Nodes) -> list[Import]:
+    """The imports that a module can do without: a handler goes on where they fail, or they are made on a condition.
+
+    Args:
+        nodes: The module.
+    """
+    tried = [block.body for block in nodes.of_type(ast.Try) if any(_goes_on(handler) for handler in block.handlers)]
+    chosen = [branch.body for branch in nodes.of_type(ast.If) if _imports_on_condition(branch)]
+    found = [statement for block in (*tried, *chosen) for statement in block if isinstance(statement, Import)]
+    return sorted(found, key=lambda statement: statement.lineno)
+
+
+def _imports_on_condition(branch: ast.If) -> bool:
+    return any(isinstance(part, Import) for part in branch.body) and not OTHERS.search(ast.unparse(branch.test))
+
+
+def _goes_on(handler: ast.ExceptHandler) -> bool:
+    return _catches(handler) and not isinstance(handler.body[-1], ast.Raise)
+
+
+def _ways(nodes: Nodes) -> Iterator[tuple[Block, Block]]:
+    """Blocks that may import, each with the statements that bind the same names where they do not."""
+    for tried in nodes.of_type(ast.Try):
+        instead = [statement for handler in tried.handlers if _catches(handler) for statement in handler.body]
+        if instead:
+            yield [*tried.body, *tried.orelse], [*_before(nodes, tried), *instead]
+    for branch in nodes.of_type(ast.If):
+        if _imports_on_condition(branch):
+            values = [statement for statement in branch.orelse if _is_constant(statement)]
+            yield branch.body, [*_before(nodes, branch), *values]  # a function may be what the code runs with
+    for block in nodes.of_type(ast.With):
+        if any("suppress" in ast.unparse(item.context_expr) for item in block.items):
+            yield block.body, _before(nodes, block)
+
+
+def _catches(handler: ast.ExceptHandler) -> bool:
+    return any(kind in IMPORT_ERRORS or not kind for kind in kinds_of(handler))
+
+
+def _before(nodes: Nodes, statement: ast.stmt) -> Block:
+    """The assignments right before a statement: `tune = None` above the `try`."""
+    fields = (getattr(nodes.parent_of[statement], field, None) for field in ("body", "orelse", "finalbody"))
+    block = next((field for field in fields if isinstance(field, list) and statement in field), [statement])
+    found: list[ast.stmt] = []
+    for other in reversed(block[: block.index(statement)]):
+        if not isinstance(other, ast.Assign | ast.AnnAssign):
+            break
+        found.append(other)
+    return [other for other in found if _is_constant(other)]
+
+
+def _is_constant(statement: ast.stmt) -> bool:
+    """Whether a statement gives names constants: `tune, session = None, None`."""
+    value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+    return all(isinstance(part, ast.Constant) for part in (value.elts if isinstance(value, ast.Tuple) else [value]))
+
+
+def _names_of(tried: Block) -> set[str]:
+    """The names that a block imports; none if one of its imports fails with current libraries."""
+    imports = [statement for statement in tried if isinstance(statement, Import)]
+    bound = [(name, binding.qualified or "") for statement in imports for name, binding in import_bindings(statement)]
+    asked = [alias.name for statement in imports if isinstance(statement, ast.Import) for alias in statement.names]
+    is_there = all(look_up(name).gone is None for name in (*asked, *(qualified for _, qualified in bound)))
+    return {name for name, _ in bound} if is_there else set()
+
+
+def _stubs_in(block: Block) -> Iterator[tuple[str, ast.AST]]:
+    for statement in block:
+        if isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield statement.name, statement
+        elif isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for target in targets:
+                yield from _stubs_of(target, statement.value)
+
+
+def _stubs_of(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.AST]]:
+    """The names of a target that are bound to stubs: `tune, session = None, None`."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        for inner, given in zip(target.elts, value.elts, strict=True):
+            yield from _stubs_of(inner, given)
+    if isinstance(target, ast.Name) and isinstance(value, STUBS):
+        yield target.id, target

@@ -1,0 +1,89 @@
+"""RM697: what a handle of Ray Serve answers, treated as an ObjectRef."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+HEAD = """
+import ray
+from ray import serve
+from own import Other
+
+
+@serve.deployment
+class A:
+    def m(self, x):
+        return x
+
+
+@serve.deployment(num_replicas=2)
+class B:
+    def __init__(self, a, count):
+        self.a = a
+        self.count = count
+
+    async def __call__(self, x):
+        {body}
+
+
+handle = serve.run(B.options(num_replicas=1).bind(A.bind(), count=3))
+{use}
+"""
+
+
+def told(body: str = "pass", use: str = "", head: str = HEAD) -> int:
+    return len(converted(head.format(body=body, use=use)).lines("RM697", Kind.MANUAL))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "ray.get(handle.m.remote(1))",
+        "ray.get(handle.remote(1), timeout=3)",
+        "ref = handle.m.remote(1)\nprint(ray.get(ref))",
+        "ray.get([handle.remote(i) for i in range(3)])",
+        "refs = [handle.remote(1)]\nray.wait(refs)",
+        "ray.get(object_refs=serve.get_app_handle('x').options(method_name='m').remote(1))",
+        "from ray import get\nget(serve.get_deployment_handle('A', 'x').m.options(stream=False).remote(1))",
+    ],
+)
+def test_a_response_that_is_given_to_ray_is_told(use: str) -> None:
+    assert told(use=use) == 1
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "handle.remote(1).result()",
+        "ray.get(handle.remote(1)._to_object_ref_sync())",
+        "ray.get(Other.bind().remote(1))",
+        "actor = ray.remote(Other).remote()\nray.get(actor.m.remote(1))",
+        "try:\n    ray.get(handle.remote(1))\nexcept ValueError:\n    handle.remote(1).result()",
+        "if ray.__version__ < '2.7':\n    ray.get(handle.remote(1))",
+        "handle = Other()\nray.get(handle.remote(1))",
+    ],
+)
+def test_what_is_no_response_or_is_expected_is_left_alone(use: str) -> None:
+    assert not told(use=use)
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("return await (await self.a.m.remote(x))", 1),
+        ("ref = await self.a.m.remote(x)\n        return await ref", 1),
+        ("ref = await self.a.options(method_name='m').remote(x)\n        return await ref", 1),
+        ("return ray.get(self.a.m.remote(x))", 1),
+        ("return await self.a.m.remote(x)", 0),
+        ("ref = self.a.m.remote(x)\n        return await ref", 0),
+        ("return await (await self.count.m.remote(x))", 0),
+        ("return await (await self.unknown.m.remote(x))", 0),
+    ],
+)
+def test_the_result_is_not_awaited_again(body: str, count: int) -> None:
+    assert told(body) == count
+
+
+def test_a_class_that_is_bound_to_something_else_too_is_not_sure() -> None:
+    assert not told("return await (await self.a.m.remote(x))", "serve.run(B.bind(Other(), 1))")
