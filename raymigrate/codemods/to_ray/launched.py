@@ -11,6 +11,7 @@ from pathlib import Path
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
+from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.to_ray.launches import (
     NOTEBOOK,
     Launch,
@@ -257,7 +258,8 @@ def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: s
         left = f", but without {', '.join(refused)}, which TrainingArguments refuses today" if refused else ""
         context.note(RM824, place, f"{_said(context, launch)}; {own}{left}.")
     refusing: dict[str, list[str]] = {}
-    for start in plain_starts_of(path):
+    # Where the parser itself is told of (RM706), such lines are told by themselves (RM701).
+    for start in [] if is_for_old_transformers(context) else plain_starts_of(path):
         options = ", ".join(_refused_options(context.module, start, name))
         refusing.setdefault(options, []).append(_place(context, start))
     for options, places in refusing.items():
