@@ -32,6 +32,7 @@ def lost_reports(context: Context) -> None:
 
 def _is_told(context: Context) -> bool:
     """Whether the metrics are told of already, or a callback gets them: one that is there, or made of a logger."""
-    made = any(name == CALLBACK for _, name, _ in context.plan.needed_imports)
+    made = any(name == CALLBACK for helper in context.helpers for _, name in helper.imports)
+    made = made or any(name == CALLBACK for _, name, _ in context.plan.needed_imports)
     told = any(finding.code == RM605.code for finding in context.findings)
     return told or made or any(CALLBACK in module.names for module in with_imported(context.module))
