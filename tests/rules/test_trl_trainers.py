@@ -91,3 +91,20 @@ def test_groups_that_one_worker_does_not_fill_are_noted(call: str, told: bool) -
 )
 def test_others_are_left_alone(call: str) -> None:
     assert not {code for code, _, _ in converted(HEAD + call).findings} & {"RM763"}
+
+
+@pytest.mark.parametrize(("datasets", "told"), [('datasets={"train": rows}, ', True), ("", False)])
+def test_the_rows_of_a_legacy_trainer_are_a_dataset_of_torch(datasets: str, told: bool) -> None:
+    script = f"""
+        from ray.air import ScalingConfig
+        from ray.train.huggingface import TransformersTrainer
+        from trl import SFTTrainer
+
+        from job import model, rows
+
+        def init(train_dataset, eval_dataset=None, **config):
+            return SFTTrainer(model, train_dataset=train_dataset)
+
+        TransformersTrainer(init, {datasets}scaling_config=ScalingConfig(num_workers=2)).fit()
+    """
+    assert bool(converted(script).lines("RM763", Kind.MANUAL)) is told

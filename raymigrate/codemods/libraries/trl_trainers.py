@@ -14,8 +14,11 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import Source, argument, is_none, keyword_argument
+from raymigrate.facts.places import functions_behind
+from raymigrate.facts.removed_trackers import INIT
+from raymigrate.facts.values import Source, argument, class_named, is_none, keyword_argument
 
 RM763 = Rule(
     "RM763",
@@ -82,7 +85,8 @@ def _rows(context: Context, call: ast.Call, name: str) -> None:
     given = keyword_argument(call, "train_dataset")
     if given is None:
         return
-    if any(_is_no_dataset(source.module, source.node) for source in context.module.origins(given)):
+    found = context.module.origins(given)
+    if any(_is_no_dataset(source.module, source.node) or _is_shard(source.module, source.node) for source in found):
         kind = name.rpartition(".")[2]
         message = f"{kind} raises a TypeError for a train_dataset that is no Dataset of datasets."
         context.manual(RM763, given, message, "Make one of its rows: datasets.Dataset.from_list(rows).")
@@ -96,10 +100,20 @@ def _is_no_dataset(module: Module, node: ast.expr) -> bool:
         return False
     if isinstance(node.func, ast.Attribute) and node.func.attr in LISTS:
         return True
-    made = module.definition(node.func)
-    if isinstance(made, ast.ClassDef):
-        return any((module.qualified(base) or "") in TORCH_DATASETS for base in made.bases)
-    return isinstance(node.func, ast.Name) and node.func.id == "list" and made is None
+    if own := class_named(module, node.func):
+        home, made = own
+        return any((home.qualified(base) or "") in TORCH_DATASETS for base in made.bases)
+    return isinstance(node.func, ast.Name) and node.func.id == "list" and module.definition(node.func) is None
+
+
+def _is_shard(module: Module, node: ast.expr) -> bool:
+    """Whether a value is the rows that a legacy trainer hands its init function: a dataset of torch, then and now."""
+    home = module.definition(node) if isinstance(node, ast.Name) else None
+    if not isinstance(home, ast.arg):
+        return False
+    trainers = (call for call in module.calls(*TRANSFORMERS_TRAINERS) if keyword_argument(call, "datasets") is not None)
+    inits = (function for call in trainers for function in functions_behind(module, argument(call, 0, INIT)))
+    return any(function is module.function(home) for function in inits)
 
 
 def _groups(context: Context, call: ast.Call, kind: str) -> None:
