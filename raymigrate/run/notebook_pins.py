@@ -44,7 +44,7 @@ def pins_of_notebooks(
     stems = [
         os.path.basename(os.path.dirname(s) if s.endswith("/__init__.py") else s[:-3]) for s in (*scripts, *earlier)
     ]
-    named = re.compile("|".join(map(re.escape, sorted(stems))).encode())
+    named = re.compile(b"|".join(re.escape(os.fsencode(stem)) for stem in sorted(stems)))
     listed = [*found.candidates, *files_below(found, lambda path: path.endswith(NOTEBOOK))]
     for path in dict.fromkeys(path for path in listed if path.endswith(NOTEBOOK) and path not in results):
         data = read(path)

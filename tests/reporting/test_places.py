@@ -48,6 +48,7 @@ SPEAKS_OF = {
     "RM753": "Arguments",
     "RM402": "sync_config",
     "RM309": "Checkpoint|^save",
+    "RM305": "get_trial",
     "RM307": "^make_local_dataset_iterator",  # used by the name that it was imported under
     "RM308": "previous|first_checkpoint",  # a checkpoint that goes to other processes
     "RM406": r"name|^\"\w+\"$",
