@@ -168,6 +168,10 @@ class Conversion:
         ]
         seen = {v for loop in evaluations for loader, _ in loop.loaders for v in self.variables.of(loader)}
         split = {loader for loader in seen if self.processes.is_sampled(loader)}
+        for loop in evaluations:
+            if split.intersection(self._homes(loop)) and self.processes.runs_in_main_only(loop.node):
+                reason = "the main process alone evaluates, with a loader that may give each process a part of the rows"
+                raise Refusal(loop.node, f"{reason}: prepared, it would wait for the others")
         trained.update(dict.fromkeys(sorted(split, key=lambda loader: loader.name)))
         self.own_counts = {loop.node for loop in evaluations if self._counts_itself(loop, split)}
         evaluations = [loop for loop in evaluations if loop.node not in self.own_counts]
@@ -175,9 +179,9 @@ class Conversion:
         left: set[Variable] = set()
         for loop in evaluations:
             if understood[loop.node] is None:
-                left |= {v for loader, _ in loop.loaders for v in self.variables.of(loader)}
+                left |= self._homes(loop)
         for loop in evaluations:
-            homes = {v for loader, _ in loop.loaders for v in self.variables.of(loader)}
+            homes = self._homes(loop)
             gathering = understood[loop.node]
             if homes & left and homes & trained.keys():
                 raise Refusal(loop.node, "it evaluates on the training data in a way whose results cannot be gathered")
@@ -194,9 +198,13 @@ class Conversion:
                 trained.update(dict.fromkeys(sorted(homes, key=lambda home: home.name)))
         return list(trained)
 
+    def _homes(self, loop: Loop) -> set[Variable]:
+        """The loaders of a loop."""
+        return {v for loader, _ in loop.loaders for v in self.variables.of(loader)}
+
     def _counts_itself(self, loop: Loop, split: set[Variable]) -> bool:
         """Whether each process had a part of the rows before, whose counts the script adds up as it did."""
-        homes = {v for loader, _ in loop.loaders for v in self.variables.of(loader)}
+        homes = self._homes(loop)
         return homes <= split and (self.processes.reduces or self.evaluation.gathering(loop) is None)
 
     def _gathering(self, loop: Loop) -> Gathering | None:
