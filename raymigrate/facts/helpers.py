@@ -12,6 +12,8 @@ WITH_DOCSTRING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 DOCSTRINGS = re.compile(r'"""(.*?)"""', re.DOTALL)
 # By what helpers are known again whose placeholders were filled in: their docstrings; the code of those without any.
 _marks: set[str] = set()
+# How the docstring begins of the class that takes the place of a predictor, which is made anew for each script.
+OF_PREDICTOR = "Applies a pipeline with the model of a checkpoint to tables of rows, as Ray's "
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,8 @@ def code_of(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -
 
 def is_helper(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
     """Whether an earlier run wrote a class or function: nothing that it says is about the script's own code."""
-    return (ast.get_docstring(definition, clean=False) or code_of(definition)) in _marks
+    docstring = ast.get_docstring(definition, clean=False) or ""
+    return docstring.startswith(OF_PREDICTOR) or (docstring or code_of(definition)) in _marks
 
 
 def chosen(wanted: Iterable[Iterable[Helper]]) -> list[Helper]:

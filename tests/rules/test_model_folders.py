@@ -96,3 +96,31 @@ def test_a_copy_from_which_a_model_is_loaded_holds_its_files_at_its_root(body: s
 )
 def test_a_path_is_edited_where_a_library_reads_it_and_told_elsewhere(call: str, kind: Kind) -> None:
     assert converted(PREDICTOR.format(body=call)).lines("RM602", kind)
+
+
+def test_the_predictor_that_the_tool_writes_reads_what_it_should() -> None:
+    """Beside an own predictor, a class that is handed a checkpoint may be for one of a trainer."""
+    outcome = converted("""
+        import tempfile
+
+        from ray.air import Checkpoint
+        from ray.train.batch_predictor import BatchPredictor
+        from ray.train.huggingface import HuggingFaceCheckpoint, HuggingFacePredictor
+        from ray.train.predictor import Predictor
+
+        from job import dataset, model
+
+
+        class Mine(Predictor):
+            @classmethod
+            def from_checkpoint(cls, checkpoint: Checkpoint, **kwargs):
+                return cls()
+
+
+        with tempfile.TemporaryDirectory() as folder:
+            saved = HuggingFaceCheckpoint.from_model(model=model, path=folder)
+            predictor = BatchPredictor.from_checkpoint(saved, HuggingFacePredictor, task="text-classification")
+            predictor.predict(dataset, batch_size=1)
+    """)
+    assert "self.pipeline = pipeline(model=checkpoint_dir" in outcome.text
+    assert not outcome.lines("RM602", Kind.CONVERTED)

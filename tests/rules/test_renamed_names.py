@@ -1,5 +1,7 @@
 """RM711: names that are found elsewhere today."""
 
+from textwrap import dedent
+
 import pytest
 
 from raymigrate.base.findings import Kind
@@ -87,3 +89,15 @@ def test_a_folder_that_cannot_be_moved_is_told(script: str) -> None:
 def test_a_folder_of_others_stays(script: str) -> None:
     outcome = converted(f"import ray\n{script}\n")
     assert script in outcome.text and not outcome.findings
+
+
+def test_a_name_that_two_functions_import_moves_in_both() -> None:
+    function = """
+        def {name}(path):
+            from transformers import SegformerFeatureExtractor
+
+            return SegformerFeatureExtractor.from_pretrained(path)
+    """
+    outcome = converted("import ray\n" + "".join(dedent(function).format(name=name) for name in ("first", "second")))
+    assert outcome.text.count("from transformers import SegformerImageProcessor") == 2
+    assert outcome.text.count("SegformerImageProcessor.from_pretrained(path)") == 2

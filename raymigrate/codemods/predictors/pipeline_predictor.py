@@ -14,6 +14,7 @@ from raymigrate.codemods.shared.checkpoint_files import files_in, layout_after
 from raymigrate.codemods.shared.generation import GENERATING, unsaid
 from raymigrate.codemods.shared.preprocessor_advice import gone_preprocessor, on_rows
 from raymigrate.edits.plan import Code, Part
+from raymigrate.facts.helpers import OF_PREDICTOR
 from raymigrate.facts.results import Layout, carries_preprocessor
 from raymigrate.facts.values import written
 
@@ -72,7 +73,7 @@ PANDAS = ("pandas",)
 
 CLASS = '''
 class {name}:
-    """Applies a pipeline with the model of a checkpoint to tables of rows, as Ray's {legacy} did."""
+    """{of_predictor}{legacy} did."""
 
     def __init__(self, checkpoint, {parameters}**pipeline_kwargs):
         with checkpoint.as_directory() as checkpoint_dir:
@@ -218,6 +219,7 @@ class PipelinePredictor:
         more = ", **(pretrained_model_kwargs or {})" if "pretrained_model_kwargs" in self.model_classes else ""
         code = CLASS.format(
             name=self.name,
+            of_predictor=OF_PREDICTOR,
             legacy=self.legacy,
             parameters="".join(f"{name}=None, " for name in sorted(self.model_classes)),
             model=MODEL.format(source=source, kwargs=f"model{more}") if self.model_classes else "",

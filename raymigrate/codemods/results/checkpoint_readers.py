@@ -18,6 +18,7 @@ from raymigrate.codemods.shared.checkpoint_files import (
     opened,
 )
 from raymigrate.edits.plan import Code
+from raymigrate.facts.helpers import is_helper
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.magics import magics_in
 from raymigrate.facts.model_folders import is_loaded, leads_to_model
@@ -115,6 +116,8 @@ def _is_handed_a_model(context: Context, read: ast.Attribute) -> bool:
         return False
     if not is_called_checkpoint(module, read.value) and not is_any_checkpoint(module, read.value):
         return False
+    if any(isinstance(outer, ast.ClassDef) and is_helper(outer) for outer in module.ancestors(read)):
+        return False  # of this tool, which knows what it reads
     name = _name_of_folder(module, read)
     folder = [read.value] if name is None else module.uses(name.id, module.scope_of[name])
     copied = _reads_of_copy(module, read)

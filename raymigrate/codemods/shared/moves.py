@@ -123,12 +123,11 @@ def _move_import(
     context.plan.drop_import(alias, statement)
     context.plan.need_import(move.module, name, near=statement)
     is_renamed = move.name != alias.name and given is None
-    for reference in module.references:
-        if reference.binding.qualified == old and reference.root.id == local:
-            if is_renamed:
-                context.plan.replace(reference.root, move.name)
-            _note(context, reference, old, move)
-            context.handle(reference, gone=is_renamed)  # by the same name another import may go on to bring it in
+    for use in uses:  # those of another import of it, in another function, go with that
+        if is_renamed:
+            context.plan.replace(use.root, move.name)
+        _note(context, use, old, move)
+        context.handle(use, gone=is_renamed)  # by the same name another import may go on to bring it in
 
 
 def goes_one_way(module: Module, statement: ast.ImportFrom, alias: ast.alias, moves: Mapping[str, Move]) -> bool:
