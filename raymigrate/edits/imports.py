@@ -195,10 +195,11 @@ class _Placing:
         None where Ray is not among them: what is converted needs the others with it.
         """
         tried = [statement for statement in guarded_imports(self.module) if self._is_of_module(statement)]
+        known = set(tried)
         certain = {
             root_of(alias.name if isinstance(statement, ast.Import) else statement.module or "")
             for statement in self.module.imports
-            if statement not in tried and self._is_of_module(statement)
+            if statement not in known and self._is_of_module(statement)
             for alias in statement.names
         }
         found: dict[str, list[ImportStatement]] = {}

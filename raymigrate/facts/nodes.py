@@ -14,6 +14,7 @@ from raymigrate.facts.scopes import FunctionNode, Scope, ScopeBuilder, children
 LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 Node = TypeVar("Node", bound=ast.AST)
 Numbered = dict[str, list[tuple[int, Node]]]  # by a name, each node with its number in source order
+BLOCKS = ("body", "orelse", "finalbody")
 SPELLED: dict[type, str] = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.Constant: "value"}
 
 
@@ -154,6 +155,17 @@ class Nodes:
         for branch in reversed(self.of_type(ast.If)):  # the inner ones first
             if all(any(statement in found for statement in way) for way in (branch.body, branch.orelse)):
                 found.add(branch)
+        return found
+
+    @cached_property
+    def previous(self) -> dict[ast.stmt, ast.stmt]:
+        """The statement before each statement of its block."""
+        found: dict[ast.stmt, ast.stmt] = {}
+        for node in self.nodes:
+            for name in BLOCKS:
+                block = getattr(node, name, None)
+                if isinstance(block, list):
+                    found.update(zip(block[1:], block, strict=False))
         return found
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:

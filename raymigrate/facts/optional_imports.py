@@ -85,6 +85,8 @@ def _goes_on(handler: ast.ExceptHandler) -> bool:
 def _ways(nodes: Nodes) -> Iterator[tuple[Block, Block]]:
     """Blocks that may import, each with the statements that bind the same names where they do not."""
     for tried in nodes.of_type(ast.Try):
+        if not any(isinstance(statement, Import) for statement in (*tried.body, *tried.orelse)):
+            continue
         instead = [statement for handler in tried.handlers if _catches(handler) for statement in handler.body]
         if instead:
             yield [*tried.body, *tried.orelse], [*_before(nodes, tried), *instead]
@@ -93,7 +95,8 @@ def _ways(nodes: Nodes) -> Iterator[tuple[Block, Block]]:
             values = [statement for statement in branch.orelse if _is_constant(statement)]
             yield branch.body, [*_before(nodes, branch), *values]  # a function may be what the code runs with
     for block in nodes.of_type(ast.With):
-        if any("suppress" in ast.unparse(item.context_expr) for item in block.items):
+        imports = any(isinstance(statement, Import) for statement in block.body)
+        if imports and any("suppress" in ast.unparse(item.context_expr) for item in block.items):
             yield block.body, _before(nodes, block)
 
 
@@ -103,13 +106,11 @@ def _catches(handler: ast.ExceptHandler) -> bool:
 
 def _before(nodes: Nodes, statement: ast.stmt) -> Block:
     """The assignments right before a statement: `tune = None` above the `try`."""
-    fields = (getattr(nodes.parent_of[statement], field, None) for field in ("body", "orelse", "finalbody"))
-    block = next((field for field in fields if isinstance(field, list) and statement in field), [statement])
     found: list[ast.stmt] = []
-    for other in reversed(block[: block.index(statement)]):
-        if not isinstance(other, ast.Assign | ast.AnnAssign):
-            break
+    other = nodes.previous.get(statement)
+    while isinstance(other, ast.Assign | ast.AnnAssign):
         found.append(other)
+        other = nodes.previous.get(other)
     return [other for other in found if _is_constant(other)]
 
 

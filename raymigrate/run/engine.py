@@ -273,16 +273,20 @@ def of_later_runs(options: Options) -> Options:
     return replace(options, part_of_job=False, cell_scripts=())
 
 
-def _may_fail_as_before(before: Module, after: Module, read: ast.Name) -> bool:
-    """Whether a name comes from a package whose imports were tried before too, and its import is tried above."""
-    scope = after.scope_of[read].find(read.id)
+def _tried_again(before: Module, after: Module) -> dict[str, list[ast.stmt]]:
+    """By name, the tried imports of a result from packages whose imports were tried before too: they may fail."""
     tried = {_package(binding) for statement in guarded_imports(before) for _, binding in import_bindings(statement)}
-    return any(
-        name == read.id and after.scope_of[statement] is scope and _package(binding) in tried
-        for statement in guarded_imports(after)
-        if statement.lineno < read.lineno
-        for name, binding in import_bindings(statement)
-    )
+    found: dict[str, list[ast.stmt]] = {}
+    for statement in guarded_imports(after) if tried else ():
+        for name, binding in import_bindings(statement):
+            if _package(binding) in tried:
+                found.setdefault(name, []).append(statement)
+    return found
+
+
+def _is_tried_above(module: Module, read: ast.Name, imports: list[ast.stmt]) -> bool:
+    scope = module.scope_of[read].find(read.id)
+    return any(module.scope_of[statement] is scope and statement.lineno < read.lineno for statement in imports)
 
 
 def _package(binding: Binding) -> str:
@@ -293,7 +297,9 @@ def _newly_unbound(before: Module, after: Module) -> str:
     """The names that a result reads before anything binds them, and that the text did not read so."""
 
     own = before.scope_of[before.tree].bindings
-    names = {node.id for node in unbound_names(after, own) if not _may_fail_as_before(before, after, node)}
+    unbound = list(unbound_names(after, own))
+    tried = _tried_again(before, after) if unbound else {}
+    names = {node.id for node in unbound if not _is_tried_above(after, node, tried.get(node.id, []))}
     found = names - surely_unbound(before, names)  # mostly none is left, which saves following the old code
     found -= {node.id for node in unbound_names(before)} if found else set()
     return ", ".join(f"`{name}`" for name in sorted(found))
