@@ -75,14 +75,19 @@ class Places:
 
     def called_from(self, start: Iterable[ast.AST | None]) -> set[ast.AST]:
         """The functions that are called where some are run, those defined in them apart; None is the module."""
-        calls: dict[ast.AST | None, list[ast.Call]] = {}
-        for call in self.module.of_type(ast.Call):
-            calls.setdefault(self.module.function(call), []).append(call)
         found, todo = set[ast.AST](), list(start)
         while todo:
-            called = {f for call in calls.get(todo.pop(), ()) for f in self._called(call)} - found
+            called = {f for call in self._calls_in.get(todo.pop(), ()) for f in self._called(call)} - found
             found |= called
             todo += called
+        return found
+
+    @cached_property
+    def _calls_in(self) -> dict[ast.AST | None, list[ast.Call]]:
+        """The calls of the module by the function that they are in."""
+        found: dict[ast.AST | None, list[ast.Call]] = {}
+        for call in self.module.of_type(ast.Call):
+            found.setdefault(self.module.function(call), []).append(call)
         return found
 
     def reached_from(self, function: FunctionNode) -> set[ast.AST]:

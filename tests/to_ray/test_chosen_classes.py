@@ -45,7 +45,6 @@ def test_a_class_that_is_chosen_is_a_training(choice: str) -> None:
     [
         "try:\n    import lightning as L\n    T = L.Trainer\nexcept ImportError:\n    from fastai import Any as T\n",
         "class One:\n    pass\nclass Other:\n    pass\nT = One if os.environ.get('ONE') else Other\n",
-        "try:\n    from mine import Trainer as T\nexcept ImportError:\n    T = None\n",
     ],
 )
 def test_classes_of_others_are_none(choice: str) -> None:
@@ -53,6 +52,21 @@ def test_classes_of_others_are_none(choice: str) -> None:
     outcome = converted(script, to_ray=True)
     assert outcome.text == script
     assert not outcome.findings
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "from mine import Trainer as T\n",
+        "try:\n    from mine import Trainer as T\nexcept ImportError:\n    T = None\n",
+    ],
+)
+def test_a_trainer_of_another_package_is_told_as_such_where_its_import_is_tried_too(choice: str) -> None:
+    script = f"{HEAD}{choice}{TRAIN}"
+    outcome = converted(script, to_ray=True)
+    assert outcome.text == script
+    [message] = outcome.messages
+    assert "If it is made from transformers.Trainer" in message
 
 
 def test_a_train_method_without_a_checkpoint_among_them_is_not_handed_one() -> None:
