@@ -13,7 +13,7 @@ def calls_in(module: Module, container: ast.AST | None, *names: str) -> list[ast
     """The calls of objects with these qualified names that stand in a node, in source order; none where it is None."""
     kept, key = module.grouped_calls, ("in", *names)
     if key not in kept:
-        kept[key] = _grouped((call, module.ancestors(call)) for call in module.calls(*names))
+        kept[key] = grouped((call, module.ancestors(call)) for call in module.calls(*names))
     return kept[key].get(container, []) if container is not None else []
 
 
@@ -22,11 +22,12 @@ def calls_on(module: Module, made: ast.expr, *methods: str) -> list[ast.Call]:
     kept, key = module.grouped_calls, ("on", *methods)
     if key not in kept:
         called = module.method_calls(*methods)
-        kept[key] = _grouped((call, dict.fromkeys(sources(module, method.value))) for call, method in called)
+        kept[key] = grouped((call, dict.fromkeys(sources(module, method.value))) for call, method in called)
     return kept[key].get(made, [])
 
 
-def _grouped(calls: Iterable[tuple[ast.Call, Iterable[ast.AST]]]) -> Grouped:
+def grouped(calls: Iterable[tuple[ast.Call, Iterable[ast.AST]]]) -> Grouped:
+    """Calls by each of the nodes that belong to them, in their order."""
     found: Grouped = {}
     for call, keys in calls:
         for key in keys:

@@ -2,12 +2,12 @@
 
 import ast
 
+from raymigrate.facts.hf_models import PIPELINES
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS
 from raymigrate.facts.values.calls import called_function
 
 LIBRARIES = ("transformers.", "peft.")
-OF_PIPELINE = ("transformers.pipeline", "transformers.pipelines.pipeline")
 NAMES = ("pretrained_model_name_or_path", "model_id", "peft_model_id")
 DEEPEST = 3  # functions of the script that hand a folder on
 
@@ -21,7 +21,7 @@ def is_loaded(module: Module, folder: ast.AST) -> bool:
     method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if method == "load_adapter":
         return name in NAMES or folder in call.args[:1]
-    if qualified in OF_PIPELINE:
+    if qualified in PIPELINES:
         return name == "model" or folder in call.args[1:2]
     is_known = qualified.startswith(LIBRARIES) or not qualified
     place = call.args[:2] if "Peft" in ast.unparse(call.func) else call.args[:1]

@@ -12,6 +12,7 @@ from raymigrate.facts.project_uses import uses_of
 from raymigrate.facts.ray_data import MAPPERS, is_dataset
 from raymigrate.facts.values import argument, method_of
 
+Users = dict[Module, tuple[Places, set[ast.AST]]]  # files, each with what Ray Data runs of them
 METHODS = ("__init__", "__call__")  # that Ray Data calls of a class it is given
 OF_RAY_DATA_ALONE = "map_batches"  # other libraries have map() and filter(), which run where they are called
 
@@ -33,11 +34,12 @@ def outside(module: Module, places: Places, asked: set[ast.AST]) -> dict[ast.AST
     """
     found = dict.fromkeys(_mapped(module, places) & asked, Outside.RAY_DATA)
     found |= dict.fromkeys(places.called_outside & asked, Outside.DRIVER)
+    users: Users = {}
     for definition in module.tree.body if len(found) < len(asked) else ():
         if isinstance(definition, (ast.FunctionDef, ast.ClassDef)):
             run = _run_by(module, definition)
             reached = ({*run} | places.called_from(run)) & asked - found.keys()
-            how = next(_elsewhere(module, definition), None) if reached else None
+            how = next(_elsewhere(module, definition, users), None) if reached else None
             found |= dict.fromkeys(reached, how) if how is not None else {}
     return found
 
@@ -74,21 +76,29 @@ def _given(module: Module, call: ast.Call) -> Iterator[ast.AST]:
         yield from functions_behind(module, given)
 
 
-def _elsewhere(module: Module, definition: ast.FunctionDef | ast.ClassDef) -> Iterator[Outside]:
-    """How other files run a function or class of the module where no worker is."""
+def _elsewhere(module: Module, definition: ast.FunctionDef | ast.ClassDef, users: Users) -> Iterator[Outside]:
+    """How other files run a function or class of the module where no worker is.
+
+    Args:
+        module: The module.
+        definition: The function or class.
+        users: The other files that were looked at; those that are looked at here are added.
+    """
     if module.project is None or not module.path:
         return
     for user, read in uses_of(module.project, Definition(module, definition, definition.name)).reads:
         if user.path == module.path:
             continue
-        places, function = Places(user), user.function(read)
+        if user not in users:
+            users[user] = (places := Places(user)), _mapped(user, places)
+        (places, mapped), function = users[user], user.function(read)
         call = user.parent_of[read]
         if isinstance(call, ast.keyword):
             call = user.parent_of[call]
         if any(argument(map_call, 0, "fn") is read for map_call, _ in _maps(user) if map_call is call):
             yield Outside.RAY_DATA
         elif isinstance(call, ast.Call) and call.func is read:
-            if function in _mapped(user, places):
+            if function in mapped:
                 yield Outside.RAY_DATA
             elif not is_sent_by_name(user) and (function is None or function in places.called_outside):
                 yield Outside.DRIVER

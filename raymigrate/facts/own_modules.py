@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from raymigrate.facts.packages import module_file, upwards
+from raymigrate.facts.packages import module_file, package_root, upwards
 from raymigrate.knowledge.libraries import look_up
 
 NAMES = frozenset(
@@ -16,7 +16,8 @@ NAMES = frozenset(
         *("numpy", "pandas", "sklearn", "mlflow", "wandb", "deepspeed"),
     }
 )
-MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")  # of the top folder of a project
+# A folder with one of these is a project: imports are looked for up to it.
+MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 # Where a project has a folder of such a name, Python still imports the library: it is not part of the project.
 LIBRARIES = sys.stdlib_module_names | NAMES
 # The first part of a module that a text imports; none for a relative import.
@@ -61,12 +62,13 @@ def has_names_of(path: str, name: str, tree: ast.Module) -> bool:
 
 def _homes(path: str) -> Iterator[str]:
     """The folders of a project from which a file may import: those around it, and the src/ in each."""
-    around = list(upwards(os.path.dirname(os.path.abspath(path))))
-    top = next((f for f in around if any(os.path.exists(os.path.join(f, marker)) for marker in MARKERS)), None)
-    if top is None:
-        top = next((f for f in around if not os.path.isfile(os.path.join(f, "__init__.py"))), around[0])
-    for folder in around[: around.index(top) + 1]:
+    here = os.path.dirname(os.path.abspath(path))
+    marked = (f for f in upwards(here) if any(os.path.exists(os.path.join(f, marker)) for marker in MARKERS))
+    top = next(marked, None) or package_root(here)
+    for folder in upwards(here):
         yield from (folder, os.path.join(folder, "src"))
+        if folder == top:
+            return
 
 
 def _asked(tree: ast.Module, name: str) -> Iterator[list[str]]:

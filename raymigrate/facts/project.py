@@ -31,7 +31,6 @@ from raymigrate.files.contents import read_bytes
 if TYPE_CHECKING:
     from raymigrate.facts.places import Place
 
-# A folder with one of these is a project: imports are looked for up to it.
 RE_EXPORTS = 8
 MODULES_KEPT = 64
 

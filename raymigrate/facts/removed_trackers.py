@@ -9,14 +9,15 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from raymigrate.facts.annotations import in_annotation
+from raymigrate.facts.calls import Grouped, grouped
 from raymigrate.facts.keys import unpacked_value
-from raymigrate.facts.legacy import HF, HF_TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import HF, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Places, functions_behind
 from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import names_any, uses_of
 from raymigrate.facts.scopes import FunctionNode
-from raymigrate.facts.trainers import is_transformers_trainer, library_bases
+from raymigrate.facts.trainers import is_named_as_trainer, is_transformers_trainer, library_bases
 from raymigrate.facts.values import argument, class_named
 
 INIT = "trainer_init_per_worker"
@@ -52,12 +53,8 @@ class TrackerUse:
         return self._getting.get(arguments, [])
 
     @cached_property
-    def _getting(self) -> dict[ast.expr, list[ast.Call]]:
-        found: dict[ast.expr, list[ast.Call]] = {}
-        for trainer in self._trainers:
-            for source in dict.fromkeys(_given(self.module, trainer)):
-                found.setdefault(source, []).append(trainer)
-        return found
+    def _getting(self) -> Grouped:
+        return grouped((trainer, dict.fromkeys(_given(self.module, trainer))) for trainer in self._trainers)
 
     @cached_property
     def has_legacy(self) -> bool:
@@ -195,7 +192,7 @@ def _given(module: Module, trainer: ast.Call) -> list[ast.expr]:
 def _is_trainer(module: Module, made: ast.expr) -> bool:
     """Whether a class is a Trainer of transformers or trl, or one derived from it."""
     name = module.qualified(made) or ""
-    if name in HF_TRAINERS or (name.startswith("trl.") and name.endswith("Trainer")):
+    if is_named_as_trainer(name):
         return True
     own = class_named(module, made)
     return own is not None and is_transformers_trainer(*own)

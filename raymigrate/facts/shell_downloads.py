@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument, keyword_argument, leading_text
 
-SHELLS = ("os.system", "os.popen")
-STARTERS = tuple(
-    f"subprocess.{name}"
-    for name in ("run", "call", "check_call", "check_output", "Popen", "getoutput", "getstatusoutput")
+# What starts programs, and the argument that is the command.
+STARTERS = frozenset(
+    {
+        *("os.system", "os.popen", "subprocess.run", "subprocess.call", "subprocess.check_call"),
+        *("subprocess.check_output", "subprocess.Popen", "subprocess.getoutput", "subprocess.getstatusoutput"),
+    }
 )
+COMMAND = ("args", "command", "cmd")
 # Programs, with the options that name where they write, and whether the last of several words does so without one.
 PROGRAMS = {
     "wget": (("-P", "-O", "--directory-prefix", "--output-document"), False),
@@ -39,10 +42,10 @@ OPEN = "\0"  # in place of what is decided at run time
 
 def shell_downloads(module: Module) -> Iterator[tuple[ast.Call, str]]:
     """The calls that start such a program in the working directory, each with the program, in source order."""
-    for call in module.calls(*SHELLS, *STARTERS):
+    for call in module.calls(*STARTERS):
         if keyword_argument(call, "cwd") is not None:
             continue
-        for words in _commands(module, argument(call, 0, "args", "command", "cmd")):
+        for words in _commands(module, argument(call, 0, *COMMAND)):
             if words and (program := words[0].rpartition("/")[2]) in PROGRAMS and _is_here(program, words[1:]):
                 yield call, program
                 break

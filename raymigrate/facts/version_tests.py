@@ -1,14 +1,19 @@
 """Conditions on the version of transformers: which branch runs with that of today."""
 
+from __future__ import annotations
+
 import ast
 import operator
 import re
 from collections.abc import Iterator
-
-from packaging.version import InvalidVersion, Version
+from functools import cache
+from typing import TYPE_CHECKING
 
 from raymigrate.facts.module import Module
-from raymigrate.knowledge.versions import LOWEST
+from raymigrate.knowledge.versions import LOWEST, read_version
+
+if TYPE_CHECKING:
+    from packaging.version import Version
 
 OF_VERSION = re.compile(r"version|__ver__", re.IGNORECASE)
 OF_MAJOR = re.compile(r"\b_?(?:(?:IS|is|HF|hf)_)*[Vv][45]\b")  # names that say it: `_V5`, `is_v5`
@@ -16,7 +21,6 @@ OURS = "transformers"
 MAJOR = re.compile(r"\.split\(|\.major|int\(")
 OPERATORS = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
 TURNED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
-TODAY = (Version(LOWEST[OURS]), Version(f"{Version(LOWEST[OURS]).major}.999"))
 
 
 def is_for_others(module: Module, test: ast.expr, *, of_else: bool) -> bool:
@@ -43,6 +47,13 @@ def _ends(module: Module, condition: ast.expr) -> Iterator[ast.expr]:
     yield from (module.value(part) for part in ast.walk(condition) if isinstance(part, ast.Name))
 
 
+@cache
+def _today() -> tuple[Version, Version]:
+    """The first and the last version of those that count as today's."""
+    lowest = read_version(LOWEST[OURS])
+    return lowest, read_version(f"{lowest.major}.999")
+
+
 def _holds_today(condition: ast.expr, text: str) -> bool | None:
     """Whether a comparison with a version that is written out holds today; None where that is not seen."""
     if not isinstance(condition, ast.Compare) or len(condition.ops) != 1:
@@ -55,7 +66,7 @@ def _holds_today(condition: ast.expr, text: str) -> bool | None:
     compare, is_major = OPERATORS[kind], isinstance(bound, int)
     if is_major and not MAJOR.search(text):
         return None
-    held = {compare(today.major if is_major else today, bound) for today in TODAY}
+    held = {compare(today.major if is_major else today, bound) for today in _today()}
     return held.pop() if len(held) == 1 else None
 
 
@@ -68,6 +79,6 @@ def _bound(node: ast.expr) -> Version | int | None:
     if isinstance(node.value, int):
         return node.value
     try:
-        return Version(str(node.value))
-    except InvalidVersion:
+        return read_version(str(node.value))
+    except ValueError:
         return None

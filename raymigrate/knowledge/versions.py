@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
+    from packaging.version import Version
 from pathlib import Path
 
 from raymigrate.knowledge.integrations import INTEGRATION_OF, LOWEST_OF_INTEGRATIONS, is_used
@@ -217,6 +218,16 @@ def read_specifier(text: str) -> SpecifierSet:
         ValueError: If it is none.
     """
     found: SpecifierSet = _packaging().specifiers.SpecifierSet(text)
+    return found
+
+
+def read_version(text: str) -> Version:
+    """A version as pip reads it, which can be compared.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    found: Version = _packaging().version.Version(text)
     return found
 
 

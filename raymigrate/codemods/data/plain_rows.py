@@ -11,6 +11,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.batch_functions import BatchFunction
+from raymigrate.facts.hf_models import PIPELINES
 from raymigrate.facts.module import Module
 from raymigrate.facts.plain_batches import is_used_as_dict, of_plain_use, takes_an_array
 from raymigrate.facts.preprocessors import BATCH_MAPPERS, arguments
@@ -68,7 +69,6 @@ SAME_ROWS = frozenset(
         "sort",
     ]
 )
-PIPELINES = frozenset({"transformers.pipeline", "transformers.pipelines.pipeline"})
 # Expressions whose value is neither a dict nor a table, whatever is in them; those that can be a table of batches.
 NEITHER = (ast.JoinedStr, ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Tuple)
 OF_ARRAYS = (ast.Compare, ast.UnaryOp)

@@ -15,6 +15,7 @@ from raymigrate.facts.alternatives import kinds_of
 from raymigrate.facts.guards import is_guarded, waits_for
 from raymigrate.facts.instances import DEPLOYMENT, instance_of
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import argument
 
 HANDLE = "ray.serve.handle.DeploymentHandle"
 ERRORS = (ValueError, TypeError)
@@ -101,9 +102,9 @@ def _is_bound_attribute(module: Module, node: ast.expr) -> bool:
     if not isinstance(function, ast.FunctionDef) or function.name != "__init__" or not isinstance(given, ast.Name):
         return False
     names = [parameter.arg for parameter in function.args.args]
-    if given.id not in names:
+    if given.id not in names[1:]:
         return False
-    bound = [_bound(call, names.index(given.id) - 1, given.id) for call in _binds(module, home)]
+    bound = [argument(call, names.index(given.id) - 1, given.id) for call in _binds(module, home)]
     return bool(bound) and all(value is not None and _is_application(module, value) for value in bound)
 
 
@@ -115,13 +116,6 @@ def _binds(module: Module, home: ast.ClassDef) -> Iterator[ast.Call]:
             owner = owner.func.value
         if isinstance(owner, ast.Name) and module.definition(owner) is home:
             yield call
-
-
-def _bound(call: ast.Call, position: int, name: str) -> ast.expr | None:
-    """The argument of a call at a position, or by name."""
-    if 0 <= position < len(call.args) and not any(isinstance(argument, ast.Starred) for argument in call.args):
-        return call.args[position]
-    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
 
 
 def _is_application(module: Module, node: ast.expr) -> bool:

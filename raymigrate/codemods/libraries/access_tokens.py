@@ -10,12 +10,13 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.hf_models import PIPELINES
 from raymigrate.facts.module import Module
 
 ARGUMENT = "use_auth_token"
 # Names that no method of something else is likely to have together with this argument.
 METHODS = frozenset({"push_to_hub", "from_pretrained", "save_pretrained"})
-FUNCTIONS = frozenset({"transformers.pipeline", "transformers.pipelines.pipeline", "datasets.get_dataset_config_names"})
+FUNCTIONS = frozenset({*PIPELINES, "datasets.get_dataset_config_names"})
 
 
 @codemod(ARGUMENT, phase=Phase.LIBRARIES)

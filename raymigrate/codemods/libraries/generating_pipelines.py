@@ -7,10 +7,10 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.generation import GENERATING, RM752, differences, unsaid
+from raymigrate.facts.hf_models import PIPELINES
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument, sources
 
-PIPELINES = ("transformers.pipeline", "transformers.pipelines.pipeline")
 CLASSES = tuple(f"transformers.{module}TextGenerationPipeline" for module in ("", "pipelines."))
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM701
-from raymigrate.codemods.libraries.generating_pipelines import PIPELINES
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.hf_models import PIPELINES
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import sources, written
 

@@ -13,6 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.libraries.dataset_names import LOADERS, RM715
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.hf_models import PIPELINES
 from raymigrate.facts.values import argument, constants
 
 RM717 = Rule(
@@ -50,7 +51,6 @@ TASKS = {
     "image-to-image": "Call the model and its image processor yourself: the image is its reconstruction.",
     "conversational": 'Use pipeline("text-generation"), which takes a list of messages.',
 }
-PIPELINES = ("transformers.pipeline", "transformers.pipelines.pipeline")
 
 
 @codemod("load_dataset", "load_dataset_builder", phase=Phase.LIBRARIES)

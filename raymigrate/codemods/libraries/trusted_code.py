@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.loading import PIPELINES
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.hf_models import PIPELINES
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import Source, argument, constants, seen_entries
 

@@ -11,9 +11,8 @@ from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.functions import returned_values
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, keyword_argument
 
-ROWS = ("dataset", "sampler", "batch_sampler")
 RANKS = frozenset({"rank", "local_rank", "global_rank", "world_rank"})
 # Arguments by which the processes get the same rows all the same.
 OTHER_ARGUMENTS = frozenset(
@@ -39,10 +38,7 @@ def check_shares(training: Training, processes: Processes, loaders: Collection[V
     """
     for loader in loaders:
         for maker in training.variables.makers(loader):
-            given = [
-                argument(maker, 0 if name == "dataset" else 99, name) for name in ROWS if isinstance(maker, ast.Call)
-            ]
-            for rows in given:
+            for rows in _rows_of(maker) if isinstance(maker, ast.Call) else ():
                 if rows is not None and rows in training.module.parent_of:
                     if (rank := _Search(training, processes).rank_in(rows)) is not None:
                         raise Refusal(
@@ -51,6 +47,12 @@ def check_shares(training: Training, processes: Processes, loaders: Collection[V
                             f" {training.module.start(rank)[0]}, and a prepared DataLoader would share these out once"
                             " more; give it all rows",
                         )
+
+
+def _rows_of(maker: ast.Call) -> Iterator[ast.expr | None]:
+    """What decides which rows a loader gives."""
+    yield argument(maker, 0, "dataset")
+    yield from (keyword_argument(maker, name) for name in ("sampler", "batch_sampler"))
 
 
 class _Search:

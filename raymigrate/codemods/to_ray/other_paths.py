@@ -15,6 +15,7 @@ from pathlib import Path
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
+from raymigrate.facts.shell_downloads import COMMAND, STARTERS
 from raymigrate.facts.storage import is_absolute
 from raymigrate.facts.values import Source, argument, head, is_none
 
@@ -42,11 +43,6 @@ TAKES_PATHS = (
 WRITERS = (  # without an argument they write below "runs"
     *("torch.utils.tensorboard.SummaryWriter", "torch.utils.tensorboard.writer.SummaryWriter"),
     "tensorboardX.SummaryWriter",
-)
-# Commands run in the folder of the process, and name files as they like.
-COMMANDS = (
-    *("os.system", "os.popen", "subprocess.run", "subprocess.call", "subprocess.Popen", "subprocess.check_call"),
-    *("subprocess.check_output", "subprocess.getoutput", "subprocess.getstatusoutput"),
 )
 FOLDER_NOW = ("os.getcwd", "pathlib.Path.cwd")
 HUB = (
@@ -97,8 +93,8 @@ class _Finder:
         name = self.module.qualified(call.func) or name_by_star(self.module, call.func)
         if name in FOLDER_NOW:
             return True
-        if name in COMMANDS:
-            return self._may_name_files(argument(call, 0, "args", "cmd", "command"))
+        if name in STARTERS:  # commands run in the folder of the process, and name files as they like
+            return self._may_name_files(argument(call, 0, *COMMAND))
         if name in WRITERS and not call.args and not any(k.arg in (None, "log_dir", "logdir") for k in call.keywords):
             return True
         taker = self._taker(call, name)

@@ -16,6 +16,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.streams import LOADERS
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.codemods.to_ray.workers import tell_rows
+from raymigrate.facts.functions import returned_values
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FunctionNode
 from raymigrate.facts.trainers import classes_behind
@@ -63,7 +64,7 @@ def own_loaders(module: Module, training: Training) -> list[OwnLoader]:
     """The loaders of their own of the Trainers of a module."""
     found: dict[ast.AST, OwnLoader] = {}
     for home, function, method, made in (*_methods(module, training), *_replaced(module)):
-        returned = list(_returned(home, function))
+        returned = [value for value in returned_values(home, function) if value is not None]
         if returned and not all(_is_of_trainer(home, value) for value in returned):
             unshared = None if _shares(home, function) else _unshared(home, returned)
             is_sure = unshared is not None and _is_loader(home, unshared)
@@ -127,15 +128,6 @@ def _replaced(module: Module) -> Iterator[tuple[Module, FunctionNode, str, ast.A
             function = given if isinstance(given, ast.Lambda) else module.definition(statement.value)
             if isinstance(function, (ast.FunctionDef, ast.Lambda)):
                 yield module, function, target.attr, statement
-
-
-def _returned(module: Module, function: FunctionNode) -> Iterator[ast.expr]:
-    if isinstance(function, ast.Lambda):
-        yield function.body
-        return
-    for node in module.below(function):
-        if isinstance(node, ast.Return) and node.value is not None and module.function(node) is function:
-            yield node.value
 
 
 def _is_of_trainer(module: Module, value: ast.expr) -> bool:
