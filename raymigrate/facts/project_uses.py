@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from raymigrate.facts.annotations import in_annotation
+from raymigrate.facts.import_graph import IMPORT, imported_paths
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition, Project
 from raymigrate.facts.scopes import Binding
@@ -19,8 +20,7 @@ SUFFIXES = (".py", ".ipynb")
 # Names in such files may name a function too: `_target_: training.init.build`.
 CONFIGURATION = (".yaml", ".yml", ".json", ".toml", ".cfg", ".sh")
 CONFIGURATION_BYTES = 100_000
-# What may be an import statement, and the words in it.
-IMPORT = re.compile(rb"\b(?:from|import)\b(?:\\\r?\n|\([^)]*\)|[^\n(])*")
+# The words of an import.
 WORD = re.compile(rb"[^\s.,;()\\#]+")
 
 
@@ -57,8 +57,8 @@ def answer(project: Project, question: str, definition: Definition, decide: Call
 def uses_of(project: Project, definition: Definition) -> Uses:
     """Finds every use of a definition in the files of its project, by name and then by what the name stands for.
 
-    Only files are parsed that name the definition and the module it comes from, or one that passes it on: a folder may
-    hold hundreds of scripts whose functions have the same name.
+    Only files are parsed that name the definition and the module it comes from, or one that passes it on, and that get
+    there by their imports: a folder may hold hundreds of scripts of the same name whose functions have the same name.
     """
     uses = Uses()
     home, name = definition.module, definition.name.encode()
@@ -76,12 +76,15 @@ def uses_of(project: Project, definition: Definition) -> Uses:
                 uses.unclear += [path] if source == home.path else []
                 continue
             seen.add(project.real(path))
+            gets_there = _gets_to(project, folder, path, source)
+            if not (gets_there or _quotes(definition.name).search(data)):
+                continue
             module, passed_on = project.module(path), len(uses.imports)
             if module is None:
                 uses.unclear.append(path)  # it cannot be parsed
                 continue
             _add(project, uses, module, definition)
-            if passes_all_on or len(uses.imports) > passed_on:
+            if gets_there and (module.star_imports or len(uses.imports) > passed_on):
                 sources.append(path)
     return uses
 
@@ -113,23 +116,23 @@ def _leads_to(project: Project, folder: str, path: str, home: str) -> bool:
     """Whether an import in a file may lead to another one. Only the imports of the file are parsed for that."""
     known = project.searched.imported
     if path not in known:
-        known[path] = _imported(project, folder, path)
+        known[path] = imported_paths(project, path, _content(project, folder, path))
     found = known[path]
     return found is None or home in found
 
 
-def _imported(project: Project, folder: str, path: str) -> frozenset[str] | None:
-    found = set[str]()
-    for statement in IMPORT.findall(_content(project, folder, path)):
-        try:
-            parsed = ast.parse(statement)
-        except (SyntaxError, ValueError):
-            if b"(" in statement:  # it may be cut off in the middle; else these are words in a string
-                return None
-            continue
-        imports = (node for node in parsed.body if isinstance(node, (ast.Import, ast.ImportFrom)))
-        found.update(project.real(file) for node in imports for file in project.files_of_import(path, node))
-    return frozenset(found)
+def _gets_to(project: Project, folder: str, path: str, source: str) -> bool:
+    """Whether the imports of a file, and those of the files that they lead to, may lead to another one."""
+    home = project.real(source)
+    left, seen = [path], {path}
+    while left:
+        here = left.pop()
+        if _leads_to(project, folder, here, home):
+            return True
+        others = (project.searched.imported[here] or frozenset()) - seen
+        seen |= others
+        left += others
+    return False
 
 
 def settings_files(project: Project, folder: str) -> Iterator[tuple[str, bytes]]:
@@ -254,7 +257,7 @@ def _files(project: Project, folder: str) -> list[str]:
 def _content(project: Project, folder: str, path: str) -> bytes:
     """What a file of a folder holds; read once, as far as there is room to keep it."""
     kept = project.searched.contents[folder]
-    data = kept[path]
+    data = kept.get(path)
     if data is None:
         data = _read(project, path)
         if len(data) <= project.searched.room:
@@ -275,6 +278,11 @@ def _read(project: Project, path: str) -> bytes:
 
 def _module_name(path: str) -> str:
     return os.path.basename(os.path.dirname(path) if path.endswith("__init__.py") else path).removesuffix(".py")
+
+
+def _quotes(name: str) -> re.Pattern[bytes]:
+    """Finds a string that holds a name and nothing else."""
+    return re.compile(rb"['\"]" + re.escape(name.encode()) + rb"['\"]")
 
 
 def _word(text: bytes) -> re.Pattern[bytes]:
