@@ -6,7 +6,7 @@ from functools import lru_cache
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTION, WRAPPERS, Place, Places
 from raymigrate.facts.project import Definition, Project
-from raymigrate.facts.project_uses import uses_of
+from raymigrate.facts.project_uses import Uses, answer, uses_of
 
 
 def place_by_callers(project: Project, module: Module, node: ast.AST) -> Place:
@@ -116,8 +116,13 @@ def is_used_elsewhere(module: Module, node: ast.AST) -> bool:
     definition = _owner(module, node)
     if definition is None or module.project is None or not module.path:
         return False
-    uses = uses_of(module.project, definition)
-    return bool(uses.unclear) or any(user is not module for user, _ in uses.reads)
+    home, real = module.project.real(module.path), module.project.real
+
+    def is_used(uses: Uses) -> bool:
+        return bool(uses.unclear) or any(real(user.path) != home for user, _ in uses.reads)
+
+    # Kept for the check of the result, whose definitions are not those that other files are seen to use.
+    return answer(module.project, "used elsewhere", definition, is_used)
 
 
 def users_of(module: Module, node: ast.AST) -> list[Module]:
