@@ -82,6 +82,26 @@ def test_a_file_that_accelerate_may_have_read_is_in_force(start: str, name: str,
     assert file_of(str(tmp_path / "train.py"), launches_of(str(tmp_path / "train.py"))) == tmp_path / name
 
 
+@pytest.mark.parametrize(
+    ("folder", "line", "is_own"),
+    [
+        ("other", "accelerate launch --config_file ds.yaml other.py", True),
+        ("", "accelerate launch --config_file job/ds.yaml job/other.py", False),
+        ("job", "accelerate launch --config_file=ds.yaml other.py", False),
+        ("run", "accelerate launch --config_file job/ds.yaml job/other.py", False),
+        ("run", "accelerate launch --config_file ../job/ds.yaml ../job/other.py", False),
+        ("run", "accelerate launch --config_file $HERE/ds.yaml other.py", True),
+    ],
+)
+def test_a_file_of_the_same_name_elsewhere_says_nothing(folder: str, line: str, is_own: bool, tmp_path: Path) -> None:
+    for path in (tmp_path / "job", tmp_path / folder):
+        path.mkdir(exist_ok=True)
+    (tmp_path / "setup.py").write_text("")
+    (tmp_path / folder / "run.sh").write_text(f"{line}\n")
+    after, _ = told(tmp_path / "job", TRAINER, {"ds.yaml": FILE, "other.py": ""})
+    assert ("DEEPSPEED" in after) == is_own
+
+
 @pytest.mark.parametrize("name", ["default_config.yaml", "ds.yaml"])
 @pytest.mark.parametrize("script", [TRAINER, ACCELERATE])
 @pytest.mark.parametrize(

@@ -85,6 +85,11 @@ class Launch:
         """Whether its launcher reads a file of accelerate: those of torch and of DeepSpeed do not."""
         return self.text.startswith("accelerate ")
 
+    def names(self, settings: Path) -> bool:
+        """Whether it names a file of accelerate, in its own folder or from one above it."""
+        name = self.flags.get("config_file", "")
+        return any(Path(os.path.normpath(base / name)) == settings for base in self.file.absolute().parents)
+
     @property
     def place(self) -> str:
         """Where it stands in its file."""
@@ -236,8 +241,8 @@ def file_of(script: str, launches: list[Launch]) -> Path | None:
     found = default or (beside[0] if len(beside) == 1 else None)
     if found is None:
         return None
-    of_others = {Path(launch.flags.get("config_file", "")).name for launch in _lines_around(Path(script).absolute())}
-    return found if found.name not in of_others else None
+    is_of_others = any(launch.names(found.absolute()) for launch in _lines_around(Path(script).absolute()))
+    return None if is_of_others else found
 
 
 def _settings_in(folder: Path) -> list[Path]:
