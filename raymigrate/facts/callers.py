@@ -111,18 +111,25 @@ def handed_to(module: Module, read: ast.expr) -> Place | None:
     return None
 
 
-def is_used_elsewhere(module: Module, node: ast.AST) -> bool:
-    """Whether other files of the project use the function or class that a node is part of, or may do so."""
+def is_used_elsewhere(module: Module, node: ast.AST, *, surely: bool = False) -> bool:
+    """Whether other files of the project use the function or class that a node is part of.
+
+    Args:
+        module: The module.
+        node: The node.
+        surely: Whether that has to be seen; else it is enough that they may, by a text that holds the name.
+    """
     definition = _owner(module, node)
     if definition is None or module.project is None or not module.path:
         return False
     home, real = module.project.real(module.path), module.project.real
 
     def is_used(uses: Uses) -> bool:
-        return bool(uses.unclear) or any(real(user.path) != home for user, _ in uses.reads)
+        return (bool(uses.unclear) and not surely) or any(real(user.path) != home for user, _ in uses.reads)
 
     # Kept for the check of the result, whose definitions are not those that other files are seen to use.
-    return answer(module.project, "used elsewhere", definition, is_used)
+    question = "surely used elsewhere" if surely else "used elsewhere"
+    return answer(module.project, question, definition, is_used)
 
 
 def users_of(module: Module, node: ast.AST) -> list[Module]:
