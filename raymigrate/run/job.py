@@ -39,7 +39,6 @@ class Job:
         crashed: Files that ended the process when they were worked on, by real path, and how it ended.
         shared: The helpers that scripts import from modules which the run writes.
         run: Tells this run from others in the same process.
-        all_pins: Whether what a document installs matters wherever it uses Ray, and not for Ray Train alone.
     """
 
     options: Options
@@ -48,7 +47,6 @@ class Job:
     crashed: Mapping[str, str] = field(default_factory=dict)
     shared: SharedHelpers = NOTHING_SHARED
     run: int = field(default_factory=time.monotonic_ns)
-    all_pins: bool = False
 
     def __call__(self, path: str, project: Project | None = None) -> FileResult:
         """Converts one file and writes it; every problem with it becomes a finding. For the arguments see `convert`."""
@@ -93,8 +91,7 @@ class Job:
     def _converted(self, path: str, data: bytes, project: Project) -> FileResult:
         if path.endswith(CONFIGURATION):
             return legacy_names(path, data, self.options)
-        for_ray = (self.all_pins or self.options.names(PINS)) and uses_ray(data)
-        document = open_document(data, path, for_ray=for_ray)
+        document = open_document(data, path, for_ray=self.options.names(PINS) and uses_ray(data))
         result = convert_document(document, path, self.options, rewrite=self.rewrite, project=project)
         if result.after is not None:
             _ = result.new_bytes  # its encoding may lack a character
