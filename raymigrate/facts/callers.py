@@ -6,7 +6,7 @@ from functools import lru_cache
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTION, WRAPPERS, Place, Places
 from raymigrate.facts.project import Definition, Project
-from raymigrate.facts.project_uses import Uses, answer, uses_of
+from raymigrate.facts.project_uses import uses_of
 
 
 def place_by_callers(project: Project, module: Module, node: ast.AST) -> Place:
@@ -122,14 +122,8 @@ def is_used_elsewhere(module: Module, node: ast.AST, *, surely: bool = False) ->
     definition = _owner(module, node)
     if definition is None or module.project is None or not module.path:
         return False
-    home, real = module.project.real(module.path), module.project.real
-
-    def is_used(uses: Uses) -> bool:
-        return (bool(uses.unclear) and not surely) or any(real(user.path) != home for user, _ in uses.reads)
-
-    # Kept for the check of the result, whose definitions are not those that other files are seen to use.
-    question = "surely used elsewhere" if surely else "used elsewhere"
-    return answer(module.project, question, definition, is_used)
+    uses = uses_of(module.project, definition)
+    return (bool(uses.unclear) and not surely) or any(user is not module for user, _ in uses.reads)
 
 
 def users_of(module: Module, node: ast.AST) -> list[Module]:
