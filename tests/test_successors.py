@@ -51,6 +51,12 @@ EXAMPLE = "torch_fashion_mnist_example"
         ("ray.tune.sample.Domain", "It is the module ray.tune.search.sample now"),
         ("ray.train.torch.TorchDetectionPredictor", "Load the model in a class"),
         ("ray.air.util.check_ingest.DummyTrainer", "Nothing took its place"),
+        ("ray.train.sklearn.SklearnTrainer", "Fit the model in a Ray task"),
+        ("ray.train.sklearn.SklearnCheckpoint", "A checkpoint is a folder."),
+        ("ray.train.sklearn.sklearn_checkpoint.SklearnCheckpoint.from_estimator", "A checkpoint is a folder."),
+        ("ray.train.sklearn.SklearnPredictor", "Load the model in a class"),
+        ("ray.train.rl.RLCheckpoint", "RLlib reads a checkpoint itself"),
+        ("ray.train.rl.rl_predictor.RLPredictor", "RLlib reads a checkpoint itself"),
         ("transformers.GlueDataset", "Load the data with datasets.load_dataset"),
         # Nothing has the name, or what has it is something else.
         ("ray.air.checkpoint.Checkpoint", None),

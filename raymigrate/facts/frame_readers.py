@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.frame_uses import FrameUses, Kind
@@ -10,6 +10,7 @@ from raymigrate.facts.functions import is_static
 from raymigrate.facts.keys import is_unpacked, unpacked_value
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import functions_behind
+from raymigrate.facts.preprocessor_uses import trainers_given
 from raymigrate.facts.preprocessors import BATCH_MAPPERS, arguments
 from raymigrate.facts.ray_data import FROM_PANDAS, MAKERS, MAPS, is_dataset, is_made_of_frames
 from raymigrate.facts.scopes import FunctionNode
@@ -33,12 +34,14 @@ class FrameReader:
             expression first; empty where the function is not seen.
         dataset: The Dataset that the DataFrame is made of; None where another object hands it over.
         needs_old: Whether it was surely written for an older Ray.
+        several: Whether the dataset is a dict of Datasets, to each of which a trainer applies it.
     """
 
     place: ast.expr | ast.FunctionDef
     differing: tuple[ast.expr, ...]
     dataset: ast.expr | None = None
     needs_old: bool = False
+    several: bool = False
 
 
 def frame_readers(module: Module) -> Iterator[FrameReader]:
@@ -87,7 +90,10 @@ def _mappers(module: Module) -> Iterator[FrameReader]:
     for call in mappers:
         given = arguments(call)
         if "fn" in given and module.constant(given.get("batch_format")) != "numpy":
-            yield from _of_function(module, given["fn"], None)
+            mapped = [keyword_argument(trainer, "datasets") for trainer in trainers_given(module, call) or ()]
+            for reader in _of_function(module, given["fn"], None):
+                yield from (replace(reader, dataset=datasets, several=datasets is not None) for datasets in mapped)
+                yield from () if mapped else (reader,)
 
 
 def _methods(module: Module) -> Iterator[FrameReader]:

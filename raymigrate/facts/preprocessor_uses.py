@@ -4,6 +4,7 @@ import ast
 
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.preprocessors import CHAINS
 from raymigrate.facts.project import Definition, Project
 from raymigrate.facts.project_uses import Uses, answer
 
@@ -66,3 +67,23 @@ def is_preprocessor_argument(module: Module, use: ast.expr) -> bool:
         return False
     owner = module.parent_of[parent]
     return isinstance(owner, ast.Call) and module.qualified(owner.func) in TRAINERS | TORCH_TRAINERS
+
+
+def trainers_given(module: Module, node: ast.expr) -> list[ast.Call] | None:
+    """The trainers that get a preprocessor, by itself, under a name or in a Chain; None where it has another use."""
+    if is_preprocessor_argument(module, node):
+        return [module.parent_of[module.parent_of[node]]]  # type: ignore[list-item]
+    outer = module.parent_of[node]
+    if isinstance(outer, ast.Call) and node in outer.args and module.qualified(outer.func) in CHAINS:
+        return trainers_given(module, outer)
+    if isinstance(outer, ast.Assign):
+        name = outer.targets[0] if len(outer.targets) == 1 else None
+    else:
+        name = outer.target if isinstance(outer, ast.AnnAssign) else None
+    scope = module.scope_of[name].find(name.id) if isinstance(name, ast.Name) else None
+    if scope is None or not isinstance(name, ast.Name) or len(scope.bindings[name.id]) != 1:
+        return None
+    found = [trainers_given(module, use) for use in module.uses(name.id, scope)]
+    if not found or None in found:
+        return None
+    return [trainer for part in found for trainer in part or ()]

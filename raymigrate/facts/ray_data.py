@@ -106,15 +106,16 @@ def is_dataset(module: Module, node: ast.expr) -> bool:
     return starts_somewhere
 
 
-def is_made_here(module: Module, dataset: ast.expr, known: Known) -> bool:
+def is_made_here(module: Module, dataset: ast.expr, known: Known, *, several: bool = False) -> bool:
     """Whether a Dataset is seen to be made in a module, and no other file has a part in it.
 
     Args:
         module: The module.
         dataset: The Dataset.
         known: What was found to be made here, to which more is added: of a chain of many each is asked about.
+        several: Whether it is a dict, list or tuple of Datasets, each of which is asked about.
     """
-    waiting, seen, is_made = [_Value(module, dataset)], set[_Value](), False
+    waiting, seen, is_made = [_Value(module, dataset, several)], set[_Value](), False
     while waiting:
         value = waiting.pop()
         if value in known or value in seen:

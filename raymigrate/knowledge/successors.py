@@ -48,6 +48,17 @@ SKLEARN = (
     " ray.tune.report(). None of them takes a RunConfig or a ScalingConfig, and there is no Result: return what is"
     " read of it."
 )
+# sklearn_checkpoint.py of 2.6.3 and of 2.7.0; rllib/algorithms/algorithm.py of 2.60.
+SKLEARN_CHECKPOINT = (
+    'A checkpoint is a folder. ray.cloudpickle.load() of a file in it, opened with "rb", gives the estimator: "model",'
+    ' since Ray 2.7 "model.pkl". Write one with ray.cloudpickle.dump(estimator, file), and take'
+    " ray.train.Checkpoint.from_directory(folder)."
+)
+SKLEARN_PREDICTOR = f"{WITH_MAP_BATCHES} {SKLEARN_CHECKPOINT}"
+RL_CHECKPOINT = (
+    "RLlib reads a checkpoint itself: ray.rllib.algorithms.algorithm.Algorithm.from_checkpoint(folder). Whether it"
+    " reads one that an older Ray wrote has to be tried."
+)
 GLUE = "Load the data with datasets.load_dataset, and tokenize it with map()."
 COPY_OF_TESTS = "Tests of Ray are not part of what is installed: copy what you need of them."
 TORCH_TRAINER = "Use ray.train.torch.TorchTrainer: a training function without torch runs in it too."
@@ -188,9 +199,17 @@ ADVICE = {
     "ray.train.lightning.LightningTrainer": LIGHTNING,
     "ray.train.mosaic": "Use TorchTrainer: its training function makes Composer's Trainer and calls fit() of it.",
     "ray.train.rl": RLLIB,
+    "ray.train.rl.RLCheckpoint": RL_CHECKPOINT,
+    "ray.train.rl.RLPredictor": RL_CHECKPOINT,
+    "ray.train.rl.rl_checkpoint": RL_CHECKPOINT,
+    "ray.train.rl.rl_predictor": RL_CHECKPOINT,
     "ray.train.save_checkpoint": "Write it to a file in a folder with torch.save, on rank 0 only where there are"
     " several workers, and give Checkpoint.from_directory(folder) to ray.train.report().",
     "ray.train.sklearn": SKLEARN,
+    "ray.train.sklearn.SklearnCheckpoint": SKLEARN_CHECKPOINT,
+    "ray.train.sklearn.SklearnPredictor": SKLEARN_PREDICTOR,
+    "ray.train.sklearn.sklearn_checkpoint": SKLEARN_CHECKPOINT,
+    "ray.train.sklearn.sklearn_predictor": SKLEARN_PREDICTOR,
     "ray.train.torch.TorchDetectionPredictor": WITH_MAP_BATCHES,
     "ray.train.tensorflow.TensorflowPredictor": WITH_MAP_BATCHES,
     "ray.train.tests": COPY_OF_TESTS,

@@ -85,7 +85,7 @@ class Together:
             elif not self._look_again():
                 break
         for result in self.new.values():
-            if (self._is_covered(result.path) or result.path in waiting) and (result.findings or result.changes):
+            if (self._is_covered(result.path) or result.path in waiting) and result.is_shown:
                 self.results[result.path] = result
         self._report_outside()
         self._report_settings()

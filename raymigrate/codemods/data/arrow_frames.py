@@ -107,7 +107,7 @@ def _may_be_made_elsewhere(context: Context, reader: FrameReader, known: Known) 
         return is_used_elsewhere(module, reader.place)
     if may_be_shard(module, reader.dataset):  # its worker has the settings of the process that calls fit()
         return any(module.calls(*TUNERS)) or is_used_elsewhere(module, reader.place)
-    return not is_made_here(module, reader.dataset, known)
+    return not is_made_here(module, reader.dataset, known, several=reader.several)
 
 
 def _is_of_others(module: Module, reader: FrameReader) -> bool:

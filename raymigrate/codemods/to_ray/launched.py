@@ -19,6 +19,7 @@ from raymigrate.codemods.to_ray.launches import (
     is_databricks,
     is_launched_one_way,
     launches_of,
+    may_read_file,
     plain_starts_of,
 )
 from raymigrate.codemods.to_ray.notebook_launchers import NotebookLaunch
@@ -98,7 +99,7 @@ def launched_of(context: Context, notebook: NotebookLaunch | None = None) -> Lau
     launches = launches_of(context.path)
     if notebook is not None:  # which reads no file
         return Launched(launches, notebook=notebook)
-    file = file_of(context.path, launches)
+    file = file_of(context.path, launches) if may_read_file(context.path, launches) else None
     flags = launches[0].known_flags if is_launched_one_way(launches) else {}
     name = file.name if file is not None else "the command"
     try:
@@ -201,7 +202,8 @@ def tell_launch(context: Context, place: ast.AST, outline: LaunchedOutline) -> N
     launched = outline.launched
     if outline.placeholders:
         context.note(RM825, place, outline.placeholders)
-    if launched.file is None and launched.notebook is None:
+    is_unseen = launched.file is None and launched.notebook is None
+    if is_unseen and may_read_file(context.path, launched.launches):
         message = "A default_config.yaml of the user who ran the script may have been in force, which is not seen here."
         context.note(RM825, place, message)
     tell_lines(context, place, launched)

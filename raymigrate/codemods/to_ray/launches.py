@@ -81,6 +81,16 @@ class Launch:
         return f"{_shown(self.variables)}{self.text}"
 
     @property
+    def may_read_file(self) -> bool:
+        """Whether its launcher reads a file of accelerate: those of torch and of DeepSpeed do not."""
+        return self.text.startswith("accelerate ")
+
+    def names(self, settings: Path) -> bool:
+        """Whether it names a file of accelerate, in its own folder or from one above it."""
+        name = self.flags.get("config_file", "")
+        return any(Path(os.path.normpath(base / name)) == settings for base in self.file.absolute().parents)
+
+    @property
     def place(self) -> str:
         """Where it stands in its file."""
         return f"cell {self.cell}:{self.line}" if self.cell else str(self.line)
@@ -170,16 +180,34 @@ def _starts_of(script: str) -> list[Launch]:
         return []
     path = Path(script).absolute()
     folders = _folders(Path(script))
-    if path.exists():
-        around = dict.fromkeys(below for folder in folders for below in _with_folders_below(folder, DEEPEST))
-        in_project = [launch for folder in around for launch in _launches_in(folder)]
-    else:  # a cell of a notebook writes it
-        in_project = [launch for file in notebooks_writing(path) for launch in _launches_of_file(file)]
-    others = (launch for launch in in_project if launch.file.absolute() != path)
+    others = (launch for launch in _lines_around(path) if launch.file.absolute() != path)
     found = [
         launch for launch in (*_launches_of_file(Path(script), is_own=True), *others) if launch.starts(path, folders)
     ]
     return sorted(found, key=lambda launch: (launch.file, launch.cell, launch.line))
+
+
+def _lines_around(script: Path) -> list[Launch]:
+    """All lines of the project that start something, whichever script it is."""
+    if not script.exists():  # a cell of a notebook writes it
+        return [launch for file in notebooks_writing(script) for launch in _launches_of_file(file)]
+    below = (folder for above in _folders(script) for folder in _with_folders_below(above, DEEPEST))
+    return [launch for folder in dict.fromkeys(below) for launch in _launches_in(folder)]
+
+
+def may_read_file(script: str, launches: list[Launch]) -> bool:
+    """Whether a file of accelerate may have been in force for a script: only `accelerate launch` reads one.
+
+    It does not start notebooks, and not what the project's lines start with python or with another launcher alone.
+
+    Args:
+        script: The script.
+        launches: The lines that launch it.
+    """
+    if launches:
+        return any(launch.may_read_file for launch in launches)
+    is_cells = script.endswith(NOTEBOOK) or (script != "" and is_databricks(Path(script)))
+    return not is_cells and not plain_starts_of(script)
 
 
 def notebooks_writing(script: Path) -> Iterator[Path]:
@@ -197,7 +225,8 @@ def notebooks_writing(script: Path) -> Iterator[Path]:
 def file_of(script: str, launches: list[Launch]) -> Path | None:
     """The file of accelerate that a script was launched with.
 
-    It is one that a line names; else a default_config.yaml of the project; else the only one of the script's folder.
+    It is one that a line names; else a default_config.yaml of the project; else the only one of the script's folder,
+    unless it is one that lines name for other scripts.
     """
     folders = _folders(Path(script)) if script else []
     named = [launch.flags["config_file"] for launch in launches if launch.flags.get("config_file")]
@@ -209,7 +238,11 @@ def file_of(script: str, launches: list[Launch]) -> Path | None:
         return None
     default = next((folder / DEFAULT_FILE for folder in folders if _is_accelerates(folder / DEFAULT_FILE)), None)
     beside = [path for path in _settings_in(Path(script).parent) if _is_accelerates(path)] if script else []
-    return default or (beside[0] if len(beside) == 1 else None)
+    found = default or (beside[0] if len(beside) == 1 else None)
+    if found is None:
+        return None
+    is_of_others = any(launch.names(found.absolute()) for launch in _lines_around(Path(script).absolute()))
+    return None if is_of_others else found
 
 
 def _settings_in(folder: Path) -> list[Path]:

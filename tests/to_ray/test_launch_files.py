@@ -1,0 +1,117 @@
+"""A file of accelerate beside a script counts only where `accelerate launch` may have read it."""
+
+from pathlib import Path
+
+import pytest
+
+from raymigrate.base.options import Options
+from raymigrate.codemods.to_ray.launches import file_of, launches_of
+from raymigrate.run.engine import convert
+from tests.test_cli import invoke
+from tests.to_ray.test_launch_lines import DATABRICKS, notebook
+
+FILE = "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config: {zero_stage: 3}\n"
+TRAINER = """\
+from transformers import AutoModel, Trainer, TrainingArguments
+
+trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"))
+trainer.train()
+"""
+ACCELERATE = """\
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+model, optimizer, loader = accelerator.prepare(*make())
+for epoch in range(3):
+    for batch in loader:
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+OF_THE_USER = "A default_config.yaml of the user"
+
+
+def told(folder: Path, script: str, files: dict[str, str]) -> tuple[str, str]:
+    """What becomes of a script beside these files, and what is said of it."""
+    for name, text in {"train.py": script, **files}.items():
+        (folder / name).write_text(text)
+    result = convert(script, str(folder / "train.py"), options=Options(to_ray=True))
+    return str(result.after), "\n".join(finding.message for finding in result.findings)
+
+
+@pytest.mark.parametrize("script", [TRAINER, ACCELERATE])
+@pytest.mark.parametrize("name", ["default_config.yaml", "ds.yaml"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        "torchrun --nproc_per_node 2 train.py",
+        "python -m torch.distributed.run --nproc_per_node 2 train.py",
+        "deepspeed train.py",
+        "python train.py",
+        "accelerate launch --config_file NAME other.py",
+        "accelerate launch --config_file ./NAME other.py; accelerate launch train.py",
+    ],
+)
+def test_a_file_that_no_start_of_the_script_reads_is_not_its_own(
+    start: str, name: str, script: str, tmp_path: Path
+) -> None:
+    (tmp_path / "other.py").write_text("")
+    after, said = told(tmp_path, script, {name: FILE, "run.sh": f"{start.replace('NAME', name)}\n"})
+    assert "ray.train" in after
+    assert not any(word in after + said for word in ("DEEPSPEED", "DeepSpeedPlugin"))
+    assert (OF_THE_USER in said) == (script == ACCELERATE and "accelerate launch" in start)
+
+
+@pytest.mark.parametrize("script", [TRAINER, ACCELERATE])
+@pytest.mark.parametrize("name", ["default_config.yaml", "ds.yaml"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        "echo",
+        "accelerate launch train.py",
+        "python train.py\naccelerate launch train.py",
+        "torchrun train.py\naccelerate launch --config_file NAME train.py",
+        "accelerate launch --config_file NAME other.py\naccelerate launch --config_file NAME train.py",
+    ],
+)
+def test_a_file_that_accelerate_may_have_read_is_in_force(start: str, name: str, script: str, tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text("")
+    after, said = told(tmp_path, script, {name: FILE, "run.sh": f"{start.replace('NAME', name)}\n"})
+    assert "DEEPSPEED" in after or "DeepSpeedPlugin" in after
+    assert f"{name}, deepspeed_config.zero_stage: 3" in said
+    assert file_of(str(tmp_path / "train.py"), launches_of(str(tmp_path / "train.py"))) == tmp_path / name
+
+
+@pytest.mark.parametrize(
+    ("folder", "line", "is_own"),
+    [
+        ("other", "accelerate launch --config_file ds.yaml other.py", True),
+        ("", "accelerate launch --config_file job/ds.yaml job/other.py", False),
+        ("job", "accelerate launch --config_file=ds.yaml other.py", False),
+        ("run", "accelerate launch --config_file job/ds.yaml job/other.py", False),
+        ("run", "accelerate launch --config_file ../job/ds.yaml ../job/other.py", False),
+        ("run", "accelerate launch --config_file $HERE/ds.yaml other.py", True),
+    ],
+)
+def test_a_file_of_the_same_name_elsewhere_says_nothing(folder: str, line: str, is_own: bool, tmp_path: Path) -> None:
+    for path in (tmp_path / "job", tmp_path / folder):
+        path.mkdir(exist_ok=True)
+    (tmp_path / "setup.py").write_text("")
+    (tmp_path / folder / "run.sh").write_text(f"{line}\n")
+    after, _ = told(tmp_path / "job", TRAINER, {"ds.yaml": FILE, "other.py": ""})
+    assert ("DEEPSPEED" in after) == is_own
+
+
+@pytest.mark.parametrize("name", ["default_config.yaml", "ds.yaml"])
+@pytest.mark.parametrize("script", [TRAINER, ACCELERATE])
+@pytest.mark.parametrize(
+    ("home", "text"),
+    [("train.ipynb", notebook), ("source.py", lambda script: f"{DATABRICKS}\n{script}")],
+)
+def test_accelerate_starts_no_notebook(home: str, text: type[str], script: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(FILE)
+    (tmp_path / home).write_text(text(script))
+    result = invoke("--to-ray", "--verbose", str(tmp_path / home))
+    after = (tmp_path / home).read_text()
+    assert "TorchTrainer" in after
+    assert not any(word in after + result.output for word in ("DEEPSPEED", "DeepSpeedPlugin", OF_THE_USER))
