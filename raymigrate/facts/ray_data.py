@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from raymigrate.facts.callers import is_used_elsewhere
 from raymigrate.facts.items import collections_of, items_of
 from raymigrate.facts.legacy import BATCH_PREDICTORS
 from raymigrate.facts.module import Module
@@ -120,14 +121,21 @@ def is_made_here(module: Module, dataset: ast.expr, known: Known) -> bool:
         if value in known or value in seen:
             is_made |= value in known
             continue
-        if value.module is not module:
+        if value.module is not module or _may_be_given_elsewhere(module, value.node):
             return False
         seen.add(value)
-        behind = _behind(value)
+        predicted = _predicted_rows(module, value.node)
+        behind = _behind(value) if predicted is None else [_Value(module, predicted)]
         waiting += behind or ()
         is_made |= behind == [] and isinstance(value.node, ast.Call)
     known |= seen if is_made else set()
     return is_made
+
+
+def _may_be_given_elsewhere(module: Module, node: ast.expr) -> bool:
+    """Whether a value is a parameter of a function that other files call as well."""
+    parameter = module.definition(module.value(node)) if isinstance(node, ast.Name) else None
+    return isinstance(parameter, ast.arg) and is_used_elsewhere(module, parameter)
 
 
 def _ways(value: _Value) -> list[_Value]:
@@ -166,6 +174,14 @@ def _behind_one(module: Module, node: ast.expr) -> list[_Value] | None:
             return [_Value(module, whole, several=True)]
     collections = collections_of(Source(module, node))
     return [_Value(found.module, found.node, several=True) for found in collections] or None
+
+
+def _predicted_rows(module: Module, node: ast.expr) -> ast.expr | None:
+    """The Dataset that a BatchPredictor maps to predictions, where a node is that call."""
+    method = node.func if isinstance(node, ast.Call) else None
+    if not isinstance(method, ast.Attribute) or method.attr not in PREDICTS:
+        return None
+    return argument(node, 0, "data") if _is_batch_predictor(module, method.value) else None
 
 
 def _grouped(module: Module, groups: ast.expr) -> ast.expr | None:
