@@ -111,13 +111,19 @@ def handed_to(module: Module, read: ast.expr) -> Place | None:
     return None
 
 
-def is_used_elsewhere(module: Module, node: ast.AST) -> bool:
-    """Whether other files of the project use the function or class that a node is part of, or may do so."""
+def is_used_elsewhere(module: Module, node: ast.AST, *, surely: bool = False) -> bool:
+    """Whether other files of the project use the function or class that a node is part of.
+
+    Args:
+        module: The module.
+        node: The node.
+        surely: Whether that has to be seen; else it is enough that they may, by a text that holds the name.
+    """
     definition = _owner(module, node)
     if definition is None or module.project is None or not module.path:
         return False
     uses = uses_of(module.project, definition)
-    return bool(uses.unclear) or any(user is not module for user, _ in uses.reads)
+    return (bool(uses.unclear) and not surely) or any(user is not module for user, _ in uses.reads)
 
 
 def users_of(module: Module, node: ast.AST) -> list[Module]:

@@ -320,9 +320,16 @@ def _imports(project: Project, module: Module, alias: ast.alias, definition: Def
 
 
 def _same(project: Project, found: Definition, other: Definition) -> bool:
-    """Whether two definitions are one: a file may have been parsed again in between."""
-    places = [(project.real(d.module.path), d.module.start(d.node), d.name) for d in (found, other)]
-    return places[0] == places[1]
+    """Whether two definitions are one: a file may have been parsed again in between, with other lines before them."""
+    return _identity(project, found) == _identity(project, other)
+
+
+def _identity(project: Project, definition: Definition) -> tuple[str, str, object]:
+    """What a definition is known by: its file, its name, and its place among those of that name."""
+    module, node = definition.module, definition.node
+    bound = [binding.node for binding in module.scope_of[module.tree].bindings.get(definition.name, [])]
+    place = bound.index(node) if node in bound else module.start(node)
+    return project.real(module.path), definition.name, place
 
 
 def _is_harmless(module: Module, node: ast.Constant) -> bool:

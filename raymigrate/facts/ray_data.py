@@ -125,8 +125,8 @@ def is_made_here(module: Module, dataset: ast.expr, known: Known) -> bool:
             return False
         seen.add(value)
         predicted = _predicted_rows(module, value.node)
-        behind = _behind(value) if predicted is None else [_Value(module, predicted)]
-        waiting += behind or ()
+        behind = _behind(value)
+        waiting += (behind or ()) if predicted is None else [_Value(module, predicted)]
         is_made |= behind == [] and isinstance(value.node, ast.Call)
     known |= seen if is_made else set()
     return is_made
@@ -135,7 +135,7 @@ def is_made_here(module: Module, dataset: ast.expr, known: Known) -> bool:
 def _may_be_given_elsewhere(module: Module, node: ast.expr) -> bool:
     """Whether a value is a parameter of a function that other files call as well."""
     parameter = module.definition(module.value(node)) if isinstance(node, ast.Name) else None
-    return isinstance(parameter, ast.arg) and is_used_elsewhere(module, parameter)
+    return isinstance(parameter, ast.arg) and is_used_elsewhere(module, parameter, surely=True)
 
 
 def _ways(value: _Value) -> list[_Value]:
@@ -178,10 +178,9 @@ def _behind_one(module: Module, node: ast.expr) -> list[_Value] | None:
 
 def _predicted_rows(module: Module, node: ast.expr) -> ast.expr | None:
     """The Dataset that a BatchPredictor maps to predictions, where a node is that call."""
-    method = node.func if isinstance(node, ast.Call) else None
-    if not isinstance(method, ast.Attribute) or method.attr not in PREDICTS:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in PREDICTS:
         return None
-    return argument(node, 0, "data") if _is_batch_predictor(module, method.value) else None
+    return argument(node, 0, "data") if _is_batch_predictor(module, node.func.value) else None
 
 
 def _grouped(module: Module, groups: ast.expr) -> ast.expr | None:

@@ -56,7 +56,7 @@ from raymigrate.facts.legacy import BATCH_PREDICTORS, HF, HF_UNRELEASED, paths_i
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Reference
 from raymigrate.facts.results import is_set_to_none
-from raymigrate.facts.values import argument, is_none, keyword_argument, sources
+from raymigrate.facts.values import argument, class_named, is_none, keyword_argument, sources
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.successors import WITH_MAP_BATCHES
 
@@ -194,7 +194,7 @@ def _predicting_class(context: Context, reference: Reference) -> str:
     call = _call(context, reference, "", "from_checkpoint")
     given = argument(call, 1, "predictor_cls") if call is not None else None
     name = context.module.qualified(given) if given is not None else None
-    if given is not None and isinstance(context.module.definition(given), ast.ClassDef):
+    if given is not None and class_named(context.module, given) is not None:
         return "BatchPredictor of an own class"
     if name in PIPELINE_PREDICTORS:
         return name.rpartition(".")[2]
