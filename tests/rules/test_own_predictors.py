@@ -276,7 +276,9 @@ def test_a_predictor_that_another_file_uses_stays_a_class(tmp_path: Path) -> Non
 
 def test_a_class_of_another_file_is_given_to_map_batches(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(OWN.format(use=""))
-    use = "from ray.train.batch_predictor import BatchPredictor\nfrom own import P\n\nBatchPredictor(c, P).predict(ds)\n"
+    use = (
+        "from ray.train.batch_predictor import BatchPredictor\nfrom own import P\n\nBatchPredictor(c, P).predict(ds)\n"
+    )
     (tmp_path / "score.py").write_text(use)
     shown = CliRunner().invoke(main, ["--check", str(tmp_path)]).stdout
     assert "Give the class of its predictors to ds.map_batches" in shown
