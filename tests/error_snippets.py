@@ -420,6 +420,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "open('vit/preprocessor_config.json', 'w').write('{}')\n"
         "transformers.AutoFeatureExtractor.from_pretrained('vit')"
     ],
+    "RM523": ["import numpy, pandas\nnumpy.array_split(pandas.DataFrame({'a': [1]}), 1)[0].columns"],
     "RM728": ["import pandas\npandas.read_json('{\"a\": 1}')", "import pandas\npandas.read_json('[1]')"],
     "RM698": [
         'import os\nos.environ[\'RAY_JOB_CONFIG_JSON_ENV_VAR\'] = \'{"runtime_env": {"pip": ["a"]}}\'\n'

@@ -153,3 +153,24 @@ def test_a_comment_keeps_an_image(tmp_path: Path) -> None:
     project(tmp_path, train_py=LEGACY, cluster_yaml=kept)
     result = run("--check", tmp_path)
     assert not [line for line in result.stdout.splitlines() if "RM731 manual" in line]
+
+
+@pytest.mark.parametrize(
+    ("listed", "found"),
+    [
+        ('pip: ["transformers==4.25.1", "torch==1.13.1"]', ["transformers==4.25.1", "torch==1.13.1"]),
+        ("pip: [transformers==4.25.1, torch]", ["transformers==4.25.1"]),
+        ("pip: ['ray[serve]==2.3.0',\n    'transformers>=4.20,<5']", ["ray[serve]==2.3.0", "transformers>=4.20,<5"]),
+        ('{pip: ["transformers==4.25.1"], working_dir: "."}', ["transformers==4.25.1"]),
+        ('pip: {packages: ["transformers==4.25.1"]}', ["transformers==4.25.1"]),
+        ('pip: []  # "transformers==4.25.1"', []),
+        ('excludes: ["transformers==4.25.1"]', []),
+        ("pip: requirements.txt", []),
+    ],
+)
+def test_a_list_of_packages_may_stand_in_brackets(listed: str, found: list[str]) -> None:
+    on_line = f"runtime_env: {listed}\n" if listed.startswith("{") else f"runtime_env:\n  {listed}\n"
+    text = f"import_path: app:graph\n{on_line}"
+    pins = [pin for pin in cluster_file(text) if pin.versions]
+    assert [pin.written for pin in pins] == found
+    assert all(text[pin.start :].startswith(pin.written) for pin in pins)

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from raymigrate.facts.callers import is_used_elsewhere
 from raymigrate.facts.items import collections_of, items_of
 from raymigrate.facts.legacy import BATCH_PREDICTORS
 from raymigrate.facts.module import Module
@@ -121,14 +122,21 @@ def is_made_here(module: Module, dataset: ast.expr, known: Known, *, several: bo
         if value in known or value in seen:
             is_made |= value in known
             continue
-        if value.module is not module:
+        if value.module is not module or _may_be_given_elsewhere(module, value.node):
             return False
         seen.add(value)
+        predicted = _predicted_rows(module, value.node)
         behind = _behind(value)
-        waiting += behind or ()
+        waiting += (behind or ()) if predicted is None else [_Value(module, predicted)]
         is_made |= behind == [] and isinstance(value.node, ast.Call)
     known |= seen if is_made else set()
     return is_made
+
+
+def _may_be_given_elsewhere(module: Module, node: ast.expr) -> bool:
+    """Whether a value is a parameter of a function that other files call as well."""
+    parameter = module.definition(module.value(node)) if isinstance(node, ast.Name) else None
+    return isinstance(parameter, ast.arg) and is_used_elsewhere(module, parameter, surely=True)
 
 
 def _ways(value: _Value) -> list[_Value]:
@@ -167,6 +175,13 @@ def _behind_one(module: Module, node: ast.expr) -> list[_Value] | None:
             return [_Value(module, whole, several=True)]
     collections = collections_of(Source(module, node))
     return [_Value(found.module, found.node, several=True) for found in collections] or None
+
+
+def _predicted_rows(module: Module, node: ast.expr) -> ast.expr | None:
+    """The Dataset that a BatchPredictor maps to predictions, where a node is that call."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in PREDICTS:
+        return None
+    return argument(node, 0, "data") if _is_batch_predictor(module, node.func.value) else None
 
 
 def _grouped(module: Module, groups: ast.expr) -> ast.expr | None:

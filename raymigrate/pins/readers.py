@@ -35,12 +35,19 @@ PIP_LIST = re.compile(
     r"(?P<items>(?:(?P=indent)[ \t]*- [^\n]*(?:\n|\Z)|[ \t]*\r?\n)+)",
     re.MULTILINE,
 )
+FLOW_LIST = re.compile(  # pip: ["transformers==4.25.1", torch]
+    r"(?:^[ \t-]*|[{,][ \t]*)[\"']?(?:pip|uv|packages)[\"']?[ \t]*:[ \t]*"
+    r"(?P<items>\[(?:\"[^\"\n]*\"|'[^'\n]*'|[^\]\"'])*\])",
+    re.MULTILINE,
+)
 CONDA_LIST = re.compile(  # of a runtime environment; its list of pip is a part of it
     r"^(?P<indent>[ \t]+)dependencies[ \t]*:[ \t]*\r?\n"
     r"(?P<items>(?:(?P=indent)[ \t]*- [^\n]*(?:\n|\Z)|[ \t]*\r?\n)+)",
     re.MULTILINE,
 )
 ITEM = re.compile(r"^[ \t]*- +[\"']?(?P<item>[^\n\"']*)", re.MULTILINE)
+FLOW_ITEM = re.compile(r"(?<=[\"'])(?P<item>[^\"'\n\[\],][^\"'\n]*)(?=[\"'][ \t]*(?:[,\]\r\n]))")
+PLAIN_ITEM = re.compile(r"(?<=[\[,])\s*(?P<item>[A-Za-z0-9][^,\]\"'\n]*)")
 COMPILED = "Another file is the source of this one; change the version there, and compile this one again."
 LOCKED = "Change the version in the file that this one is locked from, and lock it again."
 
@@ -179,6 +186,9 @@ def listed_for_pip(text: str) -> Iterator[re.Match[str]]:
     """The items of the lists of packages in runtime environments, as groups `item`."""
     for block in PIP_LIST.finditer(text):
         yield from ITEM.finditer(text, *block.span("items"))
+    for block in FLOW_LIST.finditer(text):
+        for items in (FLOW_ITEM, PLAIN_ITEM):
+            yield from items.finditer(text, *block.span("items"))
 
 
 def lock_file(text: str) -> Iterator[Pin]:

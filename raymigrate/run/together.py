@@ -24,6 +24,7 @@ from raymigrate.run.engine import RM908
 from raymigrate.run.job import Job
 from raymigrate.run.neighbours import looked_at_again
 from raymigrate.run.outcome import FileResult, ProjectSummary
+from raymigrate.run.serve_configs import told_in_serve_configs
 from raymigrate.run.settings_files import told_in_settings
 
 DUE = (Kind.CONVERTED, Kind.UNSAFE, Kind.MANUAL)
@@ -274,12 +275,13 @@ class Together:
         self.results[importer] = earlier.with_findings([*earlier.findings, needed])
 
     def _report_settings(self) -> None:
-        """Says what the settings files of legacy jobs hold that is gone."""
+        """Says what the settings files of legacy jobs, and those of Serve, hold that is gone."""
         results = {**self.alone, **self.new}
         jobs = [result for real, result in results.items() if is_job(result) or real in self.parts]
         if not jobs:
             return
-        for told in told_in_settings(jobs, self.project, self.job.options, self._is_covered):
+        asked = (jobs, self.project, self.job.options, self._is_covered)
+        for told in (*told_in_settings(*asked), *told_in_serve_configs(*asked)):
             known = self.results.get(told.path, told)
             self.results[told.path] = known.with_findings([*dict.fromkeys([*known.findings, *told.findings])])
 

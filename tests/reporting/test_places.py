@@ -71,6 +71,7 @@ SPEAKS_OF = {
     "RM514": "shard",
     "RM515": "pandas",
     "RM517": "batches",
+    "RM523": "split",
     "RM602": "_directory",
     "RM706": r"\*\*",
     "RM714": r"dataset|^[A-Z]+$|^sys\.argv",

@@ -242,3 +242,43 @@ def test_a_class_that_names_its_base_class_stays(model: str) -> None:
     outcome = converted(BATCHED.format(init="super().__init__(preprocessor)", model=model))
     assert "class BatchP" not in outcome.text
     assert outcome.lines("RM603", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "BatchPredictor.from_checkpoint(c, P).predict(rows)",
+        "@serve.deployment\nclass M:\n    def __init__(self, c):\n        self.p = P.from_checkpoint(c)",
+        "print(P(model)._predict_pandas(df))",
+        "def score(predictor_cls=P):\n    return predictor_cls",
+    ],
+)
+def test_a_predictor_that_is_served_and_used_besides_stays_a_class(use: str) -> None:
+    served = f"from ray.train.batch_predictor import BatchPredictor\nserve.run(PredictorDeployment.bind(P, c))\n{use}"
+    (said,) = [text for text in converted(SERVED.format(use=served)).messages if text.startswith("ray.train.predictor")]
+    assert "over the class" not in said
+    assert "Remove the base class" in said and "makes one of this class in __init__" in said
+
+
+@pytest.mark.parametrize("use", ["", "def show(p: P):\n    print(p)", "serve.run(PredictorDeployment.bind(P, d))"])
+def test_a_predictor_that_only_serve_gets_becomes_a_deployment(use: str) -> None:
+    served = f"serve.run(PredictorDeployment.bind(P, c))\n{use}"
+    (said,) = [text for text in converted(SERVED.format(use=served)).messages if text.startswith("ray.train.predictor")]
+    assert "write @serve.deployment over the class" in said
+
+
+def test_a_predictor_that_another_file_uses_stays_a_class(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(SERVED.format(use="app = PredictorDeployment.bind(P, c)"))
+    (tmp_path / "score.py").write_text("import ray\nfrom own import P\n\nprint(P(1)._predict_pandas(2))\n")
+    shown = CliRunner().invoke(main, ["--check", str(tmp_path)]).stdout
+    assert "makes one of this class in __init__" in shown and "over the class" not in shown
+
+
+def test_a_class_of_another_file_is_given_to_map_batches(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN.format(use=""))
+    use = (
+        "from ray.train.batch_predictor import BatchPredictor\nfrom own import P\n\nBatchPredictor(c, P).predict(ds)\n"
+    )
+    (tmp_path / "score.py").write_text(use)
+    shown = CliRunner().invoke(main, ["--check", str(tmp_path)]).stdout
+    assert "Give the class of its predictors to ds.map_batches" in shown

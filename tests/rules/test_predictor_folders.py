@@ -77,3 +77,59 @@ def test_one_that_lasts_is_read(script: str) -> None:
     outcome = converted(script, unsafe=True)  # nobody knows of a preprocessor
     assert not any(GONE in message for message in outcome.messages)
     assert "map_batches" in outcome.text
+
+
+LEFT = """
+import sys
+import ray
+from ray.air.config import ScalingConfig
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.huggingface import TransformersCheckpoint, TransformersPredictor, TransformersTrainer
+from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
+from data import ds, kwargs, model
+
+
+def make(train_dataset, eval_dataset=None, **config):
+    return Trainer(model=model, args=TrainingArguments("out"), train_dataset=train_dataset)
+
+
+{use}
+"""
+TRAINED = """
+trainer = TransformersTrainer(
+    make, scaling_config=ScalingConfig(num_workers=2, use_gpu=True), datasets={"train": ray.data.range(8)}
+)
+checkpoint = trainer.fit().checkpoint
+"""
+DEEPER = 'The model is in os.path.join(folder, "checkpoint"), inside'
+EITHER = "The model is in files, inside"
+
+
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        (f"{TRAINED}BatchPredictor(checkpoint, TransformersPredictor, **kwargs).predict(ds)", DEEPER),
+        (f"{TRAINED}TransformersPredictor.from_checkpoint(checkpoint, **kwargs).predict(ds)", DEEPER),
+        ("BatchPredictor(sys.argv[1], TransformersPredictor, **kwargs).predict(ds)", EITHER),
+        (
+            "c = TransformersCheckpoint.from_model(model, path='x')\n"
+            "TransformersPredictor.from_checkpoint(c, **kwargs).predict(ds)",
+            "The model is in folder, inside",
+        ),
+        ("class P(TransformersPredictor):\n    def _predict_pandas(self, data):\n        return data", EITHER),
+    ],
+)
+def test_it_is_told_where_the_model_of_a_pipeline_lies(use: str, said: str) -> None:
+    told = [text for text in converted(LEFT.format(use=use)).messages if "Predictor is gone" in text]
+    assert len([text for text in told if said in text]) == 1
+    assert len([text for text in told if "The model is in" in text]) == 1
+
+
+def test_what_takes_the_place_of_one_predictor_is_a_pipeline() -> None:
+    use = "p = TransformersPredictor.from_checkpoint({}, **kwargs)\n{}"
+    messages = converted(LEFT.format(use=use.format("c", "p.pipeline.save_pretrained('x')"))).messages
+    (told,) = [text for text in messages if "Load a transformers pipeline" in text]
+    assert "That is what its attribute pipeline was." in told and "map_batches" not in told
+    messages = converted(LEFT.format(use=use.format("c", "print(p.predict(ds))"))).messages
+    (told,) = [text for text in messages if "Load a transformers pipeline" in text]
+    assert "Call the pipeline itself where predict() is called" in told and "attribute" not in told

@@ -275,3 +275,27 @@ def test_a_preprocessor_that_transforms_nothing_is_dropped(
 def test_a_preprocessor_that_transforms_one_dataset_stays() -> None:
     given = UNTRANSFORMED.format(module="torch", trainer="TorchTrainer", config=ONE, given="preprocessor")
     assert len(converted(given).lines("RM502", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ('BatchMapper(fn, batch_format="pandas")', 'of each dataset dataset.map_batches(fn, batch_format="pandas"'),
+        (
+            'Chain(BatchMapper(fn, batch_format="numpy"), StandardScaler(["x"]))',
+            'batch_format="numpy", batch_size=4096), transform(dataset) of the fitted StandardScaler(["x"])',
+        ),
+    ],
+)
+def test_a_mapper_that_is_used_elsewhere_too_is_no_longer_fitted(given: str, told: str) -> None:
+    script = f"{HELPER}from ray.data.preprocessors import StandardScaler\nprep = {given}\nprep.transform(texts).show(1)"
+    outcome = converted(TRAINER.format(function=script, given="prep"))
+    assert outcome.lines("RM502", Kind.MANUAL)
+    (message,) = [message for message in outcome.messages if "no preprocessor argument" in message]
+    assert told in message and "fit it on the training data" not in message
+
+
+def test_a_preprocessor_that_is_still_there_is_fitted_by_hand() -> None:
+    script = "from ray.data.preprocessors import StandardScaler\ndef prep(c):\n    return StandardScaler(c)\n"
+    messages = converted(TRAINER.format(function=script, given="prep(PAD) if PAD else None")).messages
+    assert all("a BatchMapper is gone" not in text for text in messages if "no preprocessor argument" in text)

@@ -181,3 +181,33 @@ def test_checkpoints_of_something_else_are_left_alone(read: str) -> None:
     outcome = trained(read)
     assert outcome.text.endswith(read)
     assert not {code for code, _, _ in outcome.findings} & {"RM304", "RM308", "RM602", "RM607", "RM608"}
+
+
+EITHER = 'result.checkpoint or ray.train.Checkpoint(result.metrics["checkpoint_path"])'
+TUNED = "tune.Tuner(trainer).fit().get_best_result()"
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        f"if tuned:\n    result = {TUNED}\nelse:\n    result = trainer.fit()\nprint(result.checkpoint)",
+        f"result = {TUNED} if tuned else trainer.fit()\nassert result.checkpoint is not None",
+        "def search(given):\n    return tune.Tuner(given).fit().get_best_result()\n"
+        "def main(n):\n    result = search(trainer) if n else trainer.fit()\n    return result.checkpoint",
+        f"for one in [trainer.fit(), {TUNED}]:\n    print(one.checkpoint)",
+        f"def show(result):\n    print(result.checkpoint)\nshow(trainer.fit())\nshow({TUNED})",
+        "def loop(config):\n    pass\ngrid = tune.Tuner(trainer).fit() if tuned else tune.Tuner(loop).fit()\n"
+        "print(grid.get_best_result().checkpoint)",
+    ],
+)
+def test_a_result_that_may_be_no_trials_keeps_the_checkpoint_that_it_has(read: str) -> None:
+    outcome = trained(f"tuned = len(scaling_config.__dict__)\n{read}")
+    assert outcome.lines("RM608", Kind.MANUAL)
+    told = [message for message in outcome.messages if "is None on Ray >= 2.51" in message]
+    assert told and all(EITHER in message and message.startswith("Where this") for message in told)
+
+
+def test_one_of_two_tuners_has_no_checkpoint_for_sure() -> None:
+    outcome = searched(f"best = {TUNED} if grid else {TUNED}\nprint(best.checkpoint)")
+    told = [message for message in outcome.messages if "is None on Ray >= 2.51" in message]
+    assert told and not any(EITHER in message for message in told)

@@ -65,6 +65,10 @@ PREPROCESSOR_KEPT = (
     "Drop it: no dataset was transformed with it, it was only kept in the checkpoints. What read it from there can take"
     f" it itself; {KEPT_IN_FILE}."
 )
+WITHOUT_MAPPERS = (
+    "Drop it: a BatchMapper is gone. Before the trainer is built, make of each dataset {0}, with .materialize() behind"
+    " the last; where rows are counted for the trainer, count those of the new dataset."
+)
 
 
 @dataclass

@@ -34,6 +34,7 @@ from raymigrate.codemods.predictors.instead import (
     of_texts,
     of_torch_checkpoint,
 )
+from raymigrate.codemods.predictors.model_files import OF_CHECKPOINT, is_of_batch_predictor, of_checkpoint, of_files
 from raymigrate.codemods.predictors.own_predictor import own_predictor, used_elsewhere
 from raymigrate.codemods.predictors.pipeline_predictor import (
     NotSure,
@@ -42,7 +43,7 @@ from raymigrate.codemods.predictors.pipeline_predictor import (
     preprocessor_unknown,
     renamed,
 )
-from raymigrate.codemods.predictors.served import SERVED, SERVED_HERE, SERVED_OWN, is_in_deployment, is_served
+from raymigrate.codemods.predictors.served import SERVED, SERVED_HERE, SERVED_OWN, of_served
 from raymigrate.codemods.shared.checkpoint_files import not_carried
 from raymigrate.codemods.shared.generation import RM752
 from raymigrate.codemods.shared.torch_models import loads_model
@@ -55,7 +56,7 @@ from raymigrate.facts.legacy import BATCH_PREDICTORS, HF, HF_UNRELEASED, paths_i
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Reference
 from raymigrate.facts.results import is_set_to_none
-from raymigrate.facts.values import argument, is_none, keyword_argument, sources
+from raymigrate.facts.values import argument, class_named, is_none, keyword_argument, sources
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.successors import WITH_MAP_BATCHES
 
@@ -79,6 +80,7 @@ RM603 = Rule(
     ),
 )
 
+OF_PIPELINE = ("HuggingFacePredictor", "TransformersPredictor")
 PIPELINE_PREDICTORS = tuple(
     f"{module}.{name}"
     for module in (
@@ -89,7 +91,7 @@ PIPELINE_PREDICTORS = tuple(
         HF_UNRELEASED,
         f"{HF_UNRELEASED}.transformers_predictor",
     )
-    for name in ("HuggingFacePredictor", "TransformersPredictor")
+    for name in OF_PIPELINE
 ) + paths_in_ml("HuggingFacePredictor")
 OTHERS = (
     "ray.train.predictor.Predictor",
@@ -114,14 +116,14 @@ ADVICE = {
     "BatchPredictor of an own class": "Give the class of its predictors to ds.map_batches, with the checkpoint and what"
     " else it takes as fn_constructor_kwargs; its method with the prediction is called __call__(self, batch) there.",
     "BatchPredictor of another class": WITH_MAP_BATCHES,
-    **dict.fromkeys(("HuggingFacePredictor", "TransformersPredictor"), PIPELINE),
+    **dict.fromkeys(OF_PIPELINE, PIPELINE),
     OF_FUNCTION: 'Give the function to ds.map_batches, with batch_format="pandas".',
     "TorchPredictor": "Load the model in a class whose __call__(self, batch) makes tensors of the columns with"
     " torch.as_tensor, calls the model in eval mode under torch.no_grad() and returns"
     f" {ARRAY_OR_ARRAYS}, and give the class to ds.map_batches.",
 }
 
-MAKES_PIPELINE = (RM603.fix, PIPELINE, OF_SUBCLASS[""], SERVED, SERVED_HERE, SERVED_OWN)
+MAKES_PIPELINE = (RM603.fix, PIPELINE, OF_CHECKPOINT, OF_SUBCLASS[""], SERVED, SERVED_HERE, SERVED_OWN)
 
 
 @codemod("(?:HuggingFace|Transformers|Batch|Torch)?Predictor", phase=Phase.RESULTS)
@@ -172,14 +174,15 @@ def _report(
     reason = "" if advice == NAMED else reason  # nothing is done with it there
     message = f"{name} is gone: current Ray raises an ImportError. {reason}".rstrip()
     if not is_ready(context.module, reference, name.rpartition(".")[2]):
-        if is_served(context.module, reference.node):
-            here = SERVED_HERE if is_in_deployment(context.module, reference.node) else SERVED
-            advice = SERVED_OWN if isinstance(context.module.parent_of[reference.node], ast.ClassDef) else here
+        advice = of_served(context.module, reference.node, advice)
         is_base = isinstance(context.module.parent_of[reference.node], ast.ClassDef)
         loads = loads_model(context) if kind == "TorchPredictor" and (advice is None or is_base) else ""
         advice = advice or ADVICE.get(kind) or RM603.fix
-        if advice in MAKES_PIPELINE and name not in OTHERS:
+        if advice.startswith(MAKES_PIPELINE) and name not in OTHERS:
             first = f"{of_texts(context.module, reference.node)} {first}".strip()
+            made = _call(context, reference, "", "from_checkpoint")
+            if not is_of_batch_predictor(context.module, reference.node):
+                loads = of_files(context, made, of_pipeline=kind in OF_PIPELINE)
         context.manual(RM603, reference.node, message, " ".join(filter(None, (advice, loads, first))))
     context.handle(reference, gone=False)
 
@@ -191,7 +194,7 @@ def _predicting_class(context: Context, reference: Reference) -> str:
     call = _call(context, reference, "", "from_checkpoint")
     given = argument(call, 1, "predictor_cls") if call is not None else None
     name = context.module.qualified(given) if given is not None else None
-    if given is not None and isinstance(context.module.definition(given), ast.ClassDef):
+    if given is not None and class_named(context.module, given) is not None:
         return "BatchPredictor of an own class"
     if name in PIPELINE_PREDICTORS:
         return name.rpartition(".")[2]
@@ -214,6 +217,9 @@ def _by_use(context: Context, reference: Reference, kind: str) -> str | None:
         return of_ready_model(context, call)
     if kind == "TorchPredictor" and (call := _call(context, reference, "from_checkpoint")) is not None:
         return of_torch_checkpoint(context, call)
+    is_one = kind in OF_PIPELINE and _name(reference) not in BATCH_PREDICTORS
+    if is_one and (call := _call(context, reference, "from_checkpoint")) is not None:
+        return of_checkpoint(module, call)
     return None
 
 
@@ -236,12 +242,9 @@ def _predictor(context: Context, reference: Reference, pipeline: PipelinePredict
     if (ready := _call(context, reference, "")) is not None:
         raise NotSure("", of_ready_pipeline(context, ready))
     if call is None:
-        outer = module.parent_of[reference.node]
-        outer = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
-        given_away = isinstance(outer, ast.Call) and (module.qualified(outer.func) or "").startswith(BATCH_PREDICTORS)
-        raise NotSure(
-            "" if given_away or isinstance(outer, ast.ClassDef) else "Only its from_checkpoint() is converted."
-        )
+        is_base = isinstance(module.parent_of[reference.node], ast.ClassDef)
+        given_away = is_base or is_of_batch_predictor(module, reference.node)
+        raise NotSure("" if given_away else "Only its from_checkpoint() is converted.")
     given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
     checkpoint = call.args[0] if len(call.args) == 1 else given.pop("checkpoint", None)
     if checkpoint is None or isinstance(checkpoint, ast.Starred) or len(given) < len(call.keywords) - 1:

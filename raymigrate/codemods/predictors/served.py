@@ -7,6 +7,8 @@ that a class with @serve.deployment makes.
 import ast
 from collections.abc import Iterator
 
+from raymigrate.facts.annotations import in_annotation
+from raymigrate.facts.callers import is_used_elsewhere
 from raymigrate.facts.module import Module
 from raymigrate.knowledge.successors import APPLIES_PREPROCESSOR
 
@@ -25,6 +27,41 @@ SERVED_OWN = (
     " in __init__, answers in __call__(self, request), and serve.run(TheClass.bind()) deploys it."
     f" {APPLIES_PREPROCESSOR}"
 )
+SERVED_TOO = (
+    "For Ray Serve write a class with @serve.deployment: it makes one of this class in __init__, answers with it in"
+    f" __call__(self, request), and serve.run(TheDeployment.bind()) deploys it. {APPLIES_PREPROCESSOR}"
+)
+
+
+def of_served(module: Module, node: ast.expr, advice: str | None) -> str | None:
+    """What to do about a predictor that is handed to Ray Serve, or what was said already of one that is not.
+
+    A class that a decorator makes a deployment of is no class any more: only one that nothing else uses becomes one.
+
+    Args:
+        module: The module.
+        node: What names the class.
+        advice: What there is to do where Serve has no part in it.
+    """
+    if not is_served(module, node):
+        return advice
+    own = module.parent_of[node]
+    if not isinstance(own, ast.ClassDef):
+        return SERVED_HERE if is_in_deployment(module, node) else SERVED
+    if advice is None or not _is_used_besides(module, own):
+        return SERVED_OWN
+    return f"{advice} {SERVED_TOO}"
+
+
+def _is_used_besides(module: Module, own: ast.ClassDef) -> bool:
+    """Whether something else than Ray Serve gets a class or what is made of it, here or in another file."""
+    if is_used_elsewhere(module, own):
+        return True
+    return any(
+        not any(_is_given_to_serve(module, value) for value in _uses(module, use))
+        for use in _uses_of_class(module, own)
+        if not in_annotation(module, use)
+    )
 
 
 def is_served(module: Module, node: ast.expr) -> bool:
@@ -49,10 +86,8 @@ def _uses(module: Module, node: ast.expr) -> Iterator[ast.expr]:
     yield node
     outer = module.parent_of[node]
     if isinstance(outer, ast.ClassDef) and node in outer.bases:
-        scope = module.scope_of[outer].find(outer.name)
-        for use in module.uses(outer.name, scope) if scope is not None else ():
-            if not module.inside(use, outer):
-                yield from _uses(module, use)
+        for use in _uses_of_class(module, outer):
+            yield from _uses(module, use)
     call = module.parent_of[outer] if isinstance(outer, ast.Attribute) else outer
     if isinstance(call, ast.Call) and call.func in (node, outer):
         yield call
@@ -60,6 +95,14 @@ def _uses(module: Module, node: ast.expr) -> Iterator[ast.expr]:
         target = assigned.targets[0] if isinstance(assigned, ast.Assign) and len(assigned.targets) == 1 else None
         if isinstance(target, ast.Name) and (scope := module.scope_of[target].find(target.id)) is not None:
             yield from module.uses(target.id, scope)
+
+
+def _uses_of_class(module: Module, own: ast.ClassDef) -> Iterator[ast.expr]:
+    """Where a class is named outside itself."""
+    scope = module.scope_of[own].find(own.name)
+    for use in module.uses(own.name, scope) if scope is not None else ():
+        if not module.inside(use, own):
+            yield use
 
 
 def _is_given_to_serve(module: Module, value: ast.expr) -> bool:

@@ -20,15 +20,16 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.dataset_config import WILDCARD, transforms_nothing, untransformed
-from raymigrate.codemods.data.preprocessors import PREPROCESSOR_KEPT, PREPROCESSOR_REFUSED, RM502
+from raymigrate.codemods.data.preprocessors import PREPROCESSOR_KEPT, PREPROCESSOR_REFUSED, RM502, WITHOUT_MAPPERS
 from raymigrate.codemods.data.trainer_data import SPLIT_ALL as OF_TREES
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.shared.preprocessor_advice import is_gone, on_rows, stages_of
 from raymigrate.codemods.torch_trainer.storage import ISSUE, RM401, STORAGE, convert_storage
 from raymigrate.facts.carried import carried
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.removed_trackers import TrackerUse
 from raymigrate.facts.tuners import config_names
-from raymigrate.facts.values import is_none, written
+from raymigrate.facts.values import is_none, keyword_argument, written
 
 RM403 = Rule(
     "RM403",
@@ -156,11 +157,14 @@ def _without_preprocessor(context: Context, call: ast.Call) -> str:
     """What to do in place of a preprocessor that a trainer is given."""
     if transforms_nothing(context, call):
         return PREPROCESSOR_KEPT
+    given = keyword_argument(call, "preprocessor")
+    parts = stages_of(context.module, given) if given is not None else []
+    fix = WITHOUT_MAPPERS.format(on_rows(context, parts)) if is_gone(parts) else RM502.fix
     left = untransformed(context, call)
     if left is None:
-        return f"{RM502.fix} A dataset whose DatasetConfig says transform=False stays unchanged."
+        return f"{fix} A dataset whose DatasetConfig says transform=False stays unchanged."
     named = ['all others but "train"' if name == WILDCARD else f'"{name}"' for name in left]
-    return f"{RM502.fix} Leave {' and '.join(named)} unchanged: transform=False." if named else RM502.fix
+    return f"{fix} Leave {' and '.join(named)} unchanged: transform=False." if named else fix
 
 
 def _run_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:

@@ -49,6 +49,11 @@ ANY_OF_THEM = (
     'ray.train.Checkpoint(result.metrics["checkpoint_path"]) is the last one, with filesystem= where the storage is not'
     ' local. The path of any other one stands under "checkpoint_path" in its row of result.metrics_dataframe.'
 )
+OF_TRIAL = "Where this is the result of a trial that fits a trainer: "
+EITHER = (
+    'result.checkpoint or ray.train.Checkpoint(result.metrics["checkpoint_path"]) is the one that there is, with'
+    " filesystem= where the storage is not local. In other results metrics has no such key: a KeyError."
+)
 OPENED = ("as_directory", "to_directory", "path")
 
 
@@ -73,8 +78,17 @@ def tuner_results(context: Context) -> None:
         elif fitting and read.attr == "checkpoint" and len(found) == 1:
             _checkpoint(context, _tuner_call(fitting[0]), read)
         elif fitting:
-            context.manual(RM608, read, READS[read.attr], None if read.attr == "checkpoint" else ANY_OF_THEM)
+            _tell(context, read, sure=len(fitting) == len(found))
     _tell_of_folders(context)
+
+
+def _tell(context: Context, read: ast.Attribute, *, sure: bool) -> None:
+    """Reports what a result lacks; one that fit() of a trainer may have given as well has it there."""
+    if sure:
+        context.manual(RM608, read, READS[read.attr], None if read.attr == "checkpoint" else ANY_OF_THEM)
+    else:
+        advice = EITHER if read.attr == "checkpoint" else f"There, {ANY_OF_THEM}"
+        context.manual(RM608, read, f"{OF_TRIAL}{READS[read.attr]}", advice)
 
 
 def _tuner_call(made: Source) -> TunerCall:

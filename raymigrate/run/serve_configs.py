@@ -1,0 +1,88 @@
+"""RM693 in the configuration files of Ray Serve beside the scripts of a job.
+
+Nothing in such a file is changed. `serve run` and `serve deploy` take a list of applications today; until Ray 2.7 the
+file could describe a single one (docs/semantics/names.md#configuration-of-ray-serve). Keys that a deployment no longer
+has are left out without a word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.options import Options
+from raymigrate.codemods.gone.rescan import RM693
+from raymigrate.documents import Plain
+from raymigrate.facts.project import Project
+from raymigrate.facts.project_uses import settings_files
+from raymigrate.facts.settings import Key, mappings
+from raymigrate.pins.files import decode
+from raymigrate.run.configuration_names import heeded
+from raymigrate.run.outcome import FileResult
+
+FILES = (".yaml", ".yml")
+PATH, APPLICATIONS = "import_path", "applications"
+# What the file of one application could hold (Ray 2.3 to 2.7, serve/schema.py, ServeApplicationSchema).
+OF_APPLICATION = frozenset(
+    [
+        *("name", "route_prefix", PATH, "runtime_env", "host", "port", "deployments"),
+        *("args", "docs_path", "logging_config", "autoscaling_policy"),
+    ]
+)
+APPLICATION = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*[:.][A-Za-z_]\w*")  # "module:app"
+SINGLE = (
+    'serve run and serve deploy refuse a file without "applications" today: a ValidationError.',
+    "Put the application into a list: applications: [{name: ..., route_prefix: /, import_path: ..., runtime_env: ...,"
+    " deployments: [...]}]. host and port go under http_options, beside it.",
+)
+IGNORED = "{} of a deployment is left out without a word today."
+INSTEAD = {
+    "max_concurrent_queries": "max_ongoing_requests took its place. Without it a replica gets 5 requests at once, which"
+    " were 100.",
+    "route_prefix": "Give it to the application.",
+    "target_num_ongoing_requests_per_replica": "target_ongoing_requests took its place. Its default is 2, which was 1.",
+}
+
+
+def told_in_serve_configs(
+    jobs: Collection[FileResult], project: Project, options: Options, covers: Callable[[str], bool]
+) -> Iterator[FileResult]:
+    """What there is to say of the configuration files of Serve beside the scripts of jobs.
+
+    Args:
+        jobs: What became of the scripts and of the modules that are part of them.
+        project: Their project.
+        options: What the user asked for.
+        covers: Whether a file is among the paths that were given.
+    """
+    for folder in dict.fromkeys(project.folder(result.path) for result in jobs):
+        for file, data in settings_files(project, folder):
+            path = project.name(file)
+            if path.endswith(FILES) and PATH.encode() in data and covers(path):
+                script = decode(data)
+                if findings := heeded(_told(script.text, path), script.text, options):
+                    yield FileResult(path, findings, script.text, document=Plain(script))
+
+
+def _told(text: str, path: str) -> Iterator[Finding]:
+    found = list(mappings(text))
+    root = {key.name: key for key in found[0]} if found else {}
+    if _is_application(root) and root.keys() <= OF_APPLICATION:
+        yield _finding(root[PATH], path, *SINGLE)
+    elif APPLICATIONS not in root or not any(_is_application({key.name: key for key in keys}) for keys in found[1:]):
+        return
+    for keys in found[1:]:
+        names = {key.name for key in keys}
+        for key in keys:
+            if key.name in INSTEAD and PATH not in names and (key.name != "route_prefix" or "name" in names):
+                yield _finding(key, path, IGNORED.format(key.name), INSTEAD[key.name])
+
+
+def _is_application(keys: dict[str, Key]) -> bool:
+    """Whether a mapping says where an application of Serve is: `import_path: "app:graph"`."""
+    return PATH in keys and APPLICATION.fullmatch(keys[PATH].value or "") is not None
+
+
+def _finding(key: Key, path: str, message: str, advice: str) -> Finding:
+    return Finding(RM693.code, Kind.MANUAL, message, advice, key.line, key.column, path)
