@@ -53,6 +53,7 @@ IN_HTML = re.compile(
 # Where nothing names the language (`<div class="highlight-python"><pre>`), an import in it does, but in a traceback.
 PREFORMATTED = re.compile(r"<(pre)\b[^>]*>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE)
 IMPORT = re.compile(r"^(?:>>>)?[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+\w", re.MULTILINE)
+OF_HTML = "Copy the code into a file, run raymigrate on that, and write the result here, unless the old form is meant."
 # Words over a block that shows the legacy form on purpose.
 ON_PURPOSE = re.compile(
     r"\b(?:old|before|legacy|deprecated|previous(?:ly)?|migrat\w+|instead of|no longer|removed|used to)\b"
@@ -132,7 +133,7 @@ def _in_html(text: str) -> Iterator[Finding]:
         if found:
             line, column = Places(text).place(block.start())
             message = f"Code in HTML is not read and stays as it is; this block mentions {found[0]}."
-            yield remark(RM907, Kind.MANUAL, message, Place(0, line, column))
+            yield replace(remark(RM907, Kind.MANUAL, message, Place(0, line, column)), advice=OF_HTML)
 
 
 def _unreadable(finding: Finding, blocks: Iterable[Block]) -> Finding | None:

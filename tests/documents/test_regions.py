@@ -336,6 +336,7 @@ def test_each_block_of_python_in_html_that_shows_a_legacy_name_is_told(html: str
     blocks = text.lower().count("<pre")
     assert [(f.code, f.kind, f.message) for f in findings] == [("RM907", Kind.MANUAL, message)] * blocks
     assert len({f.line for f in findings}) == blocks
+    assert all(f.advice.startswith("Copy the code into a file, run raymigrate on that") for f in findings)
     assert after == text
 
 
