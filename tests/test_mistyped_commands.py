@@ -80,6 +80,23 @@ def test_a_folder_without_scripts_is_told(script: Path, name: str) -> None:
     assert invoke("--check", "-q", "empty").stderr == ""
 
 
+@pytest.mark.parametrize("name", ["index.md", "guide/train.rst"])
+@pytest.mark.parametrize("mode", [["--check"], [], ["diff"]])
+def test_a_folder_of_pages_alone_is_told_how_they_are_read(name: str, mode: list[str]) -> None:
+    page = Path("docs", name)
+    page.parent.mkdir(parents=True)
+    page.write_text(f"# Training\n\n```python\n{LEGACY}```\n")
+    result = invoke(*mode, "docs")
+    assert "no Python file or notebook was found there" in result.stderr
+    assert "There are pages that may hold legacy code: --docs reads" in result.stderr
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert invoke(*mode, "-q", "docs").stderr == ""
+    page.write_text("# Training\n\nWith Ray.\n")
+    assert "pages" not in invoke(*mode, "docs").stderr
+    assert "pages" not in invoke(*mode, "--docs", "docs").stderr
+    assert "pages" not in invoke(*mode, ".").stderr
+
+
 @pytest.mark.parametrize("name", ["settings.ini", "run.sh", "notes.txt", "x.SH"])
 def test_a_file_of_another_kind_is_told_as_such(name: str) -> None:
     Path(name).write_text("from ray.air import: session\n")

@@ -114,3 +114,36 @@ def test_one_list_of_several_is_told_what_the_code_needs_in_addition(tmp_path: P
     told = [line for line in run("--check", tmp_path).stdout.splitlines() if ": RM732 " in line]
     assert len(told) == 1
     assert told[0].startswith(str(tmp_path / "requirements.txt"))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        'ray.init(runtime_env={"pip": ["transformers==4.30.2"]})\n',  # a pin that is told in the script itself
+        "# raymigrate: skip[RM302] -- of no use\n",
+    ],
+)
+def test_later_runs_tell_the_pins_beside_a_converted_script_that_has_findings_of_its_own(
+    tmp_path: Path, more: str
+) -> None:
+    project(
+        tmp_path,
+        train_py=f"import ray\n\n{LEGACY}\n\n{more}",
+        other__main_py="print()\n",
+        other__requirements_txt=OLD,
+        requirements_txt=OLD + NEEDED,
+        cluster_yaml="image: rayproject/ray:2.3.0-py39\n",
+    )
+    first = {place for place in pins_in(run(tmp_path)) if "train.py" not in place}
+    assert {"requirements.txt:1", "requirements.txt:2", "cluster.yaml:1"} <= first
+    again = run("--check", tmp_path)
+    assert {place for place in pins_in(again) if "train.py" not in place} == first
+
+
+def test_code_that_was_never_converted_has_none_though_it_has_findings_of_its_own(tmp_path: Path) -> None:
+    project(
+        tmp_path, train_py=f"{MODERN}# raymigrate: skip[RM302] -- of no use\n", requirements_txt="ray==2.7.1\n" + NEEDED
+    )
+    told = run("--check", tmp_path)
+    assert "RM906" in told.stdout
+    assert pins_in(told) == set()

@@ -11,7 +11,7 @@ import click
 from raymigrate.base.errors import NO_STDIN
 from raymigrate.base.options import nothing_found
 from raymigrate.cli.settings import Settings
-from raymigrate.files.discovery import CONFIGURATION, PAGES, SUFFIXES, discover
+from raymigrate.files.discovery import CONFIGURATION, PAGES, SUFFIXES, Discovery, discover
 from raymigrate.files.needles import PINS, needles
 from raymigrate.reporting import DOCUMENTS
 
@@ -19,6 +19,7 @@ NOTHING_THERE = (
     "Warning: no Python file or notebook was found there, or all of them are left out; are the paths right?"
     " (0 files scanned)"
 )
+PAGES_THERE = "There are pages that may hold legacy code: --docs reads their code blocks, as naming a page does."
 Choices = Mapping[str, Any]
 
 
@@ -36,24 +37,32 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
     _refuse_contradictions(paths, choices)
     found = None
     if "-" not in paths:
-        found = discover(
-            paths,
-            needles=needles(
-                to_ray=choices["to_ray"], to_accelerate=choices["to_accelerate"], pins=PINS in choices["select"]
-            ),
-            exclude=choices["exclude"],
-            exclude_base=settings.exclude_base,
-            force_exclude=choices["force_exclude"],
-            suffixes=(*SUFFIXES, *CONFIGURATION, *(PAGES if choices["docs"] else ())),
-            jobs=choices["jobs"],
-        )
+        found = _discover(paths, settings, choices, (*SUFFIXES, *CONFIGURATION, *(PAGES if choices["docs"] else ())))
         if not found.candidates and not found.named_lists and not found.problems and not _writes_more(choices):
             _say_that_nothing_is_left(found.scanned, choices)
+            if not (found.scanned or choices["quiet"] or choices["docs"]):
+                if _discover(paths, settings, choices, PAGES).candidates:
+                    click.echo(PAGES_THERE, err=True)
             return 0
 
     from raymigrate.cli.candidates import convert_found, convert_stdin  # noqa: PLC0415 - most runs never get here
 
     return convert_stdin(settings, choices) if found is None else convert_found(found, settings, choices)
+
+
+def _discover(paths: Sequence[str], settings: Settings, choices: Choices, suffixes: Sequence[str]) -> Discovery:
+    """The files below the paths, with one of the suffixes, that hold a word of what the run is to change."""
+    return discover(
+        paths,
+        needles=needles(
+            to_ray=choices["to_ray"], to_accelerate=choices["to_accelerate"], pins=PINS in choices["select"]
+        ),
+        exclude=choices["exclude"],
+        exclude_base=settings.exclude_base,
+        force_exclude=choices["force_exclude"],
+        suffixes=suffixes,
+        jobs=choices["jobs"],
+    )
 
 
 def _writes_more(choices: Choices) -> bool:

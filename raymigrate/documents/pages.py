@@ -50,6 +50,10 @@ IN_HTML = re.compile(
     r"<(pre|code)\b[^>]*\b(?:class|lang)=[\"']?[^\"'>]*\b(?:lang(?:uage)?-)?(?:python3?|py)\b[^>]*>(.*?)</\1\s*>",
     re.DOTALL | re.IGNORECASE,
 )
+# Where nothing names the language (`<div class="highlight-python"><pre>`), an import in it does, but in a traceback.
+PREFORMATTED = re.compile(r"<(pre)\b[^>]*>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE)
+IMPORT = re.compile(r"^(?:>>>)?[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+\w", re.MULTILINE)
+OF_HTML = "Copy the code into a file, run raymigrate on that, and write the result here, unless the old form is meant."
 # Words over a block that shows the legacy form on purpose.
 ON_PURPOSE = re.compile(
     r"\b(?:old|before|legacy|deprecated|previous(?:ly)?|migrat\w+|instead of|no longer|removed|used to)\b"
@@ -116,16 +120,20 @@ def _pins(lines: list[str], blocks: Iterable[tuple[int, int, int, int]], code: s
 
 
 def _in_html(text: str) -> Iterator[Finding]:
-    """Says once that Python in HTML, which is not read, holds legacy code."""
-    for block in IN_HTML.finditer(text):
+    """Says of each block of Python in HTML, which is not read, that it holds legacy code."""
+    named = list(IN_HTML.finditer(text))
+    for block in sorted([*named, *PREFORMATTED.finditer(text)], key=re.Match.start):
         code = unescape(re.sub(r"<[^>]*>", "", block[2]))  # without what colours it
+        if block not in named:
+            is_around = any(block.start() <= other.start() < block.end() for other in named)
+            if is_around or "Traceback" in code or not IMPORT.search(code):
+                continue
         own = re.findall(r"\bclass\s+(\w+)", code)
         found = [name for match in SURELY_LEGACY.finditer(code) if (name := match[0].strip(".(=")) not in own]
         if found:
             line, column = Places(text).place(block.start())
             message = f"Code in HTML is not read and stays as it is; this block mentions {found[0]}."
-            yield remark(RM907, Kind.MANUAL, message, Place(0, line, column))
-            return
+            yield replace(remark(RM907, Kind.MANUAL, message, Place(0, line, column)), advice=OF_HTML)
 
 
 def _unreadable(finding: Finding, blocks: Iterable[Block]) -> Finding | None:

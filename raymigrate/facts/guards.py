@@ -153,10 +153,14 @@ def blocks_around(module: Module, node: ast.AST) -> Iterator[ast.With | ast.Asyn
 
 def waits_for(module: Module, node: ast.AST, error: type[BaseException]) -> bool:
     """Whether a test waits for an error around a node: `with pytest.raises(ValueError)`, or for one above it."""
-    heads = (head for block in blocks_around(module, node) for head in heads_of(module, block, EXPECTING))
-    names = (name for head in heads for argument in head.args[:1] for name in _names(argument))
+    names = (name for head in expecting(module, node) for argument in head.args[:1] for name in _names(argument))
     kinds = (getattr(builtins, name, None) for name in names)
     return any(isinstance(kind, type) and issubclass(error, kind) for kind in kinds)
+
+
+def expecting(module: Module, node: ast.AST) -> list[ast.Call]:
+    """The calls by which a test waits for an error around a node: `pytest.raises(ValueError)`."""
+    return [head for block in blocks_around(module, node) for head in heads_of(module, block, EXPECTING)]
 
 
 def _named(module: Module, function: ast.expr) -> str:

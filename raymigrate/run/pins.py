@@ -50,7 +50,7 @@ def pin_results(
         return
 
     legacy = {*legacy, *(path for path, result in results.items() if is_legacy(result.findings))}
-    others = [path for path in found.candidates if path not in results and path not in legacy]
+    others = [path for path in found.candidates if path not in legacy]
     is_asked = job.options.names(RM731.code)
     named_lists = [(path, reader) for path in found.named_lists if (reader := reader_by_path(path))]
     is_needed = legacy or named_lists or is_asked or any(may_be_converted(read(path) or b"") for path in others)

@@ -319,18 +319,35 @@ IN_HTML = {
     "escaped": '<pre><code class="language-python">from ray.air import session\nprint(1 &lt; 2)\n</code></pre>',
     "in a raw block": "```{raw} html\n<pre>\n<code class='plain language-py'>\nimport ray.air\n</code></pre>\n```",
     "coloured": '<pre class="python"><span class="k">from</span> <span>ray.air</span> import session</pre>',
+    "of Sphinx": '<div class="highlight-python"><pre><span class="kn">from</span> ray.air import session\n</pre></div>',
+    "a doctest": "<pre>\n&gt;&gt;&gt; from ray.air import session\n</pre>",
+    "without a language": "<pre>\nimport ray\n\n    from ray import air, train\n\nray.air.session.report({})\n</pre>",
     "two": '<pre lang="python">a = ray.air.session</pre>\n<PRE lang=python>b = ray.air.session</PRE>',
 }
 
 
 @pytest.mark.parametrize("html", IN_HTML.values(), ids=IN_HTML)
 @pytest.mark.parametrize("page", ["page.md", "page.rst"])
-def test_python_in_html_is_told_once_where_it_shows_a_legacy_name(html: str, page: str) -> None:
+def test_each_block_of_python_in_html_that_shows_a_legacy_name_is_told(html: str, page: str) -> None:
+    """Once a block, whatever else is in it: who changed the first one is not done with the page."""
     text = f"See from ray\n\n{html}\n"
     after, findings = convert(text, page)
     message = "Code in HTML is not read and stays as it is; this block mentions ray.air."
-    assert [(f.code, f.kind, f.message) for f in findings] == [("RM907", Kind.MANUAL, message)]
+    blocks = text.lower().count("<pre")
+    assert [(f.code, f.kind, f.message) for f in findings] == [("RM907", Kind.MANUAL, message)] * blocks
+    assert len({f.line for f in findings}) == blocks
+    assert all(f.advice.startswith("Copy the code into a file, run raymigrate on that") for f in findings)
     assert after == text
+
+
+def test_blocks_of_html_without_legacy_names_stay_silent_beside_one_that_has_some() -> None:
+    legacy = '<pre lang="python">import ray.air, ray.ml</pre>'
+    friend = '<pre lang="python">\nclass HuggingFacePredictor:\n    pass\n\nHuggingFacePredictor()\n</pre>'
+    prose = "<p>ray.air is gone</p>\n<code>ray.air</code>\n<pre>No module named ray.air</pre>"
+    prose += "\n<pre>\nTraceback (most recent call last):\n    from ray.air import session\nImportError\n</pre>"
+    text = "\n\n".join(["See ray", friend, prose, legacy, friend, legacy, '<pre lang="python">x</pre>', ""])
+    lines = [number for number, line in enumerate(text.split("\n"), 1) if line == legacy]
+    assert [f.line for f in convert(text, "page.md")[1]] == lines
 
 
 @pytest.mark.parametrize(

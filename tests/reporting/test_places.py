@@ -80,7 +80,7 @@ SPEAKS_OF = {
     "RM728": r"^rows$|json|html|xml",
     "RM759": "model|bert",
     "RM751": "from_pretrained|FeatureExtractor",
-    "RM752": "predict|[Pp]ipeline",
+    "RM752": "predict|[Pp]ipeline|generate",
     "RM755": "config",
     "RM763": r"peft_config|ADAPTER|\[|GRPOConfig",
     "RM764": "tokenizer",

@@ -206,3 +206,20 @@ def test_a_tuner_does_not_raise_what_a_trainer_did(trainer: str, call: str, told
     outcome = converted(OF_GONE.format(trainer=trainer, call=call))
     assert outcome.lines("RM428", Kind.MANUAL) == [9] * told
     assert ("tuner.fit()[0].error" in " ".join(outcome.messages)) is bool(told)
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("AccelerateTrainer", "RM209"), ("TransformersTrainer", "RM911"), ("HuggingFaceTrainer", "RM911")],
+)
+@pytest.mark.parametrize("given", ["None", "DUMMY"])
+def test_a_trainer_of_nothing_goes_with_the_test_that_waits_for_its_error(name: str, code: str, given: str) -> None:
+    """No function is to be written for it; else one is."""
+    head = HEAD.replace("\n\n\n", "\n\nDUMMY = None\n\n\n").format(name=name)
+    waits = converted(head + EXPECTING["pytest"].format(made=f"{name}({given})"))
+    alone = converted(head + f"{name}({given})\n")
+    assert len(waits.lines(code, Kind.MANUAL)) == len(alone.lines(code, Kind.MANUAL)) == 1
+    taken_out = "Ray refused it. A test waits for this: take it out with the block around it."
+    assert any(taken_out in message for message in waits.messages)
+    assert not any("run raymigrate again" in message for message in waits.messages if "Ray refused it" in message)
+    assert any("run raymigrate again" in message for message in alone.messages if "Ray refused it" in message)

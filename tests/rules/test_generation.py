@@ -152,3 +152,70 @@ def test_arguments_of_transformers_4_show_it_too() -> None:
         'args = TrainingArguments("out", evaluation_strategy="epoch")\np = pipeline("text-generation", "gpt2")\n'
     )
     assert converted(script).lines("RM752", Kind.MANUAL) == [6]
+
+
+MODEL = """
+from ray.air import session
+from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+from transformers import T5ForConditionalGeneration, WhisperProcessor
+
+t = AutoTokenizer.from_pretrained("gpt2")
+m = AutoModelForCausalLM.from_pretrained("gpt2")
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "kind"),
+    [
+        ('print(t.decode(m.generate(**t("x", return_tensors="pt"))[0]))', Kind.MANUAL),
+        ('ids = t("x", return_tensors="pt").input_ids\nm.to("cuda").generate(ids)', Kind.MANUAL),
+        (
+            'inputs = t("x", return_tensors="pt").to(m.device)\nm.generate(**inputs, do_sample=True, top_k=5)',
+            Kind.MANUAL,
+        ),
+        ('how = {"do_sample": True, "num_beams": 2}\nm.eval()\nm.generate(input_ids=ids, **how)', Kind.MANUAL),
+        ('how = dict(num_beams=2)\nhow["top_p"] = 0.5\nm.generate(ids, **how)', Kind.MANUAL),
+        (
+            "class G:\n    def __init__(self):\n        self.t, self.m = t, m\n\n    def __call__(self, batch):\n"
+            "        tokens = self.t(list(batch['text']), padding=True)\n        return self.m.generate(**tokens)",
+            Kind.MANUAL,
+        ),
+        ('s = T5ForConditionalGeneration.from_pretrained("t5-small")\ns.generate(**t("x"))', Kind.NOTE),
+        ('p = WhisperProcessor.from_pretrained("x")\ns = T5ForConditionalGeneration(c)\ns.generate(**p(x))', Kind.NOTE),
+    ],
+)
+def test_where_no_length_is_given_a_model_writes_more_today(use: str, kind: Kind) -> None:
+    outcome = converted(MODEL + use)
+    assert len(outcome.lines("RM752", kind)) == 1
+    assert any("this writes up to 20 new tokens since transformers 5" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "m.generate(ids, max_length=20)",
+        "m.generate(ids, max_new_tokens=9)",
+        "m.generate(ids, generation_config=GenerationConfig())",
+        "m.generate(ids, settings)",
+        "m.generate(*given)",
+        'how = {"max_length": 20}\nm.generate(ids, **how)',
+        'how = dict(num_beams=2)\nhow["max_new_tokens"] = 5\nm.generate(ids, **how)',
+        "def write(**how):\n    return m.generate(ids, **how)\n\n\nwrite(max_length=3)",
+        "from own import settings\n\nm.generate(ids, **settings())",
+        "m.generation_config.max_length = 50\nm.generate(ids)",
+        "m.generation_config = GenerationConfig(max_new_tokens=5)\nm.generate(ids)",
+        "m.config.max_length = 50\nm.generate(ids)",
+        "from own import Model\n\nw = Model.from_pretrained('x')\nw.generate(ids)",
+        "def write(model):\n    return model.generate(ids)",
+        "import uuid\n\nuuid.generate(ids)",
+    ],
+)
+def test_a_length_that_is_given_or_not_seen_and_other_generators_are_no_news(use: str) -> None:
+    outcome = converted(MODEL + use)
+    assert not outcome.lines("RM752", Kind.MANUAL) + outcome.lines("RM752", Kind.NOTE)
+
+
+def test_a_model_of_a_script_for_current_libraries_writes_what_it_wrote() -> None:
+    script = MODEL.replace("from ray.air import session", "import ray") + "m.generate(ids)\n"
+    outcome = converted(script)
+    assert not outcome.lines("RM752", Kind.MANUAL)

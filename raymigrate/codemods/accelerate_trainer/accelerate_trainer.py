@@ -15,10 +15,11 @@ from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole,
 from raymigrate.codemods.data.trainer_arguments import prepare_datasets
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.class_uses import other_use
-from raymigrate.codemods.shared.functions_not_found import report_loop_not_found
+from raymigrate.codemods.shared.functions_not_found import WITH_ITS_BLOCK, report_loop_not_found
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.trainer_annotations import name_as_type
 from raymigrate.facts.functions import parameters
+from raymigrate.facts.guards import expecting
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF, TORCH_TRAINERS
 from raymigrate.facts.trainers import TrainerCall, trainer_calls
 from raymigrate.facts.values import is_none
@@ -71,7 +72,8 @@ def convert(context: Context) -> None:
             context.manual(RM209, call.node, "AccelerateTrainer is gone from Ray >= 2.9; its arguments cannot be seen.")
             context.handle(reference, gone=False)
         elif is_none(context.module.value(call.arguments[FIRST])):
-            context.manual(RM209, call.node, "None is given for the training function: Ray refused it.", GIVE_IT_ONE)
+            advice = WITH_ITS_BLOCK if expecting(context.module, call.node) else GIVE_IT_ONE
+            context.manual(RM209, call.node, "None is given for the training function: Ray refused it.", advice)
             context.handle(reference, gone=False)
         elif (settings := read_settings(context, call)) is None:
             leave_settings(context, call)

@@ -20,6 +20,8 @@ RM122 = Rule(
     f"{SEEN}.",
     "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide",
 )
+# Where a trainer is given None and a test expects the error (RM428).
+WITH_ITS_BLOCK = "A test waits for this: take it out with the block around it."
 OF_INIT = (
     f"{SEEN}: its Trainer has to run on transformers 5 (evaluation_strategy= is eval_strategy=, tokenizer= is"
     " processing_class=)."

@@ -1,4 +1,4 @@
-"""RM752: texts that a pipeline generates where nothing says how.
+"""RM752: texts that a pipeline, or a model, generates where nothing says how.
 
 docs/semantics/data.md#predictors: transformers 5.23, pipelines/text_generation.py:93 and pipelines/base.py,
 `_prepare_generate_kwargs`; 4.30.2, pipelines/base.py:805 and generation/configuration_utils.py.
@@ -12,11 +12,12 @@ from raymigrate.facts.values import seen_entries
 
 RM752 = Rule(
     "RM752",
-    "texts that a pipeline generates where nothing says how",
+    "texts that a pipeline or a model generates where nothing says how",
     "Where neither an argument nor the generation_config of the model says otherwise, a text-generation pipeline of"
     " transformers >= 5 writes 256 new tokens and samples them at temperature 0.7. That of transformers 4 wrote the"
     " likeliest tokens until there were 20 with the prompt, or did what task_specific_params of the model's config"
-    " says: for gpt2 50 tokens, sampled at 1.0.",
+    " says: for gpt2 50 tokens, sampled at 1.0. generate() of a model writes 20 new tokens then, where transformers 4"
+    " stopped at 20 with the prompt.",
     "Say it in the call: max_length= with the prompt, or max_new_tokens= without it; do_sample=; and temperature= where"
     " it samples.",
     "https://huggingface.co/docs/transformers/main_classes/text_generation",

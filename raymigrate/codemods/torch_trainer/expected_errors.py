@@ -16,7 +16,15 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.ray_air.dict_reports import FROM_DICT
 from raymigrate.codemods.ray_air.ray_air import MOVED
-from raymigrate.facts.guards import EXPECTING, EXPECTING_WARNINGS, blocks_around, goes_on_without, heads_of, waits_for
+from raymigrate.facts.guards import (
+    EXPECTING,
+    EXPECTING_WARNINGS,
+    blocks_around,
+    expecting,
+    goes_on_without,
+    heads_of,
+    waits_for,
+)
 from raymigrate.facts.legacy import GONE_TORCH_TRAINERS, HF, RL_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import trainers_of
@@ -66,9 +74,9 @@ def expected_errors(context: Context) -> None:
                 message = f"This waits for a warning that {name}() gave: TorchTrainer gives none of these."
                 context.manual(RM428, expected, message, DROP_HEAD)
     for fit, _ in module.method_calls("fit"):
-        expecting = [head for block in blocks_around(module, fit) for head in heads_of(module, block, EXPECTING)]
-        if expecting and trainers_of(module, fit) & TRANSFORMERS_TRAINERS:
-            context.manual(RM428, expecting[0], CHECKED, TAKE_OUT)
+        heads = expecting(module, fit)
+        if heads and trainers_of(module, fit) & TRANSFORMERS_TRAINERS:
+            context.manual(RM428, heads[0], CHECKED, TAKE_OUT)
     for statement in module.imports:
         if isinstance(statement, ast.Import) and any(alias.name == HF for alias in statement.names):
             for expected in _expecting_import(module, statement):

@@ -14,13 +14,14 @@ from raymigrate.codemods.libraries.freeze_numerics import keep_loss_mean
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.class_uses import other_use
 from raymigrate.codemods.shared.cpu_workers import train_together_on_cpu
-from raymigrate.codemods.shared.functions_not_found import OF_INIT, report_not_found
+from raymigrate.codemods.shared.functions_not_found import OF_INIT, WITH_ITS_BLOCK, report_not_found
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.trainer_annotations import name_as_type
 from raymigrate.codemods.tracking.tracking import report_logs
 from raymigrate.codemods.transformers_trainer.function_elsewhere import FunctionElsewhere, train_function
 from raymigrate.codemods.transformers_trainer.reports_to import check_use_of_datasets, silence_loggers
 from raymigrate.facts.functions import parameters, returned_values
+from raymigrate.facts.guards import expecting
 from raymigrate.facts.hf_datasets import is_hf_dataset
 from raymigrate.facts.legacy import HF, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
@@ -172,7 +173,8 @@ def _never_ran(context: Context, call: TrainerCall) -> bool:
     """Reports functions that the legacy trainer refused or could not use."""
     module, function = context.module, call.function
     if FIRST in call.arguments and is_none(module.value(call.arguments[FIRST])):
-        context.manual(RM911, call.node, "None is given for the init function: Ray refused it.")
+        advice = WITH_ITS_BLOCK if expecting(module, call.node) else None
+        context.manual(RM911, call.node, "None is given for the init function: Ray refused it.", advice)
         return True
     place, where = function, ""
     if not isinstance(function, (ast.FunctionDef, ast.Lambda)) and call.imported is not None:
