@@ -30,6 +30,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.carried import Entry, carried
 from raymigrate.facts.indirect import calls_by_name, calls_of_held
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.facts.removed_trackers import TrackerUse
 from raymigrate.facts.values import constants
 
 WORDS = (
@@ -41,6 +42,10 @@ WORDS = (
     "Accelerator",
     "load_dataset",
 )
+
+# transformers 4.36 training_args.py: `if self.report_to is None: ... self.report_to = "all"`.
+ALL_TRACKERS, NO_TRACKERS = '"all"', '"none"'
+MEANT_ALL = 'That is what None meant up to transformers 4: every tracker that is installed. "none" logs nowhere.'
 
 
 @codemod(*WORDS, phase=Phase.LIBRARIES)
@@ -124,8 +129,11 @@ def change_value(context: Context, call: ast.Call, keyword: ast.keyword) -> None
         if not isinstance(value, (str, type(None))) or value not in choices:
             continue
         new, message = choices[value], f"{keyword.arg}={value!r} raises a ValueError today"
+        if value is None and TrackerUse(context.places).had_none(call):
+            new = NO_TRACKERS  # Ray's legacy trainer had removed them
         if source.node is not keyword.value:
-            context.manual(RM705, keyword, f"{message}.", f"Write {new} where the value is set.")
+            meant = f" {MEANT_ALL}" if new == ALL_TRACKERS else ""
+            context.manual(RM705, keyword, f"{message}.", f"Write {new} where the value is set.{meant}")
         elif context.converts(RM705, keyword, f"{message}; now {new}{_differs(context, call, value)}."):
             context.plan.call(call).set(keyword.arg, new)
 
