@@ -58,6 +58,11 @@ def test_values_in_a_dict_are_changed(before: str, body: str, given: str) -> Non
     ("before", "body", "lines"),
     [
         ("KEYS = dict(report_to='wandb' if flag else None)", "args = TrainingArguments('o', **KEYS)", [8]),
+        (
+            "KEYS = {'report_to': None}",
+            "args = TrainingArguments('o', **KEYS)\n    print(KEYS['report_to'] is None)",
+            [8],
+        ),
         ("NONE = None\nKEYS = {'report_to': NONE}", "args = TrainingArguments('o', **KEYS)", [9]),
     ],
 )

@@ -8,7 +8,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.adamw import keep_in_trainers
 from raymigrate.codemods.libraries.argument_changes import VALUES
 from raymigrate.codemods.libraries.argument_rules import RM705
-from raymigrate.facts.carried import carried
+from raymigrate.facts.carried import Entry, carried
 from raymigrate.facts.module import Module
 from raymigrate.facts.removed_trackers import TrackerUse
 from raymigrate.facts.values import Source, constants
@@ -52,15 +52,23 @@ def change_unpacked_values(context: Context, call: ast.Call, keyword: ast.keywor
         keyword: What is unpacked there.
     """
     given = {other.arg for other in call.keywords}  # what is given twice was always a TypeError
-    for entry in carried(context.module, keyword.value).entries:
-        if entry.name not in VALUES or entry.name in given or entry.value in context.plan.expressions:
+    entries = [entry for entry in carried(context.module, keyword.value).entries if entry.name in VALUES]
+    for entry in (entry for entry in entries if entry.name not in given):
+        if entry.value in context.plan.expressions:
             continue
+        is_here = entry.module is context.module
+        is_seen = isinstance(entry.value, ast.Constant) and not _is_read(context.module, entry.name, entries)
         for found in _refused(context, call, entry.module, entry.name, entry.value):
-            is_here = entry.module is context.module
-            if not is_here or found.source.node is not entry.value or not isinstance(entry.value, ast.Constant):
+            if not is_here or not is_seen:
                 _tell(context, entry.value if is_here else keyword, entry.name, found)
             elif context.converts(RM705, entry.value, f"{_message(entry.name, found)}; {_now(context, call, found)}."):
                 context.plan.replace(entry.value, found.new)
+
+
+def _is_read(module: Module, name: str, entries: list[Entry]) -> bool:
+    """Whether a key is named at other places than where it gets these values: others may compare the value."""
+    keys = {entry.key for entry in entries}
+    return any(isinstance(word, ast.Constant) and word not in keys for word in module.spelling(name))
 
 
 def _refused(context: Context, call: ast.Call, module: Module, name: str, value: ast.expr) -> Iterator[_Refused]:
