@@ -148,6 +148,49 @@ def test_what_other_yaml_installs_is_nobodys_concern(tmp_path: Path) -> None:
     assert pins_in(run("--check", tmp_path)) == set()
 
 
+BUNDLE = """\
+resources:
+  jobs:
+    tune:
+      tasks:
+        - task_key: train
+          libraries:
+            - pypi: {package: "ray[air,tune]==2.6.3"}
+            - pypi:
+                package: transformers==4.31.0
+            - whl: ./dist/*.whl
+            # - pypi: {package: accelerate==0.21.0}
+          new_cluster: {spark_version: 13.2.x-gpu-ml-scala2.12}
+        - libraries:
+          - pypi:
+              package: transformers==4.20.0
+          - pypi: {package: x-ray==2.6.3}
+"""
+
+
+def test_the_libraries_of_a_databricks_job_are_read_where_they_name_ray(tmp_path: Path) -> None:
+    project(tmp_path, train_py=LEGACY, databricks_yml=BUNDLE)
+    assert pins_in(run("--check", tmp_path)) == {"databricks.yml:7", "databricks.yml:9"}
+    run("--unsafe", tmp_path)
+    after = BUNDLE.replace("ray[air,tune]==2.6.3", "ray[air,tune]>=2.51").replace("==4.31.0", ">=5.0")
+    assert (tmp_path / "databricks.yml").read_text() == after
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("libraries:\n- pypi:\n    package: 'ray==2.6.3'\nother:\n- pypi: {package: ray==2.5.0}\n", ["ray==2.6.3"]),
+        ("- libraries:\r\n  - pypi: { package: ray==2.6.3 }\r\n  - a: b\r\n", ["ray==2.6.3"]),
+        ("libraries:\n  - pypi: {package: ray-elasticsearch==2.6.3}\n", []),
+        ("libraries:\n  - maven: {coordinates: ray==2.6.3}\n", []),
+        ("packages:\n  - pypi: {package: ray==2.6.3}\n", []),
+        ("# libraries:\n#   - pypi: {package: ray==2.6.3}\n", []),
+    ],
+)
+def test_where_the_libraries_of_databricks_stand(text: str, found: list[str]) -> None:
+    assert [pin.written for pin in cluster_file(text)] == found
+
+
 def test_a_comment_keeps_an_image(tmp_path: Path) -> None:
     kept = KUBERAY.format(image="rayproject/ray:2.6.3  # raymigrate: skip[RM731] -- the other team's")
     project(tmp_path, train_py=LEGACY, cluster_yaml=kept)

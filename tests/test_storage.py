@@ -171,6 +171,30 @@ def test_results_go_where_they_were_uploaded(head: str, given: str) -> None:
     assert stored(given, f"from ray import tune\n{head}") == "'s3://b/x'"
 
 
+@pytest.mark.parametrize("other", ["sync_config=tune.SyncConfig(upload_dir='s3://b/x')", "storage_path='s3://b/x'"])
+@pytest.mark.parametrize(
+    ("head", "folder", "tail", "is_told"),
+    [
+        ("", "'/mnt/x'", "print(os.listdir('/mnt/x/run'))", True),
+        ("", "'~/x'", "open(os.path.expanduser('~/x/run/result.json'))", True),
+        ("X = '/mnt/x'", "X", "print(os.listdir(f'{X}/run'))", True),
+        ("X = '/mnt/x'", "X", "print([p for p in Path(X).iterdir()])", True),
+        ("X = '/mnt/x'\nos.makedirs(X)", "X", "print(X)", False),
+        ("X = '/mnt/x'", "X", "RunConfig(local_dir=X)", False),
+        ("X = '/mnt/x'", "X", "RunConfig(storage_path=os.path.join(X, 'run'))", False),
+        ("", "'/mnt/x'", "print(os.listdir('/mnt/xy'), os.listdir('/mnt'))", False),
+        ("", "'x'", "print(os.listdir('x'), {'x': 1})", False),
+        ("", "'/mnt/x'", "", False),
+    ],
+)
+def test_what_looks_into_a_folder_that_gets_no_results_is_told(
+    head: str, folder: str, tail: str, other: str, *, is_told: bool
+) -> None:
+    script = SCRIPT.format(head=f"from ray import tune\n{head}", given=f"local_dir={folder}, {other}") + tail
+    told = [f for f in convert(script).findings if f.message.startswith("If this looks for results: ")]
+    assert [script.split("\n")[f.line - 1] for f in told] == [tail] * is_told
+
+
 @pytest.mark.parametrize("given", ["local_dir='/tmp/x', sync_config=sync", "sync_config=make_sync()"])
 def test_a_sync_config_that_cannot_be_seen_stays_and_is_told(given: str) -> None:
     outcome = convert(SCRIPT.format(head="sync = make_sync()", given=given))

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Scope
-from raymigrate.facts.values import seen_entries
+from raymigrate.facts.values import reaching, seen_entries
 
 READERS = ("get", "pop", "setdefault")
 # Code inside these may not run, or not in its turn.
@@ -86,14 +86,24 @@ def _may_have(module: Module, unpacked: ast.expr, names: set[str]) -> bool:
 def taken_out(module: Module, unpacked: ast.expr) -> set[str]:
     """The keys that a dict has lost for sure when a call unpacks it.
 
-    `f(epochs=d.pop("epochs"), **d)`: arguments are evaluated in their order.
+    `f(epochs=d.pop("epochs"), **d)`: arguments are evaluated in their order. `def f(epochs, **d)` takes one, too.
     """
     return set(places_taken_out(module, unpacked))
 
 
-def places_taken_out(module: Module, unpacked: ast.expr) -> dict[str, ast.Name]:
+def places_taken_out(module: Module, unpacked: ast.expr) -> dict[str, ast.AST]:
     """The same keys, with the place where each is taken out last."""
-    return {name: use for name, use in _takings(module, unpacked) if _runs_before(module, use, unpacked)}
+    taken = _taken_by_parameters(module, unpacked)
+    return taken | {name: use for name, use in _takings(module, unpacked) if _runs_before(module, use, unpacked)}
+
+
+def _taken_by_parameters(module: Module, unpacked: ast.expr) -> dict[str, ast.AST]:
+    """The keys that other parameters take before a `**` parameter gets the rest, with the begin of the function."""
+    bound = [binding.node for binding in reaching(module, unpacked)] if isinstance(unpacked, ast.Name) else []
+    function = module.parent_of.get(module.parent_of[bound[0]]) if len(bound) == 1 else None
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or function.args.kwarg is not bound[0]:
+        return {}
+    return {named.arg: function.body[0] for named in (*function.args.args, *function.args.kwonlyargs)}
 
 
 def perhaps_taken_out(module: Module, unpacked: ast.expr) -> dict[str, int]:

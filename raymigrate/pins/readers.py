@@ -48,6 +48,11 @@ CONDA_LIST = re.compile(  # of a runtime environment; its list of pip is a part 
 ITEM = re.compile(r"^[ \t]*- +[\"']?(?P<item>[^\n\"']*)", re.MULTILINE)
 FLOW_ITEM = re.compile(r"(?<=[\"'])(?P<item>[^\"'\n\[\],][^\"'\n]*)(?=[\"'][ \t]*(?:[,\]\r\n]))")
 PLAIN_ITEM = re.compile(r"(?<=[\[,])\s*(?P<item>[A-Za-z0-9][^,\]\"'\n]*)")
+# What a job of Databricks installs from PyPI: `- pypi: {package: "ray[air]==2.6.3"}`, or in two lines.
+LIBRARIES = re.compile(r"^(?P<indent>[ \t-]*)libraries[ \t]*:[ \t]*\r?\n", re.MULTILINE)
+PYPI = re.compile(
+    r"\bpypi[ \t]*:\s*\{?[ \t]*package[ \t]*:[ \t]*(?P<quote>[\"'])?(?P<item>(?(quote)[^\"'\n]+|[^\s,}#]+))"
+)
 COMPILED = "Another file is the source of this one; change the version there, and compile this one again."
 LOCKED = "Change the version in the file that this one is locked from, and lock it again."
 
@@ -165,12 +170,33 @@ def cluster_file(text: str) -> Iterator[Pin]:
     """What YAML of Kubernetes, Docker or Ray's cluster launcher says of Ray, and what commands in it install."""
     yield from images_in_yaml(text)
     yield from ray_versions(text)
+    yield from _databricks_libraries(text)
     installing = installing_lines(text)
     yield from install_commands(installing)
     for item in listed_for_pip(installing):
         yield from requirement_pins(item["item"].rstrip(), item.start("item"))
     for block in CONDA_LIST.finditer(installing):
         yield from _conda_items(block["items"], block.start("items"))
+
+
+def _databricks_libraries(text: str) -> Iterator[Pin]:
+    """The pins in the lists of libraries of Databricks that name Ray; those of other tasks are nobody's concern."""
+    text = COMMENT.sub(lambda found: " " * len(found[0]), text) if "pypi" in text else ""
+    for head in LIBRARIES.finditer(text):
+        end = _end_of_list(text, head.end(), len(head["indent"]))
+        items = list(PYPI.finditer(text, head.end(), end))
+        if any(re.match(r"ray\b(?!-)", item["item"]) for item in items):
+            for item in items:
+                yield from requirement_pins(item["item"], item.start("item"))
+
+
+def _end_of_list(text: str, start: int, indent: int) -> int:
+    """Where a list ends in YAML: its items may stand below their key, or as far in as that."""
+    for line in re.compile(r"^[ \t]*(?=\S)", re.MULTILINE).finditer(text, start):
+        inner = len(line[0])
+        if inner < indent or (inner == indent and text[line.end()] != "-"):
+            return line.start()
+    return len(text)
 
 
 def installing_lines(text: str) -> str:

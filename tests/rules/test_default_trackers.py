@@ -57,6 +57,20 @@ def test_else_there_is_nothing_to_say(imports: str, arguments: str) -> None:
     assert not notes(imports, arguments)
 
 
+@pytest.mark.parametrize(("imports", "now"), [(TORCH, '"all"'), (ACCELERATE, '"all"'), (TRANSFORMERS, '"none"')])
+def test_none_meant_all_trackers_except_under_the_legacy_trainer(imports: str, now: str) -> None:
+    trainer = imports.rpartition(" ")[2]
+    outcome = converted(SCRIPT.format(imports=imports, arguments="report_to=None", trainer=trainer))
+    assert f"report_to={now}" in outcome.text
+
+
+def test_none_in_some_cases_is_told_with_what_it_meant() -> None:
+    arguments = "report_to='wandb' if flag else None"
+    outcome = converted(SCRIPT.format(imports=TORCH, arguments=arguments, trainer="TorchTrainer"))
+    told = 'Write "all" where the value is set. That is what None meant up to transformers 4'
+    assert any(told in message for message in outcome.messages)
+
+
 BESIDE = """
 from ray.air.config import ScalingConfig
 from ray.train.batch_predictor import BatchPredictor

@@ -30,10 +30,47 @@ def test_the_arguments_of_today_are_given(arguments: str, now: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "now"),
+    [
+        (
+            'options = {"num_worker_nodes": 2, "num_cpus_per_node": 4}\nsetup_ray_cluster(**options, strict_mode=1)',
+            'options = {"max_worker_nodes": 2, "num_cpus_worker_node": 4}\nsetup_ray_cluster(**options, strict_mode=1)',
+        ),
+        (
+            "options = dict(num_gpus_per_node=1)\nsetup_ray_cluster(num_worker_nodes=2, **options)",
+            "options = dict(num_gpus_worker_node=1)\nsetup_ray_cluster(max_worker_nodes=2, **options)",
+        ),
+        (
+            "options = {}\noptions['num_worker_nodes'] = n\nsetup_ray_cluster(**options)",
+            "options = {}\noptions['max_worker_nodes'] = n\nsetup_ray_cluster(**options)",
+        ),
+        ("setup_ray_cluster(**{'num_worker_nodes': 2})", "setup_ray_cluster(**{'max_worker_nodes': 2})"),
+        (
+            "address = setup_ray_cluster(num_worker_nodes=2)\nray.init(address)",
+            "address = setup_ray_cluster(max_worker_nodes=2)[0]\nray.init(address)",
+        ),
+        ("ray.init(address=setup_ray_cluster(2))", "ray.init(address=setup_ray_cluster(max_worker_nodes=2)[0])"),
+        ("def start():\n    return setup_ray_cluster(2)", "    return setup_ray_cluster(max_worker_nodes=2)[0]"),
+    ],
+)
+def test_keys_of_a_dict_are_renamed_and_the_address_is_the_first_of_the_pair(body: str, now: str) -> None:
+    outcome = converted(IMPORTS + body)
+    assert now in outcome.text
+    assert outcome.lines("RM425", Kind.CONVERTED) and not outcome.lines("RM425", Kind.MANUAL)
+    assert not converted(outcome.text).findings
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "setup_ray_cluster(**options)",
-        'options = {"num_worker_nodes": 2}\nsetup_ray_cluster(**options)',
+        'options = {"num_worker_nodes": 2}\nprint(options)\nsetup_ray_cluster(**options)',
+        'options = {"num_worker_nodes": 2}\nsetup_ray_cluster(**options)\nprint(options["num_worker_nodes"])',
+        'options = {"num_worker_nodes": 2, **more}\nsetup_ray_cluster(**options)',
+        'options = {"num_worker_nodes": 2, "autoscale": True}\nsetup_ray_cluster(**options)',
+        "def start(options={'num_worker_nodes': 2}):\n    setup_ray_cluster(**options)",
+        "from functools import partial\npartial(setup_ray_cluster, num_cpus_per_node=4)(num_worker_nodes=2)",
+        "start = setup_ray_cluster if on_spark else ray.init\nstart(num_worker_nodes=2)",
         "setup_ray_cluster(num_worker_nodes=2, autoscale=flag)",
         "address = setup_ray_cluster(max_worker_nodes=2)\nray.init(address)",
         "ray.init(setup_ray_cluster(max_worker_nodes=2))",

@@ -19,6 +19,7 @@ args = TrainingArguments("out", logging_dir="logs"{more})
         (', report_to="tensorboard"', True),
         (', report_to=["wandb", "tensorboard"]', True),
         (', report_to="all"', True),
+        (", report_to=None", True),
         (', report_to="wandb"', False),
         (', report_to="none"', False),
         (", report_to=[]", False),

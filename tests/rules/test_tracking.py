@@ -56,6 +56,32 @@ def test_every_argument_that_is_in_the_way_is_told_at_once() -> None:
     assert "api_key_file=: " in message and "; log_config=: " in message
 
 
+@pytest.mark.parametrize(
+    ("by_position", "by_name"),
+    [
+        ('WandbLoggerCallback("p", group="g")', 'WandbLoggerCallback(project="p", group="g")'),
+        ("WandbLoggerCallback(token)", "WandbLoggerCallback(project=token)"),
+        (
+            'MLflowLoggerCallback("databricks", experiment_name="e")',
+            MLFLOW.replace("https://mlflow.example.org", "databricks"),
+        ),
+    ],
+)
+def test_the_first_argument_may_be_given_by_position(by_position: str, by_name: str) -> None:
+    outcome = converted(SCRIPT.format(variable="A", callback=by_position))
+    assert outcome.lines("RM408", Kind.CONVERTED)
+    assert outcome.text == converted(SCRIPT.format(variable="A", callback=by_name)).text
+
+
+@pytest.mark.parametrize(
+    "callback", ['WandbLoggerCallback("p", "g")', "WandbLoggerCallback(*token)", "MLflowLoggerCallback(**token)"]
+)
+def test_other_arguments_by_position_are_in_the_way(callback: str) -> None:
+    outcome = converted(SCRIPT.format(variable="A", callback=callback))
+    assert outcome.lines("RM408", Kind.MANUAL)
+    assert any("its arguments cannot be seen" in message for message in outcome.messages)
+
+
 BUILT = """
 from ray.air.config import RunConfig, ScalingConfig
 from ray.air.integrations.mlflow import MLflowLoggerCallback

@@ -133,6 +133,40 @@ def test_a_key_that_was_taken_out_before_is_not_passed(body: str, *, passes_epoc
     assert any(message.startswith("epochs= raises") for message in outcome.messages) is passes_epochs
 
 
+@pytest.mark.parametrize(
+    ("parameters", "body", "passes_epochs"),
+    [
+        ("*, epochs, **config", "**config", False),
+        ("epochs=3, **config", "num_train_epochs=epochs, **config", False),
+        ("epoch=3, **config", "**config", True),
+        ("config=None, **epochs", "**epochs", True),
+    ],
+)
+def test_a_key_that_a_parameter_takes_is_not_passed(parameters: str, body: str, *, passes_epochs: bool) -> None:
+    script = TAKEN_OUT.format(body=f'    arguments = TrainingArguments("out", {body})')
+    script = script.replace("**config):", f"{parameters}):", 1)
+    searched = script.replace("TransformersTrainer(init", "trainer = TransformersTrainer(init").replace(".fit()", "")
+    searched += 'import ray\nray.tune.Tuner(trainer, param_space={"trainer_init_config": {"epochs": 5}}).fit()\n'
+    for given in (script, searched):
+        messages = converted(given).messages
+        assert any(message.startswith("epochs= raises") for message in messages) is passes_epochs
+
+
+@pytest.mark.parametrize(
+    ("unpacked", "passes_epochs"),
+    [
+        ("{**config, 'seed': 1}", False),
+        ("dict(config)", False),
+        ("{'epochs': epochs, **config}", True),
+        ("config | {'epochs': epochs}", True),
+    ],
+)
+def test_a_key_that_a_parameter_takes_may_be_put_back(unpacked: str, *, passes_epochs: bool) -> None:
+    script = TAKEN_OUT.format(body=f'    arguments = TrainingArguments("out", **({unpacked}))')
+    outcome = converted(script.replace("**config):", "epochs=3, **config):", 1))
+    assert any(message.startswith("epochs= raises") for message in outcome.messages) is passes_epochs
+
+
 SEARCH = """
 from ray import tune
 trainer = TransformersTrainer(make, scaling_config=ScalingConfig(num_workers=2, use_gpu=True), datasets=read())

@@ -168,5 +168,5 @@ TRAINING_ARGUMENTS_PARAMETERS = (
 )
 VALUES = {
     "optim": {"adamw_hf": '"adamw_torch"', "adamw_apex_fused": '"adamw_torch_fused"'},
-    "report_to": {None: '"none"'},
+    "report_to": {None: '"all"'},
 }

@@ -10,7 +10,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES, VALUES, Change
 from raymigrate.codemods.libraries.argument_edits import change_argument
 from raymigrate.codemods.libraries.argument_rules import RM701, RM702
-from raymigrate.codemods.libraries.transformers_arguments import change_positions, change_value, keyword_arguments
+from raymigrate.codemods.libraries.refused_values import change_value
+from raymigrate.codemods.libraries.transformers_arguments import change_positions, keyword_arguments
 from raymigrate.codemods.libraries.unseen_keys import change_keys, tell_unpacked
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.constructors import Line, constructor_of, hands_on, reaches

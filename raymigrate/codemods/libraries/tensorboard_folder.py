@@ -9,7 +9,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.facts.removed_trackers import TrackerUse
 from raymigrate.facts.values import keyword_argument
 
-WITH_TENSORBOARD = ("tensorboard", "all")
+WITH_TENSORBOARD = ("tensorboard", "all", "None")  # None meant "all" up to transformers 4
 ELSEWHERE = (
     "TensorBoard does not write into logging_dir any more, but below output_dir/runs: the environment variable"
     " TENSORBOARD_LOGGING_DIR with the same folder, set where the Trainer runs, keeps it."
@@ -26,7 +26,7 @@ def writes_elsewhere(context: Context, call: ast.Call) -> bool:
     asked = keyword_argument(call, "report_to")
     several = context.module.value(asked) if asked is not None else None
     parts = several.elts if isinstance(several, (ast.List, ast.Tuple)) else [several] if several is not None else []
-    named = {context.module.constant(part) for part in parts}
+    named = {str(context.module.constant(part)) for part in parts}
     return not named.isdisjoint(WITH_TENSORBOARD) and not TrackerUse(context.places).had_none(call)
 
 

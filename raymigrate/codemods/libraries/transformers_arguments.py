@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.adamw import keep_in_trainers
 from raymigrate.codemods.libraries.argument_changes import (
     ACCELERATOR_CHANGES,
     DATALOADER_ARGUMENTS,
@@ -24,13 +23,13 @@ from raymigrate.codemods.libraries.argument_changes import (
     Change,
 )
 from raymigrate.codemods.libraries.argument_edits import change_argument
-from raymigrate.codemods.libraries.argument_rules import RM702, RM703, RM705
+from raymigrate.codemods.libraries.argument_rules import RM702, RM703
+from raymigrate.codemods.libraries.refused_values import change_unpacked_values, change_value
 from raymigrate.codemods.libraries.unseen_keys import change_keys, is_taken, refused, shown, tell_key, tell_unpacked
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.carried import Entry, carried
 from raymigrate.facts.indirect import calls_by_name, calls_of_held
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
-from raymigrate.facts.values import constants
 
 WORDS = (
     *TRAINING_ARGUMENTS_CHANGES,
@@ -72,6 +71,8 @@ def _by_keyword(context: Context, call: ast.Call, names: frozenset[str], changes
         name = keyword.arg or ""
         if not name:
             change_keys(context, call, keyword, changes)
+            if names is TRAINING_ARGUMENTS:
+                change_unpacked_values(context, call, keyword)
         elif name in changes:
             change_argument(context, call, keyword, changes[name])
         elif name in VALUES and names is TRAINING_ARGUMENTS:
@@ -114,26 +115,3 @@ def change_positions(context: Context, call: ast.Call, names: frozenset[str]) ->
     elif names is HF_TRAINERS and len(call.args) > SAME_POSITIONS:
         if context.converts(RM703, call, "The eighth parameter of Trainer is compute_loss_func today."):
             edit(call).names = list(TRAINER_PARAMETERS[: len(call.args)])
-
-
-def change_value(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
-    """Changes a value of an argument in `VALUES` that is refused today, or tells of it."""
-    assert keyword.arg is not None
-    choices: Mapping[object, str] = VALUES[keyword.arg]  # type: ignore[assignment]
-    for source, value in constants(context.module, keyword.value):
-        if not isinstance(value, (str, type(None))) or value not in choices:
-            continue
-        new, message = choices[value], f"{keyword.arg}={value!r} raises a ValueError today"
-        if source.node is not keyword.value:
-            context.manual(RM705, keyword, f"{message}.", f"Write {new} where the value is set.")
-        elif context.converts(RM705, keyword, f"{message}; now {new}{_differs(context, call, value)}."):
-            context.plan.call(call).set(keyword.arg, new)
-
-
-def _differs(context: Context, call: ast.Call, value: object) -> str:
-    """What is to be known of the value that takes the place of one that is refused now."""
-    if value != "adamw_hf":
-        return ""
-    if context.options.freeze_numerics and keep_in_trainers(context, call):
-        return ", and the Trainer gets the old optimizer"
-    return ", which takes longer first steps along gradients below 1e-6 (--freeze-numerics keeps the old optimizer)"

@@ -11,7 +11,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES, TRL_CHANGES, VALUES, Change
 from raymigrate.codemods.libraries.argument_edits import change_argument
-from raymigrate.codemods.libraries.transformers_arguments import change_value, keyword_arguments
+from raymigrate.codemods.libraries.refused_values import change_value
+from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.instances import TRAINING_ARGUMENTS

@@ -2,6 +2,8 @@
 
 Ray 2.6.3 and 2.60, util/spark/cluster_init.py: `num_worker_nodes` was how many nodes to start; without
 `min_worker_nodes` that is what `max_worker_nodes` means. Ray 2.9.3 had `autoscale=True`, from 0 nodes up to that many.
+What took `num_worker_nodes` returned the address alone (master of 20 November 2023), and what takes `max_worker_nodes`
+a pair (20 December 2023).
 """
 
 import ast
@@ -9,12 +11,15 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.facts.keys import keys_of
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import fillings
 
 RM425 = Rule(
     "RM425",
     "setup_ray_cluster(num_worker_nodes=)",
     "Current Ray raises a TypeError: setup_ray_cluster() takes keywords only, and needs max_worker_nodes=. It returns a"
-    " pair of addresses, where Ray <= 2.6 returned one.",
+    " pair of addresses, where it returned one as long as it took num_worker_nodes=.",
     "num_worker_nodes= is max_worker_nodes= now, and num_cpus_per_node= and similar arguments end in _worker_node.",
     "https://docs.ray.io/en/latest/cluster/vms/user-guides/community/spark.html",
     errors=("setup_ray_cluster() missing 1 required keyword-only argument: 'max_worker_nodes'",),
@@ -32,17 +37,27 @@ POSITIONS = [
     *("head_node_options", "worker_node_options", "ray_temp_root_dir", "strict_mode", "collect_log_to_path"),
 ]
 MESSAGE = "setup_ray_cluster() takes no num_worker_nodes today: this raises a TypeError"
+PAIR = "setup_ray_cluster() returns a pair today; with num_worker_nodes= it returned the address of the cluster alone."
 
 
 @codemod("setup_ray_cluster")
 def spark_clusters(context: Context) -> None:
-    """Gives setup_ray_cluster() the arguments of today, and reports uses of its result as one address."""
-    for call in context.module.calls(*SETUP):
-        _arguments(context, call)
-        _result(context, call)
+    """Gives setup_ray_cluster() the arguments of today, and takes the address out of what it returns."""
+    module = context.module
+    for call in module.calls(*SETUP):
+        if not _arguments(context, call):
+            _result(context, call)
+        elif not isinstance(module.parent_of[call], ast.Expr) and not _is_taken_apart(module, call):
+            context.plan.replace(call, "$cluster[0]", cluster=call)
+    for reference in context.references(*SETUP):
+        outer = module.parent_of[reference.node]
+        if not isinstance(outer, ast.Call) or outer.func is not reference.node:
+            message = "Whatever calls this setup_ray_cluster() has to give it max_worker_nodes=, and gets a pair"
+            context.manual(RM425, reference.node, f"{message}: with num_worker_nodes= it was the address alone.")
 
 
-def _arguments(context: Context, call: ast.Call) -> None:
+def _arguments(context: Context, call: ast.Call) -> bool:
+    """Gives a call the arguments of today, or tells of them; whether it had the legacy ones and now has not."""
     module, given = context.module, {keyword.arg: keyword.value for keyword in call.keywords}
     unpacked = [keyword.value for keyword in call.keywords if keyword.arg is None]
     inside = [set(entries) if (entries := module.entries(value)) is not None else None for value in unpacked]
@@ -51,21 +66,52 @@ def _arguments(context: Context, call: ast.Call) -> None:
             context.manual(
                 RM425, call, "What is passed to setup_ray_cluster() cannot be seen: it needs max_worker_nodes=."
             )
-        return
-    if any(names & {*RENAMED, "autoscale"} for names in inside if names):
+        return False
+    old = {name for names in inside if names for name in names & {*RENAMED, "autoscale"}}
+    scales = module.constant(given.get("autoscale")) if "autoscale" in given else False
+    if old and ("autoscale" in old or not all(_is_for_clusters(module, value) for value in unpacked)):
         context.manual(RM425, call, f"{MESSAGE}.")
-    elif call.args or {"num_worker_nodes", "autoscale"} & given.keys():
-        scales = module.constant(given.get("autoscale")) if "autoscale" in given else False
+    elif call.args or old or {"num_worker_nodes", "autoscale"} & given.keys():
         if scales not in (True, False):
             context.manual(RM425, call, f"{MESSAGE}.", "Give min_worker_nodes=0 in place of autoscale=True.")
         elif context.converts(RM425, call, f"{MESSAGE}; now max_worker_nodes=."):
             edit = context.plan.call(call)
             edit.names = POSITIONS[: len(call.args)]
             edit.rename |= {old: new for old, new in RENAMED.items() if old in given}
+            for value in unpacked:
+                _rename_keys(context, value)
             if "autoscale" in given:
                 edit.remove.add("autoscale")
             if scales is True:
                 edit.set("min_worker_nodes", "0")
+            return True
+    return False
+
+
+def _is_for_clusters(module: Module, unpacked: ast.expr) -> bool:
+    """Whether a dict is seen as a whole, and read by nothing but such calls, which unpack it."""
+    keys = keys_of(module, unpacked)
+    target = module.definition(unpacked)
+    if keys.hidden or keys.reads or not (isinstance(target, ast.Name) or not isinstance(unpacked, ast.Name)):
+        return False
+    scope = module.scope_of[unpacked].find(unpacked.id) if isinstance(unpacked, ast.Name) else None
+    uses = module.uses(unpacked.id, scope) if isinstance(unpacked, ast.Name) and scope is not None else []
+    fill = fillings(module, target) if isinstance(target, ast.Name) else []
+    calls = set(module.calls(*SETUP))
+    left = (use for use in uses if module.statement(use) not in fill)
+    return all(module.parent_of[module.parent_of[use]] in calls for use in left)
+
+
+def _rename_keys(context: Context, unpacked: ast.expr) -> None:
+    """Gives the keys of a dict their names of today."""
+    keys = keys_of(context.module, unpacked)
+    for name, key in keys.strings:
+        if name in RENAMED:
+            quote = context.module.source(key)[-1:]
+            context.plan.replace(key, f"{quote}{RENAMED[name]}{quote}")
+    for call, keyword in keys.keywords:
+        if keyword.arg in RENAMED:
+            context.plan.call(call).rename[keyword.arg] = RENAMED[keyword.arg]
 
 
 def _result(context: Context, call: ast.Call) -> None:
@@ -77,9 +123,12 @@ def _result(context: Context, call: ast.Call) -> None:
         scope = module.scope_of[target].find(target.id)
         uses = [*module.uses(target.id, scope)] if scope is not None else []
     for use in uses:
-        outer = module.parent_of[use]
-        takes_apart = isinstance(outer, ast.Assign) and isinstance(outer.targets[0], (ast.Tuple, ast.List))
-        if isinstance(outer, (ast.Expr, ast.Subscript)) or takes_apart:
-            continue
-        message = "setup_ray_cluster() returns a pair today; Ray <= 2.6 returned the address of the cluster alone."
-        context.manual(RM425, use, message, "Where it is used as the address, take its first item.")
+        if not isinstance(module.parent_of[use], ast.Expr) and not _is_taken_apart(module, use):
+            context.manual(RM425, use, PAIR, "Where it is used as the address, take its first item.")
+
+
+def _is_taken_apart(module: Module, use: ast.expr) -> bool:
+    """Whether code takes an item of a pair, or each into a name."""
+    outer = module.parent_of[use]
+    targets = outer.targets[0] if isinstance(outer, ast.Assign) else None
+    return isinstance(outer, ast.Subscript) or isinstance(targets, (ast.Tuple, ast.List))

@@ -1,6 +1,7 @@
 """RM401 and RM402: what a RunConfig said of where results go, under the names and in the forms of Ray >= 2.51."""
 
 import ast
+from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -8,6 +9,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.definitions import drop_definition, is_dropped, is_only_for
 from raymigrate.facts.legacy import SYNC_CONFIGS
 from raymigrate.facts.module import Module
+from raymigrate.facts.read_back import path_key
 from raymigrate.facts.storage import absolute, is_absolute, is_taken, may_be_absolute, may_be_relative
 from raymigrate.facts.tuners import all_keywords, made
 from raymigrate.facts.values import is_none, keyword_argument
@@ -52,6 +54,7 @@ REFUSED_BY_SYNC_CONFIG = ("syncer", "upload_dir", "sync_on_checkpoint")
 SYNC_ADVICE = "Drop it. Where it has an upload_dir, that is the storage_path= today, in place of any local_dir=."
 # pyarrow puts the home in place of a `~` (pyarrow 26.0 util.py, `_stringify_path`), os.path.abspath() does not.
 ABSOLUTE = "Use os.path.abspath(os.path.expanduser(path)) where it is a relative path."
+MAKES_OR_SHOWS = frozenset({"makedirs", "mkdir", "print", "info"})
 TOOK_RELATIVE_PATHS = (2, 7)  # Ray versions before this one
 
 
@@ -84,17 +87,60 @@ def _local_dir(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
             context.manual(RM402, keyword, f"{message}.", "Drop it; where storage_path= is None, give it there.")
         elif context.converts(RM402, keyword, f"{message}; deleted."):
             context.plan.call(call).remove.add("local_dir")
-            drop_definition(context, keyword.value)
+            same = path_key(context.module, storage) == path_key(context.module, keyword.value)
+            if not drop_definition(context, keyword.value) and not same:
+                _tell_mention(context, call, keyword.value)
     elif sync_config is not None and _uploads(context, sync_config) is not None:
         if not is_only_for(context, sync_config):
             context.manual(RM402, keyword, f"{message}.", "Drop it, and give the upload_dir as storage_path=.")
         elif context.converts(RM402, keyword, f"{message}; deleted."):
             context.plan.call(call).remove.add("local_dir")
+            _tell_mention(context, call, keyword.value)
     elif context.converts(RM402, keyword, "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path=."):
         if storage is not None:
             context.plan.call(call).remove.add("storage_path")
         context.plan.call(call).rename["local_dir"] = "storage_path"
         set_absolute(context, call, keyword.value)
+
+
+def _tell_mention(context: Context, call: ast.Call, folder: ast.expr) -> None:
+    """Tells where a folder is named that legacy Ray wrote results into before it uploaded them, and Ray today does not.
+
+    Args:
+        context: The module.
+        call: The RunConfig.
+        folder: Its local_dir, which goes.
+    """
+    module = context.module
+    mentions = (node for node in _mentions(module, folder) if not module.inside(node, call))
+    first = min((node for node in mentions if _is_looked_at(module, node)), key=module.start, default=None)
+    if first is not None:
+        message = f"If this looks for results: Ray >= 2.51 writes nothing into {module.source(folder)}, the local_dir="
+        context.manual(RM402, first, f"{message} that went.", "Look in the storage_path=, or in result.path.")
+
+
+def _mentions(module: Module, folder: ast.expr) -> Iterator[ast.expr]:
+    """Where a folder, or what is in it, is named."""
+    text = module.constant(folder)
+    scope = module.scope_of[folder].find(folder.id) if isinstance(folder, ast.Name) else None
+    if isinstance(folder, ast.Name) and scope is not None:
+        yield from (use for use in module.uses(folder.id, scope) if isinstance(use.ctx, ast.Load))
+    if isinstance(text, str) and "/" in text.strip("./"):
+        below = f"{text.rstrip('/')}/"
+        for node in module.of_type(ast.Constant):
+            assert isinstance(node, ast.Constant)
+            if isinstance(node.value, str) and f"{node.value}/".startswith(below):
+                yield node
+
+
+def _is_looked_at(module: Module, path: ast.expr) -> bool:
+    """Whether a path may be read where it is named: not in another configuration, nor where it is made or shown."""
+    outer = module.parent_of[path]
+    if isinstance(outer, (ast.Assign, ast.AnnAssign, ast.Expr)):
+        return False  # where it is used is told
+    if any(isinstance(around, ast.keyword) and around.arg in STORAGE for around in module.ancestors(path)):
+        return False
+    return not (isinstance(outer, ast.Call) and ast.unparse(outer.func).rpartition(".")[2] in MAKES_OR_SHOWS)
 
 
 def _is_path(module: Module, node: ast.expr) -> bool:

@@ -22,7 +22,17 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.runs import fits, only_use, trainers_of
 from raymigrate.facts.trainers import TrainerCall, library_bases
 from raymigrate.facts.tuners import REPORT_TO_TUNE, made
-from raymigrate.facts.values import Source, all_items, argument, fillings, is_none, leading_text, seen_items, written
+from raymigrate.facts.values import (
+    Source,
+    all_items,
+    argument,
+    fillings,
+    has_unpacking,
+    is_none,
+    leading_text,
+    seen_items,
+    written,
+)
 
 RM408 = Rule(
     "RM408",
@@ -47,6 +57,7 @@ LOGGERS = {
 }
 # Arguments whose effect the emitted callback has; any other one is reported. wandb.init takes the rest of W&B's.
 MLFLOW_ARGUMENTS = ("experiment_name", "tracking_uri", "registry_uri", "tags", "save_artifact")
+FIRST = {"mlflow": "tracking_uri", "wandb": "project"}  # what may be given by position
 # Words of scripts that run on Databricks, where MLflow logs to it unless told otherwise.
 DATABRICKS_SIGNS = ("databricks", "dbutils", "ray.util.spark")
 LOGIN_OF_HELPER = '"mlflow_", "databricks_"'  # how the callback of an earlier run names the variables: no sign
@@ -164,8 +175,8 @@ def _tracked(context: Context, config: ast.Call) -> Tracked:
 
 def _refused_arguments(made: ast.Call, service: str) -> Iterator[str]:
     """Why the emitted callback would not do what the arguments of a logger ask for: every reason that there is."""
-    given = {keyword.arg for keyword in made.keywords}
-    if made.args or None in given:
+    given = _given(made, service)
+    if len(made.args) > 1 or has_unpacking(made):
         yield "its arguments cannot be seen"
         return
     for keyword in made.keywords:
@@ -179,6 +190,12 @@ def _refused_arguments(made: ast.Call, service: str) -> Iterator[str]:
     needed = "experiment_name" if service == "mlflow" else "project"
     if needed not in given:
         yield f"{needed}= came from the environment"
+
+
+def _given(made: ast.Call, service: str) -> dict[str | None, ast.expr]:
+    """The arguments of a logger by name, also the one that may be given by position."""
+    by_position = zip([FIRST[service]], made.args, strict=False)
+    return {**dict(by_position), **{keyword.arg: keyword.value for keyword in made.keywords}}
 
 
 @codemod(*CONFIG_CLASSES, phase=Phase.CONFIGURATION)
@@ -262,6 +279,7 @@ def _convert_logger(context: Context, tracked: Tracked, logger: ast.Call) -> str
     helper = _mlflow(context, tracked, logger) if service == "mlflow" else emitted_tracking.WANDB
     edit = plan.call(logger)
     edit.function = add_once(context, helper, logger, near)
+    edit.names = [FIRST[service]] if logger.args else []
     edit.remove |= {"save_artifact"} if service == "mlflow" else WANDB_REFUSED.keys()
     context.handle(reference, gone=True)
     return _variable(context, logger, f"{service}_callback")
@@ -269,7 +287,7 @@ def _convert_logger(context: Context, tracked: Tracked, logger: ast.Call) -> str
 
 def _mlflow(context: Context, tracked: Tracked, logger: ast.Call) -> Helper:
     """The callback for MLflow, with the parts that the arguments of the logger ask for."""
-    given = {keyword.arg: keyword.value for keyword in logger.keywords}
+    given = _given(logger, "mlflow")
     parameters = [p for p in ("experiment_name", "tracking_uri", "registry_uri", "tags") if p in given]
     setup = "".join(f"        mlflow.set_{uri}({uri})\n" for uri in ("tracking_uri", "registry_uri") if uri in given)
     databricks = _may_be_databricks(context, given.get("tracking_uri"))
