@@ -36,6 +36,7 @@ COPIED = {
 # What such a scheduler does is silent: without a checkpoint PBT logs "Skip exploit", and HyperBand begins paused trials
 # anew (measured on Ray 2.60).
 PAUSES = "may pause a trial or exchange its checkpoint, and a trainer in a function does not load it"
+IN_IT = "a scheduler in it"
 BY_HAND = "has to be read from the config by hand"
 
 
@@ -152,10 +153,11 @@ def _tune_config(context: Context, tuner: TunerCall) -> str | None:
         return None
     config = tuner.made("tune_config", *TUNE_CONFIGS)
     if config is None:
-        return "its TuneConfig cannot be seen"
+        return f"its TuneConfig cannot be seen: {IN_IT} {PAUSES}"
     if not all_keywords(config):
         how = "by position" if config.args else "unpacked"
-        return f"its TuneConfig gets arguments {how}, which are not read"
+        unread = f"its TuneConfig gets arguments {how}, which are not read"
+        return unread if keyword_argument(config, "scheduler") is not None else f"{unread}: {IN_IT} {PAUSES}"
     if given is not None and not only_use(context.module, given):
         return "its TuneConfig is used elsewhere as well"
     keywords = {keyword.arg: keyword.value for keyword in config.keywords}
