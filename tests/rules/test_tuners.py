@@ -3,6 +3,7 @@
 import pytest
 
 from raymigrate.base.findings import Kind
+from raymigrate.codemods.tuner.tuner_obstacles import PAUSES
 from tests.rules.scripts import converted
 
 SCRIPT = """
@@ -482,13 +483,25 @@ def test_the_steps_by_hand_name_the_storage() -> None:
     assert any("storage_path of the Tuner" in message for message in outcome.messages)
 
 
+UNPACKED = "its TuneConfig gets arguments unpacked, which are not read"
+
+
 @pytest.mark.parametrize(
     ("before", "given", "reason"),
     [
         ("", "tune.TuneConfig(options, 'min')", "its TuneConfig gets arguments by position, which are not read"),
-        ("", "tune.TuneConfig(**options)", "its TuneConfig gets arguments unpacked, which are not read"),
+        ("", "tune.TuneConfig(**options)", f"{UNPACKED}, and a scheduler among them {PAUSES}"),
+        ("", "tune.TuneConfig(**{'metric': options})", UNPACKED),
+        (
+            "",
+            "tune.TuneConfig(*options)",
+            f"{UNPACKED.replace('unpacked', 'by position')}, and a scheduler among them {PAUSES}",
+        ),
+        ("", "tune.TuneConfig(scheduler='fifo', **options)", UNPACKED),
+        ("", "tune.TuneConfig(scheduler='pbt', **options)", f"pbt {PAUSES}"),
         ("asked = tune.TuneConfig(metric=options); print(asked)", "asked", "its TuneConfig is used elsewhere as well"),
-        ("", "options", "its TuneConfig cannot be seen"),
+        ("", "options", f"its TuneConfig cannot be seen, and a scheduler in it {PAUSES}"),
+        ("", "options.tune_config()", f"its TuneConfig cannot be seen, and a scheduler in it {PAUSES}"),
     ],
 )
 def test_why_a_tune_config_is_in_the_way_is_said(before: str, given: str, reason: str) -> None:
