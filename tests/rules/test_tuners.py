@@ -484,6 +484,7 @@ def test_the_steps_by_hand_name_the_storage() -> None:
 
 
 UNPACKED = "its TuneConfig gets arguments unpacked, which are not read"
+BY_POSITION = UNPACKED.replace("unpacked", "by position")
 
 
 @pytest.mark.parametrize(

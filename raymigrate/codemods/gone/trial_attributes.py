@@ -1,0 +1,62 @@
+"""RM697 and RM723: attributes of the Trials that Tune hands to callbacks, and of their checkpoints.
+
+`Trial.logdir` is there, and only raises (Ray 2.60 tune/experiment/trial.py); `local_path`, which took its place, is a
+folder of Ray's session, from where Tune uploads what is written there. Until Ray 2.6 a Trial's checkpoint was a
+`_TrackedCheckpoint` (2.6.3 train/_internal/checkpoint_manager.py); today it is a `ray.tune.Checkpoint`.
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.gone.refused_calls import RM697
+from raymigrate.codemods.libraries.library_attributes import RM723
+from raymigrate.codemods.phases import Phase
+from raymigrate.facts.guards import is_guarded, waits_for
+from raymigrate.facts.instances import TRIAL, handed_by_tune, instance_of
+from raymigrate.facts.module import Module
+
+LOGDIR = "Trial.logdir raises a DeprecationWarning on Ray >= 2.51"
+NOW = "now local_path, from where Tune uploads what is written there: path is where results end."
+READ = (
+    "Read path of it, where the results of a trial are, without the scheme of a URI; or local_path, the folder of Ray's"
+    " session from where Tune uploads its own files."
+)
+# What a _TrackedCheckpoint had; and `value`, under Ray 1.
+TRACKED = frozenset({"dir_or_data", "value", "storage_mode", "node_ip", "metrics", "to_air_checkpoint"})
+CHECKPOINT = "{name} of a trial's checkpoint raises an AttributeError on Ray >= 2.7: it is a ray.tune.Checkpoint there."
+INSTEAD = (
+    "Read path of it, with its filesystem, or the folder of as_directory(); metrics are in trial.last_result."
+)
+
+
+@codemod("logdir", *TRACKED, phase=Phase.GONE)
+def trial_attributes(context: Context) -> None:
+    """Reads the folder of a Trial under its new name, and tells of what its checkpoint lost."""
+    if not context.is_ray_script:
+        return
+    module = context.module
+    for node in module.attributes("logdir"):
+        if isinstance(node.ctx, ast.Load) and instance_of(module, node.value) == TRIAL:
+            _logdir(context, node)
+    for name in TRACKED:
+        for node in module.attributes(name):
+            if _is_checkpoint_of_trial(module, node.value) and not is_guarded(module, node, name):
+                context.manual(RM723, node, CHECKPOINT.format(name=name), INSTEAD)
+
+
+def _logdir(context: Context, node: ast.Attribute) -> None:
+    module = context.module
+    if waits_for(module, node, DeprecationWarning) or is_guarded(module, node, "logdir"):
+        return
+    if handed_by_tune(module, node.value) != "trial":
+        context.manual(RM697, node, f"{LOGDIR}.", READ)
+    elif context.converts(RM697, node, f"{LOGDIR}; {NOW}"):
+        context.plan.replace(node, "$trial.local_path", trial=node.value)
+
+
+def _is_checkpoint_of_trial(module: Module, node: ast.expr) -> bool:
+    """Whether an object is the checkpoint of a Trial, or what on_checkpoint() of a callback of Tune gets."""
+    if isinstance(node, ast.Attribute) and node.attr == "checkpoint":
+        return instance_of(module, node.value) == TRIAL
+    return handed_by_tune(module, node) == "checkpoint"
