@@ -1,8 +1,12 @@
 """RM411: a RunConfig is no trainer's before it is seen that a trainer gets it."""
 
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 
 from raymigrate.base.findings import Kind
+from raymigrate.cli import main
 from tests.rules.scripts import converted
 
 HEAD = """
@@ -64,3 +68,84 @@ def test_what_trainers_get_is_theirs(script: str) -> None:
 def test_what_a_tuner_gets_for_sure_is_converted(script: str) -> None:
     outcome = converted(HEAD + script)
     assert outcome.lines("RM411", Kind.CONVERTED) and "tune.RunConfig(name='a', verbose=1" in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("given", "now"),
+    [
+        ("local_dir='/data/runs'", "storage_path='/data/runs'"),
+        ("local_dir='runs', name='a'", "storage_path=os.path.abspath('runs'), name='a'"),
+        ("local_dir='runs', sync_config=read()", "local_dir='runs', sync_config=read()"),
+        ("storage_path='s3://bucket/runs'", "storage_path='s3://bucket/runs'"),
+    ],
+)
+def test_where_results_go_has_its_name_of_today_in_a_config_of_both(given: str, now: str) -> None:
+    script = (
+        f"def config():\n    return RunConfig({given})\n\n"
+        "TorchTrainer(loop, run_config=config()).fit()\nTuner(loop, run_config=config())"
+    )
+    outcome = converted(HEAD + script)
+    assert outcome.lines("RM411", Kind.MANUAL) and f"RunConfig({now})" in outcome.text
+    told = [message for message in outcome.messages if "That of ray.train refuses local_dir=" in message]
+    assert bool(told) is ("local_dir" in now)
+
+
+CONFIGS = """
+from dataclasses import dataclass
+
+from ray.air import FailureConfig, RunConfig
+
+
+def run_config(name):
+    return RunConfig(name=name, verbose=1, stop={"loss": 1})
+
+
+@dataclass
+class Factory:
+    name: str
+
+    def config(self):
+        return RunConfig(name=self.name, verbose=1, failure_config=FailureConfig(fail_fast=True))
+
+
+DEFAULT = RunConfig(name="a", verbose=1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "given", "line"),
+    [
+        ("from configs import run_config", "run_config('a')", 8),
+        ("import configs", "configs.run_config('a')", 8),
+        ("from configs import Factory", "Factory('a').config()", 16),
+        ("from configs import Factory\nfactory = Factory('a')", "factory.config()", 16),
+        ("from configs import DEFAULT", "DEFAULT", 19),
+    ],
+)
+def test_what_a_tuner_of_another_file_gets_is_told_and_kept(tmp_path: Path, head: str, given: str, line: int) -> None:
+    (tmp_path / "configs.py").write_text(CONFIGS)
+    job = f"from ray import tune\n{head}\nfrom job import loop\n\ntune.Tuner(loop, run_config={given}).fit()\n"
+    (tmp_path / "run.py").write_text(job)
+    told = [found for found in CliRunner().invoke(main, [str(tmp_path)]).stdout.splitlines() if "RM411" in found]
+    assert len(told) == 2
+    assert f"configs.py:{line}:" in told[0] and "gives this to one" in told[0] and "run.py gives" in told[0]
+    assert f"made in line {line} of" in told[1] and "configs.py." in told[1]
+    kept = (tmp_path / "configs.py").read_text()
+    of_trainers = [text for text in kept.splitlines() if "RunConfig(" in text and "verbose=1" not in text]
+    assert len(of_trainers) == 2  # nothing says that a Tuner gets the others
+    assert not CliRunner().invoke(main, ["check", str(tmp_path)]).stdout.count("would convert ")
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        "from ray.train.torch import TorchTrainer\nTorchTrainer(loop, run_config=run_config('a')).fit()",
+        "from ray import tune\ntune.Tuner(loop, run_config=tune.RunConfig(name=run_config('a').name)).fit()",
+        "from ray import tune\ntune.Tuner(loop).fit()\nrun_config('a')",
+        "from ray import tune\ntune.Tuner(loop, run_config=run_config2('a')).fit()",
+    ],
+)
+def test_a_config_of_another_file_that_no_tuner_gets_is_a_trainers(tmp_path: Path, job: str) -> None:
+    (tmp_path / "configs.py").write_text(CONFIGS)
+    (tmp_path / "run.py").write_text(f"from configs import run_config\nfrom job import loop, run_config2\n{job}\n")
+    assert "RM411" not in CliRunner().invoke(main, ["check", str(tmp_path)]).stdout

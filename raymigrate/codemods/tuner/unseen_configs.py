@@ -10,26 +10,29 @@ from itertools import pairwise
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.tuner.tuner_config import RM411, run_configs
+from raymigrate.codemods.tuner.tuner_config import ONLY_TUNES, RM411, name_storage, run_configs
+from raymigrate.edits.plan import CallEdit
 from raymigrate.facts.keys import is_unpacked, unpacked_value
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.project_uses import importing_modules
 from raymigrate.facts.tuners import TUNERS, config_names
 from raymigrate.facts.values import keyword_argument
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 ARGUMENT = "run_config"
 UNSEEN = "Whether a Tuner gets this RunConfig cannot be seen: with that of ray.train a Tuner fails on Ray >= 2.51"
-TUNERS_OWN = "Only a ray.tune.RunConfig is one for a Tuner on Ray >= 2.51"
 ADVICE = "Make it a ray.tune.RunConfig for a Tuner, a ray.train.RunConfig for a trainer."
 
 
-@codemod("Tuner", phase=Phase.TRIALS, after=[run_configs])
+@codemod("Tuner", "RunConfig", phase=Phase.TRIALS, after=[run_configs])
 def unseen_run_configs(context: Context) -> None:
     """Leaves a RunConfig that may be a Tuner's as it is, and says so."""
     module = context.module
     for config in _given_to_tuners(module):
-        _leave(context, config, TUNERS_OWN)
+        _leave(context, config, ONLY_TUNES)
+    for config, place in _given_elsewhere(module):
+        _leave(context, config, f"{ONLY_TUNES}, and {place} gives this to one")
     if _has_unseen_tuner(module):
         for config in module.calls(*config_names("RunConfig")):
             if not _is_for_trainers(module, config):
@@ -41,17 +44,20 @@ def _leave(context: Context, config: ast.Call, message: str) -> None:
         return
     names = {name for each in CONFIG_CLASSES for name in config_names(each)}
     configs = [config, *(call for call in context.module.calls(*names) if context.module.inside(call, config))]
-    refused = [f"{name}=" for call in configs for name in _refused_by_train(context.module, call)]
+    name_storage(context, config)
+    refused = [f"{name}=" for call in configs for name in _refused_by_train(context, call)]
     of_train = f" That of ray.train refuses {', '.join(refused)}." if refused else ""
     context.manual(RM411, config, f"{message}.{of_train}", ADVICE)
     context.tuned.update(configs)
 
 
-def _refused_by_train(module: Module, config: ast.Call) -> list[str]:
-    """The arguments of a config that the class of the same name in ray.train does not take."""
-    name = (module.qualified(config.func) or "").rpartition(".")[2]
+def _refused_by_train(context: Context, config: ast.Call) -> list[str]:
+    """The arguments of a config that the class of the same name in ray.train does not take, and that stay."""
+    name = (context.module.qualified(config.func) or "").rpartition(".")[2]
     taken = parameters(look_up(f"ray.train.{name}"))
-    given = [keyword.arg for keyword in config.keywords if keyword.arg is not None]
+    edit = context.plan.calls.get(config, CallEdit())
+    gone = {None, *edit.remove, *edit.rename}
+    given = [name for name in (keyword.arg for keyword in config.keywords) if name is not None and name not in gone]
     return [] if taken is None else [argument for argument in given if not takes(taken, argument)]
 
 
@@ -64,6 +70,22 @@ def _given_to_tuners(module: Module) -> Iterator[ast.Call]:
             if source.module is module and isinstance(value, ast.Call):
                 if module.qualified(value.func) in config_names("RunConfig"):
                     yield value
+
+
+def _given_elsewhere(module: Module) -> Iterator[tuple[ast.Call, str]]:
+    """The RunConfigs that a Tuner of another file is given, and where: by a function or method that makes them."""
+    configs = {module.start(config): config for config in module.calls(*config_names("RunConfig"))}
+    if not configs or module.project is None or not module.path:
+        return
+    home = module.project.real(module.path)
+    for other in importing_modules(module.project, module, "Tuner"):
+        for call in other.calls(*TUNERS):
+            given = keyword_argument(call, ARGUMENT)
+            for source in other.origins(given) if given is not None else ():
+                if source.module.path and module.project.real(source.module.path) == home:
+                    config = configs.get(source.module.start(source.node))
+                    if config is not None:
+                        yield config, f"line {call.lineno} of {other.path}"
 
 
 def _has_unseen_tuner(module: Module) -> bool:
