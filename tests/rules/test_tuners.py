@@ -78,6 +78,32 @@ def test_results_of_a_tuner_go_where_they_were_uploaded(before: str, given: str)
     assert "SyncConfig" not in outcome.text
 
 
+@pytest.mark.parametrize(
+    ("before", "given", "now"),
+    [
+        ("", "tune.SyncConfig(sync_artifacts=True)", "sync_config=tune.SyncConfig(sync_artifacts=True)"),
+        ("", "tune.SyncConfig(sync_period=60, syncer='auto')", "sync_config=tune.SyncConfig(sync_period=60)"),
+        ("sync = tune.SyncConfig(sync_timeout=9)", "sync", "sync_config=sync"),
+        ("", "options.sync", "sync_config=options.sync"),
+        ("", "tune.syncer.SyncConfig(sync_artifacts=options)", "sync_config=tune.syncer.SyncConfig(sync_artifacts="),
+    ],
+)
+def test_what_tune_goes_on_to_sync_is_kept(before: str, given: str, now: str) -> None:
+    config = f"run_config=RunConfig(storage_path='s3://b/x', sync_config={given})"
+    for trainable in ("trainer", "objective"):
+        script = SCRIPT.format(before=before, arguments=config).replace("Tuner(trainer,", f"Tuner({trainable},")
+        outcome = converted(script)
+        assert "tune.RunConfig(storage_path='s3://b/x'" in outcome.text and now in outcome.text
+        assert not outcome.lines("RM402", Kind.MANUAL)
+
+
+def test_where_a_tuner_uploads_to_is_its_storage_though_it_asks_for_more() -> None:
+    given = "tune.SyncConfig(upload_dir='s3://b/x', sync_period=60)"
+    outcome = converted(SCRIPT.format(before="", arguments=f"run_config=RunConfig(sync_config={given})"))
+    config = outcome.text.partition("run_config=tune.RunConfig(")[2]
+    assert "storage_path='s3://b/x'" in config and "sync_config=tune.SyncConfig(sync_period=60)" in config
+
+
 MADE_BEFORE = """
 from ray import tune
 from ray.air import ScalingConfig

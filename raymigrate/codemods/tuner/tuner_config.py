@@ -13,7 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.codemods.shared.tune_name import tune_name
-from raymigrate.codemods.torch_trainer.storage import RM401, convert_storage
+from raymigrate.codemods.torch_trainer.storage import REFUSED_BY_SYNC_CONFIG, RM401, convert_storage
 from raymigrate.codemods.torch_trainer.train_v2_arguments import DELETED
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.legacy import RL_TRAINERS, SYNC_CONFIGS
@@ -169,7 +169,7 @@ def storage(context: Context, config: ast.Call, before: list[Code] | None) -> Pa
     module, edit = context.module, context.plan.call(config)
     keyword = storage_argument(module, config)
     sync = keyword_argument(config, "sync_config")
-    if sync is not None:
+    if sync is not None and not _keeps_sync_config(context, sync):
         edit.remove.add("sync_config")
         drop_definition(context, sync)
     if keyword is None:
@@ -195,6 +195,18 @@ def storage(context: Context, config: ast.Call, before: list[Code] | None) -> Pa
     before.append(Code(f"{name} = {template}", {"value": value}))
     edit.set("storage_path", name)
     return name
+
+
+def _keeps_sync_config(context: Context, sync: ast.expr) -> bool:
+    """Whether a SyncConfig asks for what Tune goes on to do, or cannot be seen; what Tune refuses is taken out."""
+    call = made(context.module, sync, *SYNC_CONFIGS)
+    if call is None:
+        return not is_none(sync)
+    refused = {keyword.arg for keyword in call.keywords if keyword.arg in REFUSED_BY_SYNC_CONFIG}
+    if call.args or len(refused) == len(call.keywords):
+        return False
+    context.plan.call(call).remove |= {name for name in refused if name is not None}
+    return True
 
 
 def storage_argument(module: Module, config: ast.Call) -> ast.keyword | None:
