@@ -25,9 +25,7 @@ READ = (
 # What a _TrackedCheckpoint had; and `value`, under Ray 1.
 TRACKED = frozenset({"dir_or_data", "value", "storage_mode", "node_ip", "metrics", "to_air_checkpoint"})
 CHECKPOINT = "{name} of a trial's checkpoint raises an AttributeError on Ray >= 2.7: it is a ray.tune.Checkpoint there."
-INSTEAD = (
-    "Read path of it, with its filesystem, or the folder of as_directory(); metrics are in trial.last_result."
-)
+INSTEAD = "Read path of it, with its filesystem, or the folder of as_directory(); metrics are in trial.last_result."
 
 
 @codemod("logdir", *TRACKED, phase=Phase.GONE)
