@@ -55,6 +55,7 @@ def test_the_folder_of_a_trial_has_another_name(base: str, method: str, name: st
         ("Callback", "on_end(self, iteration, trials, trial)", "print(trial.logdir)"),
         ("Callback", RESULT, "trial = other(trial)\n        print(trial.logdir)"),
         ("Callback", RESULT, "trial.logdir = 'here'"),
+        ("Callback", RESULT, "print([run.logdir for run in info['runs'].trials])"),
         ("Callback", RESULT, "if hasattr(trial, 'logdir'):\n            print(trial.logdir)"),
         ("register", RESULT, "print(trial.logdir)"),
         ("object", "log_trial_start(self, trial)", "print(trial.logdir, trial.checkpoint.value)"),
@@ -80,6 +81,9 @@ analysis = tune.run(loop, metric="loss", mode="min")
         "print(analysis.best_trial.logdir)",
         "best = analysis.get_best_trial('loss', 'min')\nprint(best.logdir)",
         "print(analysis.get_best_trial().logdir)",
+        "for trial in analysis.trials:\n    print(trial.logdir)",
+        "print([one.logdir for one in analysis.trials])",
+        "from ray.tune.experiment import Trial\n\ndef name(trial: Trial):\n    return trial.logdir",
     ],
 )
 def test_where_the_results_of_a_trial_are_is_told(use: str) -> None:

@@ -149,3 +149,17 @@ def test_a_config_of_another_file_that_no_tuner_gets_is_a_trainers(tmp_path: Pat
     (tmp_path / "configs.py").write_text(CONFIGS)
     (tmp_path / "run.py").write_text(f"from configs import run_config\nfrom job import loop, run_config2\n{job}\n")
     assert "RM411" not in CliRunner().invoke(main, ["check", str(tmp_path)]).stdout
+
+
+def test_what_a_base_class_of_another_file_makes_is_told_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "base.py").write_text(
+        "from ray import air\n\n\nclass Base:\n    @property\n    def config(self):\n"
+        "        return air.RunConfig(name='a', local_dir='runs', verbose=1, callbacks=[self.logger()])\n"
+    )
+    (tmp_path / "job.py").write_text(
+        "from ray import tune\nfrom base import Base\n\n\nclass Job(Base):\n    def tune(self, loop):\n"
+        "        return tune.Tuner(loop, **{'run_config': self.config}).fit()\n"
+    )
+    told = CliRunner().invoke(main, [str(tmp_path)]).stdout
+    assert "RM903" not in told and "That of ray.train refuses verbose=, callbacks of Tune." in told
+    assert "verbose=1" in (tmp_path / "base.py").read_text()

@@ -18,6 +18,7 @@ from raymigrate.facts.module import Module
 
 LOGDIR = "Trial.logdir raises a DeprecationWarning on Ray >= 2.51"
 NOW = "now local_path, from where Tune uploads what is written there: path is where results end."
+ANALYSIS = "ray.tune.analysis.experiment_analysis.ExperimentAnalysis"
 READ = (
     "Read path of it, where the results of a trial are, without the scheme of a URI; or local_path, the folder of Ray's"
     " session from where Tune uploads its own files."
@@ -35,7 +36,7 @@ def trial_attributes(context: Context) -> None:
         return
     module = context.module
     for node in module.attributes("logdir"):
-        if isinstance(node.ctx, ast.Load) and instance_of(module, node.value) == TRIAL:
+        if isinstance(node.ctx, ast.Load) and _is_trial(module, node.value):
             _logdir(context, node)
     for name in TRACKED:
         for node in module.attributes(name):
@@ -53,8 +54,22 @@ def _logdir(context: Context, node: ast.Attribute) -> None:
         context.plan.replace(node, "$trial.local_path", trial=node.value)
 
 
+def _is_trial(module: Module, node: ast.expr) -> bool:
+    """Whether an object is a Trial, also one of those that a loop goes through."""
+    if instance_of(module, node) == TRIAL:
+        return True
+    target = module.definition(node)
+    loop = module.parent_of.get(target) if isinstance(target, ast.Name) else None
+    if not isinstance(loop, ast.For | ast.comprehension) or loop.target is not target:
+        return False
+    several = loop.iter
+    if isinstance(several, ast.Attribute) and several.attr == "trials":
+        return instance_of(module, several.value) == ANALYSIS
+    return handed_by_tune(module, several) == "trials"
+
+
 def _is_checkpoint_of_trial(module: Module, node: ast.expr) -> bool:
     """Whether an object is the checkpoint of a Trial, or what on_checkpoint() of a callback of Tune gets."""
     if isinstance(node, ast.Attribute) and node.attr == "checkpoint":
-        return instance_of(module, node.value) == TRIAL
+        return _is_trial(module, node.value)
     return handed_by_tune(module, node) == "checkpoint"

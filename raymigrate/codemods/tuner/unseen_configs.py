@@ -21,6 +21,7 @@ from raymigrate.facts.values import keyword_argument
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 ARGUMENT = "run_config"
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 UNSEEN = "Whether a Tuner gets this RunConfig cannot be seen: with that of ray.train a Tuner fails on Ray >= 2.51"
 ADVICE = "Make it a ray.tune.RunConfig for a Tuner, a ray.train.RunConfig for a trainer."
 
@@ -46,6 +47,8 @@ def _leave(context: Context, config: ast.Call, message: str) -> None:
     configs = [config, *(call for call in context.module.calls(*names) if context.module.inside(call, config))]
     name_storage(context, config)
     refused = [f"{name}=" for call in configs for name in _refused_by_train(context, call)]
+    callbacks = keyword_argument(config, "callbacks")
+    refused += ["callbacks of Tune"] if callbacks is not None and context.module.constant(callbacks) is not None else []
     of_train = f" That of ray.train refuses {', '.join(refused)}." if refused else ""
     context.manual(RM411, config, f"{message}.{of_train}", ADVICE)
     context.tuned.update(configs)
@@ -74,18 +77,32 @@ def _given_to_tuners(module: Module) -> Iterator[ast.Call]:
 
 def _given_elsewhere(module: Module) -> Iterator[tuple[ast.Call, str]]:
     """The RunConfigs that a Tuner of another file is given, and where: by a function or method that makes them."""
-    configs = {module.start(config): config for config in module.calls(*config_names("RunConfig"))}
+    configs = _by_definition(module)
     if not configs or module.project is None or not module.path:
         return
     home = module.project.real(module.path)
     for other in importing_modules(module.project, module, "Tuner"):
         for call in other.calls(*TUNERS):
-            given = keyword_argument(call, ARGUMENT)
+            given = keyword_argument(call, ARGUMENT) or unpacked_value(other, call, ARGUMENT)
             for source in other.origins(given) if given is not None else ():
                 if source.module.path and module.project.real(source.module.path) == home:
-                    config = configs.get(source.module.start(source.node))
-                    if config is not None:
-                        yield config, f"line {call.lineno} of {other.path}"
+                    made_there = _by_definition(source.module)
+                    found = next((place for place, made in made_there.items() if made is source.node), None)
+                    if found in configs:
+                        yield configs[found], f"line {call.lineno} of {other.path}"
+
+
+def _by_definition(module: Module) -> dict[tuple[str, int], ast.Call]:
+    """The RunConfigs of a module by the functions and classes around them, and their number there.
+
+    The project may hold another state of the file than the one that is looked at, with other lines.
+    """
+    found: dict[tuple[str, int], ast.Call] = {}
+    for config in module.calls(*config_names("RunConfig")):
+        around = [outer.name for outer in module.ancestors(config) if isinstance(outer, DEFINITIONS)]
+        name = ".".join(around)
+        found[name, sum(other == name for other, _ in found)] = config
+    return found
 
 
 def _has_unseen_tuner(module: Module) -> bool:
