@@ -295,6 +295,25 @@ def test_the_rows_of_a_trial_are_told_where_it_reports_at_other_steps(trainer: s
 
 
 @pytest.mark.parametrize(
+    ("scheduler", "arguments", "told"),
+    [
+        ("ASHAScheduler()", "logging_steps=10", 1),
+        ("PopulationBasedTraining()", "logging_steps=10", 1),  # the Tuner is left to a person
+        ("make()", "logging_steps=10", 1),
+        ("PopulationBasedTraining()", "logging_strategy='epoch', save_strategy='epoch'", 0),
+        ("None", "logging_steps=10", 0),
+    ],
+)
+def test_what_a_scheduler_counts_is_told_whether_or_not_the_tuner_is_converted(
+    scheduler: str, arguments: str, told: int
+) -> None:
+    script = TRIALS.format(trainer="TransformersTrainer", read="").replace("logging_steps=10", arguments)
+    tuned = f'{{"train": rows}}), tune_config=tune.TuneConfig(scheduler=tune.schedulers.{scheduler}))'
+    script = script.replace('{"train": rows}))', tuned.replace("tune.schedulers.None", "None"))
+    assert len(converted(script).lines("RM412", Kind.MANUAL)) == told
+
+
+@pytest.mark.parametrize(
     ("given", "told"),
     [
         ("save_strategy=IntervalStrategy.EPOCH, logging_strategy=IntervalStrategy.EPOCH", 0),
