@@ -35,6 +35,9 @@ CONFIG = "RunConfig(name='a', verbose=1, log_to_file=True, failure_config=Failur
         f"TUNERS = {{'ray': Tuner}}\nTUNERS['ray'](loop, run_config={CONFIG})",
         f"def config():\n    return {CONFIG}\n\nTuner(loop, **read())",
         f"config = {CONFIG}\nTorchTrainer(loop, run_config=config)\nTuner(loop, **read(config))",
+        f"import copy\nconfig = {CONFIG}\nTuner(loop, run_config=copy.deepcopy(config))",
+        f"import dataclasses\ndef config():\n    return {CONFIG}\n\n"
+        "Tuner(loop, run_config=dataclasses.replace(config(), stop=read))",
     ],
 )
 def test_what_a_tuner_may_get_is_told_and_kept(script: str) -> None:

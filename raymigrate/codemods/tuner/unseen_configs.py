@@ -17,10 +17,11 @@ from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project_uses import importing_modules
 from raymigrate.facts.tuners import TUNERS, config_names
-from raymigrate.facts.values import keyword_argument
+from raymigrate.facts.values import Source, keyword_argument
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 ARGUMENT = "run_config"
+COPIES = ("dataclasses.replace", "copy.copy", "copy.deepcopy", "copy.replace")
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 UNSEEN = "Whether a Tuner gets this RunConfig cannot be seen: with that of ray.train a Tuner fails on Ray >= 2.51"
 ADVICE = "Make it a ray.tune.RunConfig for a Tuner, a ray.train.RunConfig for a trainer."
@@ -67,12 +68,26 @@ def _refused_by_train(context: Context, config: ast.Call) -> list[str]:
 def _given_to_tuners(module: Module) -> Iterator[ast.Call]:
     """The RunConfigs that a Tuner can be given: by a parameter of a function around it, or in a dict."""
     for call in module.calls(*TUNERS):
-        given = keyword_argument(call, ARGUMENT) or unpacked_value(module, call, ARGUMENT)
-        for source in module.origins(given) if given is not None else ():
+        for source in _behind(module, call):
             value = source.node
             if source.module is module and isinstance(value, ast.Call):
                 if module.qualified(value.func) in config_names("RunConfig"):
                     yield value
+
+
+def _behind(module: Module, tuner: ast.Call) -> Iterator[Source]:
+    """What a Tuner is given as RunConfig, and what that is a copy of: `replace(config, stop=...)`."""
+    given = keyword_argument(tuner, ARGUMENT) or unpacked_value(module, tuner, ARGUMENT)
+    waiting = [] if given is None else [Source(module, given)]
+    seen = set[ast.AST]()
+    while waiting:
+        asked = waiting.pop()
+        for source in asked.module.origins(asked.node):
+            if source.node not in seen:
+                seen.add(source.node)
+                yield source
+                if isinstance(source.node, ast.Call) and source.module.qualified(source.node.func) in COPIES:
+                    waiting += [Source(source.module, copied) for copied in source.node.args[:1]]
 
 
 def _given_elsewhere(module: Module) -> Iterator[tuple[ast.Call, str]]:
@@ -83,8 +98,7 @@ def _given_elsewhere(module: Module) -> Iterator[tuple[ast.Call, str]]:
     home = module.project.real(module.path)
     for other in importing_modules(module.project, module, "Tuner"):
         for call in other.calls(*TUNERS):
-            given = keyword_argument(call, ARGUMENT) or unpacked_value(other, call, ARGUMENT)
-            for source in other.origins(given) if given is not None else ():
+            for source in _behind(other, call):
                 if source.module.path and module.project.real(source.module.path) == home:
                     made_there = _by_definition(source.module)
                     found = next((place for place, made in made_there.items() if made is source.node), None)
