@@ -20,6 +20,7 @@ DEPLOYMENT = "ray.serve.deployment.Deployment"
 TRIAL = "ray.tune.experiment.trial.Trial"
 # Classes to whose methods Tune hands a `trial`, or more (2.60, tune/callback.py and tune/schedulers).
 OF_TUNE = frozenset({"ray.tune.callback.Callback", "ray.tune.schedulers.trial_scheduler.TrialScheduler"})
+HOOKS = ("on_", "log_trial")  # how these methods begin: classes are not looked at for others
 # What transformers hands to the methods of a callback, in their order (trainer_callback.py).
 CALLBACK_PARAMETERS = (
     TRAINING_ARGUMENTS,
@@ -260,7 +261,7 @@ def handed_by_tune(module: Module, node: ast.AST | None) -> str:
     if not isinstance(parameter, ast.arg) or not isinstance(function, ast.FunctionDef) or function.decorator_list:
         return ""
     position = function.args.args.index(parameter) if parameter in function.args.args else 0
-    if not position or not isinstance(owner, ast.ClassDef):
+    if not position or not isinstance(owner, ast.ClassDef) or not function.name.startswith(HOOKS):
         return ""
     for place in (look_up(name).place for name in library_bases(module, owner)):
         if not OF_TUNE.isdisjoint(lineage(place)):
