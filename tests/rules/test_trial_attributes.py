@@ -3,6 +3,7 @@
 import pytest
 
 from raymigrate.base.findings import Kind
+from raymigrate.codemods.gone.trial_attributes import INSTEAD_OF_LOST
 from tests.rules.scripts import converted
 
 CALLBACK = """
@@ -100,3 +101,24 @@ def test_what_a_checkpoint_of_a_trial_lost_is_told(name: str) -> None:
     assert len(outcome.lines("RM723", Kind.MANUAL)) == 2
     found = converted(SEARCH.format(use=f"load(analysis.best_trial.checkpoint.{name})"))
     assert len(found.lines("RM723", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize("name", sorted(INSTEAD_OF_LOST))
+def test_what_a_trial_lost_is_told(name: str) -> None:
+    body = f"print(trial.{name}, result.{name}, self.owner.{name})"
+    outcome = converted(CALLBACK.format(base="Callback", method=RESULT, body=body, decorator=""))
+    told = [message for message in outcome.messages if message.startswith(f"{name} of a Trial raises")]
+    assert len(told) == 1 and len(converted(SEARCH.format(use=f"analysis.best_trial.{name}")).findings) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "print(trial.run_metadata.start_time, trial.temporary_state.location, trial.path, trial.trial_id)",
+        "if hasattr(trial, 'start_time'):\n            print(trial.start_time)",
+        "trial.start_time = 1\n        print(trial.start_time)",
+    ],
+)
+def test_what_a_trial_has_is_not_told(body: str) -> None:
+    outcome = converted(CALLBACK.format(base="Callback", method=RESULT, body=body, decorator=""))
+    assert "RM723" not in {code for code, *_ in outcome.findings}

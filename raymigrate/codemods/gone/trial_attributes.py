@@ -25,19 +25,42 @@ READ = (
 )
 # What a _TrackedCheckpoint had; and `value`, under Ray 1.
 TRACKED = frozenset({"dir_or_data", "value", "storage_mode", "node_ip", "metrics", "to_air_checkpoint"})
+# What a Trial had under legacy Ray (2.0 and 2.4 tune/experiment/trial.py), and where that is in 2.60, there and in
+# tune/trainable/metadata.py and train/_internal/checkpoint_manager.py.
+LOST = "{name} of a Trial raises an AttributeError on Ray >= 2.51."
+INSTEAD_OF_LOST = {
+    "start_time": "Read run_metadata.start_time of it.",
+    "last_update_time": "Read run_metadata.last_result_time of it.",
+    "location": "Read temporary_state.location of it.",
+    "runner": "Read temporary_state.ray_actor of it.",
+    "get_runner_ip": "Call get_ray_actor_ip() of it.",
+    "checkpoint_manager": "Read run_metadata.checkpoint_manager of it, which has other methods.",
+    "get_trial_checkpoints": (
+        "Read run_metadata.checkpoint_manager.best_checkpoint_results of it: each has a checkpoint and metrics."
+    ),
+    **dict.fromkeys(
+        ("remote_checkpoint_dir", "remote_path"), "Read path of it, which has no scheme of a URI in front."
+    ),
+    **dict.fromkeys(("sync_on_checkpoint", "uses_cloud_checkpointing"), "Take it out: all storage is used alike."),
+}
 CHECKPOINT = "{name} of a trial's checkpoint raises an AttributeError on Ray >= 2.7: it is a ray.tune.Checkpoint there."
 INSTEAD = "Read path of it, with its filesystem, or the folder of as_directory(); metrics are in trial.last_result."
 
 
-@codemod("logdir", *TRACKED, phase=Phase.GONE)
+@codemod("logdir", *TRACKED, *INSTEAD_OF_LOST, phase=Phase.GONE)
 def trial_attributes(context: Context) -> None:
-    """Reads the folder of a Trial under its new name, and tells of what its checkpoint lost."""
+    """Reads the folder of a Trial under its new name, and tells of what it and its checkpoint lost."""
     if not context.is_ray_script:
         return
     module = context.module
     for node in module.attributes("logdir"):
         if isinstance(node.ctx, ast.Load) and _is_trial(module, node.value):
             _logdir(context, node)
+    for name, advice in INSTEAD_OF_LOST.items():
+        for node in module.attributes(name):
+            is_read = isinstance(node.ctx, ast.Load) and not module.stores(name)
+            if is_read and _is_trial(module, node.value) and not is_guarded(module, node, name):
+                context.manual(RM723, node, LOST.format(name=name), advice)
     for name in TRACKED:
         for node in module.attributes(name):
             if _is_checkpoint_of_trial(module, node.value) and not is_guarded(module, node, name):
