@@ -166,3 +166,16 @@ def test_what_a_base_class_of_another_file_makes_is_told_and_kept(tmp_path: Path
     told = CliRunner().invoke(main, [str(tmp_path)]).stdout
     assert "RM903" not in told and "That of ray.train refuses verbose=, callbacks of Tune." in told
     assert "verbose=1" in (tmp_path / "base.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        ("from ray.train.huggingface import HuggingFaceTrainer\nprint(HuggingFaceTrainer)", 1),
+        ("from ray.air import session\nprint(session)", 1),
+        ("from ray.train.torch import TorchTrainer\nprint(TorchTrainer)", 0),
+    ],
+)
+def test_a_config_from_nowhere_is_told_in_scripts_for_older_ray(head: str, told: int) -> None:
+    script = f"from ray import tune\nfrom configs import run_config\n{head}\ntune.Tuner(f, run_config=run_config())\n"
+    assert len(converted(script).lines("RM411", Kind.MANUAL)) == told

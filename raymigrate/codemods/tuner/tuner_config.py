@@ -99,7 +99,9 @@ def _tell_unseen(context: Context, tuner: TunerCall, given: ast.expr) -> None:
     if other is not None and other.module is not context.module:
         where = f"line {other.module.start(other.node)[0]} of {other.module.path}"
         context.manual(RM411, given, f"{ONLY_TUNES}; what this gets is made in {where}.", MAKE_TUNES)
-    elif context.module.references_within("ray.air") and {name for _, name in named} != {OF_TUNE}:
+    elif (context.module.references_within("ray.air") or context.of_legacy_job) and {name for _, name in named} != {
+        OF_TUNE
+    }:
         context.manual(RM411, given, "Where this is not a ray.tune.RunConfig, the Tuner fails on Ray >= 2.51.")
 
 
