@@ -10,7 +10,7 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.refused_calls import RM697
-from raymigrate.codemods.libraries.library_attributes import RM723
+from raymigrate.codemods.libraries.library_attributes import ANALYSIS, RM723
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.guards import is_guarded, waits_for
 from raymigrate.facts.instances import TRIAL, handed_by_tune, instance_of
@@ -18,7 +18,6 @@ from raymigrate.facts.module import Module
 
 LOGDIR = "Trial.logdir raises a DeprecationWarning on Ray >= 2.51"
 NOW = "now local_path, from where Tune uploads what is written there: path is where results end."
-ANALYSIS = "ray.tune.analysis.experiment_analysis.ExperimentAnalysis"
 READ = (
     "Read path of it, where the results of a trial are, without the scheme of a URI; or local_path, the folder of Ray's"
     " session from where Tune uploads its own files."
