@@ -14,7 +14,7 @@ from functools import lru_cache
 from raymigrate.facts.keys import places_taken_out
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FunctionNode, Scope
-from raymigrate.facts.values import class_named, holds_items, key_name, names_of, reaching
+from raymigrate.facts.values import Source, class_named, holds_items, key_name, names_of, reaching
 from raymigrate.facts.values.members import lineage
 
 COPIES = ("copy.copy", "copy.deepcopy")
@@ -49,10 +49,12 @@ class Carried:
     Args:
         entries: Those that it may have.
         whole: Whether there are no others.
+        ends: Where it comes from, as far as that could be followed: what has the others, if that is known.
     """
 
     entries: tuple[Entry, ...] = ()
     whole: bool = True
+    ends: tuple[Source, ...] = ()
 
 
 UNSEEN = Carried(whole=False)
@@ -87,7 +89,7 @@ def _carried(module: Module, node: ast.expr, above: frozenset[ast.AST]) -> Carri
         parts += _filled_attribute(module, node, above)
     found, out = _joined(parts), places_taken_out(module, node)
     left = (entry for entry in found.entries if entry.name not in out or _is_put_back(module, entry, out[entry.name]))
-    return Carried(tuple(left), found.whole)
+    return Carried(tuple(left), found.whole, found.ends)
 
 
 def _is_put_back(module: Module, entry: Entry, taken: ast.AST) -> bool:
@@ -99,7 +101,8 @@ def _is_put_back(module: Module, entry: Entry, taken: ast.AST) -> bool:
 def _joined(parts: Iterable[Carried]) -> Carried:
     several = list(parts)
     entries = dict.fromkeys(entry for part in several for entry in part.entries)
-    return Carried(tuple(entries), all(part.whole for part in several))
+    ends = dict.fromkeys(end for part in several for end in part.ends)
+    return Carried(tuple(entries), all(part.whole for part in several), tuple(ends))
 
 
 def _written(module: Module, node: ast.expr, above: frozenset[ast.AST]) -> list[Carried] | None:
@@ -169,24 +172,26 @@ def _mapped(module: Module, node: ast.DictComp, above: frozenset[ast.AST]) -> Ca
 
 def _at_end(module: Module, node: ast.expr, above: frozenset[ast.AST]) -> Iterator[Carried]:
     """What a value that cannot be followed any further is seen to be: a dict that is filled later, or a parameter."""
+    unseen = Carried(whole=False, ends=(Source(module, node),))
     if not isinstance(node, ast.Name):
-        yield UNSEEN
+        yield unseen
         return
     if isinstance(node.ctx, ast.Store):  # the name in another file, of a dict that is filled there
         given = module.assigned(node)
-        yield _carried(module, given, above) if given is not None else UNSEEN
+        yield _carried(module, given, above) if given is not None else unseen
         return
     bindings = [binding.node for binding in reaching(module, node)]
     if not bindings:
-        yield UNSEEN
+        yield unseen
     for bound in bindings:
         given, statement = module.assigned(bound), module.parent_of.get(bound)
         if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.BitOr):
             yield from _merged(module, node, above)
         elif isinstance(bound, ast.arg):
-            yield _of_callers(module, bound, above)
+            called = _of_callers(module, bound, above)
+            yield called if called.whole or called.ends else unseen
         elif given is None:
-            yield UNSEEN
+            yield unseen
         elif holds_items(given):  # others were followed
             yield _carried(module, given, above)
 

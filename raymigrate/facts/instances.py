@@ -7,7 +7,7 @@ from raymigrate.facts.callbacks import EVENTS, is_callback
 from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import is_transformers_trainer, trainer_base
+from raymigrate.facts.trainers import is_transformers_trainer, library_bases, trainer_base
 from raymigrate.facts.values import definition, origins
 from raymigrate.facts.values.parsers import parsed_into
 from raymigrate.knowledge.libraries import class_of, derived, function_of, lineage, look_up, member, result
@@ -17,6 +17,10 @@ TRAINER = "transformers.trainer.Trainer"
 TRAINING_ARGUMENTS = "transformers.training_args.TrainingArguments"
 ACCELERATOR = "accelerate.accelerator.Accelerator"
 DEPLOYMENT = "ray.serve.deployment.Deployment"
+TRIAL = "ray.tune.experiment.trial.Trial"
+# Classes to whose methods Tune hands a `trial`, or more (2.60, tune/callback.py and tune/schedulers).
+OF_TUNE = frozenset({"ray.tune.callback.Callback", "ray.tune.schedulers.trial_scheduler.TrialScheduler"})
+HOOKS = ("on_", "log_trial")  # how these methods begin: classes are not looked at for others
 # What transformers hands to the methods of a callback, in their order (trainer_callback.py).
 CALLBACK_PARAMETERS = (
     TRAINING_ARGUMENTS,
@@ -239,7 +243,31 @@ def _class_of_parameter(module: Module, parameter: ast.arg) -> str:
             return base
         if 0 < position <= len(CALLBACK_PARAMETERS) and function.name in EVENTS and is_callback(module, owner):
             return CALLBACK_PARAMETERS[position - 1]
+        if position > 0 and handed_by_tune(module, parameter) == "trial":
+            return TRIAL
     return _class_of_annotation(module, parameter.annotation)
+
+
+def handed_by_tune(module: Module, node: ast.AST | None) -> str:
+    """What Tune hands to a method of its callbacks or schedulers: "trial", "checkpoint"; empty of anything else.
+
+    Args:
+        module: The module.
+        node: A parameter, or a name of one.
+    """
+    parameter = definition(module, node) if isinstance(node, ast.Name) else node
+    function = module.function(parameter) if isinstance(parameter, ast.arg) else None
+    owner = module.parent_of.get(function) if function is not None else None
+    if not isinstance(parameter, ast.arg) or not isinstance(function, ast.FunctionDef) or function.decorator_list:
+        return ""
+    position = function.args.args.index(parameter) if parameter in function.args.args else 0
+    if not position or not isinstance(owner, ast.ClassDef) or not function.name.startswith(HOOKS):
+        return ""
+    for place in (look_up(name).place for name in library_bases(module, owner)):
+        if not OF_TUNE.isdisjoint(lineage(place)):
+            found = member(place, function.name)
+            return "".join(((found.parameters if found is not None else None) or ())[position - 1 : position])
+    return ""
 
 
 def _class_of_annotation(module: Module, annotation: ast.expr | None) -> str:

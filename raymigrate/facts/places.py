@@ -20,6 +20,15 @@ MIXINS = frozenset(
     for place in (f"{tracker}.{tracker}_mixin", f"{tracker}_mixin")
 )
 SESSION = ("ray.air.session", "ray.train.report", "ray.train.get_checkpoint", "ray.train.get_context")
+# What only the workers of a trainer have: in a trial legacy Ray raised a RuntimeError (2.7 train/_internal/session.py).
+WORKERS_ONLY = (
+    "get_world_rank",
+    "get_world_size",
+    "get_local_rank",
+    "get_local_world_size",
+    "get_node_rank",
+    "get_dataset_shard",
+)
 TRAINING_FUNCTION = ("train_loop_per_worker", "trainer_init_per_worker")
 
 
@@ -121,7 +130,20 @@ class Places:
         around = (module.ancestors(reference.node) for reference in module.references_within(*SESSION))
         outermost = ([outer for outer in outers if isinstance(outer, FUNCTIONS)][-1:] for outers in around)
         functions = set[ast.AST]().union(*outermost)
-        return functions - self.called_outside
+        return functions - self.called_outside - self.asking_for_workers
+
+    @cached_property
+    def asking_for_workers(self) -> set[ast.AST]:
+        """Functions that ask a session for what no trial has, with those around them and those that they call."""
+        module = self.module
+        names = {f"{session}.{name}" for session in ("ray.air.session", "ray.train") for name in WORKERS_ONLY}
+        asking = [reference.node for reference in module.references_within(*names)]
+        asking += [method for _, method in module.method_calls(*WORKERS_ONLY) if _is_context(module, method.value)]
+        around = self._functions_around(asking) - self._functions_around(module.calls(*TAKE_TRAINABLES))
+        return around | self.called_from(around)
+
+    def _functions_around(self, nodes: Iterable[ast.AST]) -> set[ast.AST]:
+        return {outer for node in nodes for outer in self.module.ancestors(node) if isinstance(outer, FUNCTIONS)}
 
     def _training_functions(self) -> Iterator[FunctionNode]:
         for reference in self.module.references_within("ray.train"):
@@ -158,6 +180,12 @@ class Places:
                 calls = [node for node in self.module.below(function) if isinstance(node, ast.Call)]
                 todo += [called for call in calls for called in self._called(call)]
         return found
+
+
+def _is_context(module: Module, node: ast.expr) -> bool:
+    """Whether a value is what get_context() of ray.train gives."""
+    made = module.value(node)
+    return isinstance(made, ast.Call) and module.qualified(made.func) == "ray.train.get_context"
 
 
 def functions_behind(module: Module, node: ast.expr | None) -> Iterator[FunctionNode]:

@@ -282,3 +282,19 @@ def test_other_files_give_a_trainer_attributes(tmp_path: Path, name: str, told: 
     assert "TorchTrainer" in (tmp_path / "job.py").read_text()
     assert ("derived.py:7:16: RM723 manual" in outcome.stdout) == told
     assert f"return self.{name}" in derived.read_text()
+
+
+@pytest.mark.parametrize(
+    ("read", "advice"),
+    [
+        ("best_logdir", "Read best_trial.path of it"),
+        ("get_best_logdir('a', 'max')", "Read path of what get_best_trial(metric, mode, scope) gives"),
+        ("fetch_trial_dataframes()", "Read trial_dataframes of it."),
+        ("get_trial_checkpoints_paths(trial)", "Read run_metadata.checkpoint_manager"),
+        ("set_filetype('csv')", "Take it out"),
+    ],
+)
+def test_where_an_analysis_has_today_what_it_had_is_said(read: str, advice: str) -> None:
+    outcome = converted(f"from ray import tune\n\nanalysis = tune.run(f)\nprint(analysis.{read})\n")
+    (message,) = outcome.messages
+    assert outcome.lines("RM723", Kind.MANUAL) == [4] and f"no such attribute. {advice}" in message

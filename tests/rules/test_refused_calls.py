@@ -22,6 +22,8 @@ from tests.rules.scripts import converted
         "from ray.tune.integration.keras import TuneReportCallback\nTuneReportCallback()",
         "from ray import tune\ntune.run(loop, local_dir='results')",
         "import ray.tune\nray.tune.run(loop, chdir_to_trial_dir=False)",
+        "from ray import tune\ntune.Tuner(loop, tune_config=tune.TuneConfig(chdir_to_trial_dir=False))",
+        "from ray.tune.tune_config import TuneConfig\nconfig = TuneConfig(**{'chdir_to_trial_dir': False})",
         "import ray\nray.init(local_mode=True)",
         "from ray import init as start\nstart(num_cpus=2, local_mode=args.debug)",
         "import ray\nray.init(**{'local_mode': True})",

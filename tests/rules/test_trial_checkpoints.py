@@ -120,6 +120,22 @@ def test_those_of_other_trials_do(trainable: str, read: str) -> None:
     assert not converted(script(trainable=trainable, after=read)).lines("RM608", Kind.MANUAL)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ("objective", "trainer.as_trainable()", "If these trials fit a trainer: get_best_checkpoint of"),
+        ("trainer.as_trainable()", "tune.with_parameters(objective)", "If these trials fit a trainer: get_best"),
+        ("trainer.as_trainable()", "trainer.as_trainable()", "get_best_checkpoint of an ExperimentAnalysis returns"),
+        ("objective", "objective", None),
+    ],
+)
+def test_a_function_may_get_an_analysis_of_other_trials_too(first: str, second: str, told: str | None) -> None:
+    show = "def show(analysis):\n    print(analysis.get_best_checkpoint(best))\n\n"
+    outcome = converted(script(after=f"{show}show(tune.run({first}))\nshow(tune.run({second}))"))
+    messages = [message for message in outcome.messages if "of an ExperimentAnalysis" in message]
+    assert len(messages) == (told is not None) and all(message.startswith(told or "") for message in messages)
+
+
 @pytest.mark.parametrize("of", ["ray.air.Result", "ray.air.result.Result", "ray.train.Result"])
 def test_the_result_of_a_trial_is_not_read_by_that_of_a_trainer(of: str) -> None:
     outcome = converted(

@@ -3,6 +3,7 @@
 import pytest
 
 from raymigrate.base.findings import Kind
+from raymigrate.codemods.tuner.tuner_obstacles import PAUSES
 from tests.rules.scripts import converted
 
 SCRIPT = """
@@ -75,6 +76,32 @@ def test_results_of_a_tuner_go_where_they_were_uploaded(before: str, given: str)
     outcome = converted(SCRIPT.format(before=before, arguments=f"param_space=options, run_config=RunConfig({given})"))
     assert "run_config=tune.RunConfig(storage_path='s3://b/x')" in outcome.text
     assert "SyncConfig" not in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("before", "given", "now"),
+    [
+        ("", "tune.SyncConfig(sync_artifacts=True)", "sync_config=tune.SyncConfig(sync_artifacts=True)"),
+        ("", "tune.SyncConfig(sync_period=60, syncer='auto')", "sync_config=tune.SyncConfig(sync_period=60)"),
+        ("sync = tune.SyncConfig(sync_timeout=9)", "sync", "sync_config=sync"),
+        ("", "options.sync", "sync_config=options.sync"),
+        ("", "tune.syncer.SyncConfig(sync_artifacts=options)", "sync_config=tune.syncer.SyncConfig(sync_artifacts="),
+    ],
+)
+def test_what_tune_goes_on_to_sync_is_kept(before: str, given: str, now: str) -> None:
+    config = f"run_config=RunConfig(storage_path='s3://b/x', sync_config={given})"
+    for trainable in ("trainer", "objective"):
+        script = SCRIPT.format(before=before, arguments=config).replace("Tuner(trainer,", f"Tuner({trainable},")
+        outcome = converted(script)
+        assert "tune.RunConfig(storage_path='s3://b/x'" in outcome.text and now in outcome.text
+        assert not outcome.lines("RM402", Kind.MANUAL)
+
+
+def test_where_a_tuner_uploads_to_is_its_storage_though_it_asks_for_more() -> None:
+    given = "tune.SyncConfig(upload_dir='s3://b/x', sync_period=60)"
+    outcome = converted(SCRIPT.format(before="", arguments=f"run_config=RunConfig(sync_config={given})"))
+    config = outcome.text.partition("run_config=tune.RunConfig(")[2]
+    assert "storage_path='s3://b/x'" in config and "sync_config=tune.SyncConfig(sync_period=60)" in config
 
 
 MADE_BEFORE = """
@@ -265,6 +292,25 @@ def test_the_rows_of_a_trial_are_told_where_it_reports_at_other_steps(trainer: s
     read = "for one in results:\n    print(one.metrics_dataframe)"
     outcome = converted(TRIALS.format(trainer=trainer, read=read))
     assert len(outcome.lines("RM412", Kind.MANUAL)) == told
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "arguments", "told"),
+    [
+        ("ASHAScheduler()", "logging_steps=10", 1),
+        ("PopulationBasedTraining()", "logging_steps=10", 1),  # the Tuner is left to a person
+        ("make()", "logging_steps=10", 1),
+        ("PopulationBasedTraining()", "logging_strategy='epoch', save_strategy='epoch'", 0),
+        ("None", "logging_steps=10", 0),
+    ],
+)
+def test_what_a_scheduler_counts_is_told_whether_or_not_the_tuner_is_converted(
+    scheduler: str, arguments: str, told: int
+) -> None:
+    script = TRIALS.format(trainer="TransformersTrainer", read="").replace("logging_steps=10", arguments)
+    tuned = f'{{"train": rows}}), tune_config=tune.TuneConfig(scheduler=tune.schedulers.{scheduler}))'
+    script = script.replace('{"train": rows}))', tuned.replace("tune.schedulers.None", "None"))
+    assert len(converted(script).lines("RM412", Kind.MANUAL)) == told
 
 
 @pytest.mark.parametrize(
@@ -482,13 +528,26 @@ def test_the_steps_by_hand_name_the_storage() -> None:
     assert any("storage_path of the Tuner" in message for message in outcome.messages)
 
 
+UNPACKED = "its TuneConfig gets arguments unpacked, which are not read"
+BY_POSITION = UNPACKED.replace("unpacked", "by position")
+
+
 @pytest.mark.parametrize(
     ("before", "given", "reason"),
     [
         ("", "tune.TuneConfig(options, 'min')", "its TuneConfig gets arguments by position, which are not read"),
-        ("", "tune.TuneConfig(**options)", "its TuneConfig gets arguments unpacked, which are not read"),
+        ("", "tune.TuneConfig(**options)", f"{UNPACKED}, and a scheduler among them {PAUSES}"),
+        ("", "tune.TuneConfig(**{'metric': options})", UNPACKED),
+        (
+            "",
+            "tune.TuneConfig(*options)",
+            f"{UNPACKED.replace('unpacked', 'by position')}, and a scheduler among them {PAUSES}",
+        ),
+        ("", "tune.TuneConfig(scheduler='fifo', **options)", UNPACKED),
+        ("", "tune.TuneConfig(scheduler='pbt', **options)", f"pbt {PAUSES}"),
         ("asked = tune.TuneConfig(metric=options); print(asked)", "asked", "its TuneConfig is used elsewhere as well"),
-        ("", "options", "its TuneConfig cannot be seen"),
+        ("", "options", f"its TuneConfig cannot be seen, and a scheduler in it {PAUSES}"),
+        ("", "options.tune_config()", f"its TuneConfig cannot be seen, and a scheduler in it {PAUSES}"),
     ],
 )
 def test_why_a_tune_config_is_in_the_way_is_said(before: str, given: str, reason: str) -> None:

@@ -191,6 +191,32 @@ def test_keys_of_a_search_space_are_named(before: str, space: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("unpacked", "given", "named"),
+    [
+        ("config.get('extra', {})", REFUSED, False),
+        ("config['extra']", REFUSED, False),
+        ("config.pop('extra', None) or {}", REFUSED, False),
+        ("read_yaml('arguments.yaml')", REFUSED, False),
+        ("{name: value for name, value in config.items() if name in FIELDS}", REFUSED, False),
+        ("config['extra']", f'{{"extra": {REFUSED}}}', True),
+        ("{'max_steps': 2, **config.get('extra', {})}", f'{{"extra": {REFUSED}, "use_ipex": 1}}', True),
+        ("config['more']['extra']", f'{{"more": {{"extra": {REFUSED}}}}}', True),
+        ("config['extra']", f'{{"more": {{"extra": {REFUSED}}}}}', False),
+        ("{'max_steps': 2, **config}", REFUSED, True),
+        ("dict(config, max_steps=2)", REFUSED, True),
+        ("flattened(config)", REFUSED, True),
+    ],
+)
+def test_keys_of_a_search_space_are_named_where_they_get_there(unpacked: str, given: str, *, named: bool) -> None:
+    script = SCRIPT.partition("trainer = ")[0].format(before="").replace('"out", **config', f'"out", **{unpacked}')
+    script += SEARCH.format(before="", space=f'{{"trainer_init_config": {given}}}')
+    told = [
+        message.partition("=")[0] for message in converted(script).messages if " where TrainingArguments" in message
+    ]
+    assert told == (["warmup_ratio", "use_ipex"] if named else [])
+
+
+@pytest.mark.parametrize(
     "dict_", ["{'warmup_ratio': 0.1, 'evaluation_strategy': 'no', **config}", "dict(config, evaluation_strategy='no')"]
 )
 def test_keys_that_are_changed_where_they_stand_are_not_told_again(dict_: str) -> None:

@@ -1,8 +1,12 @@
 """RM411: a RunConfig is no trainer's before it is seen that a trainer gets it."""
 
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 
 from raymigrate.base.findings import Kind
+from raymigrate.cli import main
 from tests.rules.scripts import converted
 
 HEAD = """
@@ -31,6 +35,9 @@ CONFIG = "RunConfig(name='a', verbose=1, log_to_file=True, failure_config=Failur
         f"TUNERS = {{'ray': Tuner}}\nTUNERS['ray'](loop, run_config={CONFIG})",
         f"def config():\n    return {CONFIG}\n\nTuner(loop, **read())",
         f"config = {CONFIG}\nTorchTrainer(loop, run_config=config)\nTuner(loop, **read(config))",
+        f"import copy\nconfig = {CONFIG}\nTuner(loop, run_config=copy.deepcopy(config))",
+        f"import dataclasses\ndef config():\n    return {CONFIG}\n\n"
+        "Tuner(loop, run_config=dataclasses.replace(config(), stop=read))",
     ],
 )
 def test_what_a_tuner_may_get_is_told_and_kept(script: str) -> None:
@@ -64,3 +71,111 @@ def test_what_trainers_get_is_theirs(script: str) -> None:
 def test_what_a_tuner_gets_for_sure_is_converted(script: str) -> None:
     outcome = converted(HEAD + script)
     assert outcome.lines("RM411", Kind.CONVERTED) and "tune.RunConfig(name='a', verbose=1" in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("given", "now"),
+    [
+        ("local_dir='/data/runs'", "storage_path='/data/runs'"),
+        ("local_dir='runs', name='a'", "storage_path=os.path.abspath('runs'), name='a'"),
+        ("local_dir='runs', sync_config=read()", "local_dir='runs', sync_config=read()"),
+        ("storage_path='s3://bucket/runs'", "storage_path='s3://bucket/runs'"),
+    ],
+)
+def test_where_results_go_has_its_name_of_today_in_a_config_of_both(given: str, now: str) -> None:
+    script = (
+        f"def config():\n    return RunConfig({given})\n\n"
+        "TorchTrainer(loop, run_config=config()).fit()\nTuner(loop, run_config=config())"
+    )
+    outcome = converted(HEAD + script)
+    assert outcome.lines("RM411", Kind.MANUAL) and f"RunConfig({now})" in outcome.text
+    told = [message for message in outcome.messages if "That of ray.train refuses local_dir=" in message]
+    assert bool(told) is ("local_dir" in now)
+
+
+CONFIGS = """
+from dataclasses import dataclass
+
+from ray.air import FailureConfig, RunConfig
+
+
+def run_config(name):
+    return RunConfig(name=name, verbose=1, stop={"loss": 1})
+
+
+@dataclass
+class Factory:
+    name: str
+
+    def config(self):
+        return RunConfig(name=self.name, verbose=1, failure_config=FailureConfig(fail_fast=True))
+
+
+DEFAULT = RunConfig(name="a", verbose=1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "given", "line"),
+    [
+        ("from configs import run_config", "run_config('a')", 8),
+        ("import configs", "configs.run_config('a')", 8),
+        ("from configs import Factory", "Factory('a').config()", 16),
+        ("from configs import Factory\nfactory = Factory('a')", "factory.config()", 16),
+        ("from configs import DEFAULT", "DEFAULT", 19),
+    ],
+)
+def test_what_a_tuner_of_another_file_gets_is_told_and_kept(tmp_path: Path, head: str, given: str, line: int) -> None:
+    (tmp_path / "configs.py").write_text(CONFIGS)
+    job = f"from ray import tune\n{head}\nfrom job import loop\n\ntune.Tuner(loop, run_config={given}).fit()\n"
+    (tmp_path / "run.py").write_text(job)
+    told = [found for found in CliRunner().invoke(main, [str(tmp_path)]).stdout.splitlines() if "RM411" in found]
+    assert len(told) == 2
+    assert f"configs.py:{line}:" in told[0] and "gives this to one" in told[0] and "run.py gives" in told[0]
+    assert f"made in line {line} of" in told[1] and "configs.py." in told[1]
+    kept = (tmp_path / "configs.py").read_text()
+    of_trainers = [text for text in kept.splitlines() if "RunConfig(" in text and "verbose=1" not in text]
+    assert len(of_trainers) == 2  # nothing says that a Tuner gets the others
+    assert not CliRunner().invoke(main, ["check", str(tmp_path)]).stdout.count("would convert ")
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        "from ray.train.torch import TorchTrainer\nTorchTrainer(loop, run_config=run_config('a')).fit()",
+        "from ray import tune\ntune.Tuner(loop, run_config=tune.RunConfig(name=run_config('a').name)).fit()",
+        "from ray import tune\ntune.Tuner(loop).fit()\nrun_config('a')",
+        "from ray import tune\ntune.Tuner(loop, run_config=run_config2('a')).fit()",
+    ],
+)
+def test_a_config_of_another_file_that_no_tuner_gets_is_a_trainers(tmp_path: Path, job: str) -> None:
+    (tmp_path / "configs.py").write_text(CONFIGS)
+    (tmp_path / "run.py").write_text(f"from configs import run_config\nfrom job import loop, run_config2\n{job}\n")
+    assert "RM411" not in CliRunner().invoke(main, ["check", str(tmp_path)]).stdout
+
+
+def test_what_a_base_class_of_another_file_makes_is_told_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "base.py").write_text(
+        "from ray import air\n\n\nclass Base:\n    @property\n    def config(self):\n"
+        "        return air.RunConfig(name='a', local_dir='runs', verbose=1, callbacks=[self.logger()])\n"
+    )
+    (tmp_path / "job.py").write_text(
+        "from ray import tune\nfrom base import Base\n\n\nclass Job(Base):\n    def tune(self, loop):\n"
+        "        return tune.Tuner(loop, **{'run_config': self.config}).fit()\n"
+    )
+    told = CliRunner().invoke(main, [str(tmp_path)]).stdout
+    assert "RM903" not in told and "That of ray.train refuses verbose=, callbacks of Tune." in told
+    assert "verbose=1" in (tmp_path / "base.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        ("from ray.train.huggingface import HuggingFaceTrainer\nprint(HuggingFaceTrainer)", 1),
+        ("from ray.air import session\nprint(session)", 1),
+        ("from ray.train.torch import TorchTrainer\nprint(TorchTrainer)", 0),
+    ],
+)
+def test_a_config_from_nowhere_is_told_in_scripts_for_older_ray(head: str, told: int) -> None:
+    script = f"from ray import tune\nfrom configs import run_config\n{head}\ntune.Tuner(f, run_config=run_config())\n"
+    assert len(converted(script).lines("RM411", Kind.MANUAL)) == told

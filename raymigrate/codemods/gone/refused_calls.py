@@ -7,6 +7,7 @@ to do instead is what Ray says, or better advice where there is some.
 import ast
 import builtins
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -90,6 +91,9 @@ ADVICE: Mapping[str, str] = {
     "_owner": "Delete it.",
 }
 
+# Classes whose arguments a function gets as they are: the Tuner hands those of a TuneConfig to ray.tune.run() (2.60,
+# tune/impl/tuner_internal.py), and it is fit() that raises.
+HANDED_ON: Mapping[str, str] = {"ray.tune.tune_config.TuneConfig": "ray.tune.tune.run"}
 
 # The first Ray that raises, where that is not 2.51, which has each DeprecationWarning of 2.60: read in 2.51.0, 2.54.0
 # and 2.55.0 (_private/worker.py), those of Serve in 2.55.0 to 2.57.0 (serve/api.py, serve/config.py); before, Ray only
@@ -140,7 +144,7 @@ def _refused(context: Context, call: ast.Call, called: _Called) -> _Said | None:
     if called.place == TRAIN_CONTEXT and context.place_of(call) is Place.TRIAL:
         # In a Tune function it becomes Tune's context, which has most of these methods.
         called = called._replace(place=TUNE_CONTEXT, name=f"TuneContext.{called.method}")
-    found = refusal(called.place, called.method) if called.place else None
+    found = _refusal(called)
     if found is None:
         return None
     last = called.name.rpartition(".")[2]
@@ -156,6 +160,15 @@ def _refused(context: Context, call: ast.Call, called: _Called) -> _Said | None:
     advice = ADVICE.get(last) or " ".join(ADVICE.get(argument, "") for argument in given) or found.advice
     shown = (f"{argument}={_shown_value(context.module, call, argument, found)}" for argument in given)
     return _Said(f"{called.name}({', '.join(shown)})", found.error_of(given), _since(*given), advice)
+
+
+def _refusal(called: _Called) -> Refusal | None:
+    """What Ray refuses of what is called, or of what that hands on as it was given."""
+    if (taker := HANDED_ON.get(called.place)) is not None:
+        found = refusal(taker, "")
+        refused = found.parameters.intersection(parameters(Answer(place=called.place)) or ()) if found else ()
+        return replace(found, parameters=frozenset(refused)) if found and refused else None
+    return refusal(called.place, called.method) if called.place else None
 
 
 def _shown_value(module: Module, call: ast.Call, argument: str, refused: Refusal) -> str:

@@ -96,6 +96,20 @@ OF_DEPLOYMENTS: Mapping[str, str] = {
 }
 
 
+ANALYSIS = "ray.tune.analysis.experiment_analysis.ExperimentAnalysis"
+# What an ExperimentAnalysis had (2.4 tune/analysis/experiment_analysis.py).
+WHERE = "where the results of that trial are, without the scheme of a URI."
+OF_ANALYSES: Mapping[str, str] = {
+    "best_logdir": f"Read best_trial.path of it: {WHERE}",
+    "get_best_logdir": f"Read path of what get_best_trial(metric, mode, scope) gives: {WHERE}",
+    "fetch_trial_dataframes": "Read trial_dataframes of it.",
+    "get_trial_checkpoints_paths": (
+        "Read run_metadata.checkpoint_manager.best_checkpoint_results of the trial: each has a checkpoint and metrics."
+    ),
+    "set_filetype": "Take it out: it reads the files that Tune writes.",
+}
+
+
 @codemod("ray", phase=Phase.GONE)
 def attributes(context: Context) -> None:
     """Renames and reports attributes that the classes of the libraries do not have."""
@@ -221,6 +235,8 @@ def _known_of(kind: str) -> Mapping[str, str]:
         return OF_TRAINERS
     if kind == DEPLOYMENT:
         return OF_DEPLOYMENTS
+    if kind == ANALYSIS:
+        return OF_ANALYSES
     return OF_ARGUMENTS if TRAINING_ARGUMENTS in lineage(kind) else {}
 
 

@@ -11,10 +11,11 @@ from raymigrate.codemods.libraries.argument_rules import RM701, RM702
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.facts.carried import Carried, Entry, carried
 from raymigrate.facts.guards import is_asked_for
-from raymigrate.facts.keys import Keys, keys_of, perhaps_taken_out, taken_out
+from raymigrate.facts.keys import READERS, Keys, keys_of, perhaps_taken_out, taken_out
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.tuners import TUNERS, TunerCall
+from raymigrate.facts.values import Source
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 RM706 = Rule(
@@ -171,20 +172,64 @@ def _unpacked(context: Context, of: ast.Call, keyword: ast.keyword, keys: Keys) 
     """
     module = context.module
     whole = carried(module, keyword.value)
-    searched = _searched(module, taken_out(module, keyword.value))
+    searched = _searched(module, whole, taken_out(module, keyword.value))
     read = {name for name, _ in keys.reads} if keys.hidden else set()  # a key that is read keeps its name
     known = {key for name, key in keys.strings if name not in read} | {inner for _, inner in keys.keywords}
     given = {other.arg for other in of.keywords}  # what is given twice was always a TypeError
     entries = dict.fromkeys((*whole.entries, *searched))
     left = (entry for entry in entries if entry.key not in known and entry.name not in given)
-    return Carried(tuple(left), whole.whole)
+    return Carried(tuple(left), whole.whole, whole.ends)
 
 
-def _searched(module: Module, taken: set[str]) -> Iterator[Entry]:
-    """The entries that the search spaces of Tuners give to the configuration of an init function."""
+def _searched(module: Module, unpacked: Carried, taken: set[str]) -> Iterator[Entry]:
+    """The entries that the search spaces of Tuners give to what may be the configuration of an init function."""
     spaces = (TunerCall(module, call).param_space or {} for call in module.calls(*TUNERS))
     for space in (space["trainer_init_config"] for space in spaces if "trainer_init_config" in space):
-        yield from (entry for entry in carried(module, space).entries if entry.name not in taken)
+        for end in unpacked.ends:
+            found = _of_space(end, carried(module, space).entries)
+            yield from (entry for entry in found if entry.name not in taken)
+
+
+def _of_space(end: Source, space: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """The entries of a search space that a dict may hold: those of the configuration, or of one value in it.
+
+    Args:
+        end: Where the dict comes from, as far as that could be followed.
+        space: The entries of the search space.
+    """
+    module, node = end.module, end.node
+    read = _read_key(node)
+    if read is None:
+        return space if _may_be_configuration(module, node) else ()
+    owner, key = read
+    entries = (entry for source in module.origins(owner) for entry in _of_space(source, space))
+    named = [entry for entry in entries if entry.name == module.constant(key)]
+    return tuple(inner for entry in named for inner in carried(entry.module, entry.value).entries)
+
+
+def _read_key(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """The dict and the key in `config["key"]` and `config.get("key")`; None of anything else."""
+    match node:
+        case ast.Subscript(value=owner, slice=key):
+            return owner, key
+        case ast.Call(func=ast.Attribute(value=owner, attr=method), args=[key, *_]) if method in READERS:
+            return owner, key
+    return None
+
+
+def _may_be_configuration(module: Module, node: ast.expr) -> bool:
+    """Whether a value may be the configuration of an init function: a parameter, an attribute, or made of one."""
+    if not isinstance(node, ast.Call):
+        return True
+    given = (part for value in [*node.args, *(k.value for k in node.keywords)] for part in ast.walk(value))
+    of = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+    return any(_is_parameter(module, part) for part in [*given, *of])
+
+
+def _is_parameter(module: Module, node: ast.AST) -> bool:
+    if isinstance(node, ast.Name):
+        return isinstance(module.definition(node), ast.arg)
+    return isinstance(node, ast.Attribute) and module.qualified(node) is None
 
 
 def refused(context: Context, of: ast.Call, entries: Iterable[Entry], changes: Mapping[str, Change]) -> list[Entry]:

@@ -209,7 +209,10 @@ def _sync_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None
 def sync_configs(context: Context) -> None:
     """Reports what is left of SyncConfigs that current Ray refuses to construct."""
     for call in context.module.calls(*SYNC_CONFIGS):
+        edit = context.plan.calls.get(call)
         for keyword in call.keywords:
+            if edit is not None and keyword.arg in edit.remove:
+                continue  # that of a Tuner
             if keyword.arg in REFUSED_BY_SYNC_CONFIG and not is_dropped(context, call):
                 message = f"SyncConfig({keyword.arg}=) raises a TypeError on Ray >= 2.7."
                 context.manual(RM402, keyword, message, "Drop it; storage_path= took the place of upload_dir=.")

@@ -16,7 +16,9 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.moves import Move, move_names
 from raymigrate.codemods.tracking import tracking
+from raymigrate.facts.callbacks import is_callback
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.places import Place
 from raymigrate.facts.trainers import TrainerCall
 
 RM409 = Rule(
@@ -76,8 +78,8 @@ def _setup_wandb(context: Context, call: ast.Call) -> None:
         return  # by rank already
     message = "On Ray >= 2.51 every worker would start a run of its own"
     if not _in_training(context, call) or None in given or rank_zero_only is not True:
-        if not _uses_tune(context):
-            context.manual(RM409, call, f"{message}.")
+        if (where := _on_workers(context, call)) is not None:
+            context.manual(RM409, call, f"{message}{where}.")
     elif context.converts(RM409, call, f"{message}; now rank 0 alone."):
         _need_ray_train(context, call)
         rank = f'if {CONTEXT}.get_world_rank() == 0 else "disabled"'
@@ -98,8 +100,8 @@ def _setup_mlflow(context: Context, call: ast.Call) -> None:
     message = "setup_mlflow() without an experiment raises a ValueError on Ray >= 2.51"
     creates = context.module.constant(given.get("create_experiment_if_not_exists")) is True
     if not _in_training(context, call) or None in given or len(call.args) > 1:
-        if not _uses_tune(context):
-            context.manual(RM409, call, f"{message}.")
+        if (where := _on_workers(context, call)) is not None:
+            context.manual(RM409, call, f"{message}{where}.")
     elif not creates:
         advice = "Give it experiment_name=, of an experiment that exists, or with create_experiment_if_not_exists=True."
         context.manual(RM409, call, f"{message}, and did so before.", advice)
@@ -125,6 +127,16 @@ def _in_training(context: Context, call: ast.Call) -> bool:
 
 def _first(name: str | None) -> str:
     return "train_loop_per_worker" if name and name.endswith("AccelerateTrainer") else "trainer_init_per_worker"
+
+
+def _on_workers(context: Context, call: ast.Call) -> str | None:
+    """Under which condition a trainer's workers run a call: "" for surely, None for never. Trials find their own."""
+    place = context.place_of(call)
+    if place in (Place.WORKER, Place.BOTH) or not _uses_tune(context):
+        return ""
+    classes = (outer for outer in context.module.ancestors(call) if isinstance(outer, ast.ClassDef))
+    is_event = place is Place.UNKNOWN and any(is_callback(context.module, node) for node in classes)
+    return ", where the workers of a trainer run this" if is_event else None
 
 
 def _uses_tune(context: Context) -> bool:

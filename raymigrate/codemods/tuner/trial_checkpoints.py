@@ -106,14 +106,13 @@ def analyses(context: Context) -> None:
     """Reports the checkpoints that an ExperimentAnalysis is asked for, where trials fit a trainer."""
     module = context.module
     for read in module.attributes(*OF_ANALYSIS):
-        for source in module.origins(read.value):
-            if (sure := _is_analysis_of_trainers(context, source)) is not None:
-                unless = "" if sure else "If these trials fit a trainer: "
-                message = f"{unless}{read.attr} of an ExperimentAnalysis {OF_ANALYSIS[read.attr]} on Ray >= 2.51."
-                context.manual(
-                    RM608, read, message, 'The path of the last one is under "checkpoint_path" in best_result.'
-                )
-                break
+        given = [source for source in module.origins(read.value) if not is_none(source.node)]
+        found = {_is_analysis_of_trainers(context, source) for source in given}
+        if found - {None}:  # what a function gets may be of other trials too, which have checkpoints
+            unless, then = ("", "The") if found == {True} else ("If these trials fit a trainer: ", "Then the")
+            message = f"{unless}{read.attr} of an ExperimentAnalysis {OF_ANALYSIS[read.attr]} on Ray >= 2.51."
+            advice = f'{then} path of the last one is under "checkpoint_path" in best_result.'
+            context.manual(RM608, read, message, advice)
 
 
 def _is_analysis_of_trainers(context: Context, analysis: Source) -> bool | None:

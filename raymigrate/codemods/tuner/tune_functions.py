@@ -18,7 +18,7 @@ from raymigrate.facts.keys import is_unpacked
 from raymigrate.facts.legacy import paths_in_ml
 from raymigrate.facts.module import Reference
 from raymigrate.facts.numbers import is_number
-from raymigrate.facts.places import Place
+from raymigrate.facts.places import WORKERS_ONLY, Place
 from raymigrate.knowledge.successors import NO_METADATA
 
 RM413 = Rule(
@@ -47,14 +47,6 @@ IN_TRIALS = {
     "get_checkpoint": "get_checkpoint",
     **{name: f"get_context().{name}" for name in CONTEXT},
 }
-WORKERS_ONLY = (
-    "get_world_rank",
-    "get_world_size",
-    "get_local_rank",
-    "get_local_world_size",
-    "get_node_rank",
-    "get_dataset_shard",
-)
 METADATA = "get_metadata"  # the metadata= of a trainer: Tune has none (2.60 tune/context.py:51)
 CHECKPOINTS = (
     "ray.air.Checkpoint",
@@ -77,6 +69,7 @@ def tune_functions(context: Context) -> None:
     if not references:
         return
     unseen = context.places.unseen_trainables
+    on_workers = context.places.asking_for_workers
     for reference in references:
         place = context.place_of(reference.root)
         if place is Place.TRIAL:
@@ -85,6 +78,8 @@ def tune_functions(context: Context) -> None:
             message = "This runs in Tune trials and on the workers of a trainer, which need ray.tune and ray.train."
             _undecided(context, reference, message)
         elif place is Place.UNKNOWN and unseen and _session_function(context, reference):
+            if not on_workers.isdisjoint(context.module.ancestors(reference.node)):
+                continue
             message = "A Tuner here runs functions that cannot be seen; a Tune function needs ray.tune, not ray.train."
             _undecided(context, reference, message)
 
@@ -108,6 +103,11 @@ def _session_function(context: Context, reference: Reference) -> str:
     return ""
 
 
+def _is_of_workers(context: Context, reference: Reference) -> bool:
+    """Whether only a trainer's workers have what is asked for: in a trial it raised an error in legacy Ray too."""
+    return _session_function(context, reference) in WORKERS_ONLY or _then(context, reference) in WORKERS_ONLY
+
+
 def _in_trial(context: Context, reference: Reference) -> None:
     name = _session_function(context, reference)
     old, source = reference.qualified.removeprefix("ray."), IN_TRIALS.get(name, name)
@@ -116,7 +116,7 @@ def _in_trial(context: Context, reference: Reference) -> None:
         source = "Checkpoint" + reference.qualified.removeprefix(checkpoint)
     elif not name:
         return
-    if name in WORKERS_ONLY or _then(context, reference) in WORKERS_ONLY:
+    if _is_of_workers(context, reference):
         context.manual(RM413, reference.node, f"{old}() means nothing in a Tune trial, which is one process.")
         context.handle(reference, gone=False)
         return

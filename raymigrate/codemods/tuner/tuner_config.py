@@ -13,7 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.codemods.shared.tune_name import tune_name
-from raymigrate.codemods.torch_trainer.storage import RM401
+from raymigrate.codemods.torch_trainer.storage import REFUSED_BY_SYNC_CONFIG, RM401, convert_storage
 from raymigrate.codemods.torch_trainer.train_v2_arguments import DELETED
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.legacy import RL_TRAINERS, SYNC_CONFIGS
@@ -40,6 +40,7 @@ RM411 = Rule(
     "Give the Tuner a ray.tune.RunConfig.",
     "https://docs.ray.io/en/latest/tune/api/doc/ray.tune.RunConfig.html",
 )
+OF_TUNE = "ray.tune.RunConfig"
 TAKE_TUNES = (*TUNERS, *RL_TRAINERS)
 OF_THE_TRAINER = ("checkpoint_config", "failure_config", "worker_runtime_env")
 FAIL_FAST = "fail_fast"
@@ -47,6 +48,8 @@ STORAGE = ("storage_path", "local_dir", "sync_config")
 OF_TUNER = "The RunConfig of a Tuner is ray.tune.RunConfig on Ray >= 2.51."
 OF_RL = "A Tuner takes the place of an RLTrainer on Ray >= 2.51, and its RunConfig is ray.tune.RunConfig."
 SHARED = "A Tuner takes a ray.tune.{name} on Ray >= 2.51, and a trainer one of ray.train: more than one gets this."
+ONLY_TUNES = "Only a ray.tune.RunConfig is one for a Tuner on Ray >= 2.51"
+MAKE_TUNES = "Make it a ray.tune.RunConfig there; a trainer that gets it too needs one of its own, of ray.train."
 MAKE_TWO = "Make one for each of them, and run raymigrate again."
 REFUSED = "{}({}=) raises on Ray >= 2.51; deleted."
 UNPACKED = (
@@ -68,10 +71,9 @@ def run_configs(context: Context) -> None:
         if config in context.tuned or given is None or is_none(given):
             continue
         if config is None:
-            if tuner.made("run_config", "ray.tune.RunConfig") is None and context.module.references_within("ray.air"):
-                context.manual(RM411, given, "Where this is not a ray.tune.RunConfig, the Tuner fails on Ray >= 2.51.")
+            _tell_unseen(context, tuner, given)
         elif not _is_for_tuners(context.module, given) or not is_named_first(config):
-            context.manual(RM411, given, "Only a ray.tune.RunConfig is one for a Tuner on Ray >= 2.51.")
+            context.manual(RM411, given, f"{ONLY_TUNES}.")
             _leave(context, config)
         elif shared := [part for value, part in _nested(context.module, config) if not only_use(context.module, value)]:
             for part in shared:
@@ -87,9 +89,39 @@ def run_configs(context: Context) -> None:
                 to_tune(context, nested, tune, _class_name(context.module, nested))
 
 
+def _tell_unseen(context: Context, tuner: TunerCall, given: ast.expr) -> None:
+    """Tells of what a Tuner gets as RunConfig where the file does not make it; of another file's, which one it is."""
+    if tuner.made("run_config", OF_TUNE) is not None:
+        return
+    calls = [source for source in context.module.origins(given) if isinstance(source.node, ast.Call)]
+    named = [(source, source.module.qualified(source.node.func)) for source in calls]  # type: ignore[attr-defined]
+    other = next((source for source, name in named if name in config_names("RunConfig")), None)
+    if other is not None and other.module is not context.module:
+        where = f"line {other.module.start(other.node)[0]} of {other.module.path}"
+        context.manual(RM411, given, f"{ONLY_TUNES}; what this gets is made in {where}.", MAKE_TUNES)
+    elif (context.module.references_within("ray.air") or context.of_legacy_job) and {name for _, name in named} != {
+        OF_TUNE
+    }:
+        context.manual(RM411, given, "Where this is not a ray.tune.RunConfig, the Tuner fails on Ray >= 2.51.")
+
+
 def _leave(context: Context, config: ast.Call) -> None:
     """Lets no other rule make a configuration of Train of a RunConfig, or of what is in it."""
+    name_storage(context, config)
     context.tuned.update((config, *(part for _, part in _nested(context.module, config))))
+
+
+def name_storage(context: Context, config: ast.Call) -> None:
+    """Writes local_dir= as storage_path= in a RunConfig of which it is not seen whose it is: both refuse the old one.
+
+    Args:
+        context: The module.
+        config: The RunConfig.
+    """
+    if keyword_argument(config, "sync_config") is None:
+        for keyword in config.keywords:
+            if keyword.arg == "local_dir":
+                convert_storage(context, config, keyword)
 
 
 def _class_name(module: Module, made: ast.Call) -> str:
@@ -139,7 +171,7 @@ def storage(context: Context, config: ast.Call, before: list[Code] | None) -> Pa
     module, edit = context.module, context.plan.call(config)
     keyword = storage_argument(module, config)
     sync = keyword_argument(config, "sync_config")
-    if sync is not None:
+    if sync is not None and not _keeps_sync_config(context, sync):
         edit.remove.add("sync_config")
         drop_definition(context, sync)
     if keyword is None:
@@ -165,6 +197,18 @@ def storage(context: Context, config: ast.Call, before: list[Code] | None) -> Pa
     before.append(Code(f"{name} = {template}", {"value": value}))
     edit.set("storage_path", name)
     return name
+
+
+def _keeps_sync_config(context: Context, sync: ast.expr) -> bool:
+    """Whether a SyncConfig asks for what Tune goes on to do, or cannot be seen; what Tune refuses is taken out."""
+    call = made(context.module, sync, *SYNC_CONFIGS)
+    if call is None:
+        return not is_none(sync)
+    refused = {keyword.arg for keyword in call.keywords if keyword.arg in REFUSED_BY_SYNC_CONFIG}
+    if call.args or len(refused) == len(call.keywords):
+        return False
+    context.plan.call(call).remove |= {name for name in refused if name is not None}
+    return True
 
 
 def storage_argument(module: Module, config: ast.Call) -> ast.keyword | None:

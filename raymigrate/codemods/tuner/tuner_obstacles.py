@@ -5,6 +5,7 @@ import ast
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.edits.plan import CallEdit
+from raymigrate.facts.keys import is_unpacked
 from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.tuners import (
     TUNE_CONFIGS,
@@ -22,6 +23,8 @@ from raymigrate.facts.values import is_none, keyword_argument
 # Schedulers that only stop trials. Others pause them, or let them go on from each other's checkpoints.
 STOPPING = ("", "FIFOScheduler", "ASHAScheduler", "AsyncHyperBandScheduler", "MedianStoppingRule")
 STOPPING_BY_NAME = ("fifo", "async_hyperband", "asynchyperband", "asha", "median_stopping_rule", "medianstopping")
+
+SCHEDULER = 3  # its position in a TuneConfig
 
 # What is no Searcher, to which alone Tune applies max_concurrent_trials (Ray 2.60, tune/tune.py).
 GENERATORS = ("BasicVariantGenerator", "random", "variant_generator")
@@ -152,23 +155,32 @@ def _tune_config(context: Context, tuner: TunerCall) -> str | None:
         return None
     config = tuner.made("tune_config", *TUNE_CONFIGS)
     if config is None:
-        return "its TuneConfig cannot be seen"
-    if not all_keywords(config):
-        how = "by position" if config.args else "unpacked"
-        return f"its TuneConfig gets arguments {how}, which are not read"
-    if given is not None and not only_use(context.module, given):
-        return "its TuneConfig is used elsewhere as well"
-    keywords = {keyword.arg: keyword.value for keyword in config.keywords}
+        return f"its TuneConfig cannot be seen, and a scheduler in it {PAUSES}"
+    keywords = {keyword.arg: keyword.value for keyword in config.keywords if keyword.arg is not None}
     scheduler = _class_of(context, keywords.get("scheduler"))
     what = scheduler.rpartition(".")[2] if scheduler is not None else "a scheduler that cannot be seen"
     if what not in (*STOPPING, *STOPPING_BY_NAME) or _pauses(context, keywords.get("scheduler")):
         return f"{what} {PAUSES}"
+    if not all_keywords(config):
+        how = "by position" if config.args else "unpacked"
+        among = f", and a scheduler among them {PAUSES}" if _may_get_scheduler(context, config) else ""
+        return f"its TuneConfig gets arguments {how}, which are not read{among}"
+    if given is not None and not only_use(context.module, given):
+        return "its TuneConfig is used elsewhere as well"
     search = _class_of(context, keywords.get("search_alg"))
     if search is None or (search.endswith("ConcurrencyLimiter") and tuner.limiter is None):
         return "its search_alg sets, or may set, the number of concurrent trials"
     if search.endswith(GENERATORS):
         return f"{search.rpartition('.')[2]} leaves the number of concurrent trials that a TuneConfig sets aside"
     return None
+
+
+def _may_get_scheduler(context: Context, config: ast.Call) -> bool:
+    """Whether what a TuneConfig gets without a name, or unpacked, may be a scheduler; legacy Ray had it fourth."""
+    if keyword_argument(config, "scheduler") is not None:
+        return False
+    by_position = len(config.args) > SCHEDULER or any(isinstance(given, ast.Starred) for given in config.args)
+    return by_position or is_unpacked(context.module, config, "scheduler") is not False
 
 
 def _class_of(context: Context, node: ast.expr | None) -> str | None:

@@ -35,7 +35,9 @@ def trial_reports(context: Context) -> None:
         tuner = TunerCall(module, call)
         if tuner.trainer is None or module.qualified(tuner.trainer.func) not in TRANSFORMERS_TRAINERS:
             continue
-        stopping = _stopping(module, tuner) if call in context.plan.calls else []
+        # What is written by hand in place of a Tuner that stays runs the same training function.
+        is_converted = any(made in context.plan.calls for made in (call, tuner.trainer))
+        stopping = _stopping(module, tuner) if is_converted else []
         counting = next((keyword for keyword in stopping if _counts_reports(module, keyword)), None)
         if counting is not None and not saves_as_often_as_it_logs(module):
             context.manual(RM412, counting, f"{counting.arg} now counts the checkpoints of a trial, not its logs.")

@@ -10,26 +10,31 @@ from itertools import pairwise
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.tuner.tuner_config import RM411, run_configs
+from raymigrate.codemods.tuner.tuner_config import ONLY_TUNES, RM411, name_storage, run_configs
+from raymigrate.edits.plan import CallEdit
 from raymigrate.facts.keys import is_unpacked, unpacked_value
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.project_uses import importing_modules
 from raymigrate.facts.tuners import TUNERS, config_names
-from raymigrate.facts.values import keyword_argument
+from raymigrate.facts.values import Source, keyword_argument
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 ARGUMENT = "run_config"
+COPIES = ("dataclasses.replace", "copy.copy", "copy.deepcopy", "copy.replace")
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 UNSEEN = "Whether a Tuner gets this RunConfig cannot be seen: with that of ray.train a Tuner fails on Ray >= 2.51"
-TUNERS_OWN = "Only a ray.tune.RunConfig is one for a Tuner on Ray >= 2.51"
 ADVICE = "Make it a ray.tune.RunConfig for a Tuner, a ray.train.RunConfig for a trainer."
 
 
-@codemod("Tuner", phase=Phase.TRIALS, after=[run_configs])
+@codemod("Tuner", "RunConfig", phase=Phase.TRIALS, after=[run_configs])
 def unseen_run_configs(context: Context) -> None:
     """Leaves a RunConfig that may be a Tuner's as it is, and says so."""
     module = context.module
     for config in _given_to_tuners(module):
-        _leave(context, config, TUNERS_OWN)
+        _leave(context, config, ONLY_TUNES)
+    for config, place in _given_elsewhere(module):
+        _leave(context, config, f"{ONLY_TUNES}, and {place} gives this to one")
     if _has_unseen_tuner(module):
         for config in module.calls(*config_names("RunConfig")):
             if not _is_for_trainers(module, config):
@@ -41,29 +46,77 @@ def _leave(context: Context, config: ast.Call, message: str) -> None:
         return
     names = {name for each in CONFIG_CLASSES for name in config_names(each)}
     configs = [config, *(call for call in context.module.calls(*names) if context.module.inside(call, config))]
-    refused = [f"{name}=" for call in configs for name in _refused_by_train(context.module, call)]
+    name_storage(context, config)
+    refused = [f"{name}=" for call in configs for name in _refused_by_train(context, call)]
+    callbacks = keyword_argument(config, "callbacks")
+    refused += ["callbacks of Tune"] if callbacks is not None and context.module.constant(callbacks) is not None else []
     of_train = f" That of ray.train refuses {', '.join(refused)}." if refused else ""
     context.manual(RM411, config, f"{message}.{of_train}", ADVICE)
     context.tuned.update(configs)
 
 
-def _refused_by_train(module: Module, config: ast.Call) -> list[str]:
-    """The arguments of a config that the class of the same name in ray.train does not take."""
-    name = (module.qualified(config.func) or "").rpartition(".")[2]
+def _refused_by_train(context: Context, config: ast.Call) -> list[str]:
+    """The arguments of a config that the class of the same name in ray.train does not take, and that stay."""
+    name = (context.module.qualified(config.func) or "").rpartition(".")[2]
     taken = parameters(look_up(f"ray.train.{name}"))
-    given = [keyword.arg for keyword in config.keywords if keyword.arg is not None]
+    edit = context.plan.calls.get(config, CallEdit())
+    gone = {None, *edit.remove, *edit.rename}
+    given = [name for name in (keyword.arg for keyword in config.keywords) if name is not None and name not in gone]
     return [] if taken is None else [argument for argument in given if not takes(taken, argument)]
 
 
 def _given_to_tuners(module: Module) -> Iterator[ast.Call]:
     """The RunConfigs that a Tuner can be given: by a parameter of a function around it, or in a dict."""
     for call in module.calls(*TUNERS):
-        given = keyword_argument(call, ARGUMENT) or unpacked_value(module, call, ARGUMENT)
-        for source in module.origins(given) if given is not None else ():
+        for source in _behind(module, call):
             value = source.node
             if source.module is module and isinstance(value, ast.Call):
                 if module.qualified(value.func) in config_names("RunConfig"):
                     yield value
+
+
+def _behind(module: Module, tuner: ast.Call) -> Iterator[Source]:
+    """What a Tuner is given as RunConfig, and what that is a copy of: `replace(config, stop=...)`."""
+    given = keyword_argument(tuner, ARGUMENT) or unpacked_value(module, tuner, ARGUMENT)
+    waiting = [] if given is None else [Source(module, given)]
+    seen = set[ast.AST]()
+    while waiting:
+        asked = waiting.pop()
+        for source in asked.module.origins(asked.node):
+            if source.node not in seen:
+                seen.add(source.node)
+                yield source
+                if isinstance(source.node, ast.Call) and source.module.qualified(source.node.func) in COPIES:
+                    waiting += [Source(source.module, copied) for copied in source.node.args[:1]]
+
+
+def _given_elsewhere(module: Module) -> Iterator[tuple[ast.Call, str]]:
+    """The RunConfigs that a Tuner of another file is given, and where: by a function or method that makes them."""
+    configs = _by_definition(module)
+    if not configs or module.project is None or not module.path:
+        return
+    home = module.project.real(module.path)
+    for other in importing_modules(module.project, module, "Tuner"):
+        for call in other.calls(*TUNERS):
+            for source in _behind(other, call):
+                if source.module.path and module.project.real(source.module.path) == home:
+                    made_there = _by_definition(source.module)
+                    found = next((place for place, made in made_there.items() if made is source.node), None)
+                    if found in configs:
+                        yield configs[found], f"line {call.lineno} of {other.path}"
+
+
+def _by_definition(module: Module) -> dict[tuple[str, int], ast.Call]:
+    """The RunConfigs of a module by the functions and classes around them, and their number there.
+
+    The project may hold another state of the file than the one that is looked at, with other lines.
+    """
+    found: dict[tuple[str, int], ast.Call] = {}
+    for config in module.calls(*config_names("RunConfig")):
+        around = [outer.name for outer in module.ancestors(config) if isinstance(outer, DEFINITIONS)]
+        name = ".".join(around)
+        found[name, sum(other == name for other, _ in found)] = config
+    return found
 
 
 def _has_unseen_tuner(module: Module) -> bool:

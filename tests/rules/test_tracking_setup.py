@@ -1,0 +1,57 @@
+"""RM409: setup_wandb() and setup_mlflow() in files that speak of Tune too."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from raymigrate.base.findings import Kind
+from raymigrate.cli import main
+from tests.rules.scripts import converted
+
+HEAD = """
+from ray import tune
+from ray.air.integrations.mlflow import setup_mlflow
+from ray.air.integrations.wandb import setup_wandb
+from ray.train.torch import TorchTrainer
+from transformers import TrainerCallback
+
+SPACE = {"lr": tune.uniform(0, 1)}
+
+"""
+EVENT = "class Mine({base}):\n    def on_train_begin(self, args, state, control, **kwargs):\n        {call}\n"
+CALLS = [
+    "self.run = setup_wandb(config=args.to_dict(), project='a')",
+    "setup_mlflow(args.to_dict(), rank_zero_only=True)",
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("before", ["", "@tune.register('mine')\n"])
+def test_a_callback_of_a_trainer_may_run_on_workers(call: str, before: str) -> None:
+    outcome = converted(HEAD + before + EVENT.format(base="TrainerCallback", call=call))
+    assert outcome.lines("RM409", Kind.MANUAL)
+    assert any("where the workers of a trainer run this." in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        EVENT.format(base="tune.Callback", call=CALLS[0]),
+        EVENT.format(base="TrainerCallback", call="setup_wandb(project='a', rank_zero_only=False)"),
+        EVENT.format(base="TrainerCallback", call="setup_mlflow(args.to_dict(), experiment_name='a')"),
+        "class Mine(tune.Trainable):\n    def setup(self, config):\n        setup_wandb(config)\n",
+        "def loop(config):\n    setup_wandb(config)\n    tune.report({'a': 1})\n\ntune.Tuner(loop).fit()",
+        "def loop(config):\n    setup_mlflow(config)\n\ntune.run(loop)",
+    ],
+)
+def test_a_trial_finds_its_own(script: str) -> None:
+    assert "RM409" not in {code for code, *_ in converted(HEAD + script).findings}
+
+
+@pytest.mark.parametrize("call", ["setup_wandb(config)", "setup_mlflow(config)"])
+def test_a_training_function_of_another_file_runs_on_workers(tmp_path: Path, call: str) -> None:
+    (tmp_path / "loops.py").write_text(f"{HEAD}\ndef loop(config):\n    {call}\n    print(tune.choice)\n")
+    job = "from ray.train.torch import TorchTrainer\nfrom loops import loop\n\nTorchTrainer(loop).fit()\n"
+    (tmp_path / "run.py").write_text(job)
+    assert "RM409" in CliRunner().invoke(main, ["check", str(tmp_path)]).stdout
