@@ -46,6 +46,7 @@ class Destination:
 
     Args:
         arguments: Arguments of `Accelerator`, as source.
+        plugins: What the config gives each of the plugins among these, as source.
         imports: Names that the arguments need from `accelerate.utils`.
         environment: The same as environment variables, for an Accelerator that is made out of sight.
         on_gpus: The arguments and variables that CPU workers did not get.
@@ -55,6 +56,7 @@ class Destination:
     """
 
     arguments: dict[str, str] = field(default_factory=dict)
+    plugins: dict[str, dict[str, str]] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
     environment: dict[str, str] = field(default_factory=dict)
     on_gpus: set[str] = field(default_factory=set)
@@ -192,6 +194,7 @@ def _plugin(
             result.environment[variable] = ",".join(converted) if isinstance(converted, list) else str(converted)
             result.rows.append((f"{name}.{key}", value, f"{plugin}({parameter}={arguments[parameter]})"))
     result.imports.add(plugin)
+    result.plugins[argument] = arguments
     fixed = {"fsdp_version": "1"} if argument == "fsdp_plugin" else {}  # FSDP2 is the default of accelerate's future
     result.arguments[argument] = plugin_source(plugin, {**fixed, **arguments})
     return arguments
