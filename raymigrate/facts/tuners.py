@@ -13,7 +13,7 @@ from raymigrate.facts.legacy import (
     TRANSFORMERS_TRAINERS,
 )
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import is_none, keyword_argument, lineage, names_of, reads
+from raymigrate.facts.values import Source, class_named, is_none, keyword_argument, lineage, names_of, reads
 
 TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
 # Each module from which it can be imported.
@@ -225,9 +225,27 @@ def _trainer_class(module: Module, made: ast.expr) -> str | None:
         return None
     restores = isinstance(made.func, ast.Attribute) and made.func.attr == "restore"
     maker = made.func.value if restores and isinstance(made.func, ast.Attribute) else made.func
-    home = module.definition(maker)
-    bases = [base for line in lineage(module, home) for base in line.bases] if isinstance(home, ast.ClassDef) else []
-    handed = [source.module.qualified(source.node) for source in module.origins(maker)]  # a class in a parameter
-    names = [name or "" for name in (module.qualified(maker), *handed, *map(module.qualified, bases))]
+    own = class_named(module, maker)
+    bases = [own[0].qualified(base) for line in lineage(*own) for base in line.bases] if own is not None else []
+    handed = [source.module.qualified(source.node) for source in _held_classes(module, maker)]
+    names = [name or "" for name in (module.qualified(maker), *handed, *bases)]
     of_train = (n for n in names if n in TRAINERS or (n.startswith("ray.train.") and n.endswith("Trainer")))
     return next((n for n in of_train if n not in RL_TRAINERS | SKLEARN_TRAINERS), None)  # no trainer is to take theirs
+
+
+def _held_classes(module: Module, maker: ast.expr) -> list[Source]:
+    """The classes that what is called may be: of a parameter, or in a dict of them, `CLASSES[kind](...)`."""
+    found = [held for source in module.origins(maker) for held in _of_table(source) or [source]]
+    return [held for source in found for held in source.module.origins(source.node)]
+
+
+def _of_table(item: Source) -> list[Source]:
+    """All values of the dict of which an expression takes one by a key that is not known, and what it takes else."""
+    module, node = item.module, item.node
+    table, default = (node.value, []) if isinstance(node, ast.Subscript) else (None, [])
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+        table, default = node.func.value, node.args[1:2]
+    found = [Source(module, other) for other in default]
+    for source in module.origins(table) if table is not None else ():
+        found += [Source(source.module, value) for value in (source.module.entries(source.node) or {}).values()]
+    return found
