@@ -1,4 +1,4 @@
-"""RM695, RM401 and RM402 in YAML: settings from which a job makes objects by name, and scripts (RM905)."""
+"""RM695, RM401, RM402 and RM408 in YAML: settings from which a job makes objects by name, and scripts (RM905)."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,12 +11,13 @@ from raymigrate.codemods.gone.names_in_strings import advice as advice_of
 from raymigrate.codemods.gone.names_in_strings import message as message_of
 from raymigrate.codemods.torch_trainer.storage import RM401, RM402
 from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED, STOP, STORAGE_ADVICE
+from raymigrate.codemods.tracking.tracking import RM408
 from raymigrate.comments.skips import comment_at, skipped_whole
 from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import RM905
-from raymigrate.facts.settings import TARGET, mappings
-from raymigrate.facts.tuners import config_names
+from raymigrate.facts.settings import TARGET, Key, mappings
+from raymigrate.facts.tuners import REPORT_TO_TUNE, config_names
 from raymigrate.pins.files import decode
 from raymigrate.run.engine import convert
 from raymigrate.run.outcome import FileResult
@@ -25,6 +26,14 @@ PYTHON = ".py"  # how the keys of scripts end
 SCRIPT_ADVICE = "Save it in a file beside this one, run raymigrate on the folder, and put the result back here."
 COMMENT = re.compile(r"(?:^|[ \t])#[^\n]*", re.MULTILINE)
 CONFIGURATIONS = {path: name for name in REFUSED for path in config_names(name)}
+CALLBACKS, NO_CALLBACKS = "callbacks", (None, "", "null", "~")
+OF_RAY, OF_TUNE = "ray.", ("ray.tune.", "ray.air.")
+NO_USER_CALLBACK = "what is no ray.train.UserCallback"
+CALLBACK_ADVICE = (
+    "Name a class of your own that is made from ray.train.UserCallback and logs in after_report(). Or make the RunConfig"
+    " in Python, and run raymigrate again: there it turns the loggers of MLflow and W&B into such a class. Without them"
+    " nothing is logged there."
+)
 STORES = {"local_dir": (RM402, STORAGE_ADVICE), "sync_config": (RM402, STORAGE_ADVICE)}
 NAME = re.compile(rf"(?<![\w./-])(?:{LEGACY.pattern})(?![\w/-])")
 
@@ -57,10 +66,24 @@ def _refused(text: str, path: str) -> Iterator[Finding]:
         if configuration is None:
             continue
         for key in keys:
-            if key.name in REFUSED[configuration]:
+            if key.name == CALLBACKS and configuration == "RunConfig":
+                yield from _callbacks(key, path)
+            elif key.name in REFUSED[configuration]:
                 rule, advice = STORES.get(key.name, (RM401, STOP if key.name == "stop" else "Take it out."))
                 message = f"{configuration}({key.name}=) raises on Ray >= 2.51."
                 yield Finding(rule.code, Kind.MANUAL, message, advice, key.line, key.column, path)
+
+
+def _callbacks(key: Key, path: str) -> Iterator[Finding]:
+    """What a list of callbacks holds that is no UserCallback, or may be none."""
+    if not key.targets and key.value in NO_CALLBACKS:
+        return
+    of_tune = [name for name in key.targets if name.startswith(OF_TUNE) and name != REPORT_TO_TUNE]
+    others = [name for name in key.targets if not name.startswith(OF_RAY)]
+    named = ", ".join(dict.fromkeys(name.rpartition(".")[2] for name in of_tune))
+    message = f"RunConfig(callbacks=) raises a ValueError on Ray >= 2.51 for {named or NO_USER_CALLBACK}."
+    if of_tune or others or not key.targets:
+        yield Finding(RM408.code, Kind.MANUAL, message, CALLBACK_ADVICE, key.line, key.column, path)
 
 
 def _scripts(text: str, path: str, options: Options) -> Iterator[Finding]:
