@@ -31,7 +31,7 @@ OF_RAY, OF_TUNE = "ray.", ("ray.tune.", "ray.air.")
 NO_USER_CALLBACK = "what is no ray.train.UserCallback"
 CALLBACK_ADVICE = (
     "Name a class of your own that is made from ray.train.UserCallback and logs in after_report(). Or make the"
-    " RunConfig in Python, and run raymigrate again: there it makes such a class of the loggers of MLflow and W&B. Without"
+    " RunConfig in Python, and run raymigrate again: there it makes one of the loggers of MLflow and W&B. Without"
     " them nothing is logged there."
 )
 STORES = {"local_dir": (RM402, STORAGE_ADVICE), "sync_config": (RM402, STORAGE_ADVICE)}
