@@ -1,10 +1,14 @@
 """What a script's own plugin is not given, it took from accelerate_config: the plugin gets it, or a person is told."""
 
+from pathlib import Path
+
 import pytest
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.run.engine import convert
 from raymigrate.run.outcome import FileResult
+from tests.projects.files import convert as convert_files
+from tests.projects.files import write
 
 SCRIPT = """
 from accelerate import Accelerator
@@ -119,6 +123,23 @@ def test_a_backend_of_the_script_goes_into_the_plugin(own: str, backend: str) ->
     after = converted(f"accelerator = Accelerator({own})", DYNAMO).after
     assert after is not None and backend in after and 'mode="max-autotune"' in after
     assert "dynamo_backend='" not in after and "dynamo_backend=config" not in after
+
+
+def test_a_plugin_of_another_file_is_told_with_its_place(tmp_path: Path) -> None:
+    plugins = "from accelerate.utils import DeepSpeedPlugin\ndef make():\n    return DeepSpeedPlugin(zero_stage=2)\n"
+    made = "accelerator = Accelerator(deepspeed_plugin=make())"
+    train = SCRIPT.format(made=made, config=DEEPSPEED, head="from plugins import make", gpu="use_gpu=True")
+    write(tmp_path, {"plugins.py": plugins, "train.py": train})
+    [finding] = [f for f in convert_files(tmp_path).findings if (f.code, f.kind) == ("RM202", Kind.MANUAL)]
+    assert "line 3 of" in finding.message and "zero3_init_flag=True" in finding.advice
+    assert "zero_stage" not in finding.advice
+
+
+def test_a_plugin_that_is_unpacked_needs_no_import() -> None:
+    made = "kwargs = dict(deepspeed_plugin=DSP())\naccelerator = Accelerator(**kwargs)"
+    result = converted(made, DEEPSPEED, "from accelerate import DeepSpeedPlugin as DSP\n")
+    assert result.after is not None and "DSP(zero_stage=3, zero3_init_flag=True)" in result.after
+    assert result.after.count("DeepSpeedPlugin") == result.before.count("DeepSpeedPlugin")
 
 
 def test_plugins_of_scripts_without_a_section_stay_as_they_are() -> None:

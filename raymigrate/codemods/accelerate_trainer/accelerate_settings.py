@@ -25,6 +25,7 @@ from raymigrate.codemods.shared.definitions import drop_definition
 from raymigrate.codemods.shared.functions_not_found import on_its_config
 from raymigrate.facts.accelerate_config import Destination, destination
 from raymigrate.facts.files import file_named
+from raymigrate.facts.keys import unpacked_value
 from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.literals import shortened, string_literal
 from raymigrate.facts.trainers import TrainerCall
@@ -201,7 +202,7 @@ def _edit_accelerator(context: Context, call: TrainerCall, accelerator: ast.Call
         if name == PRECISION and own_precision(module, accelerator) is Own.PERHAPS:
             context.give(accelerator, name, with_fallback(module, accelerator, places))
             continue
-        if name in given and name not in overrides:
+        if name not in overrides and (name in given or unpacked_value(module, accelerator, name) is not None):
             continue
         sources.append(source)
         if name in places.on_gpus:

@@ -6,10 +6,11 @@ DeepSpeedPlugin and TorchDynamoPlugin reads for each argument that is None
 """
 
 import ast
+from collections.abc import Iterable
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.accelerate_trainer.plugins import KEPT, STEPS
-from raymigrate.codemods.accelerate_trainer.script_plugins import CLASSES, given_as, is_made, may_be_unpacked
+from raymigrate.codemods.accelerate_trainer.script_plugins import CLASSES, given_as, is_made, may_be_unpacked, place_of
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.cpu_workers import with_gpu
 from raymigrate.codemods.shared.emitted import ON_GPU
@@ -55,38 +56,46 @@ def _fill(
     Returns:
         The arguments that it has itself, and that came first.
     """
-    node, written = plugin.node, ", ".join(f"{key}={source}" for key, source in values.items())
+    node = plugin.node
+    place, where = place_of(context, call, plugin)
     if is_none(node):
         message = f"Where {name}= is None, the Accelerator made the plugin from accelerate_config"
-        context.manual(rule, node, f"{message}.", f"Give it {CLASSES[name]}({written}) there.")
+        advice = f"Give it {CLASSES[name]}({_written(values, values)}) there."
+        context.manual(rule, place, f"{message}{where}.", advice)
         return set()
-    message = f"What {name}= is not given itself came from accelerate_config"
-    advice = f"Give it what it has not of this: {written}."
-    seen = isinstance(node, ast.Call) and plugin.module is context.module and is_made(plugin, name)
     if not values:
         return set()
-    if not isinstance(node, ast.Call) or not seen or len(node.args) > len(POSITIONS[name]):
-        place = node if plugin.module is context.module else call.node
-        context.manual(rule, place, f"{message}; this plugin cannot be seen.", advice)
+    message = f"What {name}= is not given itself came from accelerate_config"
+    if not isinstance(node, ast.Call) or not is_made(plugin, name) or len(node.args) > len(POSITIONS[name]):
+        advice = f"Give it what it has not of this: {_written(values, values)}."
+        context.manual(rule, place, f"{message}; this plugin cannot be seen{where}.", advice)
         return set()
     own = {key: argument(node, _position(name, key), key) for key in values}
     has = {key for key, value in own.items() if not is_none(value)}
     if "auto_wrap_policy" in has:
         has |= {key for key in OF_THE_POLICY if key in values}
-    condition = with_gpu(context, call, node) if call.use_gpu is None else ""
-    for key in sorted(values.keys() - has, key=list(values).index):
-        if may_be_unpacked(context.module, node, key) or condition is None:
-            context.manual(rule, node, f"{message}: {key}={values[key]}.", f"Give it {key}= where it has none.")
-        else:
+    lacks = [key for key in values if key not in has]
+    here = plugin.module is context.module
+    condition = (with_gpu(context, call, node) if call.use_gpu is None else "") if here else None
+    left = [key for key in lacks if condition is None or may_be_unpacked(plugin.module, node, key)]
+    if left:
+        advice = f"Give it, unless it is given that: {_written(values, left)}."
+        context.manual(rule, place, f"{message}{where}.", advice)
+    for key in lacks:
+        if key not in left:
             context.give(node, key, f"{values[key]} if {condition} else None" if condition else values[key])
             if condition == ON_GPU:
                 context.plan.need_import("ray.train.torch")
     for key in has:
-        value = own.get(key)
-        if value is not None and any(found is None for _, found in constants(context.module, value)):
+        given = own.get(key)
+        if given is not None and any(found is None for _, found in constants(plugin.module, given)):
             message = f"Where {key}= of this plugin is None, accelerate_config gave it {values[key]}"
-            context.manual(rule, value, f"{message}.", f"Give it {values[key]} there.")
+            context.manual(rule, given if here else place, f"{message}{where}.", f"Give it {values[key]} there.")
     return has
+
+
+def _written(values: dict[str, str], keys: Iterable[str]) -> str:
+    return ", ".join(f"{key}={values[key]}" for key in keys)
 
 
 def _position(name: str, key: str) -> int:
