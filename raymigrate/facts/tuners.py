@@ -4,16 +4,9 @@ import ast
 from dataclasses import dataclass
 from functools import cached_property
 
-from raymigrate.facts.legacy import (
-    CONFIG_CLASSES,
-    RL_TRAINERS,
-    SKLEARN_TRAINERS,
-    TORCH_TRAINERS,
-    TRAINERS,
-    TRANSFORMERS_TRAINERS,
-)
+from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import Source, class_named, is_none, keyword_argument, lineage, names_of, reads
+from raymigrate.facts.values import is_none, keyword_argument, names_of, reads
 
 TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
 # Each module from which it can be imported.
@@ -195,57 +188,3 @@ def only_fitted_besides(module: Module, node: ast.Name) -> bool:
         isinstance(other, ast.Attribute) and other.attr == "fit" and isinstance(module.parent_of[other], ast.Call)
         for other in others
     )
-
-
-def may_be_trainer(module: Module, node: ast.expr | None) -> bool:
-    """Whether an expression can be what a construction of a trainer gives, of whatever class of Ray Train."""
-    return any(source is not None for source in _trainer_classes(module, node))
-
-
-def is_other_trainer(module: Module, node: ast.expr | None) -> bool:
-    """Whether an expression is a trainer for sure, of a class for which no driver is written."""
-    names = _trainer_classes(module, node)
-    return bool(names) and all(name is not None and name not in TORCH_TRAINERS | TRAINERS for name in names)
-
-
-def is_one_trainer(module: Module, node: ast.expr | None) -> bool:
-    """Whether an expression is a trainer for sure, and only one construction makes it."""
-    names = _trainer_classes(module, node)
-    return len(names) == 1 and names[0] is not None
-
-
-def _trainer_classes(module: Module, node: ast.expr | None) -> list[str | None]:
-    """The classes of Ray Train of which an expression can be a trainer; None where it can be something else."""
-    return [_trainer_class(source.module, source.node) for source in module.origins(node)] if node is not None else []
-
-
-def _trainer_class(module: Module, made: ast.expr) -> str | None:
-    """The class of Ray Train of which a call makes or restores a trainer, or of one derived from it; else None."""
-    if not isinstance(made, ast.Call):
-        return None
-    restores = isinstance(made.func, ast.Attribute) and made.func.attr == "restore"
-    maker = made.func.value if restores and isinstance(made.func, ast.Attribute) else made.func
-    own = class_named(module, maker)
-    bases = [own[0].qualified(base) for line in lineage(*own) for base in line.bases] if own is not None else []
-    handed = [source.module.qualified(source.node) for source in _held_classes(module, maker)]
-    names = [name or "" for name in (module.qualified(maker), *handed, *bases)]
-    of_train = (n for n in names if n in TRAINERS or (n.startswith("ray.train.") and n.endswith("Trainer")))
-    return next((n for n in of_train if n not in RL_TRAINERS | SKLEARN_TRAINERS), None)  # no trainer is to take theirs
-
-
-def _held_classes(module: Module, maker: ast.expr) -> list[Source]:
-    """The classes that what is called may be: of a parameter, or in a dict of them, `CLASSES[kind](...)`."""
-    found = [held for source in module.origins(maker) for held in _of_table(source) or [source]]
-    return [held for source in found for held in source.module.origins(source.node)]
-
-
-def _of_table(item: Source) -> list[Source]:
-    """All values of the dict of which an expression takes one by a key that is not known, and what it takes else."""
-    module, node = item.module, item.node
-    table, default = (node.value, []) if isinstance(node, ast.Subscript) else (None, [])
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
-        table, default = node.func.value, node.args[1:2]
-    found = [Source(module, other) for other in default]
-    for source in module.origins(table) if table is not None else ():
-        found += [Source(source.module, value) for value in (source.module.entries(source.node) or {}).values()]
-    return found

@@ -1,4 +1,4 @@
-"""RM695, RM401, RM402 and RM408 in YAML: settings from which a job makes objects by name, and scripts (RM905)."""
+"""RM202, RM401, RM402, RM408 and RM695 in YAML: settings of which a job makes objects by name; scripts (RM905)."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
+from raymigrate.codemods.accelerate_trainer.accelerate_settings import RM202
 from raymigrate.codemods.gone.names_in_strings import LEGACY, RM695
 from raymigrate.codemods.gone.names_in_strings import advice as advice_of
 from raymigrate.codemods.gone.names_in_strings import message as message_of
@@ -16,6 +17,7 @@ from raymigrate.comments.skips import comment_at, skipped_whole
 from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import RM905
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS
 from raymigrate.facts.settings import TARGET, Key, mappings
 from raymigrate.facts.tuners import REPORT_TO_TUNE, config_names
 from raymigrate.pins.files import decode
@@ -26,6 +28,12 @@ PYTHON = ".py"  # how the keys of scripts end
 SCRIPT_ADVICE = "Save it in a file beside this one, run raymigrate on the folder, and put the result back here."
 COMMENT = re.compile(r"(?:^|[ \t])#[^\n]*", re.MULTILINE)
 CONFIGURATIONS = {path: name for name in REFUSED for path in config_names(name)}
+IN_CODE = "accelerate_config"
+NO_CONFIG = "TorchTrainer has no accelerate_config argument: it raises a TypeError."
+CONFIG_ADVICE = (
+    "Give its values to Accelerator(...) in the training function, and take it out. `raymigrate config FILE`, with"
+    " these keys in a file of their own, shows what each of them did, and where it goes."
+)
 CALLBACKS, NO_CALLBACKS = "callbacks", (None, "", "null", "~")
 OF_RAY, OF_TUNE = "ray.", ("ray.tune.", "ray.air.")
 NO_USER_CALLBACK = "what is no ray.train.UserCallback"
@@ -62,6 +70,9 @@ def _refused(text: str, path: str) -> Iterator[Finding]:
     """What the configuration that is named by `_target_` refuses among the keys beside it."""
     for keys in mappings(text) if TARGET in text else ():
         named = next((key.value for key in keys if key.name == TARGET), None)
+        yield from (
+            _accelerate_config(key, path) for key in keys if key.name == IN_CODE and named in ACCELERATE_TRAINERS
+        )
         configuration = CONFIGURATIONS.get(named or "")
         if configuration is None:
             continue
@@ -72,6 +83,10 @@ def _refused(text: str, path: str) -> Iterator[Finding]:
                 rule, advice = STORES.get(key.name, (RM401, STOP if key.name == "stop" else "Take it out."))
                 message = f"{configuration}({key.name}=) raises on Ray >= 2.51."
                 yield Finding(rule.code, Kind.MANUAL, message, advice, key.line, key.column, path)
+
+
+def _accelerate_config(key: Key, path: str) -> Finding:
+    return Finding(RM202.code, Kind.MANUAL, NO_CONFIG, CONFIG_ADVICE, key.line, key.column, path)
 
 
 def _callbacks(key: Key, path: str) -> Iterator[Finding]:

@@ -72,6 +72,12 @@ def test_callbacks_of_tune_are_told_and_not_taken_out(tmp_path: Path, callbacks:
     assert not named or any(f.code == "RM408" and named in f.message for f in findings)
 
 
+@pytest.mark.parametrize("name", ["ray.train.huggingface.AccelerateTrainer", "mine.AccelerateTrainer"])
+def test_an_accelerate_config_goes_to_the_training_function(tmp_path: Path, name: str) -> None:
+    text = f"trainer:\n  _target_: {name}\n  accelerate_config: {{a: 1}}\nother: {{accelerate_config: 1}}\n"
+    assert told(tmp_path, text) == ([("RM202", 3)] if name.startswith("ray.") else [])
+
+
 CONFIG_MAP = """apiVersion: v1
 kind: ConfigMap
 data:
