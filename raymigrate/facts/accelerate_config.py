@@ -82,6 +82,21 @@ def read_file(path: Path) -> dict[str, Any]:
     return loaded
 
 
+def with_new_names(config: dict[str, Any]) -> dict[str, Any]:
+    """What accelerate made of a file from before 0.15: keys of today in place of `fp16` and `dynamo_backend`.
+
+    It did so for files only (0.17.1 to 1.15.0, commands/config/config_args.py): for a dict these were a TypeError.
+    """
+    renamed = dict(config)
+    if "fp16" in renamed:
+        half = renamed.pop("fp16")
+        renamed.setdefault("mixed_precision", "fp16" if half else "no")
+    if "dynamo_backend" in renamed:
+        backend = renamed.pop("dynamo_backend")
+        renamed["dynamo_config"] = {} if backend == "NO" else {"dynamo_backend": backend}
+    return renamed
+
+
 def is_ignored(key: str) -> bool:
     """Whether a key had no effect, whatever its value was."""
     return _reason_to_ignore(key) is not None
