@@ -387,6 +387,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "transformers.TrainingArguments(HERE, fsdp='hybrid_shard')",
         "transformers.TrainingArguments(HERE, optim='adamw_apex_fused')",
         "transformers.Trainer(Model(), transformers.TrainingArguments(HERE, use_cpu=True, report_to=None))",
+        "transformers.BertModel.from_pretrained(HERE, state_dict={})",
     ],
     "RM706": [
         "transformers.HfArgumentParser(transformers.TrainingArguments).parse_dict({'no_cuda': True})",

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from raymigrate.base.findings import Kind
+from raymigrate.facts.accelerate_config import with_new_names
 from raymigrate.facts.literals import literal, string_literal
 from raymigrate.run.engine import convert
 from raymigrate.run.outcome import FileResult
@@ -243,3 +244,35 @@ def test_a_type_without_settings_keeps_its_plugin(config: dict[str, object], wri
 def test_a_type_that_cpu_workers_ignored_has_no_plugin(tmp_path: Path) -> None:
     script = NAMED.replace("use_gpu=True", "use_gpu=False")
     assert "plugin" not in str(converted(tmp_path, {"distributed_type": "FSDP"}, script).after)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ({"fp16": True}, {"mixed_precision": "fp16"}),
+        ({"fp16": False}, {"mixed_precision": "no"}),
+        ({"fp16": True, "mixed_precision": "bf16"}, {"mixed_precision": "bf16"}),
+        ({"dynamo_backend": "NO"}, {"dynamo_config": {}}),
+        ({"dynamo_backend": "INDUCTOR"}, {"dynamo_config": {"dynamo_backend": "INDUCTOR"}}),
+        ({"use_cpu": True}, {"use_cpu": True}),
+    ],
+)
+def test_keys_of_older_files_have_the_names_of_today(older: dict[str, object], newer: dict[str, object]) -> None:
+    assert with_new_names(older) == newer
+
+
+@pytest.mark.parametrize(
+    ("backend", "said"), [("NO", "it names no backend, so nothing was compiled"), ("INDUCTOR", 'backend="inductor"')]
+)
+def test_a_file_of_older_accelerate_is_carried_over(tmp_path: Path, backend: str, said: str) -> None:
+    (tmp_path / "old.yaml").write_text(f"distributed_type: MULTI_GPU\nfp16: true\ndynamo_backend: '{backend}'\n")
+    script = (
+        "from accelerate import Accelerator\nfrom ray.train.huggingface import AccelerateTrainer\n"
+        "from ray.air import ScalingConfig\n\n\ndef loop():\n    print(Accelerator().state)\n\n\n"
+        "scaling = ScalingConfig(num_workers=2, use_gpu=True)\n"
+        "AccelerateTrainer(loop, accelerate_config='old.yaml', scaling_config=scaling).fit()\n"
+    )
+    result = convert(script, str(tmp_path / "train.py"))
+    assert result.after is not None and 'mixed_precision="fp16"' in result.after
+    assert not [finding for finding in result.findings if finding.kind is Kind.MANUAL]
+    assert any(said in finding.message for finding in result.findings)

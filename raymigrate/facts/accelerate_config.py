@@ -46,6 +46,7 @@ class Destination:
 
     Args:
         arguments: Arguments of `Accelerator`, as source.
+        plugins: What the config gives each of the plugins among these, as source.
         imports: Names that the arguments need from `accelerate.utils`.
         environment: The same as environment variables, for an Accelerator that is made out of sight.
         on_gpus: The arguments and variables that CPU workers did not get.
@@ -55,6 +56,7 @@ class Destination:
     """
 
     arguments: dict[str, str] = field(default_factory=dict)
+    plugins: dict[str, dict[str, str]] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
     environment: dict[str, str] = field(default_factory=dict)
     on_gpus: set[str] = field(default_factory=set)
@@ -78,6 +80,21 @@ def read_file(path: Path) -> dict[str, Any]:
     if not isinstance(loaded, dict):
         raise ValueError("does not hold a mapping")
     return loaded
+
+
+def with_new_names(config: dict[str, Any]) -> dict[str, Any]:
+    """What accelerate made of a file from before 0.15: keys of today in place of `fp16` and `dynamo_backend`.
+
+    It did so for files only (0.17.1 to 1.15.0, commands/config/config_args.py): for a dict these were a TypeError.
+    """
+    renamed = dict(config)
+    if "fp16" in renamed:
+        half = renamed.pop("fp16")
+        renamed.setdefault("mixed_precision", "fp16" if half else "no")
+    if "dynamo_backend" in renamed:
+        backend = renamed.pop("dynamo_backend")
+        renamed["dynamo_config"] = {} if backend == "NO" else {"dynamo_backend": backend}
+    return renamed
 
 
 def is_ignored(key: str) -> bool:
@@ -192,6 +209,7 @@ def _plugin(
             result.environment[variable] = ",".join(converted) if isinstance(converted, list) else str(converted)
             result.rows.append((f"{name}.{key}", value, f"{plugin}({parameter}={arguments[parameter]})"))
     result.imports.add(plugin)
+    result.plugins[argument] = arguments
     fixed = {"fsdp_version": "1"} if argument == "fsdp_plugin" else {}  # FSDP2 is the default of accelerate's future
     result.arguments[argument] = plugin_source(plugin, {**fixed, **arguments})
     return arguments

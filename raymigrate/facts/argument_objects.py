@@ -28,7 +28,7 @@ def is_arguments_object(module: Module, node: ast.expr) -> bool:
     if declared is not None and _is_made_from_arguments(declared):
         return True
     parsed = parsed_class(module, node)
-    found = named_class(module, parsed) if parsed is not None else None
+    found = named_class(parsed.module, parsed.node) if parsed is not None else None
     if found is not None and _is_made_from_arguments(found):
         return True
     if isinstance(node, ast.Attribute) and node.attr == ARGUMENTS and _is_trainer(module, node.value):

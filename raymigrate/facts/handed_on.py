@@ -28,6 +28,7 @@ BASES = frozenset(
     }
 )
 KNOWN = TRAINERS | TORCH_TRAINERS | BASES | GONE_TORCH_TRAINERS  # which become TorchTrainers
+HOMES = frozenset(name.rpartition(".")[0] for name in TRAINERS)
 READERS = ("get", "pop")
 
 
@@ -103,13 +104,13 @@ def _classes_of_made(made: Source) -> set[str | None]:
     if isinstance(node, ast.Call):
         is_restored = isinstance(node.func, ast.Attribute) and node.func.attr == "restore"  # from an earlier run
         maker = node.func.value if is_restored else node.func  # type: ignore[attr-defined]
-        classes = {name for source in module.origins(maker) for name in _named(source)}
+        classes = {name for source in module.origins(maker) for name in named_trainers(source)}
         return {*classes, *(() if classes else _declared(*_returned(module, node.func)))}
     parameter = module.definition(node)
     return {*_of_self(module, parameter), *_declared(module, getattr(parameter, "annotation", None))}
 
 
-def _named(function: Source) -> Iterator[str]:
+def named_trainers(function: Source) -> Iterator[str]:
     """The trainer classes that an expression stands for: one, or those of a dict or list that it is looked up in."""
     module, node = function.module, function.node
     if isinstance(node, ast.Name) and node.id == "super":
@@ -117,11 +118,24 @@ def _named(function: Source) -> Iterator[str]:
     if (name := _trainer_class(module, node)) is not None:
         yield name
         return
+    yield from _looked_up(function)
     for collection in collections_of(function) or _asked(function):
         for item in items_of(collection):
             for source in item.module.origins(item.node):
                 if (name := _trainer_class(source.module, source.node)) is not None:
                     yield name
+
+
+def _looked_up(function: Source) -> Iterator[str]:
+    """The trainer classes that `getattr(ray.train.huggingface, name)` may give; all of it for an unknown name."""
+    module, call = function.module, function.node
+    if not isinstance(call, ast.Call) or len(call.args) < 2 or not isinstance(call.func, ast.Name):
+        return
+    if call.func.id != "getattr" or module.qualified(call.args[0]) not in HOMES:
+        return
+    home, name = module.qualified(call.args[0]), module.constant(call.args[1])
+    names = sorted(TRAINERS) if name is ... else [f"{home}.{name}"]
+    yield from (found for found in names if found.rpartition(".")[0] == home and _is_trainer(found))
 
 
 def _asked(function: Source) -> list[Source]:

@@ -8,7 +8,7 @@ from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import is_transformers_trainer, library_bases, trainer_base
-from raymigrate.facts.values import definition, origins
+from raymigrate.facts.values import Source, definition, origins
 from raymigrate.facts.values.parsers import parsed_into
 from raymigrate.knowledge.libraries import class_of, derived, function_of, lineage, look_up, member, result
 
@@ -151,20 +151,33 @@ def _looked_for(module: Module, node: ast.expr, depth: int) -> str:
     return ""
 
 
-def parsed_class(module: Module, node: ast.expr) -> ast.expr | None:
-    """What names the class of an object that an HfArgumentParser made and a name holds; None for all else."""
+def parsed_class(module: Module, node: ast.expr) -> Source | None:
+    """What names the class of an object that an HfArgumentParser made and a name holds; None for all else.
+
+    The parser may be called by a function of the project, which returns what it gives.
+    """
     target = definition(module, node) if isinstance(node, ast.Name) else None
     place = module.parent_of.get(target) if target is not None else None
-    assigned = module.parent_of.get(place) if isinstance(place, ast.Tuple) else place
+    assigned = module.parent_of.get(place) if isinstance(place, (ast.Tuple, ast.List)) else place
     call = assigned.value if isinstance(assigned, ast.Assign) else None
-    position = place.elts.index(target) if isinstance(place, ast.Tuple) else 0  # type: ignore[arg-type]
-    return parsed_into(module, call, position) if isinstance(call, ast.Call) else None
+    if not isinstance(call, ast.Call):
+        return None
+    position = place.elts.index(target) if isinstance(place, (ast.Tuple, ast.List)) else 0  # type: ignore[arg-type]
+    classes = [_parsed_into(source, position) for source in origins(module, call)]
+    named = {found.module.qualified(found.node) or found.node for found in classes if found is not None}
+    return classes[0] if len(named) == 1 and None not in classes else None
+
+
+def _parsed_into(source: Source, position: int) -> Source | None:
+    call = source.node
+    found = parsed_into(source.module, call, position) if isinstance(call, ast.Call) else None
+    return Source(source.module, found) if found is not None else None
 
 
 def _parsed_kind(module: Module, node: ast.Name) -> str:
     """The class of a library of which an HfArgumentParser made what a name holds; empty if there is none."""
     made = parsed_class(module, node)
-    name = module.qualified(made) if made is not None else None
+    name = made.module.qualified(made.node) if made is not None else None
     place = TRAINING_ARGUMENTS if name in OLD_TRAINING_ARGUMENTS else look_up(name or "").place
     return place if class_of(place) is not None else ""
 

@@ -5,7 +5,7 @@ import ast
 from raymigrate.facts.hf_models import PIPELINES
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS
-from raymigrate.facts.values.calls import called_function
+from raymigrate.facts.values.calls import called_function, keyword_argument
 
 LIBRARIES = ("transformers.", "peft.")
 NAMES = ("pretrained_model_name_or_path", "model_id", "peft_model_id")
@@ -26,6 +26,17 @@ def is_loaded(module: Module, folder: ast.AST) -> bool:
     is_known = qualified.startswith(LIBRARIES) or not qualified
     place = call.args[:2] if "Peft" in ast.unparse(call.func) else call.args[:1]
     return method == "from_pretrained" and is_known and (folder in place or name in NAMES)
+
+
+def saves_state(module: Module) -> bool:
+    """Whether accelerate saves models as safetensors in a file, as `save_state()` does since 0.25 (accelerator.py).
+
+    DeepSpeed saves its own files, of which its zero_to_fp32.py makes a pytorch_model.bin.
+    """
+    if "deepspeed" in module.text.lower() or not module.references_within("accelerate"):
+        return False
+    asked = (keyword_argument(call, "safe_serialization") for call, _ in module.method_calls("save_state"))
+    return any(given is None or module.constant(given) is True for given in asked)
 
 
 def leads_to_model(module: Module, folder: ast.AST, depth: int = 0) -> bool:

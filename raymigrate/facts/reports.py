@@ -8,6 +8,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
 from raymigrate.facts.ranks import tests_rank
 from raymigrate.facts.training_code import TrainingCode
+from raymigrate.facts.values import is_none
 
 MOST_IMPORTED = 30  # files that are looked through for reports
 REPORTS = ("ray.air.session.report", "ray.train.report")
@@ -92,15 +93,16 @@ def _may_be_none(module: Module, node: ast.expr) -> Iterator[bool]:
             yield from _may_be_none(module, node.orelse)
         return
     if not isinstance(node, ast.Name):
-        yield isinstance(node, ast.Constant) and node.value is None
+        yield is_none(node)
         return
     assigned = [module.parent_of.get(binding.node) for binding in module.scope_of[node].lookup(node.id)]
     values = [a.value for a in assigned if isinstance(a, (ast.Assign, ast.AnnAssign)) and a.value is not None]
     by_rank = [value for value in values if _under_rank(module, value)]
+    by_rank = [] if all(is_none(value) for value in by_rank) else by_rank
     if not values or len(values) < len(assigned):
         yield False
     for value in by_rank or values:
-        if not isinstance(value, ast.Name):
+        if not isinstance(value, ast.Name) and not _is_of_other_workers(module, value, by_rank):
             yield from _may_be_none(module, value)
 
 
@@ -112,8 +114,32 @@ def only_rank(module: Module, test: ast.expr) -> bool:
 
 def _under_rank(module: Module, node: ast.AST) -> bool:
     """Whether the innermost `if` around a node asks for the rank and nothing else."""
-    outer = next((parent for parent in module.ancestors(node) if isinstance(parent, ast.If)), None)
-    return outer is not None and only_rank(module, outer.test)
+    outer = _conditions(module, node)[:1]
+    return bool(outer) and only_rank(module, outer[0].test)
+
+
+def _is_of_other_workers(module: Module, value: ast.expr, by_rank: list[ast.expr]) -> bool:
+    """Whether a None is what the other workers have, or what the one had before: `if rank: c = x else: c = None`.
+
+    Args:
+        module: The module.
+        value: A value of the checkpoint.
+        by_rank: Those of its values that depend on the rank alone where they are given.
+    """
+    if not is_none(value) or value not in by_rank:
+        return False
+    outer = _conditions(module, value)[0]
+    for other in by_rank:
+        conditions = _conditions(module, other)
+        inner = conditions[: conditions.index(outer)] if outer in conditions else None
+        if inner is not None and not is_none(other) and all(only_rank(module, condition.test) for condition in inner):
+            return True
+    return False
+
+
+def _conditions(module: Module, node: ast.AST) -> list[ast.If]:
+    """The `if` statements around a node, the innermost first."""
+    return [parent for parent in module.ancestors(node) if isinstance(parent, ast.If)]
 
 
 def _other_ranks(module: Module, report: ast.Call, carriers: set[ast.Call]) -> bool:

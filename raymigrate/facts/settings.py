@@ -18,6 +18,7 @@ class Key:
     Args:
         name: The key.
         value: Its value as it is written, without quotes; None where that is no scalar.
+        targets: Of a list: for each item the class that it names with `_target_`; empty where it names none.
         line: The line, from one.
         column: The column, from one.
     """
@@ -26,6 +27,7 @@ class Key:
     value: str | None
     line: int
     column: int
+    targets: tuple[str, ...] = ()
 
 
 def mappings(text: str) -> Iterator[list[Key]]:
@@ -51,4 +53,16 @@ def mappings(text: str) -> Iterator[list[Key]]:
 
 def _key(key: Any, value: Any) -> Key:  # nodes of PyYAML
     written = value.value if isinstance(value.value, str) else None
-    return Key(key.value, written, key.start_mark.line + 1, key.start_mark.column + 1)
+    items = value.value if isinstance(value.value, list) else []
+    listed = tuple(_target(item) for item in items if not isinstance(item, tuple))
+    return Key(key.value, written, key.start_mark.line + 1, key.start_mark.column + 1, listed)
+
+
+def _target(item: Any) -> str:
+    pairs = item.value if isinstance(item.value, list) else []
+    named = (value.value for key, value in filter(_is_pair, pairs) if key.value == TARGET)
+    return next((name for name in named if isinstance(name, str)), "")
+
+
+def _is_pair(part: object) -> bool:
+    return isinstance(part, tuple)

@@ -4,16 +4,9 @@ import ast
 from dataclasses import dataclass
 from functools import cached_property
 
-from raymigrate.facts.legacy import (
-    CONFIG_CLASSES,
-    RL_TRAINERS,
-    SKLEARN_TRAINERS,
-    TORCH_TRAINERS,
-    TRAINERS,
-    TRANSFORMERS_TRAINERS,
-)
+from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import is_none, keyword_argument, lineage, names_of, reads
+from raymigrate.facts.values import is_none, keyword_argument, names_of, reads
 
 TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
 # Each module from which it can be imported.
@@ -195,39 +188,3 @@ def only_fitted_besides(module: Module, node: ast.Name) -> bool:
         isinstance(other, ast.Attribute) and other.attr == "fit" and isinstance(module.parent_of[other], ast.Call)
         for other in others
     )
-
-
-def may_be_trainer(module: Module, node: ast.expr | None) -> bool:
-    """Whether an expression can be what a construction of a trainer gives, of whatever class of Ray Train."""
-    return any(source is not None for source in _trainer_classes(module, node))
-
-
-def is_other_trainer(module: Module, node: ast.expr | None) -> bool:
-    """Whether an expression is a trainer for sure, of a class for which no driver is written."""
-    names = _trainer_classes(module, node)
-    return bool(names) and all(name is not None and name not in TORCH_TRAINERS | TRAINERS for name in names)
-
-
-def is_one_trainer(module: Module, node: ast.expr | None) -> bool:
-    """Whether an expression is a trainer for sure, and only one construction makes it."""
-    names = _trainer_classes(module, node)
-    return len(names) == 1 and names[0] is not None
-
-
-def _trainer_classes(module: Module, node: ast.expr | None) -> list[str | None]:
-    """The classes of Ray Train of which an expression can be a trainer; None where it can be something else."""
-    return [_trainer_class(source.module, source.node) for source in module.origins(node)] if node is not None else []
-
-
-def _trainer_class(module: Module, made: ast.expr) -> str | None:
-    """The class of Ray Train of which a call makes or restores a trainer, or of one derived from it; else None."""
-    if not isinstance(made, ast.Call):
-        return None
-    restores = isinstance(made.func, ast.Attribute) and made.func.attr == "restore"
-    maker = made.func.value if restores and isinstance(made.func, ast.Attribute) else made.func
-    home = module.definition(maker)
-    bases = [base for line in lineage(module, home) for base in line.bases] if isinstance(home, ast.ClassDef) else []
-    handed = [source.module.qualified(source.node) for source in module.origins(maker)]  # a class in a parameter
-    names = [name or "" for name in (module.qualified(maker), *handed, *map(module.qualified, bases))]
-    of_train = (n for n in names if n in TRAINERS or (n.startswith("ray.train.") and n.endswith("Trainer")))
-    return next((n for n in of_train if n not in RL_TRAINERS | SKLEARN_TRAINERS), None)  # no trainer is to take theirs

@@ -34,7 +34,14 @@ def is_wrapped_by_accelerate(module: Module, node: ast.expr) -> bool:
         module: The module.
         node: The value.
     """
-    return any(is_prepared(source) and not _is_of_ray(source) for source in module.origins(node))
+    prepared = any(is_prepared(source) and not _is_of_ray(source) for source in module.origins(node))
+    return prepared and not _takes_steps(module, node)
+
+
+def _takes_steps(module: Module, node: ast.expr) -> bool:
+    """Whether `step()` of a value is called, as of an optimizer or a scheduler, which `prepare` returns too."""
+    owner = ast.unparse(node)
+    return any(ast.unparse(method.value) == owner for _, method in module.method_calls("step"))
 
 
 def _wraps(module: Module, made: ast.expr) -> bool:

@@ -1,4 +1,4 @@
-"""RM695, RM401 and RM402 in YAML: settings from which a job makes objects by name, and scripts (RM905)."""
+"""RM202, RM401, RM402, RM408 and RM695 in YAML: settings of which a job makes objects by name; scripts (RM905)."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,17 +6,20 @@ from dataclasses import replace
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
+from raymigrate.codemods.accelerate_trainer.accelerate_settings import RM202
 from raymigrate.codemods.gone.names_in_strings import LEGACY, RM695
 from raymigrate.codemods.gone.names_in_strings import advice as advice_of
 from raymigrate.codemods.gone.names_in_strings import message as message_of
 from raymigrate.codemods.torch_trainer.storage import RM401, RM402
 from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED, STOP, STORAGE_ADVICE
+from raymigrate.codemods.tracking.tracking import RM408
 from raymigrate.comments.skips import comment_at, skipped_whole
 from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import RM905
-from raymigrate.facts.settings import TARGET, mappings
-from raymigrate.facts.tuners import config_names
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS
+from raymigrate.facts.settings import TARGET, Key, mappings
+from raymigrate.facts.tuners import REPORT_TO_TUNE, config_names
 from raymigrate.pins.files import decode
 from raymigrate.run.engine import convert
 from raymigrate.run.outcome import FileResult
@@ -25,6 +28,20 @@ PYTHON = ".py"  # how the keys of scripts end
 SCRIPT_ADVICE = "Save it in a file beside this one, run raymigrate on the folder, and put the result back here."
 COMMENT = re.compile(r"(?:^|[ \t])#[^\n]*", re.MULTILINE)
 CONFIGURATIONS = {path: name for name in REFUSED for path in config_names(name)}
+IN_CODE = "accelerate_config"
+NO_CONFIG = "TorchTrainer has no accelerate_config argument: it raises a TypeError."
+CONFIG_ADVICE = (
+    "Give its values to Accelerator(...) in the training function, and take it out. `raymigrate config FILE`, with"
+    " these keys in a file of their own, shows what each of them did, and where it goes."
+)
+CALLBACKS, NO_CALLBACKS = "callbacks", (None, "", "null", "~")
+OF_RAY, OF_TUNE = "ray.", ("ray.tune.", "ray.air.")
+NO_USER_CALLBACK = "what is no ray.train.UserCallback"
+CALLBACK_ADVICE = (
+    "Name a class of your own that is made from ray.train.UserCallback and logs in after_report(). Or make the"
+    " RunConfig in Python, and run raymigrate again: there it makes one of the loggers of MLflow and W&B. Without"
+    " them nothing is logged there."
+)
 STORES = {"local_dir": (RM402, STORAGE_ADVICE), "sync_config": (RM402, STORAGE_ADVICE)}
 NAME = re.compile(rf"(?<![\w./-])(?:{LEGACY.pattern})(?![\w/-])")
 
@@ -53,14 +70,35 @@ def _refused(text: str, path: str) -> Iterator[Finding]:
     """What the configuration that is named by `_target_` refuses among the keys beside it."""
     for keys in mappings(text) if TARGET in text else ():
         named = next((key.value for key in keys if key.name == TARGET), None)
+        yield from (
+            _accelerate_config(key, path) for key in keys if key.name == IN_CODE and named in ACCELERATE_TRAINERS
+        )
         configuration = CONFIGURATIONS.get(named or "")
         if configuration is None:
             continue
         for key in keys:
-            if key.name in REFUSED[configuration]:
+            if key.name == CALLBACKS and configuration == "RunConfig":
+                yield from _callbacks(key, path)
+            elif key.name in REFUSED[configuration]:
                 rule, advice = STORES.get(key.name, (RM401, STOP if key.name == "stop" else "Take it out."))
                 message = f"{configuration}({key.name}=) raises on Ray >= 2.51."
                 yield Finding(rule.code, Kind.MANUAL, message, advice, key.line, key.column, path)
+
+
+def _accelerate_config(key: Key, path: str) -> Finding:
+    return Finding(RM202.code, Kind.MANUAL, NO_CONFIG, CONFIG_ADVICE, key.line, key.column, path)
+
+
+def _callbacks(key: Key, path: str) -> Iterator[Finding]:
+    """What a list of callbacks holds that is no UserCallback, or may be none."""
+    if not key.targets and key.value in NO_CALLBACKS:
+        return
+    of_tune = [name for name in key.targets if name.startswith(OF_TUNE) and name != REPORT_TO_TUNE]
+    others = [name for name in key.targets if not name.startswith(OF_RAY)]
+    named = ", ".join(dict.fromkeys(name.rpartition(".")[2] for name in of_tune))
+    message = f"RunConfig(callbacks=) raises a ValueError on Ray >= 2.51 for {named or NO_USER_CALLBACK}."
+    if of_tune or others or not key.targets:
+        yield Finding(RM408.code, Kind.MANUAL, message, CALLBACK_ADVICE, key.line, key.column, path)
 
 
 def _scripts(text: str, path: str, options: Options) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from raymigrate.documents import Document, NotSplit, Plain, edited, reopened
 from raymigrate.documents.remarks import pin_remark
 from raymigrate.facts.literals import shortened_text
 from raymigrate.run.cell_comments import CellComments
+from raymigrate.run.cell_expressions import with_expressions_told
 from raymigrate.run.cell_files import knowing_scripts, with_scripts_converted
 from raymigrate.run.cell_packages import with_needed_packages
 from raymigrate.run.cell_texts import with_texts_told
@@ -107,6 +108,8 @@ def convert_document(
         result = with_scripts_converted(result, document, path, options, rewrite=rewrite)
     if document.cells_with_commands:
         result = with_needed_packages(result, document, path, options)
+    if any(sign in line for cell in document.cells_with_commands for line in document.lines_of(cell) for sign in "!%"):
+        result = with_expressions_told(result, document, path, options, project)
     if document.cells_of_text:
         result = with_texts_told(result, document, path, options)
     return result

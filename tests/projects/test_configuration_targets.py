@@ -45,6 +45,39 @@ def test_else_there_is_nothing_to_say(tmp_path: Path, text: str) -> None:
     assert not told(tmp_path, text)
 
 
+CALLBACKS = """run:
+  _target_: ray.train.RunConfig
+  callbacks: {callbacks}
+"""
+
+
+@pytest.mark.parametrize(
+    ("callbacks", "named"),
+    [
+        (
+            "\n    - _target_: ray.air.integrations.mlflow.MLflowLoggerCallback\n      experiment_name: a",
+            "MLflowLogger",
+        ),
+        ("[{_target_: ray.tune.logger.CSVLoggerCallback}, {_target_: mine.Own}]", "CSVLoggerCallback"),
+        ("[{_target_: mine.Own}]", "what is no ray.train.UserCallback"),
+        ("${callbacks}", "what is no ray.train.UserCallback"),
+        ("[]", ""),
+        ("null", ""),
+        ("[{_target_: ray.tune.integration.ray_train.TuneReportCallback}]", ""),
+    ],
+)
+def test_callbacks_of_tune_are_told_and_not_taken_out(tmp_path: Path, callbacks: str, named: str) -> None:
+    assert told(tmp_path, CALLBACKS.format(callbacks=callbacks)) == ([("RM408", 3)] if named else [])
+    findings = Job(Options(), write=False).look(str(tmp_path / "config.yaml")).findings
+    assert not named or any(f.code == "RM408" and named in f.message for f in findings)
+
+
+@pytest.mark.parametrize("name", ["ray.train.huggingface.AccelerateTrainer", "mine.AccelerateTrainer"])
+def test_an_accelerate_config_goes_to_the_training_function(tmp_path: Path, name: str) -> None:
+    text = f"trainer:\n  _target_: {name}\n  accelerate_config: {{a: 1}}\nother: {{accelerate_config: 1}}\n"
+    assert told(tmp_path, text) == ([("RM202", 3)] if name.startswith("ray.") else [])
+
+
 CONFIG_MAP = """apiVersion: v1
 kind: ConfigMap
 data:

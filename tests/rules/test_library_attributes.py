@@ -198,6 +198,7 @@ def test_an_enum_has_what_its_base_class_has(reading: str) -> None:
     [
         ("pad = 8 if accelerator.use_fp16 else None", 'pad = 8 if accelerator.mixed_precision != "no" else None'),
         ("if accelerator.use_fp16:\n    pass", 'if accelerator.mixed_precision != "no":\n    pass'),
+        ("half = accelerator.state.use_fp16", 'half = accelerator.state.mixed_precision != "no"'),
         ("half = accelerator.use_fp16", 'half = accelerator.mixed_precision != "no"'),
         ("print(accelerator.use_fp16)", 'print(accelerator.mixed_precision != "no")'),
         ("full = not accelerator.use_fp16", 'full = not (accelerator.mixed_precision != "no")'),

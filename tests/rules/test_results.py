@@ -49,6 +49,24 @@ if rank == 0 and step % 5 == 0:
 else:
     session.report(metrics)
 """,
+    "none on the rank, and at times one": """
+if rank == 0:
+    checkpoint = None
+    if step % 5 == 0:
+        checkpoint = save(step)
+    session.report(metrics, checkpoint=checkpoint)
+else:
+    session.report(metrics)
+""",
+    "none on all ranks": """
+if rank == 0:
+    checkpoint = None
+else:
+    checkpoint = None
+session.report(metrics, checkpoint=checkpoint)
+if step == 11:
+    session.report(metrics, save(step))
+""",
 }
 ALL = {
     "always": "session.report(metrics, checkpoint=save(step))",
@@ -65,6 +83,23 @@ checkpoint = None
 if rank == 0:
     checkpoint = save(step)
 session.report(metrics, checkpoint=checkpoint)
+""",
+    "none on the other ranks": """
+if rank == 0:
+    checkpoint = save(step)
+else:
+    checkpoint = None
+session.report(metrics, checkpoint=checkpoint)
+""",
+    "none first on the rank": """
+if rank == 0:
+    checkpoint = None
+    if session.get_world_rank() == 0:
+        checkpoint = save(step)
+    session.report(metrics, checkpoint=checkpoint)
+else:
+    checkpoint = None
+    session.report(metrics, checkpoint=checkpoint)
 """,
     "unpacked": "session.report(**{'metrics': metrics, 'checkpoint': save(step)})",
 }

@@ -119,6 +119,13 @@ def test_what_is_used_elsewhere_too_is_told(model: str, body: list[str], said: s
     assert any(message.endswith(f"{said}.") for message in made.messages)
 
 
+@pytest.mark.parametrize("step", ["optimizer.step()", "optimizer.zero_grad()"])
+def test_what_takes_steps_is_no_model(step: str) -> None:
+    prepared = "model, optimizer = Accelerator().prepare(plain, torch.optim.SGD(plain.parameters(), lr=1))"
+    made = outcome('Checkpoint.from_dict({"optimizer": optimizer.state_dict()})', prepared, step)
+    assert len(made.lines("RM303", Kind.MANUAL)) == (step != "optimizer.step()")
+
+
 def test_tune_functions_and_ray_22_kept_the_names() -> None:
     checkpoint = 'Checkpoint.from_dict({"model": model.state_dict()})'
     assert ITSELF not in outcome(checkpoint, run="tune.Tuner(train_loop).fit()").text

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.accelerate_trainer.config_values import AsWritten, Settings
+from raymigrate.codemods.accelerate_trainer.filled_plugins import fill_plugins, with_own_backend
 from raymigrate.codemods.accelerate_trainer.loop_elsewhere import set_environment
 from raymigrate.codemods.accelerate_trainer.plugins import give_on_gpus, keep_parameters, keep_steps, wraps_first
 from raymigrate.codemods.accelerate_trainer.precision import (
@@ -24,6 +25,7 @@ from raymigrate.codemods.shared.definitions import drop_definition
 from raymigrate.codemods.shared.functions_not_found import on_its_config
 from raymigrate.facts.accelerate_config import Destination, destination
 from raymigrate.facts.files import file_named
+from raymigrate.facts.keys import unpacked_value
 from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.literals import shortened, string_literal
 from raymigrate.facts.trainers import TrainerCall
@@ -89,6 +91,7 @@ def convert_settings(context: Context, call: TrainerCall, settings: Settings) ->
         _edit_accelerator(context, call, accelerator, places)
     if not accelerators:
         _set_variables(context, call, arguments, places)
+    fill_plugins(context, RM202, call, accelerators, places)
     keep_parameters(context, call, accelerators, places)
     section = known.get("deepspeed_config") if "deepspeed_plugin" in places.arguments else None
     keep_steps(context, call, accelerators, places, (section or {}).get("deepspeed_config_file"))
@@ -193,19 +196,23 @@ def _edit_accelerator(context: Context, call: TrainerCall, accelerator: ast.Call
     module = context.module
     given = {keyword.arg for keyword in accelerator.keywords if not is_none(keyword.value)}
     overrides = {"gradient_accumulation_steps"}  # the only value of the config that beat an argument
-    for name, source in places.arguments.items():
+    sources = list[str]()
+    for name, value in places.arguments.items():
+        source = with_own_backend(context, accelerator, places) if name == "dynamo_plugin" else value
         if name == PRECISION and own_precision(module, accelerator) is Own.PERHAPS:
             context.give(accelerator, name, with_fallback(module, accelerator, places))
-        elif name in given and name not in overrides:
             continue
-        elif name in places.on_gpus:
+        if name not in overrides and (name in given or unpacked_value(module, accelerator, name) is not None):
+            continue
+        sources.append(source)
+        if name in places.on_gpus:
             if not give_on_gpus(context, call, accelerator, places, name):
                 message = f"The legacy trainer gave CPU workers no {name}; now all workers get it."
                 context.manual(RM202, accelerator, message, "Give it to the Accelerator of workers with a GPU only.")
         else:
             context.give(accelerator, name, source)
     near = module.reference_at[accelerator.func].binding.statement
-    for plugin in places.imports:
+    for plugin in sorted(name for name in places.imports if any(name in source for source in sources)):
         context.plan.need_import("accelerate.utils", plugin, near=near)
     if not is_told(context, call, accelerator, "cpu"):
         set_cpu(context, RM203, call, accelerator, "cpu")

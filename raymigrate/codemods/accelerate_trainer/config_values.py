@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from raymigrate.codemods.context import Context
-from raymigrate.facts.accelerate_config import is_ignored, read_file
+from raymigrate.facts.accelerate_config import is_ignored, read_file, with_new_names
 from raymigrate.facts.files import file_named
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
@@ -123,6 +123,6 @@ def _file(context: Context, given: ast.expr) -> Settings | None:
     if path is None:
         return None
     try:
-        return Settings(read_file(path))
+        return Settings(with_new_names(read_file(path)))
     except (OSError, ValueError):
         return None

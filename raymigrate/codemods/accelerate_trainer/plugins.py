@@ -7,12 +7,20 @@ import ast
 from pathlib import Path
 
 from raymigrate.base.findings import Rule
+from raymigrate.codemods.accelerate_trainer.script_plugins import (
+    given_as,
+    home_of,
+    is_made,
+    may_be_unpacked,
+    own_plugins,
+    place_of,
+)
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.cpu_workers import with_gpu
 from raymigrate.codemods.shared.emitted import ON_GPU
 from raymigrate.facts.accelerate_config import Destination, read_file
 from raymigrate.facts.files import file_named
-from raymigrate.facts.keys import is_unpacked, unpacked_value
+from raymigrate.facts.keys import is_unpacked
 from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.optimizers import are_of_prepared_models, has_groups, is_of_prepared_model, optimizers
@@ -38,8 +46,6 @@ RM211 = Rule(
     "https://huggingface.co/docs/accelerate/usage_guides/deepspeed",
 )
 
-HOMES = ("accelerate", "accelerate.utils", "accelerate.utils.dataclasses")
-CLASSES = {"fsdp_plugin": "FullyShardedDataParallelPlugin", "deepspeed_plugin": "DeepSpeedPlugin"}
 STEPS = "gradient_accumulation_steps"
 STEPS_PLUGIN = "gradient_accumulation_plugin"
 NEWER = (2, 7)  # the Ray that came out with accelerate 0.23, in September 2023
@@ -74,7 +80,7 @@ def wraps_first(call: TrainerCall) -> bool:
 
     A transformers.Trainer that is given none makes it then (5.23, trainer.py, `delay_optimizer_creation`).
     """
-    module = _home(call)
+    module = home_of(call)
     if next(optimizers(module), None) is not None:
         return are_of_prepared_models(module)
     return any(module.calls(*TRAINING_ARGUMENTS)) and not any(module.calls(*ACCELERATORS))
@@ -84,7 +90,7 @@ def keep_parameters(context: Context, call: TrainerCall, accelerators: list[ast.
     """Keeps the parameters that optimizers hold from FSDP's own, and tells of their groups (RM210)."""
     if call.use_gpu is False or not places.keeps_parameters:
         return
-    plugins = _own_plugins(call, accelerators, "fsdp_plugin")
+    plugins = own_plugins(call, accelerators, "fsdp_plugin")
     for plugin in plugins:
         _keep_in(context, call, plugin)
     if plugins or "fsdp_plugin" in places.arguments:
@@ -94,13 +100,13 @@ def keep_parameters(context: Context, call: TrainerCall, accelerators: list[ast.
 def _keep_in(context: Context, call: TrainerCall, plugin: Source) -> None:
     module, node = plugin.module, plugin.node
     message = "Without use_orig_params=True FSDP leaves an optimizer that was made before prepare() without gradients"
-    given = _given(module, node, KEPT) if isinstance(node, ast.Call) else None
+    given = given_as(module, node, KEPT) if isinstance(node, ast.Call) else None
     known = None if given is None else module.constant(given)
-    if known is True or (isinstance(node, ast.Call) and module.constant(_given(module, node, "fsdp_version")) == 2):
+    if known is True or (isinstance(node, ast.Call) and module.constant(given_as(module, node, "fsdp_version")) == 2):
         return
-    sure = module is context.module and _is_made(plugin, "fsdp_plugin") and known in (None, False)
-    if not isinstance(node, ast.Call) or not sure or _may_be_unpacked(module, node, KEPT):
-        place, where = _place(context, call, plugin)
+    sure = module is context.module and is_made(plugin, "fsdp_plugin") and known in (None, False)
+    if not isinstance(node, ast.Call) or not sure or may_be_unpacked(module, node, KEPT):
+        place, where = place_of(context, call, plugin)
         context.manual(RM210, place, f"{message}{where}.", f"Give the plugin {KEPT}=True.")
     elif context.converts(RM210, node, f"{message}; now the plugin has it."):
         context.give(node, KEPT, "True")
@@ -108,14 +114,14 @@ def _keep_in(context: Context, call: TrainerCall, plugin: Source) -> None:
 
 def _tell_groups(context: Context, call: TrainerCall) -> None:
     """Tells where groups of parameters were one group, in the file of the training function."""
-    module = _home(call)
+    module = home_of(call)
     made = list(optimizers(module))
     if not made:
         context.manual(RM210, call.node, f"If the optimizer, which is not seen here, has groups: {GROUPS}.", AS_BEFORE)
     for optimizer in made:
         groups = has_groups(module, optimizer)
         if groups is not False and not is_of_prepared_model(module, optimizer):
-            place, where = _place(context, call, Source(module, optimizer))
+            place, where = place_of(context, call, Source(module, optimizer))
             message = GROUPS if groups else f"If this optimizer gets its parameters in groups: {GROUPS}"
             context.manual(RM210, place, f"{message}{where}.", AS_BEFORE)
 
@@ -136,23 +142,28 @@ def keep_steps(
         return
     numbers = {_steps(context.module, accelerator, places) for accelerator in accelerators}
     steps = numbers.pop() if len(numbers) == 1 else ...
-    plugins = _own_plugins(call, accelerators, "deepspeed_plugin")
+    plugins = own_plugins(call, accelerators, "deepspeed_plugin")
     for plugin in plugins:
-        _keep_in_plugin(context, call, plugin, steps)
+        _keep_in_plugin(context, call, plugin, steps, file)
     if file is not None and not plugins:
-        found = _read_file(Path(context.path).parent / str(file))
-        _tell_file(context, accelerators[0] if accelerators else call.node, found, str(file), steps)
+        _tell_file(context, accelerators[0] if accelerators else call.node, _beside(context, file), str(file), steps)
 
 
-def _keep_in_plugin(context: Context, call: TrainerCall, plugin: Source, steps: object) -> None:
+def _beside(context: Context, file: object) -> object:
+    return _read_file(Path(context.path).parent / str(file))
+
+
+def _keep_in_plugin(context: Context, call: TrainerCall, plugin: Source, steps: object, file: object) -> None:
     module, node = plugin.module, plugin.node
-    place, where = _place(context, call, plugin)
-    if not isinstance(node, ast.Call) or not _is_made(plugin, "deepspeed_plugin"):
+    place, where = place_of(context, call, plugin)
+    if not isinstance(node, ast.Call) or not is_made(plugin, "deepspeed_plugin"):
         context.manual(RM211, place, f"{_before(steps)}; this plugin cannot be seen.", f"Give it no {STEPS}=.")
         return
     own, config = keyword_argument(node, STEPS), argument(node, 0, "hf_ds_config")
     in_config = "auto" if config is None or is_none(config) else _read(module, config)
-    is_absent = is_none(own) and not _may_be_unpacked(module, node, STEPS)
+    is_absent = is_none(own) and not may_be_unpacked(module, node, STEPS)
+    if file is not None and is_none(config) and not may_be_unpacked(module, node, "hf_ds_config"):
+        _tell_file(context, place, _beside(context, file), str(file), steps)
     if config is not None and in_config != "auto":
         _tell_file(context, place, in_config, f"{module.source(config)}{where}", steps)
     elif is_absent or (own is not None and _number(module, own) in ("auto", steps)):
@@ -208,54 +219,3 @@ def _read_file(path: Path) -> object:
         return read_file(path).get(STEPS, 1)
     except (OSError, ValueError):
         return ...
-
-
-# -- plugins of the script ----------------------------------------------------------------------------
-
-
-def _own_plugins(call: TrainerCall, accelerators: list[ast.Call], name: str) -> list[Source]:
-    """The plugins that a script makes itself, and what it gives an Accelerator in their place that is not seen.
-
-    Args:
-        call: The trainer call.
-        accelerators: The Accelerators of the training function.
-        name: The argument that takes such a plugin.
-    """
-    module = _home(call)
-    made = [Source(module, plugin) for plugin in module.calls(*_names(name))]
-    given = [
-        value for value in (_given(module, accelerator, name) for accelerator in accelerators) if value is not None
-    ]
-    sources = [source for value in given for source in module.origins(value) if not is_none(source.node)]
-    return [*made, *(source for source in sources if not _is_made(source, name) or source.module is not module)]
-
-
-def _is_made(plugin: Source, name: str) -> bool:
-    """Whether a value is a plugin that is constructed there."""
-    return isinstance(plugin.node, ast.Call) and plugin.module.qualified(plugin.node.func) in _names(name)
-
-
-def _names(name: str) -> list[str]:
-    return [f"{home}.{CLASSES[name]}" for home in HOMES]
-
-
-def _given(module: Module, call: ast.Call, name: str) -> ast.expr | None:
-    """What an argument is given, by name or in a dict that is unpacked."""
-    return keyword_argument(call, name) or unpacked_value(module, call, name)
-
-
-def _may_be_unpacked(module: Module, call: ast.Call, name: str) -> bool:
-    """Whether an argument, which is not given by name, may be in what a call unpacks."""
-    return keyword_argument(call, name) is None and is_unpacked(module, call, name) is not False
-
-
-def _home(call: TrainerCall) -> Module:
-    """The file of the training function."""
-    return call.module if call.imported is None else call.imported.module
-
-
-def _place(context: Context, call: TrainerCall, source: Source) -> tuple[ast.AST, str]:
-    """Where to tell of something, and what to add to say where it stands: it may be in another file."""
-    if source.module is context.module:
-        return source.node, ""
-    return call.node, f": line {source.module.start(source.node)[0]} of {source.module.path}"

@@ -81,6 +81,7 @@ RM705 = Rule(
         "adamw_hf is not a valid OptimizerNames",
         "adamw_apex_fused is not a valid OptimizerNames",
         "None is not supported, only",
+        "`state_dict` cannot be passed together with a model name",
         "is only available with FSDP1. Set `fsdp_config['version'] = 1` to use it",
     ),
 )

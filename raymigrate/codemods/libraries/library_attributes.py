@@ -42,6 +42,7 @@ RM723 = Rule(
     GUIDE,
 )
 
+STATE = "accelerate.state.AcceleratorState"
 # Attributes that were renamed and hold the same kind of value.
 RENAMED: Mapping[str, Mapping[str, str]] = {
     TRAINING_ARGUMENTS: {
@@ -51,6 +52,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     },
     TRAINER: {"tokenizer": "processing_class"},
     ACCELERATOR: {"use_fp16": 'mixed_precision != "no"'},
+    STATE: {"use_fp16": 'mixed_precision != "no"'},
     "trl.trainer.model_config.ModelConfig": {"torch_dtype": "dtype"},
     "trl.trainer.base_config._BaseConfig": {name: change.name for name, change in TRL_CHANGES.items() if change.name},
 }
@@ -122,7 +124,9 @@ def attributes(context: Context) -> None:
         if node.attr in own and not _is_of_library(module, node.value):
             continue
         kind = DEPLOYMENT if imported else instance_of(module, node.value) or _declared_kind(module, node)
+        kind = kind or _state_kind(module, node.value)
         is_there = member(kind, node.attr) is not None if kind else node.attr not in TRAINING_ARGUMENTS_CHANGES
+        is_there &= kind != STATE or node.attr not in RENAMED[STATE]  # its __getattr__ is no member for each name
         if is_there or _is_dealt_with(context, node) or _goes_away(context, node):
             continue
         if not kind:
@@ -158,6 +162,12 @@ def _declared_kind(module: Module, node: ast.Attribute) -> str:
     found = declared_class(module, node.value) if node.attr in TRAINING_ARGUMENTS_CHANGES else None
     is_one = found is not None and found.is_training_arguments and not found.binds(node.attr)
     return TRAINING_ARGUMENTS if is_one else ""
+
+
+def _state_kind(module: Module, owner: ast.expr) -> str:
+    """AcceleratorState, where an object is the state of an Accelerator: `accelerator.state`."""
+    is_state = isinstance(owner, ast.Attribute) and owner.attr == "state"
+    return STATE if is_state and instance_of(module, owner.value) == ACCELERATOR else ""  # type: ignore[attr-defined]
 
 
 def _may_have_it(module: Module, node: ast.Attribute) -> bool:

@@ -21,7 +21,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.helpers import is_helper
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.magics import magics_in
-from raymigrate.facts.model_folders import is_loaded, leads_to_model
+from raymigrate.facts.model_folders import is_loaded, leads_to_model, saves_state
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import (
     CHECKPOINT_CLASSES,
@@ -258,10 +258,13 @@ def _report_weights(context: Context, block: ast.AST) -> None:
 
 def _report_weight(context: Context, node: ast.AST) -> None:
     old, new = ("adapter_model.bin", "adapter_model") if _is_adapter(node) else ("pytorch_model.bin", "model")
+    library = "transformers >= 5"
+    if saves_state(context.module) and not context.module.references_within("transformers"):
+        library = "accelerate >= 0.25"
     context.manual(
         RM602,
         node,
-        f"{'peft' if _is_adapter(node) else 'transformers >= 5'} writes no {old}: this file is not found.",
+        f"{'peft' if _is_adapter(node) else library} writes no {old}: this file is not found.",
         f"The weights are in {new}.safetensors: read them with from_pretrained() or safetensors.torch.",
     )
 
@@ -282,6 +285,7 @@ def old_weights(context: Context) -> None:
     """Reports reads of old files of weights in a script that saves models; not where it writes such files itself."""
     module = context.module
     saves = any(module.attributes("save_pretrained", "save_model", "get_checkpoint")) or any(module.calls(*HF_TRAINERS))
+    saves |= saves_state(module)
     stays = context.stays and not context.takes_current_libraries  # as it is, since --to-ray cannot move it
     if not (context.of_legacy_job or context.joins_ray or stays) or not saves:
         return

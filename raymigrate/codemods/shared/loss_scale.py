@@ -19,6 +19,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.edits.plan import Code
+from raymigrate.facts.all_fields import with_all_fields
 from raymigrate.facts.calls import calls_in
 from raymigrate.facts.causal_models import may_count_a_label_too_many
 from raymigrate.facts.functions import is_generator_or_async, returns
@@ -170,6 +171,8 @@ def _may_average(context: Context, function: TrainFunction, inside: list[ast.Cal
 def _is_switched(context: Context, module: Module, arguments: ast.Call) -> bool:
     """Whether TrainingArguments are given whether to average over the workers, now or by the plan."""
     edit = context.plan.calls.get(arguments)
+    if module is context.module and with_all_fields(module, arguments):
+        return True
     return _is_given(module, arguments) or (edit is not None and ARGUMENT in edit.values)
 
 
@@ -185,11 +188,14 @@ def _is_named(module: Module) -> bool:
 def average_on_each_worker(context: Context, arguments: ast.Call) -> None:
     """Switches the averaging over workers off in TrainingArguments, unless they are given it.
 
-    What is unpacked there from elsewhere was written for a transformers that had no such argument.
+    What is unpacked there from elsewhere was written for a transformers that had no such argument. But a dict of all
+    that other TrainingArguments have holds it, and a keyword beside that is a TypeError.
     """
     module = context.module
     if not _is_given(module, arguments) and context.converts(RM110, arguments, SWITCHED):
-        if ARGUMENT in module.text and _is_named(module):
+        if unpacked := with_all_fields(module, arguments):
+            context.plan.replace(unpacked[-1], f'{{**$fields, "{ARGUMENT}": False}}', fields=unpacked[-1])
+        elif ARGUMENT in module.text and _is_named(module):
             context.give(arguments, ARGUMENT, "False")
         else:
             context.plan.call(arguments).set(ARGUMENT, "False")

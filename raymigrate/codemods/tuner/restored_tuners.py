@@ -11,7 +11,8 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.trainer_resume import RM420
 from raymigrate.facts.module import Module
 from raymigrate.facts.trials import RESTORED
-from raymigrate.facts.tuners import TUNERS, TunerCall, may_be_trainer
+from raymigrate.facts.tuned_trainers import may_be_trainer
+from raymigrate.facts.tuners import TUNERS, TunerCall
 from raymigrate.facts.values import has_unpacking
 
 REFUSED = "Tuner.restore() without trainable= raises a TypeError"

@@ -17,7 +17,8 @@ from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.codemods.tuner.tuner_results import ANY_OF_THEM, RM608, fits_a_trainer, fitted_trainers
 from raymigrate.facts.module import Module
 from raymigrate.facts.trials import tuners_of, tuners_of_grid
-from raymigrate.facts.tuners import RUN_CONFIGS, TUNERS, TunerCall, made, may_be_trainer
+from raymigrate.facts.tuned_trainers import may_be_trainer
+from raymigrate.facts.tuners import RUN_CONFIGS, TUNERS, TunerCall, made
 from raymigrate.facts.values import Source, argument, is_none, keyword_argument, seen_items, written
 
 # Loggers of Tune, and the arguments that let them upload checkpoints.

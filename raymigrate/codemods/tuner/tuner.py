@@ -17,7 +17,8 @@ from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
 from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, obstacles
 from raymigrate.facts.legacy import LOOP_CONFIGS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall
-from raymigrate.facts.tuners import TUNERS, TunerCall, is_one_trainer, is_other_trainer, may_be_trainer
+from raymigrate.facts.tuned_trainers import is_one_trainer, is_other_trainer, may_be_trainer
+from raymigrate.facts.tuners import TUNERS, TunerCall
 from raymigrate.facts.values import argument, entries, keyword_argument
 
 RM405 = Rule(

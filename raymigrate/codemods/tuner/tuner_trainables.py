@@ -14,7 +14,8 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.tuner import RM405
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
-from raymigrate.facts.tuners import TUNERS, TunerCall, may_be_trainer
+from raymigrate.facts.tuned_trainers import may_be_trainer
+from raymigrate.facts.tuners import TUNERS, TunerCall
 
 RM415 = Rule(
     "RM415",

@@ -1,0 +1,60 @@
+"""The FSDP and DeepSpeed plugins that a script makes itself, or gives an Accelerator in their place."""
+
+import ast
+
+from raymigrate.codemods.context import Context
+from raymigrate.facts.keys import is_unpacked, unpacked_value
+from raymigrate.facts.module import Module
+from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.values import Source, is_none, keyword_argument
+
+HOMES = ("accelerate", "accelerate.utils", "accelerate.utils.dataclasses")
+CLASSES = {"fsdp_plugin": "FullyShardedDataParallelPlugin", "deepspeed_plugin": "DeepSpeedPlugin"}
+
+
+def own_plugins(call: TrainerCall, accelerators: list[ast.Call], name: str) -> list[Source]:
+    """The plugins that a script makes itself, and what it gives an Accelerator in their place that is not seen.
+
+    Args:
+        call: The trainer call.
+        accelerators: The Accelerators of the training function.
+        name: The argument that takes such a plugin.
+    """
+    module = home_of(call)
+    made = [Source(module, plugin) for plugin in module.calls(*_names(name))]
+    given = [
+        value for value in (given_as(module, accelerator, name) for accelerator in accelerators) if value is not None
+    ]
+    sources = [source for value in given for source in module.origins(value) if not is_none(source.node)]
+    return [*made, *(source for source in sources if not is_made(source, name) or source.module is not module)]
+
+
+def is_made(plugin: Source, name: str) -> bool:
+    """Whether a value is a plugin that is constructed there."""
+    return isinstance(plugin.node, ast.Call) and plugin.module.qualified(plugin.node.func) in _names(name)
+
+
+def _names(name: str) -> list[str]:
+    return [f"{package}.{CLASSES[name]}" for package in HOMES]
+
+
+def given_as(module: Module, call: ast.Call, name: str) -> ast.expr | None:
+    """What an argument is given, by name or in a dict that is unpacked."""
+    return keyword_argument(call, name) or unpacked_value(module, call, name)
+
+
+def may_be_unpacked(module: Module, call: ast.Call, name: str) -> bool:
+    """Whether an argument, which is not given by name, may be in what a call unpacks."""
+    return keyword_argument(call, name) is None and is_unpacked(module, call, name) is not False
+
+
+def home_of(call: TrainerCall) -> Module:
+    """The file of the training function."""
+    return call.module if call.imported is None else call.imported.module
+
+
+def place_of(context: Context, call: TrainerCall, source: Source) -> tuple[ast.AST, str]:
+    """Where to tell of something, and what to add to say where it stands: it may be in another file."""
+    if source.module is context.module:
+        return source.node, ""
+    return call.node, f": line {source.module.start(source.node)[0]} of {source.module.path}"

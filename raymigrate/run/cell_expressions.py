@@ -1,0 +1,122 @@
+"""What shell lines and magics of a notebook read of its objects: `!ls {result.log_dir}`, `%cd $result.log_dir`.
+
+IPython evaluates it as Python. Where that raises, the program or the magic gets the text as it is written (IPython
+8.37, core/interactiveshell.py, `var_expand`), so that nothing else says what is wrong.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.documents.cells import STAND_INS
+from raymigrate.run.cell_comments import CellComments
+from raymigrate.run.engine import convert
+
+if TYPE_CHECKING:
+    from raymigrate.base.options import Options
+    from raymigrate.documents import Document
+    from raymigrate.facts.project import Project
+    from raymigrate.run.outcome import FileResult
+
+EXPRESSION = re.compile(r"(?<!\{)\{(?P<braces>[A-Za-z_][^{}]*)\}(?!\})|(?<!\$)\$(?P<dollar>[A-Za-z_]\w*(?:\.\w+)+)")
+NOW = "; now "
+UNSEEN = "IPython hands such an expression on as it is written where it raises."
+
+
+@dataclass(frozen=True)
+class Read:
+    """An expression in a line that is not Python.
+
+    Args:
+        source: The expression.
+        cell: The number of its cell.
+        line: The line in the cell.
+        column: The column there.
+    """
+
+    source: str
+    cell: int
+    line: int
+    column: int
+
+
+def with_expressions_told(
+    result: FileResult, document: Document, path: str, options: Options, project: Project | None
+) -> FileResult:
+    """The result of a notebook that tells of what its shell lines and magics read and is gone or changed.
+
+    They are read where the notebook ends, when its names have their last values. Nothing in them is converted.
+
+    Args:
+        result: What became of the code.
+        document: The notebook as it was opened, whose remarks are added to, as those of the rewritten one are.
+        path: Its name.
+        options: What the user asked for.
+        project: See `engine.convert`.
+    """
+    for read in (document, *([result.rewritten] if result.rewritten is not None else [])):
+        comments = CellComments(read)
+        remarks = [comments.heeded(remark) for remark in _told(read, path, options, project)]
+        read.remarks = [*read.remarks, *remarks]
+        if remarks and read is document:
+            result = replace(result, findings=comments.without_stale(result.findings))
+        elif remarks:
+            result = replace(result, left=comments.without_stale(result.left))
+    return result
+
+
+def _told(document: Document, path: str, options: Options, project: Project | None) -> Iterator[Finding]:
+    reads = list(_reads(document))
+    if not reads:
+        return
+    plain = replace(options, todo=False, to_ray=False, to_accelerate=False, unsafe=False)
+    text = document.text
+    first = text.count("\n") + 1
+    found = convert(
+        text + "".join(f"{read.source}\n" for read in reads), path, plain, rewrite=False, project=project
+    ).findings
+    for finding in found:
+        if finding.line < first or finding.kind not in (Kind.CONVERTED, Kind.UNSAFE, Kind.MANUAL):
+            continue
+        read = reads[min(finding.line - first, len(reads) - 1)]
+        message, now, new = finding.message.rstrip(".").partition(NOW)
+        advice = f"Write {new} here too." if now else finding.advice
+        advice = f"{advice} {UNSEEN}"
+        yield Finding(finding.code, Kind.MANUAL, f"{message}.", advice, read.line, read.column, path, read.cell)
+
+
+def _reads(document: Document) -> Iterator[Read]:
+    """The expressions with an attribute, a call or an item in lines that names stand for in the text."""
+    for number, text in enumerate(document.text.split("\n"), 1):
+        if not any(
+            "mask" in found[0] and text[found.end() : found.end() + 1] != ";" for found in STAND_INS.finditer(text)
+        ):
+            continue  # or a magic before Python, `%time train()`, which is read itself
+        place = document.place(number, 1)
+        for line, written in enumerate(_lines(document.lines_of(place.cell), place.line - 1), place.line):
+            for found in EXPRESSION.finditer(written):
+                source = found["braces"] or found["dollar"]
+                if _is_read(source):
+                    yield Read(source, place.cell, line, found.start() + 2)
+
+
+def _lines(lines: list[str], index: int) -> Iterator[str]:
+    """A line, and those that it goes on in."""
+    yield lines[index]
+    while lines[index].endswith("\\") and index + 1 < len(lines):
+        index += 1
+        yield lines[index]
+
+
+def _is_read(source: str) -> bool:
+    """Whether a text is an expression of one line that asks an object for something."""
+    try:
+        parsed = ast.parse(source.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    return isinstance(parsed, (ast.Attribute, ast.Call, ast.Subscript)) and source.strip() == source
