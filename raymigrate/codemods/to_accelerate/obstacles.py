@@ -6,6 +6,7 @@ import ast
 
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project_uses import importing_modules
 
@@ -24,6 +25,8 @@ OTHER_LOOPS = {
     "horovod": "trains with Horovod",
 }
 
+# What of accelerate has nothing to do with processes, devices and what is prepared.
+APART = ("accelerate.utils.set_seed", "accelerate.utils.random.", "accelerate.logging.", "accelerate.__version__")
 # What accelerate has for calls of torch.distributed that are left: none of them is the same call under another name.
 EQUALS = {
     "broadcast": "accelerate.utils.broadcast",
@@ -40,11 +43,12 @@ EQUALS = {
 
 
 def is_native(training: Training) -> bool:
-    """Whether a module works out gradients for the steps of an optimizer itself, without accelerate."""
-    if not training.backwards:
-        return False
+    """Whether a module works out gradients for the steps of an optimizer itself, without an Accelerator."""
     roots = {root for root, _ in imported(training.module)}
-    if "torch" not in roots or "accelerate" in roots:
+    if "torch" not in roots or training.module.references_within(*ACCELERATORS):
+        return False
+    # `anything.backward(loss)` may be of an Accelerator that comes from another file.
+    if not any("accelerate" not in roots or not call.args for call in training.backwards):
         return False
     return bool(
         training.method_calls("zero_grad") or training.module.references_within("torch.optim") or training.optimizers
@@ -73,6 +77,9 @@ def check(training: Training) -> None:
     for root, statement in imported(module):
         if root in OTHER_LOOPS:
             raise Refusal(statement, f"the file {OTHER_LOOPS[root]}")
+    for reference in module.references_within("accelerate"):
+        if not reference.qualified.startswith(APART):
+            raise Refusal(reference.node, f"the file uses `{reference.qualified}` by itself")
     for call in module.calls("torch.autograd.grad", "torch.autograd.backward"):
         name = (module.qualified(call.func) or "").removeprefix("torch.")
         raise Refusal(call, f"{name} cannot be expressed with accelerator.backward")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,6 +36,21 @@ class Loop:
     loaders: tuple[tuple[ast.expr, ast.expr], ...]
     index: ast.Name | None
     start: object
+
+
+def mentions_accelerator(nodes: Iterable[ast.AST]) -> bool:
+    """Whether a name within some nodes says that it is of an Accelerator: `accelerator`, `self.accelerator`."""
+    names = (name_of(inner) for node in nodes for inner in ast.walk(node))
+    return any("accelerator" in name.lower() for name in names)
+
+
+def name_of(node: ast.AST) -> str:
+    """The name that a node reads, takes as a parameter or gives as a keyword; empty for others."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.arg or "" if isinstance(node, (ast.arg, ast.keyword)) else ""
 
 
 class Training:
