@@ -120,5 +120,6 @@ def test_a_loop_beside_other_parts_of_accelerate_is_told(use: str) -> None:
 
 def test_an_accelerator_from_elsewhere_is_one() -> None:
     loop = STEP.replace("loss.backward()", "tools.backward(loss)")
-    text = "from accelerate.logging import get_logger\n\n\ndef train(tools, model, optimizer, loader):\n    for x, y in loader:\n"
+    text = "from accelerate.logging import get_logger\n\n\ndef train(tools, model, optimizer, loader):\n"
+    text += "    for x, y in loader:\n"
     assert not accelerated(text, indent(loop, "    ")).findings

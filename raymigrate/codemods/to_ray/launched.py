@@ -13,6 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.settings_keys import OF_TRL
+from raymigrate.codemods.to_ray.given_datasets import tell_given_datasets
 from raymigrate.codemods.to_ray.launches import (
     NOTEBOOK,
     Launch,
@@ -258,9 +259,11 @@ def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: s
         refused, who = _refused_options(context.module, launch, name)
         left = f", but without {', '.join(refused)}, which {who} refuses today" if refused else ""
         context.note(RM824, place, f"{_said(context, launch)}; {own}{left}.")
+    starts = plain_starts_of(path)
+    tell_given_datasets(context, [(start, _place(context, start)) for start in (*launches, *starts)], name)
     refusing: dict[tuple[str, str], list[str]] = {}
     # Where the parser itself is told of (RM706), such lines are told by themselves (RM701).
-    for start in [] if is_for_old_transformers(context) else plain_starts_of(path):
+    for start in [] if is_for_old_transformers(context) else starts:
         refused, who = _refused_options(context.module, start, name)
         refusing.setdefault((", ".join(refused), who), []).append(_place(context, start))
     for (options, who), places in refusing.items():
