@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.to_accelerate.obstacles import mentions_accelerator
 from raymigrate.codemods.to_accelerate.rules import RM851
-from raymigrate.codemods.to_accelerate.training import Training, mentions_accelerator
+from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
 

@@ -149,6 +149,8 @@ class Conversion:
         for call in self.training.backwards:
             loop = self.training.training_loop(call)
             if loop is None:
+                if (made := self.training.without_name(call)) is not None:
+                    raise Refusal(made, "its DataLoader is made in the head of the loop; give it a name before")
                 reason = "its batches do not come from a DataLoader that can be seen"
                 raise Refusal(call, f"{reason}: every process would train on the same rows")
             found[id(loop.node)] = loop
@@ -305,6 +307,9 @@ class Conversion:
             or not isinstance(statement, ast.Assign)
             or statement.value is not self._value(bindings[0])
         ):
+            if isinstance(bindings[-1], ast.arg):
+                reason = f"`{loader.name}` is a DataLoader that is made in the call; give it a name before"
+                raise Refusal(bindings[-1], reason)
             raise Refusal(bindings[-1], f"`{loader.name}` is made in a place where it cannot be prepared")
         self.changes.after(statement, f"{loader.name} = accelerator.prepare({loader.name})")
 

@@ -7,9 +7,9 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.to_accelerate.obstacles import imported, is_native
+from raymigrate.codemods.to_accelerate.obstacles import imported, is_native, mentions_accelerator
 from raymigrate.codemods.to_accelerate.rules import RM851
-from raymigrate.codemods.to_accelerate.training import Training, mentions_accelerator
+from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
@@ -53,6 +54,21 @@ def is_native(training: Training) -> bool:
     return bool(
         training.method_calls("zero_grad") or training.module.references_within("torch.optim") or training.optimizers
     )
+
+
+def mentions_accelerator(nodes: Iterable[ast.AST]) -> bool:
+    """Whether a name within some nodes says that it is of an Accelerator: `accelerator`, `self.accelerator`."""
+    names = (_name_of(inner) for node in nodes for inner in ast.walk(node))
+    return any("accelerator" in name.lower() for name in names)
+
+
+def _name_of(node: ast.AST) -> str:
+    """The name that a node reads, takes as a parameter or gives as a keyword; empty for others."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.arg or "" if isinstance(node, (ast.arg, ast.keyword)) else ""
 
 
 def imported(module: Module) -> list[tuple[str, ast.stmt]]:

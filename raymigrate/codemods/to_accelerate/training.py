@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,21 +36,6 @@ class Loop:
     loaders: tuple[tuple[ast.expr, ast.expr], ...]
     index: ast.Name | None
     start: object
-
-
-def mentions_accelerator(nodes: Iterable[ast.AST]) -> bool:
-    """Whether a name within some nodes says that it is of an Accelerator: `accelerator`, `self.accelerator`."""
-    names = (name_of(inner) for node in nodes for inner in ast.walk(node))
-    return any("accelerator" in name.lower() for name in names)
-
-
-def name_of(node: ast.AST) -> str:
-    """The name that a node reads, takes as a parameter or gives as a keyword; empty for others."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.arg or "" if isinstance(node, (ast.arg, ast.keyword)) else ""
 
 
 class Training:
@@ -278,6 +263,18 @@ class Training:
         if isinstance(value, ast.Call) and (self.is_bar(value) or self._repeats(value)) and value.args:
             return self._unwrapped(value.args[0])
         return node
+
+    def without_name(self, backward: ast.Call) -> ast.expr | None:
+        """What a loop around a call goes over where that makes a DataLoader without a name; None where none does."""
+        for parent in self.module.ancestors(backward):
+            if isinstance(parent, ast.For):
+                iterated = self._unwrapped(parent.iter)
+                if self._is_builtin(iterated, "enumerate") and isinstance(iterated, ast.Call):
+                    iterated = self._unwrapped(iterated.args[0])
+                sources = self.module.origins(iterated) if isinstance(iterated, ast.Call) else []
+                if sources and all(isinstance(end.node, ast.expr) and self._makes_loader(end.node) for end in sources):
+                    return iterated
+        return None
 
     def _repeats(self, call: ast.Call) -> bool:
         """Whether a call gives the items of another iterable, over and over or only the first of them."""
