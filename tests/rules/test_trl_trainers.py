@@ -110,7 +110,11 @@ def test_the_rows_of_a_legacy_trainer_are_a_dataset_of_torch(datasets: str, told
     assert bool(converted(script).lines("RM763", Kind.MANUAL)) is told
 
 
-PARTS = "def parts(row):\n    return {'content': [{'type': 'text', 'text': row['q']}, {'type': 'image', 'image': row['i']}]}\n\n\n"
+PARTS = """def parts(row):
+    return {'content': [{'type': 'text', 'text': row['q']}, {'type': 'image', 'image': row['i']}]}
+
+
+"""
 
 
 @pytest.mark.parametrize(
