@@ -1,10 +1,10 @@
 """RM765: what the image processor of Donut is told of sizes and paddings.
 
-transformers 5.23, models/donut/image_processing_donut.py. 4.30.2 turned a size around that was a pair, wherever it came
-from (`preprocess`: "Previous feature extractor had size in (width, height) format"); 5.23 does so where the processor is
-made or called, and not where its attribute is set: for a page of 60 x 30 and `size = (20, 40)` the pixels were 40 x 20
-then and are 20 x 40 (run). random_padding= is a TypeError in a call of the image processor, and in one of DonutProcessor
-it is passed over with a warning: 20 calls gave the same padding (run).
+transformers 5.23, models/donut/image_processing_donut.py. 4.30.2 turned a size around that was a pair, wherever it
+came from (`preprocess`: "Previous feature extractor had size in (width, height) format"); 5.23 does so where the
+processor is made or called, and not where its attribute is set: for a page of 60 x 30 and `size = (20, 40)` the pixels
+were 40 x 20 then and are 20 x 40 (run). random_padding= is a TypeError in a call of the image processor, and in one of
+DonutProcessor it is passed over with a warning: 20 calls gave the same padding (run).
 """
 
 import ast
@@ -22,8 +22,8 @@ RM765 = Rule(
     "RM765",
     "sizes and paddings of Donut's images",
     "transformers >= 5 reads a pair that is set as the size of a Donut image processor as (height, width), which was"
-    " (width, height), without an error: the images are resized to the wrong shape. random_padding= has no effect, or is"
-    " a TypeError.",
+    " (width, height), without an error: the images are resized to the wrong shape. random_padding= has no effect, or"
+    " is a TypeError.",
     'Set a dict, {"height": ..., "width": ...}; pad at random before the processor gets the image, or leave'
     " random_padding= out.",
     "https://huggingface.co/docs/transformers/model_doc/donut",
