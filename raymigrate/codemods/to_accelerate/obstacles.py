@@ -123,6 +123,19 @@ def _without_optimizer(training: Training) -> str:
     return f"{reason}; `{name}` is used by {callers[0].path}" if callers else reason
 
 
+def without_name(training: Training, backward: ast.Call) -> ast.expr | None:
+    """What a loop around a call goes over where that makes a DataLoader without a name; None where none does."""
+    for parent in training.module.ancestors(backward):
+        if isinstance(parent, ast.For):
+            iterated = training.unwrapped(parent.iter)
+            if isinstance(iterated, ast.Call) and ast.unparse(iterated.func) == "enumerate" and iterated.args:
+                iterated = training.unwrapped(iterated.args[0])
+            sources = training.module.origins(iterated) if isinstance(iterated, ast.Call) else []
+            if sources and all(isinstance(end.node, ast.expr) and training.makes_loader(end.node) for end in sources):
+                return iterated
+    return None
+
+
 def not_converted(name: str) -> str:
     """Why a loop is left that calls a function of torch.distributed.
 
