@@ -181,6 +181,7 @@ def test_a_shell_sees_no_redirection(command: str, expected: str) -> None:
         *("numpy==1.24.4", "numpy<2", "pandas==1.5.3", "pandas~=2.1.0"),
         *("safetensors==0.3.1", "fsspec==2023.4.0", "fsspec[http]<=2022.11", "tokenizers==0.22.0"),
         *("evaluate==0.4.3", "evaluate==0.4.1", "evaluate<0.4.6", "evaluate>=0.3,<=0.4.2", "evaluate[template]==0.4.5"),
+        *("trl==0.9.6", "trl<0.29", "trl[peft]~=0.28.0"),
     ],
 )
 def test_companions_that_the_libraries_refuse_are_pinned_too_low(line: str) -> None:
@@ -195,7 +196,7 @@ def test_companions_that_the_libraries_refuse_are_pinned_too_low(line: str) -> N
         *("fastapi==0.100.0", "pyarrow==17.0.0", "typing-extensions>=4.5", "sympy==1.13.1", "triton==3.2.0"),
         *("numpy==2.0.0", "numpy>=1.24", "pandas==2.2.2", "safetensors==0.4.3", "fsspec==2023.6.0", "packaging==23.1"),
         *("evaluate==0.4.0", "evaluate==0.3.0", "evaluate<0.4.1", "evaluate~=0.4.1", "evaluate>=0.4"),
-        "evaluate==0.4.6",
+        *("evaluate==0.4.6", "trl==0.29.0", "trl>=0.12"),
         *("tqdm==4.65.0", "protobuf==3.20.3", "PyYAML==5.4.1", "dill==0.3.6", "click==8.1.3", "msgpack==1.0.5"),
     ],
 )

@@ -69,3 +69,48 @@ def test_nothing_is_told_where_the_rule_is_left_out(tmp_path: Path) -> None:
     project(tmp_path, train_py=LEGACY)
     notebook(tmp_path / "run.ipynb", INSTALL, "import train")
     assert "RM731" not in run("--check", "--ignore", "RM731", tmp_path).stdout
+
+
+PLAIN = """
+from transformers import Trainer, TrainingArguments
+
+from job import make_model, rows
+
+trainer = Trainer(model=make_model(), args=TrainingArguments("out", report_to="none"), train_dataset=rows)
+trainer.train()
+"""
+OLD = "!pip install transformers==4.30.2"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "!python train.py --epochs 3",
+        "!torchrun --nproc_per_node 4 train.py",
+        "!accelerate launch --num_processes=2 --mixed_precision bf16 ./train.py --epochs 3",
+        "!accelerate launch --config_file a.yaml \\\n  train.py",
+        "%%bash\ncd .\ntorchrun --standalone --nproc_per_node=2 train.py",
+        "import train",
+    ],
+)
+def test_one_that_starts_a_script_need_not_know_of_ray(tmp_path: Path, use: str) -> None:
+    project(tmp_path, train_py=PLAIN)
+    notebook(tmp_path / "run.ipynb", OLD, use)
+    said = run("--check", "--to-ray", tmp_path).stdout
+    assert said.count(": RM731 unsafe: transformers==4.30.2") == 1
+    assert said.count(": RM732 manual: ") == 2  # accelerate and Ray
+    run("--unsafe", "--to-ray", tmp_path)
+    assert "transformers>=5" in (tmp_path / "run.ipynb").read_text()
+
+
+@pytest.mark.parametrize("use", ["!python other.py", "!torchrun train.sh", "# torchrun train.py", "print('train')"])
+def test_one_that_starts_another_is_left(tmp_path: Path, use: str) -> None:
+    project(tmp_path, train_py=PLAIN)
+    notebook(tmp_path / "run.ipynb", OLD, use)
+    assert ": RM73" not in run("--check", "--to-ray", tmp_path).stdout
+
+
+def test_what_is_installed_already_is_not_asked_for(tmp_path: Path) -> None:
+    project(tmp_path, train_py=PLAIN)
+    notebook(tmp_path / "run.ipynb", "!pip install transformers accelerate 'ray[train]'", "!python train.py")
+    assert ": RM73" not in run("--check", "--to-ray", tmp_path).stdout

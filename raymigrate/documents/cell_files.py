@@ -14,6 +14,8 @@ from raymigrate.documents.remarks import Place
 
 WRITES = re.compile(r"%%(?:writefile|file)\b(?P<words>.*)")
 APPENDS = ("-a", "--append")
+SCRIPTS = (".py",)
+SETTINGS = (".yaml", ".yml", ".json")
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def cell_file(magic: str, body: Sequence[str], head: Place) -> CellFile | None:
     return CellFile(names[0], head.cell, head.line + 1, tuple(body), appends=len(names) < len(words))
 
 
-def whole_scripts(files: Sequence[CellFile]) -> list[CellFile]:
-    """The scripts among these files that one cell writes as a whole."""
+def whole_files(files: Sequence[CellFile], *suffixes: str) -> list[CellFile]:
+    """Those of these files with such a suffix that one cell writes as a whole."""
     appended = {file.name for file in files if file.appends}
-    return [file for file in files if file.name.endswith(".py") and file.name not in appended]
+    return [file for file in files if file.name.endswith(suffixes) and file.name not in appended]

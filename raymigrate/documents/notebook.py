@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from raymigrate.base.findings import Finding
-from raymigrate.documents.cell_files import CellFile, cell_file, whole_scripts
+from raymigrate.documents.cell_files import SCRIPTS, SETTINGS, CellFile, cell_file, whole_files
 from raymigrate.documents.cells import Cell, Cells, refuse_much_code
 from raymigrate.documents.json_spans import elements, members, start_of_value
 from raymigrate.documents.lines import spliced
@@ -93,7 +93,12 @@ class Notebook:
     @property
     def scripts(self) -> list[CellFile]:
         """The scripts that its cells write to files."""
-        return whole_scripts(self._files)
+        return whole_files(self._files, *SCRIPTS)
+
+    @property
+    def settings(self) -> list[CellFile]:
+        """The files with settings that they write."""
+        return whole_files(self._files, *SETTINGS)
 
     @property
     def text(self) -> str:

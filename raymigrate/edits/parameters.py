@@ -24,7 +24,10 @@ def with_others(function: cst.FunctionDef, edit: FunctionEdit) -> cst.Parameters
         return parameter.with_changes(name=cst.Name(edit.renamed.get(old, old)), annotation=annotation)
 
     def kept(parameters: Sequence[cst.Param]) -> list[cst.Param]:
-        return [named(parameter) for parameter in parameters if parameter.name.value not in edit.without]
+        left = [named(parameter) for parameter in parameters if parameter.name.value not in edit.without]
+        if left and parameters[-1].name.value in edit.without:
+            left[-1] = left[-1].with_changes(comma=parameters[-1].comma)
+        return left
 
     parameters, opening = function.params, function.whitespace_before_params
     added = parsed(edit.added_parameter or "")

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.values import is_none
-from raymigrate.facts.version_tests import is_for_others
+from raymigrate.facts.version_tests import is_for_others, tells_versions, text_of
 from raymigrate.knowledge.libraries import look_up
 
 # What a name, attribute or keyword that is not there raises, and what is above it.
@@ -172,8 +172,9 @@ def _is_asked(module: Module, test: ast.expr, *, of_else: bool) -> bool:
     for part in ast.walk(test):
         if isinstance(part, ast.Name | ast.Attribute | ast.Call) and OF_VERSIONS.search(ast.unparse(part)):
             return True
-        if isinstance(part, ast.Name) and OF_VERSIONS.search(ast.unparse(module.value(part))):
-            return True
+        if isinstance(part, ast.Name | ast.Attribute):
+            if OF_VERSIONS.search(ast.unparse(module.followed(part)[1])) or tells_versions(text_of(module, part)):
+                return True
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, of_else = test.operand, not of_else
     if of_else and isinstance(test, ast.Call) and ast.unparse(test.func) == "hasattr" and len(test.args) == 2:

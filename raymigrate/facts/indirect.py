@@ -8,11 +8,16 @@ from raymigrate.facts.carried import carried
 from raymigrate.facts.command_lines import makes_parser_of_dataclasses
 from raymigrate.facts.constructors import fields
 from raymigrate.facts.module import Module
+from raymigrate.facts.own_arguments import is_training_arguments
 from raymigrate.facts.settings import TARGET
 from raymigrate.facts.trainers import library_bases
-from raymigrate.facts.values import argument, keyword_argument
+from raymigrate.facts.values import argument, class_named, keyword_argument
+from raymigrate.facts.values.members import EMPTY_BASES, MOST_BASES
 from raymigrate.facts.values.parsers import HF_PARSING
+from raymigrate.knowledge.libraries import constructor, look_up
 
+# A class that a parser makes objects of: its module, its definition in the project if that is seen, its name.
+ParsedClass = tuple[Module, ast.AST | None, str | None]
 OF_OTHER_PARSERS = ("parse",)  # of classes made from HfArgumentParser
 # Functions that give a class by its dotted name.
 LOOKS_UP = ("hydra.utils.get_class", "hydra.utils.get_object", "hydra.utils.get_method", "pydoc.locate")
@@ -116,6 +121,7 @@ class Parsing:
         method: The method that is called.
         given: The dict, the file or the list of arguments that it is given; None for the command line.
         fields: What the dataclasses of the project take: a key of theirs is none of the library's.
+        taken: What all classes together take today; None where not all of them can be seen.
         is_lenient: Whether keys that no class takes are passed over.
     """
 
@@ -123,11 +129,12 @@ class Parsing:
     method: str
     given: ast.expr | None
     fields: frozenset[str]
+    taken: frozenset[str] | None
     is_lenient: bool
 
 
 def parsings(module: Module, names: frozenset[str], sure: Collection[ast.Call] = ()) -> Iterator[Parsing]:
-    """The calls by which parsers of transformers make objects of one of these classes, or of one made from it.
+    """The calls by which parsers of transformers and trl make objects of one of these classes, or of one made from it.
 
     Args:
         module: The module.
@@ -138,11 +145,42 @@ def parsings(module: Module, names: frozenset[str], sure: Collection[ast.Call] =
         classes = [found for source in module.origins(method.value) for found in _classes(source.module, source.node)]
         own = [(home, node) for home, node, _ in classes if isinstance(node, ast.ClassDef)]
         known = [name for _, _, name in classes] + [base for home, node in own for base in library_bases(home, node)]
-        if not names.isdisjoint(known) or call in sure:
-            lenient = keyword_argument(call, "allow_extra_keys", "return_remaining_strings")
+        if not names.isdisjoint(known) or call in sure or any(is_training_arguments(name) for name in known if name):
             given = argument(call, 0, "args", "json_file", "yaml_file")
             own_fields = frozenset(field for _, node in own for field in fields(node))
-            yield Parsing(call, method.attr, given, own_fields, module.constant(lenient) not in (None, False))
+            yield Parsing(call, method.attr, given, own_fields, _taken(classes), _is_lenient(module, call))
+
+
+def _is_lenient(module: Module, call: ast.Call) -> bool:
+    """Whether a parser passes over what no class takes, or hands it back."""
+    lenient = keyword_argument(call, "allow_extra_keys", "return_remaining_strings")
+    strict = keyword_argument(call, "fail_with_unknown_args")  # of trl's
+    return module.constant(lenient) not in (None, False) or (strict is not None and module.constant(strict) is not True)
+
+
+def _taken(classes: Collection[ParsedClass]) -> frozenset[str] | None:
+    """What some classes take today, by keyword; None where one of them cannot be seen as a whole."""
+    taken = set[str]()
+    for module, node, name in classes:
+        lines = list(_lines(module, node)) if isinstance(node, ast.ClassDef) else []
+        bases = library_bases(module, node) if isinstance(node, ast.ClassDef) else [name or ""]
+        given = [constructor(look_up(base).place) for base in bases if base not in EMPTY_BASES]
+        if None in given or None in lines:
+            return None
+        taken.update(name for of in given for name in of or ())
+        taken.update(field for line in lines if line is not None for field in fields(line))
+    return frozenset(taken) if classes else None
+
+
+def _lines(module: Module, node: ast.ClassDef, deep: int = 0) -> Iterator[ast.ClassDef | None]:
+    """A class of the project with those that it is made from; None for a base that cannot be seen."""
+    yield node
+    for base in node.bases:
+        made = class_named(module, base)
+        if made is not None and deep < MOST_BASES:
+            yield from _lines(*made, deep + 1)
+        elif made is not None or module.qualified(base) is None:
+            yield None
 
 
 def unseen_makers(module: Module, trainers: frozenset[str], names: frozenset[str]) -> Iterator[ast.Call]:
@@ -169,14 +207,14 @@ def _makes_parser(module: Module, call: ast.Call) -> bool:
     return (is_named and bool(call.args)) or makes_parser_of_dataclasses(module, call)
 
 
-def _classes(module: Module, parser: ast.expr) -> list[tuple[Module, ast.AST | None, str | None]]:
+def _classes(module: Module, parser: ast.expr) -> list[ParsedClass]:
     """The classes that a parser makes objects of: the definition of each in the project, or its name in a library."""
     if not isinstance(parser, ast.Call) or not _makes_parser(module, parser):
         return []
     given = argument(parser, 0, "dataclass_types")
     several = module.value(given) if given is not None else None
     items = several.elts if isinstance(several, (ast.List, ast.Tuple)) else [given] if given is not None else []
-    found: list[tuple[Module, ast.AST | None, str | None]] = []
+    found: list[ParsedClass] = []
     for item in items:
         home, other = module.definition(item), module.elsewhere(item)
         owner, node = (module, home) if isinstance(home, ast.ClassDef) or other is None else (other.module, other.node)

@@ -31,7 +31,8 @@ def own_arguments(module: Module, old: Collection[str]) -> Iterator[tuple[ast.Ca
 
 
 def calls_without_own(module: Module, argument: str) -> list[ast.Call]:
-    """The calls that make TrainingArguments, and those of the project's classes that leave an argument to these.
+    """The calls that make TrainingArguments or what trl makes of it, and those of the project's classes that leave an
+    argument to these.
 
     Args:
         module: The module; the classes may be in other files.
@@ -40,7 +41,8 @@ def calls_without_own(module: Module, argument: str) -> list[ast.Call]:
     Returns:
         The calls, in source order.
     """
-    found = list(module.calls(*OLD_TRAINING_ARGUMENTS))
+    of_trl = {reference.qualified for reference in module.references_within("trl")}
+    found = list(module.calls(*OLD_TRAINING_ARGUMENTS, *filter(is_training_arguments, of_trl)))
     for call, line in own_arguments(module, ()):
         if reaches(line, argument, is_training_arguments) and not names_it(line, argument):
             found.append(call)

@@ -54,7 +54,7 @@ class TrackerUse:
 
     @cached_property
     def _getting(self) -> Grouped:
-        return grouped((trainer, dict.fromkeys(_given(self.module, trainer))) for trainer in self._trainers)
+        return grouped((trainer, dict.fromkeys(_given(self.module, trainer))) for trainer in self.trainers)
 
     @cached_property
     def has_legacy(self) -> bool:
@@ -127,7 +127,7 @@ class TrackerUse:
         return [call for call in self.module.of_type(ast.Call) if _is_of_converted(self.module, call.func)]
 
     @cached_property
-    def _trainers(self) -> list[ast.Call]:
+    def trainers(self) -> list[ast.Call]:
         """The calls that make a Trainer of transformers."""
         return [call for call in self.module.of_type(ast.Call) if _is_trainer(self.module, call.func)]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -33,18 +32,25 @@ def is_for_others(module: Module, test: ast.expr, *, of_else: bool) -> bool:
     """
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return is_for_others(module, test.operand, of_else=not of_else)
-    condition = module.value(test)
-    text = f"{ast.unparse(test)} {' '.join(ast.unparse(end) for end in _ends(module, condition))}"
-    if not OF_MAJOR.search(text) and not (OURS in text.lower() and OF_VERSION.search(text)):
+    _, condition = module.followed(test)
+    text = text_of(module, test)
+    if not tells_versions(text):
         return False
     holds = _holds_today(condition, text)
     return holds is None or holds is of_else
 
 
-def _ends(module: Module, condition: ast.expr) -> Iterator[ast.expr]:
-    """A condition, and what its names stand for."""
-    yield condition
-    yield from (module.value(part) for part in ast.walk(condition) if isinstance(part, ast.Name))
+def tells_versions(text: str) -> bool:
+    """Whether a condition, as `text_of` gives it, is about the version of transformers."""
+    return OF_MAJOR.search(text) is not None or (OURS in text.lower() and OF_VERSION.search(text) is not None)
+
+
+def text_of(module: Module, test: ast.expr) -> str:
+    """A condition as it is written, with what its names stand for, in other files too."""
+    home, condition = module.followed(test)
+    parts = (part for part in ast.walk(condition) if isinstance(part, (ast.Name, ast.Attribute)))
+    ends = (home.followed(part)[1] for part in parts)
+    return " ".join(map(ast.unparse, (test, condition, *ends)))
 
 
 @cache

@@ -40,6 +40,8 @@ TARGET = {
 # * transformers: peft in dependency_versions_table.py of 5.0; bitsandbytes: BITSANDBYTES_MIN_VERSION in its
 #   import_utils.py, without which loading in 4 or 8 bits ends; evaluate.load() of 0.4.1 to 0.4.5 ends with an
 #   AttributeError, that of 0.4.0 and 0.4.6 does not (measured with huggingface-hub 1.3 and 2.4, datasets 3.2 and 5.2).
+#   trl: its trainers up to 0.28.0 cannot be imported beside 5.23 ("No module named 'weave'" or 'mergekit', since
+#   _is_package_available() returns a pair there), those of 0.29.0 can (measured).
 # * torch: a version of torchvision, torchaudio, xformers, vllm, and of torchdata up to 0.7.0, names one torch in its
 #   metadata: read in the last that names an older one, and in the one given here. deepspeed up to 0.14.3 imports
 #   _get_socket_with_port from torch.distributed.elastic.agent.server.api, which 2.6 does not have; up to 0.15.4 it
@@ -60,6 +62,7 @@ COMPANIONS = {
         "peft": "0.18",
         "bitsandbytes": "0.46.1",
         "evaluate": "0.4.6",
+        "trl": "0.29",
     },
     "torch >= 2.6": {
         "torchvision": "0.21",

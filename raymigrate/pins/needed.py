@@ -29,6 +29,7 @@ class Needed:
     requirement: str
 
 
+TRAINED_WITH = ("torch", "torchvision", "transformers")
 # transformers 5.23, training_args.py: "Using the `Trainer` with `PyTorch` requires `accelerate>=1.1.0`"; 4.2x did not.
 ACCELERATE = Needed(
     "accelerate",
@@ -36,9 +37,11 @@ ACCELERATE = Needed(
     f"The Trainer of transformers >= 5 needs accelerate >= {LOWEST['accelerate']} (ImportError)",
     f"accelerate>={LOWEST['accelerate']}",
 )
+# A native loop of torch that becomes one of accelerate.
+LOOP = Needed("accelerate", TRAINED_WITH, "The converted loop runs with accelerate", ACCELERATE.requirement)
 RAY = Needed(
     "ray",
-    ("transformers", "accelerate", "trl", "peft", "datasets"),
+    ("transformers", "accelerate", "trl", "peft", "datasets", *TRAINED_WITH[:-1]),
     "The converted code trains on Ray",
     f"ray[train]>={LOWEST['ray']}",
 )
@@ -54,7 +57,7 @@ BRINGS = {
     "datasets": (TORCHCODEC, re.compile(r"\[[^\]]*\baudio\b")),
 }
 TRAINS = re.compile(r"\b(?:(?:Seq2Seq)?TrainingArguments|(?:HuggingFace|Transformers)Trainer)\b")
-METRICS = "RM713"
+METRICS, NATIVE = "RM713", "RM850"
 # At the left edge: what a function imports may be for another way than the one that is taken.
 IMPORTS_EVALUATE = re.compile(r"^(?:import evaluate|from evaluate import)\b", re.MULTILINE)
 AUDIO = re.compile(
@@ -78,7 +81,12 @@ def needed_by(text: str, findings: Iterable[Finding]) -> list[Needed]:
         findings: What was found in it.
     """
     converted = {f.code for f in findings if f.kind is Kind.CONVERTED}
-    needed = {ACCELERATE: TRAINS.search(text), EVALUATE: METRICS in converted, RAY: any(map(is_to_ray, converted))}
+    needed = {
+        ACCELERATE: TRAINS.search(text),
+        LOOP: NATIVE in converted and not TRAINS.search(text),
+        EVALUATE: METRICS in converted,
+        RAY: any(map(is_to_ray, converted)),
+    }
     found = [package for package, is_needed in needed.items() if is_needed]
     return found + [still for still in needed_still(text) if still.name not in {package.name for package in found}]
 

@@ -48,6 +48,20 @@ def with_needed_packages(result: FileResult, document: Document, path: str, opti
     return result
 
 
+def with_packages_of_scripts(result: FileResult, needed: Sequence[Needed], path: str) -> FileResult:
+    """The result of a notebook that says what its install commands leave out of what scripts need that it starts.
+
+    Args:
+        result: What became of the notebook.
+        needed: What the scripts need.
+        path: Its name.
+    """
+    for document in (result.document, result.rewritten):
+        if document is not None and needed:
+            result = replace(result, findings=_tell(document, needed, path, result.findings, pins=False))
+    return result
+
+
 def _needed(document: Document, findings: Sequence[Finding]) -> Iterator[Needed]:
     """What the commands of a document have to install: for its own code, and for the scripts that its cells write."""
     own = Module(document.text)

@@ -39,6 +39,7 @@ class Job:
         crashed: Files that ended the process when they were worked on, by real path, and how it ended.
         shared: The helpers that scripts import from modules which the run writes.
         run: Tells this run from others in the same process.
+        for_ray: Whether each file is for Ray whatever it says itself, so that what it installs is a concern.
     """
 
     options: Options
@@ -47,6 +48,7 @@ class Job:
     crashed: Mapping[str, str] = field(default_factory=dict)
     shared: SharedHelpers = NOTHING_SHARED
     run: int = field(default_factory=time.monotonic_ns)
+    for_ray: bool = False
 
     def __call__(self, path: str, project: Project | None = None) -> FileResult:
         """Converts one file and writes it; every problem with it becomes a finding. For the arguments see `convert`."""
@@ -91,7 +93,7 @@ class Job:
     def _converted(self, path: str, data: bytes, project: Project) -> FileResult:
         if path.endswith(CONFIGURATION):
             return legacy_names(path, data, self.options)
-        document = open_document(data, path, for_ray=self.options.names(PINS) and uses_ray(data))
+        document = open_document(data, path, for_ray=self.for_ray or (self.options.names(PINS) and uses_ray(data)))
         result = convert_document(document, path, self.options, rewrite=self.rewrite, project=project)
         if result.after is not None:
             _ = result.new_bytes  # its encoding may lack a character

@@ -1,7 +1,8 @@
 # ruff: noqa: PTH118, PTH119, PTH120 - works on strings, as discovery.py does
 """RM731 in notebooks with nothing legacy in them that use a script of the project which is converted, or was.
 
-What they install is what the script runs with. They are looked at as with `--select RM731`.
+What they install is what the script runs with, also where they start it with a launcher and know nothing of Ray
+themselves. They are looked at as with `--select RM731`.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raymigrate.documents import Document, UndecodableError, open_document
+from raymigrate.codemods.pins.needed_packages import RM732
+from raymigrate.documents import UndecodableError, open_document
 from raymigrate.documents.remarks import RM731
+from raymigrate.documents.shell_lines import shell_of_notebook
 from raymigrate.facts.module import Module
 from raymigrate.facts.packages import module_file
 from raymigrate.files.discovery import files_below
-from raymigrate.pins.evidence import is_converted, is_legacy, may_be_converted, uses_ray
+from raymigrate.pins.evidence import is_converted, is_legacy, may_be_converted
 from raymigrate.pins.files import read
+from raymigrate.pins.needed import Needed, needed_by
+from raymigrate.run.cell_packages import with_packages_of_scripts
 from raymigrate.run.outcome import FileResult
 
 if TYPE_CHECKING:
@@ -26,7 +31,10 @@ if TYPE_CHECKING:
     from raymigrate.run.job import Job
 
 NOTEBOOK = ".ipynb"
-STARTED = re.compile(r"\bpython3?(?:[ \t]+-u)?[ \t]+(?P<script>[\w./-]+\.py)\b")
+# A line that starts a script: `!python train.py`, `accelerate launch --num_processes 2 train.py`.
+STARTED = re.compile(
+    r"\b(?:python[\d.]*|torchrun|accelerate[ \t]+launch|deepspeed)(?=[ \t])[^\n|&;]*?[ \t](?P<script>[\w./-]+\.py)\b"
+)
 
 
 def pins_of_notebooks(
@@ -46,17 +54,39 @@ def pins_of_notebooks(
     ]
     named = re.compile(b"|".join(re.escape(os.fsencode(stem)) for stem in sorted(stems)))
     listed = [*found.candidates, *files_below(found, lambda path: path.endswith(NOTEBOOK))]
-    for path in dict.fromkeys(path for path in listed if path.endswith(NOTEBOOK) and path not in results):
-        data = read(path)
-        if data is None or not uses_ray(data) or named.search(data) is None:
+    for path in dict.fromkeys(path for path in listed if path.endswith(NOTEBOOK)):
+        data, known = read(path), results.get(path)
+        if data is None or named.search(data) is None or (known is not None and not _is_left(known)):
             continue
         used = set(_used(path, data))
         if used.isdisjoint((*scripts, *earlier)):
             continue
-        result = replace(job, options=replace(job.options, select=(RM731.code,))).look(path)
+        result = replace(job, options=replace(job.options, select=(RM731.code,)), for_ray=True).look(path)
+        if job.options.enabled(RM732.code):
+            result = with_packages_of_scripts(result, list(_needed(results, used & scripts)), path)
         pins = [pin for _, pin in result.document.pins] if result.document is not None else []
         if result.is_shown and (used & scripts or any(is_converted(earlier[file], pins) for file in used & {*earlier})):
-            yield result
+            yield result if known is None else _both(known, result)
+
+
+def _is_left(result: FileResult) -> bool:
+    """Whether nothing was said yet of what a notebook installs, nor anything of it changed."""
+    remarks = result.document.remarks if result.document is not None else []
+    return not result.changes and not any(remark.code in (RM731.code, RM732.code) for remark in remarks)
+
+
+def _both(known: FileResult, result: FileResult) -> FileResult:
+    """The result of a notebook with what was said of it before."""
+    for document in (result.document, result.rewritten):
+        if document is not None and known.document is not None:
+            document.remarks = [*dict.fromkeys([*known.document.remarks, *document.remarks])]
+    return result.with_findings([*dict.fromkeys([*known.findings, *result.findings])])
+
+
+def _needed(results: Mapping[str, FileResult], scripts: Collection[str]) -> Iterator[Needed]:
+    """What converted scripts need, each package once."""
+    found = (result for path, result in results.items() if os.path.realpath(path) in scripts)
+    yield from dict.fromkeys(each for result in found for each in needed_by(result.before, result.findings))
 
 
 def _used(path: str, data: bytes) -> Iterator[str]:
@@ -72,11 +102,6 @@ def _used(path: str, data: bytes) -> Iterator[str]:
             parts = module.imported(statement, alias).strip(".").split(".")
             files = (module_file(os.path.join(folder, *parts[:length])) for length in range(1, len(parts) + 1))
             yield from (os.path.realpath(file) for file in files if file is not None)
-    for cell in document.cells_with_commands:
-        for started in STARTED.finditer("\n".join(_lines(document, cell))):
+    for _, text in shell_of_notebook(data):
+        for started in STARTED.finditer(re.sub(r"\\\r?\n", " ", text)):
             yield os.path.realpath(os.path.join(folder, started["script"]))
-
-
-def _lines(document: Document, cell: int) -> list[str]:
-    """The lines of a cell that are commands of the shell."""
-    return [line for line in document.lines_of(cell) if line.lstrip().startswith(("!", "%"))]

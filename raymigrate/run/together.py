@@ -277,13 +277,16 @@ class Together:
     def _report_settings(self) -> None:
         """Says what the settings files of legacy jobs, and those of Serve, hold that is gone."""
         results = {**self.alone, **self.new}
-        jobs = [result for real, result in results.items() if is_job(result) or real in self.parts]
+        jobs = [r for real, r in results.items() if is_job(r) or _writes_job(r) or real in self.parts]
         if not jobs:
             return
         asked = (jobs, self.project, self.job.options, self._is_covered)
         for told in (*told_in_settings(*asked), *told_in_serve_configs(*asked)):
-            known = self.results.get(told.path, told)
+            known = self.results.setdefault(told.path, told)
             self.results[told.path] = known.with_findings([*dict.fromkeys([*known.findings, *told.findings])])
+            for document in (known.document, known.rewritten):  # what cells write is told where they are
+                if document is not None and told.document is not None:
+                    document.remarks = [*dict.fromkeys([*document.remarks, *told.document.remarks])]
 
     # -- summaries -------------------------------------------------------------------------------------
 
@@ -336,6 +339,12 @@ def is_job(result: FileResult) -> bool:
     codes = {(f.code, f.kind) for f in result.findings}
     legacy = any(code.startswith(("RM1", "RM2", "RM603")) and kind is not Kind.SKIPPED for code, kind in codes)
     return legacy or any(is_to_ray(code) and kind is Kind.CONVERTED for code, kind in codes)
+
+
+def _writes_job(result: FileResult) -> bool:
+    """Whether a script that a cell of a notebook writes is a job: what is said of it is said of the cell."""
+    document = result.document
+    return document is not None and bool(document.scripts) and is_job(result.with_findings(document.remarks))
 
 
 def has_trainer(result: FileResult) -> bool:

@@ -45,7 +45,7 @@ SPEAKS_OF = {
     "RM418": "torch|cudnn|dist",
     "RM419": "stop|scheduler|time_budget_s|include_dashboard",
     "RM606": "str|repr",
-    "RM753": "Arguments",
+    "RM753": "Arguments|Config|Trainer",
     "RM402": "sync_config",
     "RM309": "Checkpoint|^save",
     "RM305": "get_trial",
@@ -84,6 +84,7 @@ SPEAKS_OF = {
     "RM755": "config",
     "RM763": r"peft_config|ADAPTER|\[|GRPOConfig",
     "RM764": "tokenizer",
+    "RM765": r"\.size|random_padding",
     "RM914": "train",
 }
 CHANGES = r"\w"  # rules of plain scripts stand at a statement that moves or changes, and say what becomes of it

@@ -253,3 +253,40 @@ def test_an_init_function_that_another_file_calls_logged_there(tmp_path: Path, o
     (tmp_path / "other.py").write_text(other)
     said = CliRunner().invoke(main, ["--check", "--verbose", str(tmp_path)]).output
     assert [line.split(":")[1] for line in said.splitlines() if "part.py:" in line and "RM753" in line] == lines
+
+
+OF_TRL = """
+import ray
+from transformers import Trainer
+from trl import {kind}Config, {kind}Trainer
+
+args = {kind}Config("out", {arguments})
+trainer = {kind}Trainer("gpt2", {given}train_dataset=rows)
+"""
+
+
+def of_trl(kind: str, arguments: str, given: str = "args=args, ") -> Outcome:
+    return converted(OF_TRL.format(kind=kind, arguments=arguments, given=given))
+
+
+@pytest.mark.parametrize("kind", ["SFT", "DPO", "GRPO", "Reward"])
+@pytest.mark.parametrize("old", ["evaluation_strategy='no'", "warmup_ratio=0.1", "overwrite_output_dir=True"])
+def test_configurations_of_trl_have_the_same_default(kind: str, old: str) -> None:
+    outcome = of_trl(kind, old)
+    assert outcome.lines("RM753", Kind.NOTE) == [5]
+    assert any(message.startswith(f"{kind}Config without report_to=") for message in outcome.messages)
+    assert not of_trl(kind, f"{old}, report_to='wandb'").lines("RM753", Kind.NOTE)
+
+
+@pytest.mark.parametrize("new", ["eval_strategy='no'", "max_steps=3", "learning_rate=0.1"])
+def test_of_trl_those_of_today_say_nothing(new: str) -> None:
+    assert not of_trl("SFT", new).lines("RM753", Kind.NOTE)
+
+
+def test_a_trainer_without_arguments_makes_its_own() -> None:
+    for trainer in ("SFTTrainer('gpt2', max_seq_length=5)", "Trainer(model, tokenizer=tokenizer)"):
+        outcome = converted(f"import ray\nfrom transformers import Trainer\nfrom trl import SFTTrainer\n\n{trainer}")
+        assert outcome.lines("RM753", Kind.NOTE) == [5]
+    assert any("args=TrainingArguments(...) with" in message for message in outcome.messages)
+    outcome = converted("import ray\nfrom trl import SFTTrainer\n\nSFTTrainer('gpt2', **given, max_seq_length=5)")
+    assert not outcome.lines("RM753", Kind.NOTE)

@@ -179,3 +179,38 @@ def test_what_the_first_run_told_the_second_tells(tmp_path: Path) -> None:
         outcome = CliRunner().invoke(main, [str(tmp_path)])
         assert "requirements.txt:2:1: RM732 manual" in outcome.stdout
     assert "import evaluate" in (tmp_path / "train.py").read_text()
+
+
+NATIVE = """
+import torch
+from torch.utils.data import DataLoader
+from job import rows
+
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in DataLoader(rows):
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+""".replace("for x, y in DataLoader(rows)", "loader = DataLoader(rows)\nfor x, y in loader")
+
+
+@pytest.mark.parametrize(
+    ("options", "lines", "needed"),
+    [
+        (["--to-accelerate"], "torch\ntorchvision\n", ["accelerate"]),
+        (["--to-accelerate", "--to-ray"], "torch\n", ["accelerate", "ray[train]"]),
+        (["--to-accelerate"], "torch\naccelerate>=1.3\n", []),
+        (["--to-accelerate", "--to-ray"], "torch\naccelerate\nray[train]\n", []),
+        ([], "torch\n", []),
+        (["--to-accelerate"], "numpy\n", []),
+    ],
+)
+def test_a_native_loop_that_moves_needs_accelerate(
+    options: list[str], lines: str, needed: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(NATIVE)
+    (tmp_path / "requirements.txt").write_text(lines)
+    said = CliRunner().invoke(main, ["--check", *options, str(tmp_path)]).stdout
+    assert said.count(": RM732 manual: ") == len(needed)
+    assert all(f"Add {package}>=" in said for package in needed)

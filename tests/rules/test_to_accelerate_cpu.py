@@ -73,3 +73,35 @@ def test_a_model_of_another_file_is_looked_at(tmp_path: Path, move: str, stays: 
 
 def test_who_asks_for_gpus_gets_them() -> None:
     assert "cpu=True" not in converted(WITHOUT + BARE, to_accelerate=True, gpu=True).text
+
+
+ON_CPU = HEAD.replace(CHOICE, 'device = torch.device("cpu")\n')
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'print("Using Device: cpu")',
+        'print("Using device:", device)',
+        'print(f"Device: {device}")',
+        'print("Using {} device, no GPU".format(device))',
+        'import logging\nlogging.info("training on device %s", device)',
+        'import sys\nsys.stdout.write("device: %s, without cuda" % device)',
+    ],
+)
+def test_what_it_says_to_a_reader_chooses_nothing(said: str) -> None:
+    assert "accelerator = Accelerator(cpu=True)\n" in accelerated(LOOP, head=f"{ON_CPU}{said}\n").text
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        'from job import run\nprint(run("cuda"))',
+        'from job import run\nrun("gpu")',
+        'print(model.to("cuda"))',
+        "print(torch.cuda.is_available())",
+        'where = "cuda:0"\nprint(where)',
+    ],
+)
+def test_a_text_that_something_else_gets_may_choose(more: str) -> None:
+    assert "Accelerator()" in accelerated(LOOP, head=f"{ON_CPU}{more}\n").text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated, refusal
+from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated, indented, refusal
 from tests.rules.test_to_accelerate_classes import FIT, INIT, PREPARED
 from tests.rules.test_to_accelerate_classes import accelerated as accelerated_class
 
@@ -110,3 +110,37 @@ def test_trainings_that_share_a_name_name_it_once() -> None:
 )
 def test_the_reason_names_what_accelerate_has_instead(call: str, reason: str) -> None:
     assert reason in refusal(LOOP, f"    {call}\n", head=f"import torch.distributed as dist\n{HEAD}")
+
+
+LOADER = (
+    "def get_loader(train):\n    return DataLoader(data if train else test_data, batch_size=8, shuffle=train)\n\n\n"
+)
+HANDED = """def fit(batches):
+    for x, y in batches:
+        model(x.to(device)).sum().backward()
+        optimizer.step()
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (
+            f"for epoch in range(2):\n{indented(LOOP.replace('in loader', 'in get_loader(train=True)'))}",
+            "head of the loop",
+        ),
+        (LOOP.replace("in loader", "in DataLoader(data)"), "head of the loop"),
+        (LOOP.replace("x, y in loader", "_, (x, y) in enumerate(get_loader(True))"), "head of the loop"),
+        (f"{HANDED}for epoch in range(2):\n    fit(get_loader(True))\n", "is made in the call"),
+        (LOOP.replace("in loader", "in data"), "do not come from a DataLoader"),
+    ],
+)
+def test_a_loader_without_a_name_is_told_as_such(code: str, reason: str) -> None:
+    assert reason in refusal(f"{LOADER}{code}")
+
+
+def test_one_function_may_make_both_loaders() -> None:
+    both = f"{LOADER}loader, test_loader = get_loader(True), get_loader(train=False)\n{LOOP}"
+    assert "accelerator.prepare(model, optimizer, loader)" in accelerated(both).text

@@ -31,6 +31,7 @@ SFT = "args, _ = TrlParser((SFTConfig, ModelConfig)).parse_args_and_config()\n"
     ],
 )
 def test_a_configuration_lost_what_training_arguments_lost(old: str, new: str) -> None:
+    old, new = (text.replace("'x'", "'x', report_to='none'") for text in (old, new))  # else RM753 speaks of it
     outcome = converted(HEAD + f"args = {old}")
     assert f"args = {new}" in outcome.text
     assert {kind for _, kind, _ in outcome.findings} == {Kind.CONVERTED}

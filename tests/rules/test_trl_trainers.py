@@ -108,3 +108,26 @@ def test_the_rows_of_a_legacy_trainer_are_a_dataset_of_torch(datasets: str, told
         TransformersTrainer(init, {datasets}scaling_config=ScalingConfig(num_workers=2)).fit()
     """
     assert bool(converted(script).lines("RM763", Kind.MANUAL)) is told
+
+
+PARTS = """def parts(row):
+    return {'content': [{'type': 'text', 'text': row['q']}, {'type': 'image', 'image': row['i']}]}
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "step"),
+    [
+        ("[parts(row) for row in rows]", "with_transform"),
+        ("[{'images': [row['i']], 'prompt': row['q']} for row in rows]", "with_transform"),
+        ("[{'image': row['i']} for row in rows]", "with_transform"),
+        ("[{'content': row['text']} for row in rows]", "Dataset.from_list(rows)."),
+        ("[str(row) for row in rows]", "Dataset.from_list(rows)."),
+    ],
+)
+def test_rows_with_images_are_made_as_they_are_read(made: str, step: str) -> None:
+    outcome = converted(f"{HEAD}{PARTS}made = {made}\nSFTTrainer('gpt2', train_dataset=made)")
+    [message] = [message for message in outcome.messages if "no Dataset of datasets" in message]
+    assert (step in message) and ("with_transform" in message) is (step == "with_transform")

@@ -21,6 +21,7 @@ from raymigrate.codemods.libraries.argument_changes import (
     TRAINING_ARGUMENTS_CHANGES,
     TRL_CHANGES,
 )
+from raymigrate.codemods.libraries.argument_changes import ADVICE as GONE_ADVICE
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED
 from raymigrate.facts.guards import is_guarded
@@ -49,6 +50,8 @@ ADVICE = {
     ("ray.serve.run", "port"): 'Call serve.start(http_options={"port": ...}) before it.',
     ("ray.serve.run", "_blocking"): "blocking= took its place.",
 }
+# What to do about an argument that several classes of a library lost, where none of these says it.
+LEFT = {name: GONE_ADVICE[name] for name in ("max_prompt_length",)}
 MANY = 8  # parameters that a sentence has no room for
 RM693 = Rule(
     "RM693",
@@ -219,7 +222,7 @@ def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
             change = CHANGES.get(name.rpartition(".")[2], {}).get(keyword.arg)
             new = change.name if change is not None else None
             took = f"{new}= took its place." if new else ADVICE.get((name, keyword.arg))
-            took = took or _of_configuration(name, keyword.arg) or _takes(given)
+            took = took or _of_configuration(name, keyword.arg) or _takes(given) or LEFT.get(keyword.arg)
             context.manual(RM693, keyword, f"{message}.", took)
 
 

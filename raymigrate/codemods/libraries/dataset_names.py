@@ -192,7 +192,7 @@ class _Told:
 
 def _one_name(context: Context, told: _Told, given: ast.expr, source: Source, name: object) -> None:
     """Gives one dataset its namespace: where the name is written if it means nothing else, else at the call."""
-    if not _is_short(name):
+    if not is_short(name):
         return
     message = f'load_dataset("{name}") {RAISES}'
     if name not in NAMESPACES:
@@ -211,13 +211,17 @@ def _one_name(context: Context, told: _Told, given: ast.expr, source: Source, na
 
 def _several_names(context: Context, told: _Told, given: ast.expr, found: list[tuple[Source, object]]) -> None:
     """Names the datasets that a call may load, and says so where there are others."""
-    short = {str(value): source for source, value in found if _is_short(value)}
+    short = {str(value): source for source, value in found if is_short(value)}
     for name, source in sorted(short.items()):
-        advice = f'Use "{NAMESPACES[name]}/{name}" where the name is set.' if name in NAMESPACES else None
-        told.add_name(given, source, name, advice)
+        told.add_name(given, source, name, advice_of(name))
     unseen = any(value is ... for _, value in found) and context.of_legacy_job
     if not short and unseen and not _never_runs(context.module, given):
         told.add(given, f"load_dataset {RAISES} if this is a name without its namespace.", UNSEEN)
+
+
+def advice_of(name: str) -> str | None:
+    """What to do about a dataset that is named without its namespace; None where no more is known than of any."""
+    return f'Use "{NAMESPACES[name]}/{name}" where the name is set.' if name in NAMESPACES else None
 
 
 def _never_runs(module: Module, node: ast.expr) -> bool:
@@ -258,7 +262,8 @@ def _dicts(module: Module, node: ast.AST) -> list[ast.expr]:
     return [node] if isinstance(node, ast.Dict) else _chosen(module, node)
 
 
-def _is_short(name: object) -> bool:
+def is_short(name: object) -> bool:
+    """Whether a name is one without a namespace, for which the Hub would be asked."""
     return isinstance(name, str) and SHORT.fullmatch(name) is not None and name not in PACKAGED
 
 

@@ -19,6 +19,7 @@ from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_arguments import calls_without_own
 from raymigrate.facts.removed_trackers import TrackerUse
+from raymigrate.facts.values import argument
 
 RM753 = Rule(
     "RM753",
@@ -29,7 +30,7 @@ RM753 = Rule(
     "https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md",
 )
 
-MESSAGE = 'TrainingArguments without report_to= logged to all trackers up to transformers 4; "all" keeps that.'
+MESSAGE = '{name} without report_to= logged to all trackers up to transformers 4; "all" keeps that.'
 SHARED = (
     "This is also called without Ray: there TrainingArguments without report_to= logged to all trackers up to"
     ' transformers 4; "all" for that way alone keeps that, as Ray\'s legacy trainer had removed them.'
@@ -38,14 +39,18 @@ PARSED = (
     "TrainingArguments that are parsed without report_to logged to all trackers up to transformers 4; report_to all"
     " among what is parsed keeps that."
 )
+WITHOUT = (
+    "{name} without args= logged to all trackers up to transformers 4;"
+    ' args={arguments} with report_to="all" keeps that.'
+)
 ARGUMENT = "report_to"
 
 
-@codemod("TrainingArguments", "Seq2SeqTrainingArguments", phase=Phase.LIBRARIES, after=[keyword_arguments])
+@codemod("TrainingArguments", "Seq2SeqTrainingArguments", "trl", phase=Phase.LIBRARIES, after=[keyword_arguments])
 def default_trackers(context: Context) -> None:
     """Notes the arguments of transformers 4 that name no tracker, made or parsed, unless the legacy trainer got them.
 
-    Of those that no Trainer gets in sight one is enough.
+    Of those that no Trainer gets in sight one is enough, and so is one Trainer that is given none.
     """
     if not is_for_old_transformers(context):
         return
@@ -55,14 +60,38 @@ def default_trackers(context: Context) -> None:
         if not {keyword.arg for keyword in call.keywords}.isdisjoint({ARGUMENT, None}) or (told and not getting):
             continue
         if not trackers.had_none(call):
-            context.note(RM753, call, MESSAGE)
+            context.note(RM753, call, MESSAGE.format(name=_class_of(context.module, call)))
             told = True
         elif any(_runs_without_ray(context, trainer) for trainer in getting):
             context.note(RM753, call, SHARED)
             told = True
+    for trainer in trackers.trainers:
+        name = context.module.qualified(trainer.func) or ""
+        if name and not told and not trackers.had_none(trainer) and not _has_arguments(trainer):
+            context.note(RM753, trainer, WITHOUT.format(name=name.rpartition(".")[2], arguments=_arguments_of(name)))
+            told = True
     for parsing in parsings(context.module, TRAINING_ARGUMENTS):
         if not _says(context.module, parsing) and not trackers.had_none(parsing.call):
             context.note(RM753, parsing.call, PARSED)
+
+
+def _has_arguments(trainer: ast.Call) -> bool:
+    """Whether a Trainer is given arguments, as far as its call shows."""
+    given = argument(trainer, 1, "args")
+    return given is not None or any(keyword.arg is None for keyword in trainer.keywords)
+
+
+def _arguments_of(trainer: str) -> str:
+    """The class of the arguments of a Trainer, which is given by name."""
+    if not trainer.startswith("trl."):
+        return "TrainingArguments(...)"
+    return trainer.rpartition(".")[2].removesuffix("Trainer") + "Config(...)"
+
+
+def _class_of(module: Module, call: ast.Call) -> str:
+    """The class of trl that a call makes an object of; else the one that all are made from."""
+    name = module.qualified(call.func) or ""
+    return name.rpartition(".")[2] if name.startswith("trl.") else "TrainingArguments"
 
 
 def _runs_without_ray(context: Context, trainer: ast.Call) -> bool:

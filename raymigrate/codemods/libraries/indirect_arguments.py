@@ -82,7 +82,12 @@ def _parsing(context: Context, parsing: Parsing, *, is_old: bool) -> None:
         if known is None and is_old:
             context.manual(RM706, parsing.call, f"{what}: keys that TrainingArguments lost {outcome}.")
         elif known:
-            message = f"The file gives {', '.join(known)}, which TrainingArguments lost: such keys {outcome}."
+            lost = (
+                "which TrainingArguments lost"
+                if TRAINING_ARGUMENTS_CHANGES.keys() >= {*known}
+                else "which no class takes today"
+            )
+            message = f"The file gives {', '.join(known)}, {lost}: such keys {outcome}."
             context.manual(RM706, parsing.call, message, "Change the keys in the file.")
     elif parsing.method == "parse_dict":
         if not _dict(context, parsing):
@@ -111,15 +116,22 @@ def _dict(context: Context, parsing: Parsing) -> bool:
 
 
 def _keys_of_file(context: Context, parsing: Parsing) -> list[str] | None:
-    """The keys of a file beside the script that TrainingArguments has lost; None where the file cannot be seen."""
+    """The keys of a file beside the script that TrainingArguments has lost, or that none of the classes takes.
+
+    None where the file cannot be seen.
+    """
     here = context.path if parsing.given is not None else ""
     path = file_named(context.module, parsing.given, here) if here and parsing.given is not None else None
     try:
         text = read_bytes(str(path), at_most=MAX_CHARACTERS).decode() if path is not None else None
     except (OSError, ValueError):
         return None
-    found = mappings(text) if text is not None else None
-    return None if found is None else [key.name for keys in found for key in gone_keys(keys, parsing.fields)]
+    if text is None:
+        return None
+    found = list(mappings(text))
+    lost = [key.name for keys in found for key in gone_keys(keys, parsing.fields)]
+    top = [key.name for key in found[0]] if found and parsing.taken is not None else []
+    return list(dict.fromkeys([*lost, *(name for name in top if name not in (parsing.taken or ()))]))
 
 
 def _options(context: Context, parsing: Parsing) -> list[tuple[ast.Constant, str]]:

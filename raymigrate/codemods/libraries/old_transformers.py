@@ -15,20 +15,22 @@ from raymigrate.codemods.libraries.argument_changes import (
     IGNORED_BY_MODELS,
     TRAINER_CHANGES,
     TRAINING_ARGUMENTS_CHANGES,
+    TRL_CHANGES,
 )
 from raymigrate.facts.functions import parameters
-from raymigrate.facts.guards import is_ready
+from raymigrate.facts.guards import is_guarded, is_ready
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_arguments import own_arguments
 from raymigrate.facts.trainers import is_transformers_trainer
-from raymigrate.knowledge.libraries import look_up
+from raymigrate.knowledge.libraries import constructor, look_up, takes
 
 # Arguments of methods of transformers that it refuses today, or does nothing with.
 OF_METHODS: dict[str, Collection[str]] = {
     "from_pretrained": {*BITS, *FROM_PRETRAINED_CHANGES, *IGNORED_BY_MODELS},
     "save_pretrained": {"save_function"},
 }
+OF_TRL = {*TRAINING_ARGUMENTS_CHANGES, *TRL_CHANGES, *TRAINER_CHANGES}
 COUNT = "num_items_in_batch"
 ALIKE = "diffusers"  # whose models have such methods too, and still heed these arguments
 
@@ -44,10 +46,26 @@ def has_old_arguments(context: Context) -> bool:
     own = own_arguments(context.module, TRAINING_ARGUMENTS_CHANGES)
     if any(keyword.arg in TRAINING_ARGUMENTS_CHANGES for call, _ in own for keyword in call.keywords):
         return True
+    if _has_old_arguments_of_trl(context.module):
+        return True
     return any(
         keyword.arg in changes
         for names, changes in ((TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_CHANGES), (HF_TRAINERS, TRAINER_CHANGES))
         for call in context.module.calls(*names)
+        for keyword in call.keywords
+    )
+
+
+def _has_old_arguments_of_trl(module: Module) -> bool:
+    """Whether classes of trl have arguments that they lost before trl went with transformers 5."""
+    calls = module.calls(*{reference.qualified for reference in module.references_within("trl")})
+    taken = [(call, constructor(look_up(module.qualified(call.func) or "").place)) for call in calls if call.keywords]
+    return any(
+        given is not None
+        and keyword.arg in OF_TRL
+        and not takes(given, str(keyword.arg))
+        and not is_guarded(module, keyword, str(keyword.arg))
+        for call, given in taken
         for keyword in call.keywords
     )
 

@@ -1,14 +1,22 @@
 """RM701 and RM702 in settings: keys for TrainingArguments in YAML and JSON files, and options on command lines.
 
+Where all classes are seen that a parser makes of a file, so is every other key that none of them takes.
+
 What reads them is not converted with them, so that they are told and stay.
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from raymigrate.base.findings import Rule
-from raymigrate.codemods.libraries.argument_changes import ADVICE, SWITCHED_OFF, TRAINING_ARGUMENTS_CHANGES
+from raymigrate.codemods.libraries.argument_changes import (
+    ADVICE,
+    SWITCHED_OFF,
+    TRAINING_ARGUMENTS_CHANGES,
+    TRL_CHANGES,
+    Change,
+)
 from raymigrate.codemods.libraries.argument_rules import RM701, RM702
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.settings import TARGET, Key
@@ -18,6 +26,26 @@ GONE = tuple(TRAINING_ARGUMENTS_CHANGES)
 # An option of a command line, or an override of hydra: `--no_cuda`, `trainer.no_cuda=true`.
 OPTION = re.compile(rf"(?:(?<!\S)--|(?<=[\w+~]\.))(?P<name>{'|'.join(GONE)})(?![\w-])")
 SWITCHES = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "null": None, "~": None}
+
+
+# Of the keys that only classes of trl lost: what took their place, which tells a file for them by its keys as well.
+OF_TRL = {**TRL_CHANGES, "torch_dtype": Change("dtype"), "max_prompt_length": Change()}
+PARSER_TAKES = ("env",)  # variables of the environment, in a file that trl's parser reads
+
+
+@dataclass(frozen=True)
+class FileParser:
+    """A parser that makes objects of what a settings file holds.
+
+    Args:
+        script: The name of the script that has it.
+        taken: What its classes take today.
+        is_lenient: Whether it passes over what none of them takes.
+    """
+
+    script: str
+    taken: frozenset[str]
+    is_lenient: bool
 
 
 @dataclass(frozen=True)
@@ -69,6 +97,44 @@ def is_for_training(keys: Sequence[Key]) -> bool | None:
 def gone_keys(keys: Sequence[Key], own: Collection[str] = ()) -> Iterator[Key]:
     """The keys of a mapping that TrainingArguments has lost, without those that classes of the project take."""
     yield from (key for key in keys if key.name in TRAINING_ARGUMENTS_CHANGES and key.name not in own)
+
+
+def refused_keys(keys: Sequence[Key], parsers: Iterable[FileParser]) -> Iterator[tuple[Key, Told]]:
+    """The keys of a file that no class of the parser that it is for takes today, with what to say of each.
+
+    Which parser that is, its keys tell: most of them have to be known there. Of several, that one that takes most.
+
+    Args:
+        keys: The keys at the top of the file.
+        parsers: The parsers that it may be for.
+    """
+    left = {parser: [key for key in keys if key.name not in parser.taken] for parser in parsers}
+    fitting = {parser: others for parser, others in left.items() if _fits(keys, others)}
+    fewest = min(map(len, fitting.values()), default=0)
+    best = {parser: others for parser, others in fitting.items() if len(others) == fewest}
+    for key in keys:
+        if best and all(key in others for others in best.values()) and key.name not in PARSER_TAKES:
+            yield key, _refused_key(key, list(best))
+
+
+def _fits(keys: Sequence[Key], others: Sequence[Key]) -> bool:
+    """Whether keys are for a parser that does not know some of them today."""
+    strange = [key for key in others if key.name not in OF_TRL and key.name not in TRAINING_ARGUMENTS_CHANGES]
+    return len(keys) - len(others) > 1 and 3 * len(strange) <= len(keys)
+
+
+def _refused_key(key: Key, parsers: Sequence[FileParser]) -> Told:
+    """What to say of a key that these parsers refuse."""
+    change = {**TRAINING_ARGUMENTS_CHANGES, **OF_TRL}.get(key.name, Change())
+    scripts = " and ".join(sorted({parser.script for parser in parsers}))
+    outcome = "it is passed over" if all(parser.is_lenient for parser in parsers) else "a ValueError"
+    message = f"No class that {scripts} makes of this takes {key.name} today ({outcome})"
+    if change.name is None or not all(change.name in parser.taken for parser in parsers):
+        return Told(RM702, f"{message}.", ADVICE.get(key.name, "Drop it, or write what replaces it."))
+    advice = f"Write {change.name}, also where the key is read."
+    if not change.only_if(SWITCHES.get((key.value or "").lower(), ...)):
+        advice = f"{key.value} stood for another value; {advice}"
+    return Told(RM701, f"{message}; {change.name} took its place.", advice)
 
 
 def _taken() -> set[str]:

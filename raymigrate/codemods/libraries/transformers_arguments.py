@@ -28,6 +28,7 @@ from raymigrate.codemods.libraries.refused_values import change_unpacked_values,
 from raymigrate.codemods.libraries.unseen_keys import change_keys, is_taken, refused, shown, tell_key, tell_unpacked
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.carried import Entry, carried
+from raymigrate.facts.guards import is_asked_for
 from raymigrate.facts.indirect import calls_by_name, calls_of_held
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 
@@ -73,6 +74,8 @@ def _by_keyword(context: Context, call: ast.Call, names: frozenset[str], changes
             change_keys(context, call, keyword, changes)
             if names is TRAINING_ARGUMENTS:
                 change_unpacked_values(context, call, keyword)
+        elif is_asked_for(context.module, keyword, name):
+            continue  # for other versions
         elif name in changes:
             change_argument(context, call, keyword, changes[name])
         elif name in VALUES and names is TRAINING_ARGUMENTS:

@@ -36,6 +36,15 @@ PEFT_CONFIG = "peft_config"
 TRAINER = re.compile(r"trl(?:\.\w+)*\.\w+Trainer")
 PASSED_OVER = ("SFTTrainer", "RewardTrainer")
 LISTS = ("to_list", "tolist")
+# datasets 5.2 (run): from_list() gives each part of a message the keys of the others too, with None, by which the chat
+# templates of some models take text for an image; images within messages come back as {"path": ..., "bytes": ...}.
+OF_ROWS = "Make one of its rows: datasets.Dataset.from_list(rows)."
+OF_IMAGES = (
+    "Keep the rows as a Dataset, with remove_unused_columns=False, and make the messages as they are read:"
+    " dataset.with_transform(...). Dataset.from_list() of messages with images gives each part the keys of the others,"
+    " and the images as bytes."
+)
+IMAGES = ("image", "images", "image_url")
 TORCH_DATASETS = ("torch.utils.data.Dataset", "torch.utils.data.IterableDataset")
 # The arguments by which a GRPOConfig knows how many completions a step has on one worker, with their defaults.
 BATCH: Mapping[str, object] = {"per_device_train_batch_size": 8, "gradient_accumulation_steps": 1}
@@ -89,7 +98,17 @@ def _rows(context: Context, call: ast.Call, name: str) -> None:
     if any(_is_no_dataset(source.module, source.node) or _is_shard(source.module, source.node) for source in found):
         kind = name.rpartition(".")[2]
         message = f"{kind} raises a TypeError for a train_dataset that is no Dataset of datasets."
-        context.manual(RM763, given, message, "Make one of its rows: datasets.Dataset.from_list(rows).")
+        with_images = any(_names_images(source.module, source.node) for source in found)
+        context.manual(RM763, given, message, OF_IMAGES if with_images else OF_ROWS)
+
+
+def _names_images(module: Module, node: ast.expr) -> bool:
+    """Whether rows have images in them, as far as the code shows it that makes them here: `{"type": "image", ...}`."""
+    parts = list(ast.walk(node)) if node in module.parent_of else []
+    called = (module.definition(part.func) for part in parts if isinstance(part, ast.Call))
+    makers = [function for function in called if isinstance(function, ast.FunctionDef)]
+    inner = (part for whole in (node, *makers) for part in ast.walk(whole) if isinstance(part, ast.Constant))
+    return any(isinstance(part.value, str) and part.value in IMAGES for part in inner)
 
 
 def _is_no_dataset(module: Module, node: ast.expr) -> bool:

@@ -22,7 +22,8 @@ RM732 = Rule(
     "a package that the converted code needs in addition",
     "transformers >= 5 trains only with accelerate, which transformers 4 did without: ImportError: Using the `Trainer`"
     " with `PyTorch` requires `accelerate>=1.1.0`. The metrics of datasets are in the package evaluate now, and"
-    " datasets >= 4 decodes audio with torchcodec.",
+    " datasets >= 4 decodes audio with torchcodec. A native loop that moves runs with accelerate, and what moves to Ray"
+    " with ray[train].",
     "Add the package to the list.",
     "https://huggingface.co/docs/accelerate/basic_tutorials/install",
     errors=(

@@ -22,7 +22,7 @@ from raymigrate.codemods.to_accelerate.gathering import Gatherer, Gathering
 from raymigrate.codemods.to_accelerate.home import Home
 from raymigrate.codemods.to_accelerate.hosts import Hosts
 from raymigrate.codemods.to_accelerate.objects import view_of
-from raymigrate.codemods.to_accelerate.obstacles import check, is_native
+from raymigrate.codemods.to_accelerate.obstacles import check, is_native, without_name
 from raymigrate.codemods.to_accelerate.one_process import OneProcess
 from raymigrate.codemods.to_accelerate.output import Output
 from raymigrate.codemods.to_accelerate.own_imports import import_place
@@ -149,6 +149,8 @@ class Conversion:
         for call in self.training.backwards:
             loop = self.training.training_loop(call)
             if loop is None:
+                if (made := without_name(self.training, call)) is not None:
+                    raise Refusal(made, "its DataLoader is made in the head of the loop; give it a name before")
                 reason = "its batches do not come from a DataLoader that can be seen"
                 raise Refusal(call, f"{reason}: every process would train on the same rows")
             found[id(loop.node)] = loop
@@ -305,6 +307,9 @@ class Conversion:
             or not isinstance(statement, ast.Assign)
             or statement.value is not self._value(bindings[0])
         ):
+            if isinstance(bindings[-1], ast.arg):
+                reason = f"`{loader.name}` is a DataLoader that is made in the call; give it a name before"
+                raise Refusal(bindings[-1], reason)
             raise Refusal(bindings[-1], f"`{loader.name}` is made in a place where it cannot be prepared")
         self.changes.after(statement, f"{loader.name} = accelerator.prepare({loader.name})")
 

@@ -21,6 +21,7 @@ DEFINITIONS = (ast.ClassDef, ast.FunctionDef)
 MODELS_ON_CPU = ("torch.nn.", "torchvision.models.", "transformers.", "peft.", "timm.")
 CHOOSING = ("torch.set_default", "torch.accelerator", "torch.cuda", "torch.backends.mps")
 GROUP = "torch.distributed.init_process_group"
+SAYING = frozenset({"print", "debug", "info", "warning", "log", "write", "echo"})
 OF_WRAPPER = frozenset({"device_ids", "output_device"})  # arguments of DistributedDataParallel
 
 
@@ -128,7 +129,18 @@ class Cpu:
                 yield keyword.arg
         for constant in self.module.of_type(ast.Constant):
             if isinstance(constant.value, str) and not isinstance(self.module.parent_of[constant], ast.Expr):
-                yield constant.value
+                if not self._is_said(constant):
+                    yield constant.value
+
+    def _is_said(self, text: ast.AST) -> bool:
+        """Whether a text is for a reader alone: `print("Using device:", device)`."""
+        for call in (parent for parent in self.module.ancestors(text) if isinstance(parent, ast.Call)):
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+            if isinstance(self.module.parent_of[call], ast.Expr):
+                return name in SAYING
+            if name != "format":
+                return False
+        return False
 
     def _goes_to_cpu(self, call: ast.Call) -> bool:
         return (

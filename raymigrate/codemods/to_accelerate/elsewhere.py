@@ -7,7 +7,7 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.to_accelerate.obstacles import imported, is_native
+from raymigrate.codemods.to_accelerate.obstacles import imported, is_native, mentions_accelerator
 from raymigrate.codemods.to_accelerate.rules import RM851
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.module import Module
@@ -39,12 +39,15 @@ def tell(context: Context) -> None:
 
 
 def _trains(definition: Definition) -> bool:
-    """Whether a function or class of another file works out gradients natively."""
+    """Whether a function or class of another file works out gradients natively, of what it does not make itself."""
     module: Module = definition.module
+    node = definition.node
     roots = {root for root, _ in imported(module)}
-    if not isinstance(definition.node, DEFINITIONS) or "torch" not in roots or roots & {"accelerate", "ray"}:
+    if not isinstance(node, DEFINITIONS) or "torch" not in roots or "ray" in roots or mentions_accelerator([node]):
         return False
-    return any(
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
-        for node in ast.walk(definition.node)
-    )
+    training = Training(module)
+    makers = [maker for optimizer in training.optimizers for maker in training.variables.makers(optimizer)]
+    if any(module.inside(maker, node) for maker in makers):
+        return False  # it is converted where it is, or told there
+    native = (call for call in training.backwards if "accelerate" not in roots or not call.args)
+    return any(module.inside(call, node) for call in native)

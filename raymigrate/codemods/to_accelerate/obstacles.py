@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project_uses import importing_modules
 
@@ -24,6 +26,8 @@ OTHER_LOOPS = {
     "horovod": "trains with Horovod",
 }
 
+# What of accelerate has nothing to do with processes, devices and what is prepared.
+APART = ("accelerate.utils.set_seed", "accelerate.utils.random.", "accelerate.logging.", "accelerate.__version__")
 # What accelerate has for calls of torch.distributed that are left: none of them is the same call under another name.
 EQUALS = {
     "broadcast": "accelerate.utils.broadcast",
@@ -40,15 +44,31 @@ EQUALS = {
 
 
 def is_native(training: Training) -> bool:
-    """Whether a module works out gradients for the steps of an optimizer itself, without accelerate."""
-    if not training.backwards:
-        return False
+    """Whether a module works out gradients for the steps of an optimizer itself, without an Accelerator."""
     roots = {root for root, _ in imported(training.module)}
-    if "torch" not in roots or "accelerate" in roots:
+    if "torch" not in roots or training.module.references_within(*ACCELERATORS):
+        return False
+    # `anything.backward(loss)` may be of an Accelerator that comes from another file.
+    if not any("accelerate" not in roots or not call.args for call in training.backwards):
         return False
     return bool(
         training.method_calls("zero_grad") or training.module.references_within("torch.optim") or training.optimizers
     )
+
+
+def mentions_accelerator(nodes: Iterable[ast.AST]) -> bool:
+    """Whether a name within some nodes says that it is of an Accelerator: `accelerator`, `self.accelerator`."""
+    names = (_name_of(inner) for node in nodes for inner in ast.walk(node))
+    return any("accelerator" in name.lower() for name in names)
+
+
+def _name_of(node: ast.AST) -> str:
+    """The name that a node reads, takes as a parameter or gives as a keyword; empty for others."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.arg or "" if isinstance(node, (ast.arg, ast.keyword)) else ""
 
 
 def imported(module: Module) -> list[tuple[str, ast.stmt]]:
@@ -73,6 +93,9 @@ def check(training: Training) -> None:
     for root, statement in imported(module):
         if root in OTHER_LOOPS:
             raise Refusal(statement, f"the file {OTHER_LOOPS[root]}")
+    for reference in module.references_within("accelerate"):
+        if not reference.qualified.startswith(APART):
+            raise Refusal(reference.node, f"the file uses `{reference.qualified}` by itself")
     for call in module.calls("torch.autograd.grad", "torch.autograd.backward"):
         name = (module.qualified(call.func) or "").removeprefix("torch.")
         raise Refusal(call, f"{name} cannot be expressed with accelerator.backward")
@@ -98,6 +121,19 @@ def _without_optimizer(training: Training) -> str:
     name = owners[-1] if owners else function.name
     callers = [other for other in importing_modules(project, module) if name in other.names]
     return f"{reason}; `{name}` is used by {callers[0].path}" if callers else reason
+
+
+def without_name(training: Training, backward: ast.Call) -> ast.expr | None:
+    """What a loop around a call goes over where that makes a DataLoader without a name; None where none does."""
+    for parent in training.module.ancestors(backward):
+        if isinstance(parent, ast.For):
+            iterated = training.unwrapped(parent.iter)
+            if isinstance(iterated, ast.Call) and ast.unparse(iterated.func) == "enumerate" and iterated.args:
+                iterated = training.unwrapped(iterated.args[0])
+            sources = training.module.origins(iterated) if isinstance(iterated, ast.Call) else []
+            if sources and all(isinstance(end.node, ast.expr) and training.makes_loader(end.node) for end in sources):
+                return iterated
+    return None
 
 
 def not_converted(name: str) -> str:

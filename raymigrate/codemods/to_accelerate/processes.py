@@ -22,6 +22,7 @@ from raymigrate.codemods.to_accelerate.process_numbers import (
     replace_use,
 )
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal
+from raymigrate.codemods.to_accelerate.spawns import SPAWN, Spawn, check_processes
 from raymigrate.codemods.to_accelerate.training import DATA_LOADERS, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.values import argument, keyword_argument
@@ -34,7 +35,6 @@ DATA_PARALLEL = (
     "torch.nn.parallel.data_parallel.DataParallel",
 )
 SAMPLERS = ("torch.utils.data.distributed.DistributedSampler", "torch.utils.data.DistributedSampler")
-SPAWN = ("torch.multiprocessing.spawn", "torch.multiprocessing.spawn.spawn")
 # Arguments of DistributedDataParallel that say how gradients are reduced.
 HANDED_ON = ("find_unused_parameters", "gradient_as_bucket_view", "broadcast_buffers", "static_graph", "bucket_cap_mb")
 NUMBERS = {
@@ -63,7 +63,6 @@ class Processes:
         self.variables = training.variables
         self.kwargs = ""  # arguments for DistributedDataParallelKwargs
         self.removed: dict[ast.FunctionDef, set[str]] = {}  # parameters of functions that go
-        self.spawns: list[tuple[ast.Call, ast.FunctionDef]] = []
 
     @cached_property
     def numbers(self) -> dict[Variable, str]:
@@ -120,6 +119,7 @@ class Processes:
     def convert(self, changes: Changes) -> None:
         """Plans the edits."""
         self._refuse_others()
+        check_processes(self.training)
         self._start(changes)
         self._wrapping(changes)
         self._sampling(changes)
@@ -153,7 +153,7 @@ class Processes:
             if is_set and self.module.constant(node.slice) in ADDRESSES:
                 changes.drop(self._alone(node))
         for call, function in self._spawned():
-            self._spawn(changes, call, function)
+            self._spawn(changes, Spawn(self.module, call, function))
         for call in local_rank_options(self.module):
             changes.drop(self._alone(call))
         if any(map(local_rank_options, related(self.module))):
@@ -168,31 +168,21 @@ class Processes:
             raise Refusal(node, "what starts the processes is part of another statement")
         return statement
 
-    def _spawn(self, changes: Changes, call: ast.Call, function: ast.FunctionDef) -> None:
-        given = argument(call, 1, "args")
-        values = [] if given is None else given.elts if isinstance(given, (ast.Tuple, ast.List)) else None
-        uses = self.variables.uses_of(function)
-        if values is None or len(uses) != 1:
-            raise Refusal(call, "what mp.spawn() gives to the processes is not seen")
-        changes.converted(RM856, call, f"{function.name}() is called: `accelerate launch` starts the processes.")
+    def _spawn(self, changes: Changes, spawn: Spawn) -> None:
+        function = spawn.function
+        values = spawn.values(self.variables, ends_group=any(self.module.calls(f"{DIST}.destroy_process_group")))
+        changes.converted(RM856, spawn.call, spawn.message)
         parameters = [parameter.arg for parameter in function.args.args]
         self.removed.setdefault(function, set()).add(parameters[0])
         kept = []
         for name, value in zip(parameters[1:], values, strict=False):
-            variable = Variable(self.module.scope(function), name)
-            if self._is_size(value, name):
+            if spawn.is_size(value, name):
                 self.removed[function].add(name)
-                self.numbers[variable] = SIZE
+                self.numbers[Variable(self.module.scope(function), name)] = SIZE
             else:
                 kept.append(value)
         parts = {f"part_{number}": value for number, value in enumerate(kept)}
-        changes.replace(call, f"{function.name}({', '.join(f'${name}' for name in parts)})", **parts)
-
-    def _is_size(self, value: ast.expr, name: str) -> bool:
-        """Whether the processes are told how many they are."""
-        source = self.module.value(value)
-        called = self.module.qualified(source.func) if isinstance(source, ast.Call) else None
-        return called == "torch.cuda.device_count" or name in ("world_size", "nprocs", "ngpus", "num_gpus")
+        changes.replace(spawn.call, f"{function.name}({', '.join(f'${name}' for name in parts)})", **parts)
 
     # -- wrappers ------------------------------------------------------------------------------
 

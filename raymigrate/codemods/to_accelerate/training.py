@@ -196,7 +196,7 @@ class Training:
     def is_loader(self, variable: Variable) -> bool:
         """Whether a variable holds a DataLoader, and nothing else."""
         makers = self.variables.makers(variable)
-        return bool(makers) and all(self._makes_loader(maker) or self._makes_loaders(maker) for maker in makers)
+        return bool(makers) and all(self.makes_loader(maker) or self._makes_loaders(maker) for maker in makers)
 
     def holds_loaders(self, variable: Variable) -> bool:
         """Whether a variable holds a dict of DataLoaders: `loaders[phase]`."""
@@ -211,9 +211,10 @@ class Training:
         else:
             return False
         sources = [source for value in values for source in self.module.origins(value)]
-        return bool(sources) and all(self._makes_loader(source.node) for source in sources)
+        return bool(sources) and all(self.makes_loader(source.node) for source in sources)
 
-    def _makes_loader(self, node: ast.expr) -> bool:
+    def makes_loader(self, node: ast.expr) -> bool:
+        """Whether an expression makes a DataLoader."""
         if not isinstance(node, ast.Call):
             return False
         if node not in self.module.scope_of:  # in another file of the project
@@ -226,7 +227,7 @@ class Training:
         return [loop for node in self.module.of_type(ast.For) if (loop := self._loop(node)) is not None]
 
     def _loop(self, node: ast.For) -> Loop | None:
-        iterated, target = self._unwrapped(node.iter), node.target
+        iterated, target = self.unwrapped(node.iter), node.target
         index, start = None, object()
         if self._is_builtin(iterated, "enumerate"):
             assert isinstance(iterated, ast.Call)
@@ -235,10 +236,10 @@ class Training:
             given = argument(iterated, 1, "start")
             start = 0 if given is None else self.module.constant(given)
             index, target = target.elts
-            iterated = self._unwrapped(iterated.args[0])
+            iterated = self.unwrapped(iterated.args[0])
         pairs = [(self._container(iterated), target)]
         if self._is_builtin(iterated, "zip") and isinstance(iterated, ast.Call) and isinstance(target, ast.Tuple):
-            values = [self._container(self._unwrapped(value)) for value in iterated.args]
+            values = [self._container(self.unwrapped(value)) for value in iterated.args]
             pairs = list(zip(values, target.elts, strict=False))
         loaders = [(value, to) for value, to in pairs if self.is_loaders(self.variables.of(value))]
         if not loaders or len(loaders) != len(pairs):
@@ -257,11 +258,11 @@ class Training:
         """Whether all of these variables hold DataLoaders; False if there are none."""
         return bool(variables) and all(map(self.is_loader, variables))
 
-    def _unwrapped(self, node: ast.expr) -> ast.expr:
+    def unwrapped(self, node: ast.expr) -> ast.expr:
         """What a progress bar shows, perhaps one that has a name."""
         value = self.module.value(node) if isinstance(node, ast.Name) else node
         if isinstance(value, ast.Call) and (self.is_bar(value) or self._repeats(value)) and value.args:
-            return self._unwrapped(value.args[0])
+            return self.unwrapped(value.args[0])
         return node
 
     def _repeats(self, call: ast.Call) -> bool:

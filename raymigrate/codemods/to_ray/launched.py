@@ -12,6 +12,8 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
+from raymigrate.codemods.libraries.settings_keys import OF_TRL
+from raymigrate.codemods.to_ray.given_datasets import tell_given_datasets
 from raymigrate.codemods.to_ray.launches import (
     NOTEBOOK,
     Launch,
@@ -256,17 +258,19 @@ def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: s
     name = Path(path).name
     for launch in launches:
         own = f"it is `{launch.command(name)}` now, with the script's own arguments"
-        refused = _refused_options(context.module, launch, name)
-        left = f", but without {', '.join(refused)}, which TrainingArguments refuses today" if refused else ""
+        refused, who = _refused_options(context.module, launch, name)
+        left = f", but without {', '.join(refused)}, which {who} refuses today" if refused else ""
         context.note(RM824, place, f"{_said(context, launch)}; {own}{left}.")
-    refusing: dict[str, list[str]] = {}
+    starts = plain_starts_of(path)
+    tell_given_datasets(context, [(start, _place(context, start)) for start in (*launches, *starts)], name)
+    refusing: dict[tuple[str, str], list[str]] = {}
     # Where the parser itself is told of (RM706), such lines are told by themselves (RM701).
-    for start in [] if is_for_old_transformers(context) else plain_starts_of(path):
-        options = ", ".join(_refused_options(context.module, start, name))
-        refusing.setdefault(options, []).append(_place(context, start))
-    for options, places in refusing.items():
+    for start in [] if is_for_old_transformers(context) else starts:
+        refused, who = _refused_options(context.module, start, name)
+        refusing.setdefault((", ".join(refused), who), []).append(_place(context, start))
+    for (options, who), places in refusing.items():
         if options:
-            context.note(RM824, place, f"{', '.join(places)}: TrainingArguments refuses {options} today.")
+            context.note(RM824, place, f"{', '.join(places)}: {who} refuses {options} today.")
 
 
 def _said(context: Context, launch: Launch) -> str:
@@ -297,11 +301,16 @@ def tell_importers(context: Context, place: ast.AST, outline: LaunchedOutline) -
         _tell_each(context, place, launches_of(other.path), other.path)
 
 
-def _refused_options(module: Module, launch: Launch, script: str) -> list[str]:
-    """The options behind the script's name that its TrainingArguments do not have today, each with its new name."""
+def _refused_options(module: Module, launch: Launch, script: str) -> tuple[list[str], str]:
+    """The options behind the script's name that its parser does not have today, each with its new name; who refuses."""
     parsed = list(parsings(module, TRAINING_ARGUMENTS, parsed_for_trainers(module)))
     own = {name for parsing in parsed for name in parsing.fields}
+    taken = [parsing.taken for parsing in parsed]
+    seen = frozenset(name for of in taken for name in of or ())
+    lost = {name: change for name, change in OF_TRL.items() if None not in taken and name not in seen}
     given = launch.own_arguments(script) if parsed else []
-    names = (word.removeprefix("--").partition("=")[0] for word in given if word.startswith("--"))
-    changes = {name: TRAINING_ARGUMENTS_CHANGES[name].name for name in names if name in TRAINING_ARGUMENTS_CHANGES}
-    return [f"--{old}" + (f" (now --{new})" if new else "") for old, new in changes.items() if old not in own]
+    names = dict.fromkeys(word.removeprefix("--").partition("=")[0] for word in given if word.startswith("--"))
+    changes = {name: change for name, change in {**lost, **TRAINING_ARGUMENTS_CHANGES}.items() if name not in own}
+    refused = [name for name in names if name in changes]
+    shown = [f"--{name}" + (f" (now --{new})" if (new := changes[name].name) else "") for name in refused]
+    return shown, "TrainingArguments" if TRAINING_ARGUMENTS_CHANGES.keys() >= {*refused} else "its parser"

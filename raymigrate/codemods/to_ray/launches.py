@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from raymigrate.documents.python_commands import UNKNOWN, shell_of_python
@@ -139,6 +140,16 @@ class Launch:
         words = self.text.split()
         return words[next((n for n, word in enumerate(words) if self._is_name(word, script)), len(words)) + 1 :]
 
+    def options(self, script: str) -> dict[str, str]:
+        """The options behind the script's name, with underscores, and their values; those without one are left out."""
+        words = self.own_arguments(script)
+        pairs = [word.partition("=") for word in words]
+        found = {name.lstrip("-").replace("-", "_"): value for name, sign, value in pairs if sign and name[:1] == "-"}
+        for name, value in pairwise(words):
+            if name.startswith("--") and "=" not in name and not value.startswith("-"):
+                found[name.lstrip("-").replace("-", "_")] = value
+        return found
+
     def _is_name(self, word: str, script: str) -> bool:
         words = self.text.split()
         of_another = words[0] in ("torchrun", "deepspeed") and not {"-m", "--module"}.isdisjoint(words)
@@ -211,15 +222,20 @@ def may_read_file(script: str, launches: list[Launch]) -> bool:
 
 
 def notebooks_writing(script: Path) -> Iterator[Path]:
-    """The notebooks beside a script that is not there which have a cell that writes it: `%%writefile train.py`."""
-    writes = re.compile(rf"%%(?:write)?file\b[^\"\n]*\b{re.escape(script.name)}")
-    for file in sorted(script.parent.glob(f"*{NOTEBOOK}"))[:MOST_FILES]:
-        try:
-            text = read_bytes(str(file), at_most=MOST_BYTES_OF_NOTEBOOK).decode(errors="replace")
-        except OSError:
-            continue
-        if writes.search(text):
-            yield file
+    """The notebooks which have a cell that writes a script that is not there: `%%writefile scripts/train.py`.
+
+    They are beside the script, or in one of the next folders above it.
+    """
+    for above, folder in enumerate(script.parents[: DEEPEST + 1]):
+        name = "/".join(script.parts[-above - 1 :])
+        writes = re.compile(rf"%%(?:write)?file\b[^\"\n]*(?<![\w-]){re.escape(name)}")
+        for file in sorted(folder.glob(f"*{NOTEBOOK}"))[:MOST_FILES]:
+            try:
+                text = read_bytes(str(file), at_most=MOST_BYTES_OF_NOTEBOOK).decode(errors="replace")
+            except OSError:
+                continue
+            if writes.search(text):
+                yield file
 
 
 def file_of(script: str, launches: list[Launch]) -> Path | None:

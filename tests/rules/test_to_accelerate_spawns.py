@@ -1,0 +1,107 @@
+"""--to-accelerate: processes that a script starts itself, how many they are, and what keeps such a loop native."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+SCRIPT = """\
+import os
+import multiprocessing
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+import torch.nn as nn
+from torch.multiprocessing import spawn
+from torch.utils.data import DataLoader
+
+from job import rows
+
+
+def main(gpu, size, epochs=3):
+    dist.init_process_group("nccl", rank=gpu, world_size=size)
+    loader = DataLoader(rows, batch_size=8)
+    model = nn.Linear(20, 1).to(gpu)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for epoch in range(epochs):
+        for inputs in loader:
+            optimizer.zero_grad()
+            model(inputs.to(gpu)).sum().backward()
+            optimizer.step()
+    {end}
+
+
+if __name__ == "__main__":
+    {start}
+"""
+COUNT = "n = torch.cuda.device_count()\n    "
+ENDS = "dist.destroy_process_group()"
+
+
+def started(start: str, end: str = "print(epochs)") -> str:
+    return SCRIPT.format(start=start, end=end)
+
+
+@pytest.mark.parametrize(
+    ("start", "called", "count"),
+    [
+        ("mp.spawn(main, args=(4,), nprocs=4, join=True)", "main(4)", "4"),
+        ("n = 4\n    mp.spawn(main, (n,), n)", "main()", "4"),
+        ("n = 2\n    mp.spawn(main, args=(n, 5), nprocs=n)", "main(5)", "2"),
+        ("spawn(main, args=(1,))", "main(1)", "1"),
+        ("n = 2\n    mp.start_processes(main, (n,), n, start_method='fork')", "main()", "2"),
+        (f"{COUNT}mp.spawn(main, (n,), n)", "main()", ""),
+        (
+            "n = torch.cuda.device_count() // 2\n    mp.spawn(main, (n,), nprocs=n)",
+            "main()",
+            "`torch.cuda.device_count() // 2`",
+        ),
+        (
+            "n = int(os.environ['N'])\n    torch.multiprocessing.spawn(main, (n,), nprocs=n)",
+            "main()",
+            "`int(os.environ['N'])`",
+        ),
+    ],
+)
+def test_the_number_of_processes_is_told(start: str, called: str, count: str) -> None:
+    outcome = converted(started(start), to_accelerate=True)
+    assert f"\n    {called}\n" in outcome.text and "gpu" not in outcome.text
+    [message] = [message for message in outcome.messages if message.startswith("main() is called")]
+    assert (f"They were {count}: " in message) is bool(count)
+
+
+@pytest.mark.parametrize(
+    ("start", "reason"),
+    [
+        (f"{COUNT}context = mp.spawn(main, (n,), n, join=False)\n    context.join()", "returns is used"),
+        (f"{COUNT}assert mp.spawn(main, (n,), n) is None", "returns is used"),
+        (f"{COUNT}mp.spawn(main, (n,), n, join=False)", "does not wait"),
+        (f"{COUNT}mp.spawn(main, (n,), n, False)", "does not wait"),
+        (f"{COUNT}mp.spawn(main, (n,), n) if n > 1 else main(0, 1)", "used in another way too"),
+        (
+            f"{COUNT}if n > 1:\n        mp.spawn(main, (n,), n)\n    else:\n        main(0, 1)",
+            "used in another way too",
+        ),
+        ("given = (2,)\n    mp.spawn(main, args=(*given, 3), nprocs=2)", "gives to the processes is not seen"),
+        ("mp.Process(target=main, args=(0, 1)).start()", "a Process of its own runs `main`"),
+        ("multiprocessing.Process(None, main, args=(0, 1)).start()", "a Process of its own runs `main`"),
+    ],
+)
+def test_what_a_call_would_not_mean_is_refused(start: str, reason: str) -> None:
+    outcome = converted(started(start), to_accelerate=True)
+    assert outcome.text == started(start)
+    [message] = [message for message in outcome.messages if "stays native" in message]
+    assert reason in message
+
+
+def test_several_trainings_one_after_the_other_need_their_groups() -> None:
+    loop = f"{COUNT}for seed in range(3):\n        mp.spawn(main, (n,), n)"
+    outcome = converted(started(loop, ENDS), to_accelerate=True)
+    assert outcome.lines("RM851", Kind.MANUAL) and "several trainings" in outcome.messages[0]
+    assert "accelerator.prepare(" in converted(started(loop), to_accelerate=True).text
+
+
+def test_a_process_that_does_not_train_is_its_own_affair() -> None:
+    start = "mp.Process(target=print).start()\n    mp.spawn(main, args=(1,))"
+    assert "accelerator.prepare(" in converted(started(start), to_accelerate=True).text
