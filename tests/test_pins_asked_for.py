@@ -100,3 +100,14 @@ def test_pins_of_a_notebook_without_ray_are_no_concern(tmp_path: Path) -> None:
     path = tmp_path / "x.ipynb"
     path.write_text(notebook("!pip install transformers==4.30.2", "from transformers import pipeline"))
     assert told("check", *ALONE, path) == []
+
+
+def test_pins_of_a_file_that_waits_for_others_are_told(tmp_path: Path) -> None:
+    (tmp_path / "init.py").write_text("def init(train_dataset, eval_dataset=None, **config):\n    return make()\n")
+    (tmp_path / "job.py").write_text(
+        "# Databricks notebook source\n# MAGIC %pip install ray==2.6.3\n\n# COMMAND ----------\n\n"
+        "from init import init\nfrom ray.train.huggingface import TransformersTrainer\n\n"
+        "trainer = TransformersTrainer(trainer_init_per_worker=init)\n"
+    )
+    assert len(told("check", *ALONE, tmp_path)) == 1
+    assert len(told("check", tmp_path)) == 1
