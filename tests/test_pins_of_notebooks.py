@@ -1,6 +1,7 @@
 """RM731 in notebooks that install what a converted script of their project runs with."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,51 @@ def test_what_is_installed_already_is_not_asked_for(tmp_path: Path) -> None:
     project(tmp_path, train_py=PLAIN)
     notebook(tmp_path / "run.ipynb", "!pip install transformers accelerate 'ray[train]'", "!python train.py")
     assert ": RM73" not in run("--check", "--to-ray", tmp_path).stdout
+
+
+DATABRICKS = (
+    "# Databricks notebook source\n# MAGIC %pip install ray==2.5.0 transformers==4.30.2\n\n# COMMAND ----------\n\n"
+)
+
+
+def told(folder: Path, *options: str) -> int:
+    """How many pins of run.py are told."""
+    return len(re.findall(r"run\.py:2:\d+: RM731 ", run(*options, folder).stdout))
+
+
+ON_SPARK = "import ray.util.spark\n\nray.util.spark.setup_ray_cluster(num_worker_nodes=2)\n"
+
+
+@pytest.mark.parametrize("own", ["import ray\n", ON_SPARK], ids=["nothing of its own", "converted itself"])
+@pytest.mark.parametrize(
+    ("folder", "use"),
+    [("", "from train import init"), ("jobs/", "from jobs.train import init"), ("jobs/", "from .train import init")],
+)
+def test_a_source_of_databricks_is_a_notebook(tmp_path: Path, folder: str, use: str, own: str) -> None:
+    project(tmp_path)
+    (tmp_path / folder).mkdir(exist_ok=True)
+    for name in ("__init__.py", "train.py") if folder else ("train.py",):
+        (tmp_path / folder / name).write_text(LEGACY if name == "train.py" else "")
+    path = tmp_path / folder / "run.py"
+    path.write_text(f"{DATABRICKS}{own}{use}\n\ninit(None)\n")
+    assert told(tmp_path, "--check") == 2
+    assert told(tmp_path) == 2
+    assert ("max_worker_nodes=2" in path.read_text()) == (own == ON_SPARK)
+    assert told(tmp_path, "--check") == 2
+    run("--unsafe", tmp_path)
+    assert "MAGIC %pip install 'ray>=2.51' 'transformers>=5.0'" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("head", "use"),
+    [
+        (DATABRICKS.replace("# Databricks notebook source\n", ""), "from train import init"),
+        (DATABRICKS, "from training import init"),
+        (DATABRICKS.replace("==", ">="), "from train import init"),
+        (DATABRICKS.replace("4.30.2", "4.30.2  # raymigrate: skip[RM731]"), "from train import init"),
+    ],
+)
+def test_other_scripts_are_none(tmp_path: Path, head: str, use: str) -> None:
+    project(tmp_path, train_py=LEGACY)
+    (tmp_path / "run.py").write_text(f"{head}import ray\n{use}\n\ninit(None)\n")
+    assert told(tmp_path, "--check") == 0

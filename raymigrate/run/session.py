@@ -113,8 +113,8 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
     options = job.options
     nothing = nothing_found(to_ray=options.to_ray, to_accelerate=options.to_accelerate)
     summary = Summary(scanned=found.scanned, pages=pages_among(found.candidates), nothing=nothing)
+    together = Together(found, job, results)
     if waiting or results:
-        together = Together(found, job, results)
         together.convert(waiting)
         legacy |= together.legacy
         summary.together, summary.projects = together.groups(), together.summaries()
@@ -122,7 +122,8 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
             result.asked, result.done = [], []  # they hold trees, which no other process needs
     if found.candidates or found.named_lists:
         results.update((result.path, result) for result in list(pin_results(found, results, legacy, job)))
-        results.update((result.path, result) for result in list(pins_of_notebooks(found, results, legacy, job)))
+        told = pins_of_notebooks(found, results, legacy, job, together.with_pins)
+        results.update((result.path, result) for result in list(told))
     for path, result in results.items():
         if result.changes and found.leads_out(path):
             results[path] = left_outside(result)

@@ -96,6 +96,13 @@ class Together:
         """The files among them that are legacy code, whether or not there is something to say of them."""
         return {result.path for result in self.new.values() if result.is_legacy}
 
+    def with_pins(self, path: str) -> FileResult:
+        """What becomes of a file where the versions that it installs matter; see `Job.for_ray`."""
+        job = self.part if os.path.realpath(path) in self.parts else self.job
+        result = self._converted(path, replace(job, for_ray=True))
+        result.asked, result.done = [], []  # as those of the results of a run
+        return result
+
     def groups(self) -> list[list[str]]:
         """The files that change together: what a script asks of others, and the script. The asked ones come first."""
         pairs = [(real, os.path.realpath(r.path)) for real, result in self.new.items() for r in result.asked]
