@@ -80,6 +80,17 @@ def _owner(module: Module, node: ast.expr) -> ast.ClassDef | None:
     return home if first == [found] else None
 
 
+def _class_of_cls(module: Module, node: ast.expr) -> ast.ClassDef | None:
+    """The class whose classmethod has an expression as its `cls`."""
+    found = module.definition(node)
+    function = module.parent_of[module.parent_of[found]] if isinstance(found, ast.arg) else None
+    home = module.parent_of.get(function) if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or not isinstance(home, ast.ClassDef):
+        return None
+    is_of_class = any(ast.unparse(decorator) == "classmethod" for decorator in function.decorator_list)
+    return home if is_of_class and function.args.args[:1] == [found] else None
+
+
 def _class_of(module: Module, owner: ast.expr, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
     """The class that an expression is, or whose method has it as `self`."""
     found = module.definition(owner)
@@ -222,7 +233,9 @@ def methods(module: Module, node: ast.Attribute) -> list[ast.FunctionDef]:
     if not any(isinstance(module.parent_of[found], ast.ClassDef) for found in module.functions(node.attr)):
         return []  # most attributes: to follow their owners would cost more
     home = _class_of(module, node.value, elsewhere=False)
-    if home is None:
+    if home is None and (own := _class_of_cls(module, node.value)) is not None:
+        homes = _derived(module).get(own, [own])
+    elif home is None:
         owners = module.origins(node.value, elsewhere=False)
         made = [_class_of_object(owner, elsewhere=False) for owner in owners]
         homes = [found[1] for found in made if found is not None]
