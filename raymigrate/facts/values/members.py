@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.facts.functions import returns
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
+from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.calls import argument, given_back, has_unpacking, keyword_argument, returned_by
 from raymigrate.facts.values.dicts import attribute_fillings, holds_items, imported_value
 from raymigrate.facts.values.parsers import parsed_into
@@ -44,6 +45,8 @@ def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind
         if _owner(module, node.value) is home[1]:
             below = _of_kin(module, home[1], node.attr)
             behind = Behind([*behind.found, *below.found], behind.whole and below.whole)
+    elif homes := _classes_of_branches(module, node.value):
+        behind = joined([_of_class(module, each, node.attr, elsewhere=elsewhere) for each in homes])
     else:
         owners = module.origins(node.value, elsewhere=elsewhere)
         behind = joined([_of_object(owner, node.attr, elsewhere=elsewhere) for owner in owners])
@@ -52,6 +55,13 @@ def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind
             behind = Behind([*behind.found, *_of_class(*home, node.attr, elsewhere=elsewhere).found])
     whole = behind.whole and not _is_filled(module, node.attr, behind.found)
     return Behind([*_stored(module, node.attr), *behind.found], whole)
+
+
+def _classes_of_branches(module: Module, owner: ast.expr) -> list[ast.ClassDef]:
+    """The classes of a name that several branches define: `if GPU: class Config: ...`, `else: class Config: ...`."""
+    found = [binding.node for binding in reaching(module, owner)] if isinstance(owner, ast.Name) else []
+    homes = [node for node in found if isinstance(node, ast.ClassDef)]
+    return homes if len(homes) == len(found) else []
 
 
 def _is_filled(module: Module, name: str, given: Sequence[Source]) -> bool:
