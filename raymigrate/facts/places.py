@@ -9,7 +9,7 @@ from functools import cached_property
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS, FunctionNode
 from raymigrate.facts.tuners import TUNERS
-from raymigrate.facts.values import argument, method_of, methods, sources
+from raymigrate.facts.values import argument, method_of, methods, reaching, sources
 
 WRAPPERS = ("ray.tune.with_resources", "ray.tune.with_parameters", "functools.partial")
 TAKE_TRAINABLES = (*TUNERS, "ray.tune.run", *WRAPPERS[:2])
@@ -163,7 +163,8 @@ class Places:
     def _called(self, call: ast.Call) -> Iterator[FunctionNode]:
         """The functions of the module that a call calls, by name or as methods of an object; of a class __init__."""
         if isinstance(call.func, ast.Name):
-            yield from functions_behind(self.module, call.func)
+            found = list(functions_behind(self.module, call.func))
+            yield from found or (b.node for b in reaching(self.module, call.func) if isinstance(b.node, FUNCTIONS))
             if isinstance(home := self.module.definition(call.func), ast.ClassDef):
                 yield from method_of(self.module, home, "__init__")
         elif isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name | ast.Call):
