@@ -81,6 +81,7 @@ SPEAKS_OF = {
     "RM751": "from_pretrained|FeatureExtractor",
     "RM752": "predict|[Pp]ipeline",
     "RM755": "config",
+    "RM760": r"mlruns|file:|config",
     "RM763": r"peft_config|ADAPTER|\[|GRPOConfig",
     "RM764": "tokenizer",
     "RM914": "train",
