@@ -34,11 +34,11 @@ RM760 = Rule(
 )
 MESSAGE = "MLflow 3.17 raises an MlflowException for runs that are kept in a folder of files, as this says."
 PLACES = ("tracking_uri", "registry_uri")
-# Functions, with the place of the argument that is an address; the loggers of Ray and its set-up take it by name.
+# Functions, with the names of the argument that is an address, the first by position; the loggers of Ray and its set-up take it by name.
 FUNCTIONS = {
-    "mlflow.set_tracking_uri": (0, "uri"),
-    "mlflow.set_registry_uri": (0, "uri"),
-    **{f"mlflow.{place}MlflowClient": (0, *PLACES) for place in ("", "tracking.", "client.", "tracking.client.")},
+    "mlflow.set_tracking_uri": ("uri",),
+    "mlflow.set_registry_uri": ("uri",),
+    **{f"mlflow.{place}MlflowClient": PLACES for place in ("", "tracking.", "client.", "tracking.client.")},
 }
 OF_RAY = (SETUP_MLFLOW, *(name for name, service in LOGGERS.items() if service == "mlflow"))
 SCHEME = re.compile(r"[A-Za-z][\w+.-]*:")
@@ -57,9 +57,9 @@ def file_stores(context: Context) -> None:
 
 
 def _addresses(module: Module) -> Iterator[ast.expr]:
-    for name, place in FUNCTIONS.items():
+    for name, arguments in FUNCTIONS.items():
         for call in module.calls(name):
-            if (given := argument(call, *place)) is not None:
+            if (given := argument(call, 0, *arguments)) is not None:
                 yield given
     for call in module.calls(*OF_RAY):
         yield from (keyword.value for keyword in call.keywords if keyword.arg in PLACES)
