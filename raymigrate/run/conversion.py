@@ -17,6 +17,7 @@ from raymigrate.run.cell_files import knowing_scripts, with_scripts_converted
 from raymigrate.run.cell_packages import with_needed_packages
 from raymigrate.run.cell_texts import with_texts_told
 from raymigrate.run.engine import RM901, RM902, RM903, Refused, convert
+from raymigrate.run.environment_variables import with_variables
 from raymigrate.run.outcome import FileResult
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def convert_document(
         result = with_scripts_converted(result, document, path, options, rewrite=rewrite)
     if document.cells_with_commands:
         result = with_needed_packages(result, document, path, options)
+        result = with_variables(result, document, path, options)
     if document.cells_of_text:
         result = with_texts_told(result, document, path, options)
     return result

@@ -21,6 +21,7 @@ from raymigrate.files.discovery import SKIPPED, Discovery, layers_of
 from raymigrate.files.gitignore import Patterns, is_ignored
 from raymigrate.run.conversion import failed
 from raymigrate.run.engine import RM908
+from raymigrate.run.environment_variables import told_of_variables
 from raymigrate.run.job import Job
 from raymigrate.run.neighbours import looked_at_again
 from raymigrate.run.outcome import FileResult, ProjectSummary
@@ -279,7 +280,8 @@ class Together:
         jobs = [result for real, result in results.items() if is_job(result) or real in self.parts]
         if not jobs:
             return
-        for told in told_in_settings(jobs, self.project, self.job.options, self._is_covered):
+        given = jobs, self.project, self.job.options, self._is_covered
+        for told in (*told_in_settings(*given), *told_of_variables(*given)):
             known = self.results.get(told.path, told)
             self.results[told.path] = known.with_findings([*dict.fromkeys([*known.findings, *told.findings])])
 

@@ -32,17 +32,26 @@ def uploaded_models(context: Context) -> None:
     for place, _ in variables_set(module, VARIABLE):
         value = value_set(module, place)
         for source, text in constants(module, value) if value is not None else ():
-            new = _meaning(text)
+            new = meaning(text)
             if not isinstance(text, str) or new in (text, ""):
                 continue
-            message = f"transformers >= 5 does not take {VARIABLE}={text}, and uploads no model"
             if source.node is not value:
-                context.manual(RM758, place, f"{message}.", f'Give it "{new}".')
-            elif context.converts(RM758, place, f'{message}; now "{new}".'):
+                context.manual(RM758, place, f"{message(text)}.", advice(new))
+            elif context.converts(RM758, place, f'{message(text)}; now "{new}".'):
                 context.plan.replace(source.node, f'"{new}"')
 
 
-def _meaning(text: object) -> str:
+def message(text: str) -> str:
+    """What transformers does with a value."""
+    return f"transformers >= 5 does not take {VARIABLE}={text}, and uploads no model"
+
+
+def advice(new: str) -> str:
+    """What to give the variable."""
+    return f'Give it "{new}".'
+
+
+def meaning(text: object) -> str:
     """What transformers 4 took a value for; an empty text where it uploaded nothing either."""
     if not isinstance(text, str):
         return ""

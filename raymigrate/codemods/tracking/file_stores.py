@@ -34,7 +34,7 @@ RM760 = Rule(
 )
 MESSAGE = "MLflow 3.17 raises an MlflowException for runs that are kept in a folder of files, as this says."
 PLACES = ("tracking_uri", "registry_uri")
-# Functions, with the names of the argument that is an address, the first by position; the loggers of Ray and its set-up take it by name.
+# Functions, with the names of the argument that is an address, the first one of them; those of Ray take it by name.
 FUNCTIONS = {
     "mlflow.set_tracking_uri": ("uri",),
     "mlflow.set_registry_uri": ("uri",),
