@@ -61,6 +61,11 @@ def test_who_allows_folders_has_them(line: str) -> None:
     assert not converted(HEAD + allowed).lines("RM760", Kind.MANUAL)
 
 
+def test_an_address_that_many_calls_get_is_told_once() -> None:
+    calls = "mlflow.set_tracking_uri(RUNS)\nMlflowClient(RUNS)\nsetup_mlflow({}, tracking_uri=RUNS)\nray.init()\n"
+    assert converted(HEAD + calls).lines("RM760", Kind.MANUAL) == [8]
+
+
 def test_a_script_without_ray_is_left_alone() -> None:
     assert not converted('import mlflow\nmlflow.set_tracking_uri("file:///mnt/mlruns")\n').findings
 

@@ -17,7 +17,7 @@ from raymigrate.codemods.tracking.tracking import LOGGERS
 from raymigrate.codemods.tracking.tracking_setup import SETUP_MLFLOW
 from raymigrate.facts.environment import value_set, variables_set
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import argument, is_none, leading_text
+from raymigrate.facts.values import argument, head, is_none, leading_text
 
 ALLOW = "MLFLOW_ALLOW_FILE_STORE"
 VARIABLES = ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI")
@@ -47,12 +47,15 @@ NO_PATHS = re.compile(r"databricks|uc$|databricks-uc")
 
 @codemod("mlflow", *VARIABLES, phase=Phase.TRAINERS)
 def file_stores(context: Context) -> None:
-    """Reports the addresses that name a folder, in scripts that do not allow it."""
+    """Reports the addresses that name a folder, each once, in scripts that do not allow it."""
     module = context.module
     if not context.is_ray_script or ALLOW in module.text:
         return
-    for address in dict.fromkeys(_addresses(module)):
-        if _is_folder(module, address):
+    told = set[ast.AST]()  # what the addresses begin with: one may be given to many calls
+    for address in sorted(dict.fromkeys(_addresses(module)), key=module.start):
+        first = head(module, address).node
+        if _is_folder(module, address) and first not in told:
+            told.add(first)
             context.manual(RM760, address, MESSAGE)
 
 
