@@ -388,29 +388,3 @@ def test_of_a_class_whose_static_method_is_called_the_other_methods_do_not_run_o
 def test_those_that_the_method_reaches_do(called: str, decorator: str, measures: str) -> None:
     script = OF_A_CLASS.format(called=called, decorator=decorator, measures=measures)
     assert converted(script).lines("RM483", Kind.MANUAL)
-
-
-BRANCHES = """
-import torch
-from ray.air import session
-from ray.train.torch import TorchTrainer
-
-if session:
-    def save(model):
-        torch.save(model, "one.pt")
-else:
-    def save(model):
-        torch.save(model, "two.pt")
-
-def unused(model):
-    torch.save(model, "three.pt")
-
-def loop(config):
-    save(1)
-
-TorchTrainer(loop).fit()
-"""
-
-
-def test_a_function_that_several_branches_define_is_told_in_each() -> None:
-    assert converted(BRANCHES).lines("RM483", Kind.MANUAL) == [7, 10]
