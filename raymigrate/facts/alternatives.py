@@ -12,6 +12,7 @@ from raymigrate.facts.legacy import ACCELERATE_TRAINERS, CONFIG_CLASSES, TRANSFO
 from raymigrate.facts.scopes import import_bindings
 
 IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "Exception"})
+EXITS = frozenset({"sys.exit", "os._exit", "os.abort", "exit", "quit"})
 OF_VERSIONS = re.compile(r"version", re.IGNORECASE)
 RENAMED = re.compile(r"ray\.train\.(huggingface|hf_transformers)\b.*\.(?:HuggingFace|(?:Legacy)?Transformers)(\w+)")
 CONFIGURATION = re.compile(rf"ray\.(?:air|air\.config|train)\.({'|'.join(CONFIG_CLASSES)})")
@@ -52,6 +53,13 @@ def kinds_of(handler: ast.ExceptHandler) -> list[str]:
     """The names of the errors that a handler catches; an empty one if it catches all."""
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return [ast.unparse(kind) if kind is not None else "" for kind in kinds]
+
+
+def goes_on(handler: ast.ExceptHandler) -> bool:
+    """Whether code goes on after an error that a handler catches: it neither raises again nor ends the program."""
+    last = handler.body[-1]
+    call = last.value if isinstance(last, ast.Expr) else None
+    return not isinstance(last, ast.Raise) and not (isinstance(call, ast.Call) and ast.unparse(call.func) in EXITS)
 
 
 def _are_alike(arms: list[Arm]) -> bool:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTION, WRAPPERS, Place, Places
 from raymigrate.facts.project import Definition, Project
-from raymigrate.facts.project_uses import uses_of
+from raymigrate.facts.project_uses import Uses, uses_of
 
 
 def place_by_callers(project: Project, module: Module, node: ast.AST) -> Place:
@@ -119,17 +119,23 @@ def is_used_elsewhere(module: Module, node: ast.AST, *, surely: bool = False) ->
         node: The node.
         surely: Whether that has to be seen; else it is enough that they may, by a text that holds the name.
     """
-    definition = _owner(module, node)
-    if definition is None or module.project is None or not module.path:
-        return False
-    uses = uses_of(module.project, definition)
-    return (bool(uses.unclear) and not surely) or any(user is not module for user, _ in uses.reads)
+    uses = _uses(module, node)
+    return uses is not None and ((bool(uses.unclear) and not surely) or bool(_others(module, uses)))
 
 
 def users_of(module: Module, node: ast.AST) -> list[Module]:
     """The other files that use the function or class that a node is part of; none where some may do so unseen."""
+    uses = _uses(module, node)
+    return _others(module, uses) if uses is not None and not uses.unclear else []
+
+
+def _uses(module: Module, node: ast.AST) -> Uses | None:
+    """What the project does with the function or class that a node is part of; None where there is none of either."""
     definition = _owner(module, node)
     if definition is None or module.project is None or not module.path:
-        return []
-    uses = uses_of(module.project, definition)
-    return [] if uses.unclear else list({user.path: user for user, _ in uses.reads if user is not module}.values())
+        return None
+    return uses_of(module.project, definition)
+
+
+def _others(module: Module, uses: Uses) -> list[Module]:
+    return list({user.path: user for user, _ in uses.reads if user is not module}.values())

@@ -31,6 +31,18 @@ def variables_set(module: Module, *names: str) -> Iterator[tuple[ast.AST, str]]:
             yield keyword, str(keyword.arg)
 
 
+def value_set(module: Module, place: ast.AST) -> ast.expr | None:
+    """What a variable is given at a place that `variables_set` found; None where that is not seen."""
+    holder = module.parent_of[place]
+    if isinstance(place, ast.keyword):
+        return place.value
+    if isinstance(holder, ast.Dict):
+        return next(value for key, value in zip(holder.keys, holder.values, strict=True) if key is place)
+    if isinstance(holder, ast.Call):
+        return holder.args[1] if len(holder.args) > 1 else None
+    return module.assigned(holder) if isinstance(holder, ast.Subscript) else None
+
+
 def _keys(module: Module) -> Iterator[ast.Constant | ast.Name]:
     """What may name a variable where it is given a value, by its place alone."""
     stored = (node.slice for node in module.of_type(ast.Subscript) if isinstance(node.ctx, ast.Store))

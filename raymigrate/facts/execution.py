@@ -9,6 +9,7 @@ import builtins
 import warnings
 from collections.abc import Collection, Iterable, Sequence
 
+from raymigrate.facts.alternatives import EXITS
 from raymigrate.facts.functions import DefinitionNode, parameters
 from raymigrate.facts.module import Module
 from raymigrate.facts.nodes import LEAVES
@@ -23,7 +24,6 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # Expressions whose parts are not evaluated in the order in which they are written.
 OUT_OF_ORDER = frozenset({ast.Lambda, *COMPREHENSIONS, ast.comprehension, ast.NamedExpr})
-EXITS = frozenset({"sys.exit", "os._exit", "os.abort", "exit", "quit"})
 LAST_OF_EXITS = frozenset(name.rpartition(".")[2] for name in EXITS)
 Change = tuple[bool, bool, Scope, str]  # whether a name was bound, whether it is now, where, and which
 

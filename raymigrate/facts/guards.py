@@ -5,6 +5,7 @@ import builtins
 import re
 from collections.abc import Collection, Iterator
 
+from raymigrate.facts.alternatives import goes_on
 from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.values import is_none
 from raymigrate.facts.version_tests import is_for_others, tells_versions, text_of
@@ -114,10 +115,10 @@ def _works(body: list[ast.stmt]) -> bool:
 
 
 def _catches(handlers: list[ast.ExceptHandler]) -> bool:
-    """Whether one of the handlers goes on after the error; one that raises again only words it."""
+    """Whether one of the handlers goes on after the error; one that raises again or ends the program only words it."""
     return any(
         (handler.type is None or CAUGHT & {name.rpartition(".")[2] for name in _names(handler.type)})
-        and not isinstance(handler.body[-1], ast.Raise)
+        and goes_on(handler)
         for handler in handlers
     )
 

@@ -7,7 +7,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from raymigrate.facts.alternatives import IMPORT_ERRORS, OF_VERSIONS, kinds_of
+from raymigrate.facts.alternatives import IMPORT_ERRORS, OF_VERSIONS, goes_on, kinds_of
 from raymigrate.facts.nodes import Nodes
 from raymigrate.facts.scopes import import_bindings
 from raymigrate.knowledge.libraries import look_up
@@ -79,7 +79,7 @@ def _imports_on_condition(branch: ast.If) -> bool:
 
 
 def _goes_on(handler: ast.ExceptHandler) -> bool:
-    return _catches(handler) and not isinstance(handler.body[-1], ast.Raise)
+    return _catches(handler) and goes_on(handler)
 
 
 def _ways(nodes: Nodes) -> Iterator[tuple[Block, Block]]:

@@ -10,7 +10,7 @@ from raymigrate.facts.places import Places, functions_behind
 from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import uses_of
 from raymigrate.facts.ray_data import MAPPERS, is_dataset
-from raymigrate.facts.values import argument, method_of
+from raymigrate.facts.values import argument, method_of, methods_of_object
 
 Users = dict[Module, tuple[Places, set[ast.AST]]]  # files, each with what Ray Data runs of them
 METHODS = ("__init__", "__call__")  # that Ray Data calls of a class it is given
@@ -21,6 +21,7 @@ class Outside(Enum):
     """What runs a function, at the end of a sentence about it."""
 
     DRIVER = "is called without a trainer too"
+    TEST = "is run by a test, without a trainer"
     RAY_DATA = "runs in processes of Ray Data, which are no workers of a trainer"
 
 
@@ -33,6 +34,7 @@ def outside(module: Module, places: Places, asked: set[ast.AST]) -> dict[ast.AST
         asked: The functions.
     """
     found = dict.fromkeys(_mapped(module, places) & asked, Outside.RAY_DATA)
+    found |= dict.fromkeys(places.tested & asked, Outside.TEST)
     found |= dict.fromkeys(places.called_outside & asked, Outside.DRIVER)
     users: Users = {}
     for definition in module.tree.body if len(found) < len(asked) else ():
@@ -41,6 +43,10 @@ def outside(module: Module, places: Places, asked: set[ast.AST]) -> dict[ast.AST
             reached = ({*run} | places.called_from(run)) & asked - found.keys()
             how = next(_elsewhere(module, definition, users), None) if reached else None
             found |= dict.fromkeys(reached, how) if how is not None else {}
+        if isinstance(definition, ast.ClassDef) and len(found) < len(asked):
+            for method, how in _methods_elsewhere(module, definition, users):
+                reached = ({method} | places.called_from([method])) & asked - found.keys()
+                found |= dict.fromkeys(reached, how)
     return found
 
 
@@ -84,21 +90,50 @@ def _elsewhere(module: Module, definition: ast.FunctionDef | ast.ClassDef, users
         definition: The function or class.
         users: The other files that were looked at; those that are looked at here are added.
     """
-    if module.project is None or not module.path:
-        return
-    for user, read in uses_of(module.project, Definition(module, definition, definition.name)).reads:
-        if user.path == module.path:
-            continue
-        if user not in users:
-            users[user] = (places := Places(user)), _mapped(user, places)
-        (places, mapped), function = users[user], user.function(read)
+    for user, read in _reads_elsewhere(module, definition):
         call = user.parent_of[read]
         if isinstance(call, ast.keyword):
             call = user.parent_of[call]
         if any(argument(map_call, 0, "fn") is read for map_call, _ in _maps(user) if map_call is call):
             yield Outside.RAY_DATA
-        elif isinstance(call, ast.Call) and call.func is read:
-            if function in mapped:
-                yield Outside.RAY_DATA
-            elif not is_sent_by_name(user) and (function is None or function in places.called_outside):
-                yield Outside.DRIVER
+        elif isinstance(call, ast.Call) and call.func is read and (how := _how(user, call, users)) is not None:
+            yield how
+
+
+def _methods_elsewhere(module: Module, home: ast.ClassDef, users: Users) -> Iterator[tuple[ast.FunctionDef, Outside]]:
+    """The methods of a class that other files call where no worker is, of the class or of an object of it.
+
+    Args:
+        module: The module.
+        home: The class.
+        users: The other files that were looked at; those that are looked at here are added.
+    """
+    methods = {(part.name, part.lineno): part for part in home.body if isinstance(part, ast.FunctionDef)}
+    for user in {user.path: user for user, _ in _reads_elsewhere(module, home)}.values():
+        for name in {name for name, _ in methods}:
+            for call, method in user.method_calls(name):
+                called = methods_of_object(user, method.value, name) or ()
+                found = [methods.get((f.name, f.lineno)) for other, f in called if other.path == module.path]
+                how = _how(user, call, users) if found else None
+                yield from ((function, how) for function in found if function is not None and how is not None)
+
+
+def _reads_elsewhere(module: Module, definition: ast.FunctionDef | ast.ClassDef) -> Iterator[tuple[Module, ast.expr]]:
+    """Where other files read a function or class of the module."""
+    if module.project is None or not module.path:
+        return
+    uses = uses_of(module.project, Definition(module, definition, definition.name))
+    yield from ((user, read) for user, read in uses.reads if user.path != module.path)
+
+
+def _how(user: Module, call: ast.Call, users: Users) -> Outside | None:
+    """What runs a call in a file where no worker is; None if nothing is seen to do so."""
+    if user not in users:
+        users[user] = (places := Places(user)), _mapped(user, places)
+    (places, mapped), function = users[user], user.function(call)
+    if function in mapped:
+        return Outside.RAY_DATA
+    if function in places.tested:
+        return Outside.TEST
+    is_run = function is None or function in places.called_outside
+    return Outside.DRIVER if is_run and not is_sent_by_name(user) else None

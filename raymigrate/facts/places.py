@@ -1,6 +1,7 @@
 """Where a module's code runs: in the trials of a Tuner, or on the workers of a trainer."""
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from functools import cached_property
@@ -8,7 +9,7 @@ from functools import cached_property
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS, FunctionNode
 from raymigrate.facts.tuners import TUNERS
-from raymigrate.facts.values import argument, method_of, methods, sources
+from raymigrate.facts.values import argument, method_of, methods, reaching, sources
 
 WRAPPERS = ("ray.tune.with_resources", "ray.tune.with_parameters", "functools.partial")
 TAKE_TRAINABLES = (*TUNERS, "ray.tune.run", *WRAPPERS[:2])
@@ -29,6 +30,11 @@ WORKERS_ONLY = (
     "get_node_rank",
     "get_dataset_shard",
 )
+TEST_FILE = re.compile(r"(?:^|[/\\])(?:test_[^/\\]*|[^/\\]*_test)\.py$")
+TEST_PACKAGES = ("pytest", "unittest")
+AROUND_TESTS = re.compile(r"setUp(?:Class)?|tearDown(?:Class)?|(?:setup|teardown)_(?:method|class|module|function)")
+# By these names a test puts something in the place of what it calls.
+PUTS_IN_PLACE = frozenset({"patch", "monkeypatch", "mocker", "Mock", "MagicMock"})
 TRAINING_FUNCTION = ("train_loop_per_worker", "trainer_init_per_worker")
 
 
@@ -71,6 +77,31 @@ class Places:
     def called_outside(self) -> set[ast.AST]:
         """Functions that the module itself calls, or a function that it calls: neither a trainer nor a Tuner does."""
         return self.called_from([None])
+
+    @cached_property
+    def tested(self) -> set[ast.AST]:
+        """The functions that pytest and unittest run, with those that they call.
+
+        None where a test may put something else in the place of what it calls.
+        """
+        module = self.module
+        imported = (module.imported(statement, alias) for statement in module.imports for alias in statement.names)
+        is_test = TEST_FILE.search(module.path) or any(name.partition(".")[0] in TEST_PACKAGES for name in imported)
+        if not is_test or any(True for name in PUTS_IN_PLACE for _ in (*module.reads(name), *module.attributes(name))):
+            return set()
+        tests = {function for function in module.of_type(ast.FunctionDef) if self._is_test(function)}
+        return tests | self.called_from(tests)
+
+    def _is_test(self, function: ast.FunctionDef) -> bool:
+        home = self.module.parent_of[function]
+        if isinstance(home, ast.ClassDef):
+            bases = [ast.unparse(base) for base in home.bases]
+            if not home.name.startswith("Test") and not any(base.endswith("TestCase") for base in bases):
+                return False
+        elif home is not self.module.tree:
+            return False
+        is_fixture = any("fixture" in ast.unparse(decorator) for decorator in function.decorator_list)
+        return function.name.startswith("test_") or is_fixture or AROUND_TESTS.fullmatch(function.name) is not None
 
     def also_elsewhere(self, place_of: Callable[[ast.AST], Place]) -> set[ast.AST]:
         """Functions that code calls of which nothing says that a trainer or a Tuner runs it.
@@ -152,12 +183,13 @@ class Places:
                 yield from functions_behind(self.module, argument(call, 0, *TRAINING_FUNCTION))
 
     def _called(self, call: ast.Call) -> Iterator[FunctionNode]:
-        """The functions of the module that a call calls, by name or as methods of `self`; of a class __init__."""
+        """The functions of the module that a call calls, by name or as methods of an object; of a class __init__."""
         if isinstance(call.func, ast.Name):
-            yield from functions_behind(self.module, call.func)
+            found = list(functions_behind(self.module, call.func))
+            yield from found or (b.node for b in reaching(self.module, call.func) if isinstance(b.node, FUNCTIONS))
             if isinstance(home := self.module.definition(call.func), ast.ClassDef):
                 yield from method_of(self.module, home, "__init__")
-        elif isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
+        elif isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name | ast.Call):
             yield from methods(self.module, call.func)
 
     def _is_known(self, trainable: ast.expr) -> bool:

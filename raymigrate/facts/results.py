@@ -9,8 +9,9 @@ from raymigrate.facts.handed_on import handed_on, trainer_classes
 from raymigrate.facts.items import DEEPEST, items_behind
 from raymigrate.facts.legacy import HF, HF_UNRELEASED, IN_ML, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.run_folders import results_of_folder
 from raymigrate.facts.trials import is_trial, legacy_trainers_of, tuners_of
-from raymigrate.facts.values import Source, is_none, keyword_argument, reaching, sources
+from raymigrate.facts.values import Source, argument, is_none, keyword_argument, reaching, sources
 
 CHECKPOINT_CLASSES = tuple(
     f"{module}.{name}"
@@ -29,6 +30,8 @@ CHECKPOINTS = tuple(
     f"{module}.Checkpoint"
     for module in ("ray.air", "ray.air.checkpoint", "ray.air.config", "ray.train", *IN_ML["Checkpoint"])
 )
+FROM_PATH = tuple(f"{place}.Result.from_path" for place in ("ray.train", "ray.air", "ray.air.result"))
+RESTORED = FROM_PATH[0]  # in place of the class of a trainer that is not seen
 GET_CHECKPOINT = ("ray.air.session.get_checkpoint", "ray.train.get_checkpoint")
 
 # Methods of datasets and of preprocessors that change the rows.
@@ -80,12 +83,14 @@ def _fits(
         made: set[str | None] = trainer_classes(module, fitted) if fitted is not None else {None}
         found = made == {None} and depth < DEEPEST
         others = (handed_on(module, source) or items_behind(Source(module, source))) if found else []
+        path = _restored_from(module, source)
+        others = others or (results_of_folder(Source(module, path)) if path is not None and depth < DEEPEST else [])
         for other in others:
             yield from _fits(other.module, other.node, depth + 1, seen)
         if fitted is not None and made != {None}:
             yield Source(module, fitted), made
         elif not others:
-            yield None, {None}
+            yield None, ({None} if path is None else {None, RESTORED})
 
 
 def _is_fitted(module: Module, result: ast.expr) -> bool:
@@ -99,6 +104,12 @@ def _fitted(node: ast.expr) -> ast.expr | None:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit":
         return node.func.value
     return None
+
+
+def _restored_from(module: Module, node: ast.expr) -> ast.expr | None:
+    """The folder that a result is read from: `Result.from_path(path)`. Current Ray reads those of its trainers only."""
+    call = node if isinstance(node, ast.Call) and module.qualified(node.func) in FROM_PATH else None
+    return argument(call, 0, "path") if call is not None else None
 
 
 def _but_none(module: Module, node: ast.expr) -> list[ast.expr]:

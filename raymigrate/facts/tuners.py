@@ -90,11 +90,15 @@ class TunerCall:
 
     @cached_property
     def param_space(self) -> dict[str, ast.expr] | None:
-        """The entries of the search space; None where they cannot be seen."""
+        """The entries of the search space, which may be changed; None where they cannot be seen, or others read it."""
         given = self.arguments.get("param_space")
-        if is_none(given) or given is None:
-            return {}
-        return entries(self.module, given) if only_use(self.module, given) else None
+        return self.read_space if given is None or only_use(self.module, given) else None
+
+    @cached_property
+    def read_space(self) -> dict[str, ast.expr] | None:
+        """The entries of the search space, also of one that others read; None where they cannot be seen."""
+        given = self.arguments.get("param_space")
+        return {} if given is None or is_none(given) else entries(self.module, given)
 
     @property
     def tuned_scaling(self) -> ast.Call | None:

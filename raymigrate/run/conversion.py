@@ -18,6 +18,7 @@ from raymigrate.run.cell_files import knowing_scripts, with_scripts_converted
 from raymigrate.run.cell_packages import with_needed_packages
 from raymigrate.run.cell_texts import with_texts_told
 from raymigrate.run.engine import RM901, RM902, RM903, Refused, convert
+from raymigrate.run.environment_variables import with_variables
 from raymigrate.run.outcome import FileResult
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def convert_document(
         result = with_scripts_converted(result, document, path, options, rewrite=rewrite)
     if document.cells_with_commands:
         result = with_needed_packages(result, document, path, options)
+        result = with_variables(result, document, path, options)
     if any(sign in line for cell in document.cells_with_commands for line in document.lines_of(cell) for sign in "!%"):
         result = with_expressions_told(result, document, path, options, project)
     if document.cells_of_text:

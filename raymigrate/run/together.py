@@ -21,6 +21,7 @@ from raymigrate.files.discovery import SKIPPED, Discovery, layers_of
 from raymigrate.files.gitignore import Patterns, is_ignored
 from raymigrate.run.conversion import failed
 from raymigrate.run.engine import RM908
+from raymigrate.run.environment_variables import told_of_variables
 from raymigrate.run.job import Job
 from raymigrate.run.neighbours import looked_at_again
 from raymigrate.run.outcome import FileResult, ProjectSummary
@@ -287,8 +288,8 @@ class Together:
         jobs = [r for real, r in results.items() if is_job(r) or _writes_job(r) or real in self.parts]
         if not jobs:
             return
-        asked = (jobs, self.project, self.job.options, self._is_covered)
-        for told in (*told_in_settings(*asked), *told_in_serve_configs(*asked)):
+        asked = jobs, self.project, self.job.options, self._is_covered
+        for told in (*told_in_settings(*asked), *told_in_serve_configs(*asked), *told_of_variables(*asked)):
             known = self.results.setdefault(told.path, told)
             self.results[told.path] = known.with_findings([*dict.fromkeys([*known.findings, *told.findings])])
             for document in (known.document, known.rewritten):  # what cells write is told where they are

@@ -77,3 +77,46 @@ def test_a_name_whose_error_is_caught_does_not_raise_it(tmp_path: Path, head: st
     [told] = [found for found in convert(tmp_path).findings if found.code == "RM692"]
     assert left in told.message and "raises" not in told.message and "train.py takes" in told.message
     assert "Import it from its library" not in told.advice
+
+
+TRIED = """\
+import ray
+
+try:
+    from ray.rllib.agents.ppo import PPOTrainer
+    from ray.rllib.agents.dqn import DQNTrainer
+{handler}
+
+
+def dqn():
+    return DQNTrainer
+"""
+
+
+@pytest.mark.parametrize("others", [1, 2, 5])
+def test_all_gone_imports_of_a_try_are_told_at_once_with_all_files_that_take_one(tmp_path: Path, others: int) -> None:
+    users = {f"user{number}.py": "from helpers import PPOTrainer\n" for number in range(others)}
+    helpers = TRIED.format(handler="except ImportError:\n    PPOTrainer = DQNTrainer = None")
+    write(tmp_path, {"helpers.py": helpers, **users})
+    told = [found for found in convert(tmp_path).findings if found.code == "RM692"]
+    assert [found.line for found in told] == [4, 5]
+    assert all("left: PPOTrainer, DQNTrainer." in found.message for found in told)
+    named = [name for name in users if name in told[0].message]
+    assert len(named) == min(others, 3) and ("and 2 more take" in told[0].message) is (others > 3)
+    assert "from here" not in told[1].message
+
+
+def test_all_files_that_take_a_name_are_told_where_its_import_raises(tmp_path: Path) -> None:
+    users = dict.fromkeys(("a.py", "b.py"), "from helpers import Trainer\n")
+    write(tmp_path, {"helpers.py": "import ray\nfrom ray.train.trainer import Trainer\n", **users})
+    [told] = [found for found in convert(tmp_path).findings if found.code == "RM692"]
+    assert "a.py (line 1) and " in told.message and "b.py (line 1) take Trainer from here." in told.message
+
+
+@pytest.mark.parametrize("head", ["try:", "if ray.__version__ < '2.7':"])
+def test_what_is_imported_from_elsewhere_on_current_libraries_is_not_told(tmp_path: Path, head: str) -> None:
+    new = "from ray.rllib.algorithms.ppo import PPO as PPOTrainer, PPO as DQNTrainer"
+    helpers = TRIED.format(handler=f"{'except ImportError' if head == 'try:' else 'else'}:\n    {new}")
+    helpers = helpers.replace("try:", head)
+    write(tmp_path, {"helpers.py": helpers, "train.py": "from helpers import PPOTrainer, DQNTrainer\n"})
+    assert not [found for found in convert(tmp_path).findings if found.code == "RM692"]

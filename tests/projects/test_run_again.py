@@ -5,6 +5,7 @@ from pathlib import Path
 
 from raymigrate.base.options import Options
 from raymigrate.run.job import Job
+from tests.conftest import FIXTURES
 from tests.projects.files import convert, write
 
 HEAD = """
@@ -113,3 +114,11 @@ def test_a_function_around_a_loop_of_another_file_is_written_once(tmp_path: Path
     text = script.read_text()
     assert text.count("def train_func") == 1
     assert text.count("TorchTrainer(train_func, ") == 2
+
+
+def test_a_model_file_that_the_module_of_helpers_writes_is_known(tmp_path: Path) -> None:
+    before = (FIXTURES / "ray_air" / "own_class_in_checkpoints" / "before.py").read_text()
+    write(tmp_path, {"one.py": before, "two.py": before})
+    convert(tmp_path, job=SHARED)
+    assert (tmp_path / MODULE).exists()
+    assert not list(convert(tmp_path, job=SHARED).findings)

@@ -82,6 +82,7 @@ SPEAKS_OF = {
     "RM751": "from_pretrained|FeatureExtractor",
     "RM752": "predict|[Pp]ipeline|generate",
     "RM755": "config",
+    "RM760": r"mlruns|file:|config",
     "RM763": r"peft_config|ADAPTER|\[|GRPOConfig",
     "RM764": "tokenizer",
     "RM765": r"\.size|random_padding",

@@ -1,8 +1,11 @@
 """RM302: ray.train.torch.get_device() where no trainer runs."""
 
+from pathlib import Path
+
 import pytest
 
 from raymigrate.base.findings import Kind
+from tests.projects.files import convert, write
 from tests.rules.scripts import converted
 
 SCRIPT = """
@@ -70,3 +73,105 @@ def test_the_second_run_says_the_same() -> None:
     assert [text for text in second.messages if "RuntimeError" in text] == [
         text for text in first.messages if "RuntimeError" in text
     ]
+
+
+@pytest.mark.parametrize("asked", ["get_device", "ray_torch.get_device"])
+def test_a_function_that_is_handed_on_and_called_is_told_where_the_driver_hands_it(asked: str) -> None:
+    assert told("return rows()", main=f"batch({asked})") == [17]
+    assert told("return rows()", main=f"batch(rows={asked})") == [17]
+    assert told("return rows", main=f"batch({asked})") == []
+    assert told(f"def inner(ask={asked}):\n        return ask()\n    return inner()", main="batch(2)") == [8]
+    assert told(f"def inner(ask={asked}()):\n        return ask\n    return inner", main="batch(2)") == [7]
+
+
+CLASS = """
+from ray.train.torch import TorchTrainer, get_device
+
+class Net:
+    @classmethod
+    def make(cls):
+        return cls.inner()
+
+    @classmethod
+    def inner(cls):
+        return get_device()
+
+    def place(self):
+        return get_device()
+
+def loop(config):
+    Net.make()
+    Net().place()
+
+{use}
+TorchTrainer(loop).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "lines"), [("", []), ("Net.make()", [9]), ("Net().place()", [12]), ("net = Net()\nnet.place()", [12])]
+)
+def test_methods_that_the_driver_calls_too_are_told(use: str, lines: list[int]) -> None:
+    found = converted(CLASS.format(use=use)).lines("RM302", Kind.MANUAL)
+    assert found == lines
+
+
+TEST = """
+import {imported}
+import ray
+from ray.train.torch import TorchTrainer, get_device
+
+def helper():
+    return get_device()
+
+def test_here():
+    {here}
+
+class TestAll:
+    def setup_method(self):
+        self.device = helper()
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "here", "lines"),
+    [
+        ("pytest", "get_device()", [5, 8]),
+        ("unittest", "assert get_device()", [5, 8]),
+        ("pytest", "with pytest.raises(RuntimeError):\n        get_device()", [5]),
+        ("pytest", "try:\n        get_device()\n    except RuntimeError:\n        pass", [5]),
+        ("pytest", "def loop(config):\n        get_device()\n    TorchTrainer(loop).fit()", [5]),
+        ("os", "get_device()", []),
+        ("pytest", "pytest.monkeypatch.setattr(ray, 'x', 1)\n    get_device()", []),
+    ],
+)
+def test_what_a_test_runs_is_told(imported: str, here: str, lines: list[int]) -> None:
+    assert converted(TEST.format(imported=imported, here=here)).lines("RM302", Kind.MANUAL) == lines
+
+
+@pytest.mark.parametrize(
+    ("use", "lines"),
+    [
+        ("Net.make()", [5]),
+        ("def main():\n    net = Net()\n    net.place()\nmain()", [8]),
+        ("import net\nnet.Net.make()", [5]),
+        ("def loop(config):\n    Net.make()\nTorchTrainer(loop).fit()", []),
+        ("class Net: ...\nNet.make()", []),
+    ],
+)
+def test_methods_that_another_file_calls_are_told(tmp_path: Path, use: str, lines: list[int]) -> None:
+    net = """
+        import ray.train.torch
+
+        class Net:
+            @classmethod
+            def make(cls):
+                return ray.train.torch.get_device()
+
+            def place(self):
+                return ray.train.torch.get_device()
+    """
+    use = f"from ray.train.torch import TorchTrainer\nfrom net import Net\n{use}\n"
+    write(tmp_path, {"net.py": net, "use.py": use})
+    found = [f.line for f in convert(tmp_path).findings if f.code == "RM302" and f.path.endswith("net.py")]
+    assert found == lines

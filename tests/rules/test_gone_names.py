@@ -142,3 +142,29 @@ def test_what_a_gone_name_switches_off_is_told(gone: str) -> None:
 def test_a_gone_name_that_switches_nothing_off_is_left_alone(other: str) -> None:
     script = OFF.format(gone="from ray.tune import is_session_enabled").replace("    tune = None", other)
     assert "the ImportError is caught" not in " ".join(converted(script).messages)
+
+
+DIES = """
+import os
+import sys
+import ray
+
+try:
+    from ray.rllib.agents.ppo import PPOTrainer
+    from ray.rllib.agents.dqn import DQNTrainer
+except ImportError:
+    print("RLlib is missing")
+    {end}
+
+print(PPOTrainer(), DQNTrainer())
+"""
+
+
+@pytest.mark.parametrize("end", ["sys.exit(1)", "exit()", "os._exit(2)", "quit()", "raise SystemExit(1)", "raise"])
+def test_an_import_whose_handler_ends_the_program_is_told(end: str) -> None:
+    assert converted(DIES.format(end=end)).lines("RM692", Kind.MANUAL) == [6, 7]
+
+
+@pytest.mark.parametrize("end", ["PPOTrainer = DQNTrainer = dict", "log.exit(1)", "sys.exit"])
+def test_an_import_whose_handler_goes_on_is_left_alone(end: str) -> None:
+    assert not converted(DIES.format(end=end)).lines("RM692", Kind.MANUAL)

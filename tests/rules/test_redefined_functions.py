@@ -1,4 +1,4 @@
-"""RM605 where a notebook defines its training function anew: what else such a function calls does not hide it."""
+"""RM605 and RM483 where a training function, or one that it calls, is defined anew or in several branches."""
 
 import pytest
 
@@ -54,3 +54,29 @@ def test_methods_of_such_names_get_at_no_other_code(call: str) -> None:
 )
 def test_what_runs_a_text_may(call: str) -> None:
     assert len(lines(call)) == 2
+
+
+BRANCHES = """
+import torch
+from ray.air import session
+from ray.train.torch import TorchTrainer
+
+if session:
+    def save(model):
+        torch.save(model, "one.pt")
+else:
+    def save(model):
+        torch.save(model, "two.pt")
+
+def unused(model):
+    torch.save(model, "three.pt")
+
+def loop(config):
+    save(1)
+
+TorchTrainer(loop).fit()
+"""
+
+
+def test_a_function_that_several_branches_define_is_told_in_each() -> None:
+    assert converted(BRANCHES).lines("RM483", Kind.MANUAL) == [7, 10]

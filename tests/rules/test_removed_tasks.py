@@ -59,3 +59,44 @@ def test_no_task_is_missing_that_transformers_says_is_gone() -> None:
     from transformers import pipelines  # noqa: PLC0415 - takes seconds
 
     assert pipelines.REMOVED_TASKS.keys() <= TASKS.keys()
+
+
+BRANCHES = """
+import ray
+from transformers import pipeline
+
+{defined}
+{used}
+"""
+
+
+@pytest.mark.parametrize(
+    ("defined", "used", "told"),
+    [
+        (
+            "if ray:\n    class Model:\n        def __init__(self, task):\n            self.pipe = pipeline(task)\n"
+            "else:\n    class Model:\n        def __init__(self, task, n=1):\n            self.pipe = pipeline(task)",
+            "Model('summarization')",
+            [7, 11],
+        ),
+        (
+            "try:\n    import x\n    def make(task): return pipeline(task)\n"
+            "except ImportError:\n    def make(task): return pipeline(task)",
+            "make(task='summarization')",
+            [6, 8],
+        ),
+        (
+            "if ray:\n    class Tasks:\n        own = 'vqa'\nelse:\n    class Tasks:\n        own = 'ner'",
+            "pipeline(Tasks.own)",
+            [10],
+        ),
+        ("class Tasks:\n    own = 'vqa'\nclass Tasks:\n    own = 'ner'", "pipeline(Tasks.own)", []),
+        (
+            "def make(task): return pipeline(task)\ndef make(task): return print(task)",
+            "make('summarization')",
+            [],
+        ),
+    ],
+)
+def test_what_several_branches_define_is_followed(defined: str, used: str, told: list[int]) -> None:
+    assert converted(BRANCHES.format(defined=defined, used=used)).lines("RM724", Kind.MANUAL) == told

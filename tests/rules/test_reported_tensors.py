@@ -337,3 +337,25 @@ def test_the_state_of_a_copy_or_of_a_class_of_the_file_is_one_too(reported: str)
 )
 def test_what_is_not_known_to_be_a_model_is_not(reported: str) -> None:
     assert "RM423" not in {code for code, _, _ in converted(STATES.format(reported=reported)).findings}
+
+
+@pytest.mark.parametrize(
+    ("made", "advice"),
+    [
+        ("{'state': Net().state_dict()}", "Save it into a checkpoint"),
+        ("{'loss': torch.zeros(1)}", "Report the number"),
+        ("{'loss': torch.zeros(1), 'state': Net().state_dict()}", "Save it into a checkpoint"),
+    ],
+)
+def test_the_advice_on_what_another_file_makes_fits_it(tmp_path: Path, made: str, advice: str) -> None:
+    (tmp_path / "net.py").write_text(
+        f"import torch\n\nclass Net(torch.nn.Module): ...\n\ndef make():\n    return {made}\n\n"
+        f"def train(config):\n    return {made}\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "from ray import train\nfrom ray.train.torch import TorchTrainer\nfrom net import make\nimport net\n\n"
+        "def loop(config):\n    train.report(make())\n\nTorchTrainer(loop).fit()\nTorchTrainer(net.train).fit()\n"
+    )
+    summary = convert(tmp_path)
+    told = [found.advice for found in summary.findings if found.code == "RM423"]
+    assert len(told) == 2 and all(advice in str(text) for text in told)

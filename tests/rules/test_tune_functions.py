@@ -263,3 +263,23 @@ def test_the_metadata_of_a_trial_is_told(call: str, code: str) -> None:
 )
 def test_other_metadata_is_not(call: str) -> None:
     assert converted(METADATA.format(call=call)).lines("RM697", Kind.MANUAL) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("folder = session.get_trial_dir()", False),
+        ("folder = ray.train.get_context().get_trial_dir()", False),
+        ("folder = session.get_trial_dir()\n    print(folder)", True),
+        ("file = open(session.get_trial_dir() + '/log', 'w')", True),
+        ("print(session.get_trial_dir())", True),
+        ("config['folder'] = session.get_trial_dir()", True),
+    ],
+)
+def test_the_folder_of_a_trial_that_nothing_reads_is_not_told(body: str, told: bool) -> None:
+    text = (
+        f"import ray.train\nfrom ray import tune\nfrom ray.air import session\n\ndef objective(config):\n    {body}\n"
+    )
+    outcome = converted(f"{text}\ntune.Tuner(objective).fit()\n")
+    assert any("lies in Ray's session folder" in message for message in outcome.messages) is told
+    assert "get_context().get_trial_dir()" in outcome.text

@@ -568,3 +568,50 @@ def test_the_steps_by_hand_name_what_a_trainer_and_a_limiter_refuse() -> None:
     messages = converted(SCRIPT.format(before="", arguments="tune_config=options")).messages
     (message,) = (message for message in messages if "not converted" in message)
     assert "as those of ray.train" in message and "ConcurrencyLimiter" in message
+
+
+DRAWN = """
+import ray.air
+from ray import tune
+from ray.train import ScalingConfig
+from ray.train.torch import TorchTrainer
+
+{before}
+trainer = TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2))
+tune.Tuner(trainer, param_space={space})
+{after}
+"""
+GRID = "ScalingConfig(num_workers=tune.grid_search([1, 2]))"
+
+
+@pytest.mark.parametrize(
+    ("before", "space", "after", "line"),
+    [
+        (f"space = {{'scaling_config': {GRID}}}", "space", "tune.Tuner(other, param_space=space)", 6),
+        (f"scaling = {GRID}\nspace = {{'scaling_config': scaling}}", "space", "print(space)", 6),
+        (f"def space():\n    return {{'scaling_config': {GRID}}}", "space()", "", 7),
+        ("n = tune.choice([1, 2])", "{'scaling_config': ScalingConfig(None, n)}", "print(n)", 6),
+        ("", f"{{'scaling_config': {GRID}, 'run_config': other}}", "", 8),
+    ],
+)
+def test_workers_that_are_drawn_are_told_whoever_reads_the_search_space(
+    before: str, space: str, after: str, line: int
+) -> None:
+    outcome = converted(DRAWN.format(before=before, space=space, after=after))
+    told = [m for m in outcome.messages if "for what is still to be drawn" in m]
+    assert len(told) == 1 and line in outcome.lines("RM405", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "space", [f"{{'scaling_config': {GRID}}}", "{'scaling_config': ScalingConfig(num_workers=2)}", "{}"]
+)
+def test_workers_that_the_converted_tuner_draws_are_not_told(space: str) -> None:
+    outcome = converted(DRAWN.format(before="", space=space, after=""))
+    assert not any("still to be drawn" in message for message in outcome.messages)
+
+
+def test_a_search_space_that_two_tuners_read_is_seen() -> None:
+    before = "space = {'train_loop_config': {'lr': tune.choice([1, 2])}}"
+    outcome = converted(DRAWN.format(before=before, space="space", after="tune.Tuner(other, param_space=space)"))
+    assert any("the entries of its param_space are read elsewhere as well" in message for message in outcome.messages)
+    assert any('config["train_loop_config"] goes into train_loop_config=' in message for message in outcome.messages)

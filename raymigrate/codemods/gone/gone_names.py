@@ -18,13 +18,14 @@ from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.optional_imports import given_by_handlers, switched_off
 from raymigrate.facts.project_uses import takers
-from raymigrate.facts.scopes import Binding, Scope
+from raymigrate.facts.scopes import Binding, Scope, import_bindings
 from raymigrate.facts.values import is_none
 from raymigrate.knowledge.libraries import LIBRARIES, look_up
 from raymigrate.knowledge.successors import advice_on
 
 CONDITIONAL = (ast.If, ast.Try, ast.ExceptHandler, ast.While, ast.For, ast.Match)
 THERE = "Import it from its library in that file, and run raymigrate again."
+FEW = 3  # files that a sentence has room for
 OTHER_NAME = "Let nothing else in the file have its name, and run raymigrate again."
 WITHOUT = "Take it out of this block, so that the others are imported, and write what its uses did."
 ONE_WAY = "Import it in one way only, without the alternatives, and run raymigrate again."
@@ -227,9 +228,7 @@ def _is_told_anyway(context: Context, statement: ast.Import | ast.ImportFrom, al
             context.manual(RM692, statement, message, "Write a method of that name that does what it did.")
     elif message := _caught(context, statement, alias, origin):
         context.manual(RM692, statement, message, " ".join(filter(None, (advice_on(origin), WITHOUT))))
-    elif taken := next(takers(module, local), None):
-        other, place = taken
-        where = f"{other.path} takes the name from here (line {other.start(place)[0]})"
+    elif (where := _places(module, local)) and not _is_one_of_several(module, statement, local):
         context.manual(RM692, statement, f"{origin} is gone: this import raises an ImportError, and {where}.", THERE)
     else:
         return False
@@ -239,16 +238,41 @@ def _is_told_anyway(context: Context, statement: ast.Import | ast.ImportFrom, al
 def _caught(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias, origin: str) -> str:
     """What a gone import in a `try` takes with it; empty where it is in none, or only its own name is concerned."""
     module, local = context.module, alias.asname or alias.name.partition(".")[0]
-    taken = next(takers(module, local), None)
     tried = module.parent_of[statement]
     is_caught = isinstance(tried, ast.Try) and statement in tried.body and is_guarded(module, statement, alias.name)
     is_caught = is_caught or goes_on_without(module, statement)
-    if not is_caught or not (taken or switched_off(module, statement)):
+    if not is_caught or not (switched_off(module, statement) or _takes_others_with_it(module, statement)):
         return ""
     given = ", ".join(given_by_handlers(module, statement))
     instead = f"what the handler binds is all that is left: {given}" if given else f"{local} is not imported"
-    where = f" {taken[0].path} takes {local} from here (line {taken[0].start(taken[1])[0]})." if taken else ""
-    return f"{origin} is gone: the ImportError is caught here, and {instead}.{where}"
+    where = _places(module, local)
+    return f"{origin} is gone: the ImportError is caught here, and {instead}.{f' {where}.' if where else ''}"
+
+
+def _takes_others_with_it(module: Module, statement: ast.stmt) -> bool:
+    """Whether other files take a name that is imported in the block of a statement: all its imports fail together."""
+    block = module.parent_of[statement]
+    together = (part for part in getattr(block, "body", ()) if isinstance(part, ast.Import | ast.ImportFrom))
+    names = (name for other in together for name, _ in import_bindings(other))
+    return any(_places(module, name) for name in names if not _is_one_of_several(module, statement, name))
+
+
+def _is_one_of_several(module: Module, statement: ast.stmt, name: str) -> bool:
+    """Whether a name is imported elsewhere where its import fails: `except ImportError: from ray.train import ...`."""
+    found = (each for each in module.scope_of[statement].lookup(name) if isinstance(each.node, ast.alias))
+    others = any(each.statement is not statement and _exists(each) for each in found)
+    return others and is_guarded(module, statement, name)
+
+
+def _places(module: Module, name: str) -> str:
+    """Which files take a name from a module, and in which line: a part of a sentence, empty if none does."""
+    found = [(other.path, f"line {other.start(place)[0]}") for other, place in takers(module, name)]
+    if len(found) < 2:
+        return "".join(f"{path} takes {name} from here ({line})" for path, line in found)
+    listed = [f"{path} ({line})" for path, line in found[:FEW]]
+    if len(found) > FEW:
+        listed.append(f"{len(found) - FEW} more")
+    return f"{', '.join(listed[:-1])} and {listed[-1]} take {name} from here"
 
 
 def _unguarded_use(context: Context, alias: ast.alias, bindings: Sequence[Binding]) -> ast.Name | None:

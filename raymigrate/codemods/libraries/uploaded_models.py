@@ -4,14 +4,11 @@ docs/semantics/libraries.md#environment-variables: a value that it does not know
 warning in the log of a worker is all that says so.
 """
 
-import ast
-
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.environment import variables_set
-from raymigrate.facts.module import Module
+from raymigrate.facts.environment import value_set, variables_set
 from raymigrate.facts.values import constants
 
 RM758 = Rule(
@@ -33,32 +30,29 @@ def uploaded_models(context: Context) -> None:
     """Gives the variable the value that means today what the one of the script meant."""
     module = context.module
     for place, _ in variables_set(module, VARIABLE):
-        value = _value(module, place)
+        value = value_set(module, place)
         for source, text in constants(module, value) if value is not None else ():
-            new = _meaning(text)
+            new = meaning(text)
             if not isinstance(text, str) or new in (text, ""):
                 continue
-            message = f"transformers >= 5 does not take {VARIABLE}={text}, and uploads no model"
             if source.node is not value:
-                context.manual(RM758, place, f"{message}.", f'Give it "{new}".')
-            elif context.converts(RM758, place, f'{message}; now "{new}".'):
+                context.manual(RM758, place, f"{message(text)}.", advice(new))
+            elif context.converts(RM758, place, f'{message(text)}; now "{new}".'):
                 context.plan.replace(source.node, f'"{new}"')
 
 
-def _meaning(text: object) -> str:
+def message(text: str) -> str:
+    """What transformers does with a value."""
+    return f"transformers >= 5 does not take {VARIABLE}={text}, and uploads no model"
+
+
+def advice(new: str) -> str:
+    """What to give the variable."""
+    return f'Give it "{new}".'
+
+
+def meaning(text: object) -> str:
     """What transformers 4 took a value for; an empty text where it uploaded nothing either."""
     if not isinstance(text, str):
         return ""
     return "end" if text.upper() in TRUE else text.lower() if text.lower() in KNOWN[:2] else ""
-
-
-def _value(module: Module, place: ast.AST) -> ast.expr | None:
-    """What a variable is given where its name stands."""
-    holder = module.parent_of[place]
-    if isinstance(place, ast.keyword):
-        return place.value
-    if isinstance(holder, ast.Dict):
-        return next(value for key, value in zip(holder.keys, holder.values, strict=True) if key is place)
-    if isinstance(holder, ast.Call):
-        return holder.args[1] if len(holder.args) > 1 else None
-    return module.assigned(holder) if isinstance(holder, ast.Subscript) else None

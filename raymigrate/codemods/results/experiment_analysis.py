@@ -10,11 +10,11 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.results import RM604
-from raymigrate.codemods.results.run_folders import results_of_folder, texts
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import TAKE_TRAINABLES
 from raymigrate.facts.results import trainers_of
+from raymigrate.facts.run_folders import results_of_folder, texts
 from raymigrate.facts.tuners import RUN_CONFIGS
 from raymigrate.facts.values import Source, argument
 

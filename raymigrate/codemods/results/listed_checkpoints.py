@@ -15,11 +15,11 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_numbers import RM609
 from raymigrate.codemods.results.checkpoint_readers import DEEPER, RM602
-from raymigrate.codemods.results.run_folders import results_of_folder, texts
 from raymigrate.facts.items import collections_of
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import trainers_of
+from raymigrate.facts.run_folders import results_of_folder, texts
 from raymigrate.facts.values import Source, argument
 
 SNAPSHOT = "checkpoint_manager_snapshot.json"

@@ -15,9 +15,11 @@ from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
 from raymigrate.facts.reports import REPORTS, Carried, carried_by_job, may_carry, with_all_imported
+from raymigrate.facts.results import is_result
 from raymigrate.facts.results import results as reads_of_results
+from raymigrate.facts.run_folders import results_of_folder
 from raymigrate.facts.training_code import TrainingCodes
-from raymigrate.facts.values import Source
+from raymigrate.facts.values import Source, argument
 
 RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
 
@@ -91,6 +93,10 @@ def stored_results(context: Context) -> None:
     """Reports results that are read from the folder of a run: those of legacy Ray were of legacy runs and of trials."""
     old = ("ray.air.Result", "ray.air.result.Result", *(("ray.train.Result",) if context.of_legacy_job else ()))
     for call in context.module.calls(*(f"{name}.from_path" for name in old)):
+        path = argument(call, 0, "path")
+        runs = results_of_folder(Source(context.module, path)) if path is not None else []
+        if runs and all(is_result(run.module, run.node) for run in runs):
+            continue  # the script has just made that run
         message = (
             "ray.train.Result reads only the folders of runs that a trainer of Ray >= 2.51 made: that of an older run,"
             " or of a Tuner's trial, is a RuntimeError."

@@ -10,6 +10,7 @@ import ast
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.facts.module import Module
+from raymigrate.facts.project import with_imported
 from raymigrate.facts.project_uses import files_with
 from raymigrate.facts.results import CHECKPOINTS
 from raymigrate.facts.values import seen_entries
@@ -56,13 +57,14 @@ def loads_model(context: Context) -> str:
 def lacks_model_file(context: Context) -> str | None:
     """What to do in place of get_model() of a TorchCheckpoint; None where nothing shows that the file may be missing.
 
-    A file that was converted before writes the dict itself, and names its file.
+    A file that was converted before writes the dict itself, or imports what does so, and there is the name of the file.
 
     Args:
         context: The module.
     """
     module = context.module
-    named = {is_dict for file, is_dict in FILES.items() if any(text.endswith(file) for text in _texts(module))}
+    texts = [text for home in with_imported(module) for text in _texts(home)]
+    named = {is_dict for file, is_dict in FILES.items() if any(text.endswith(file) for text in texts)}
     if ways := _ways(module):
         is_seen = True in ways and not (False in ways and False in named)
         return loads_model(context) if is_seen else None

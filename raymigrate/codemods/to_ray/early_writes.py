@@ -29,7 +29,7 @@ WRITES = (
 )
 REMOVES_PATH = ("unlink", "rmdir", "rename", "replace")  # of a pathlib.Path
 PATH = "pathlib.Path"
-WRITING = ("save_to_disk", "to_csv", "to_json", "to_parquet", "save_pretrained", "write_text", "write_bytes")
+WRITE_TO_PATHS = ("save_to_disk", "to_csv", "to_json", "to_parquet", "save_pretrained", "write_text", "write_bytes")
 OWN_FOLDER = ("tempfile.", "uuid.")
 DEPTH = 3  # functions that call each other
 ADVICE = (
@@ -92,7 +92,7 @@ def _does(module: Module, call: ast.Call) -> str:
         return ""
     if call.func.attr in REMOVES_PATH and _is_path(module, call.func.value):
         return "removes or moves a file"
-    return "writes this" if call.func.attr in WRITING else ""
+    return "writes this" if call.func.attr in WRITE_TO_PATHS else ""
 
 
 def _is_path(module: Module, node: ast.expr) -> bool:

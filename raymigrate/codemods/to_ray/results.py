@@ -13,6 +13,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.wandb_runs import START
+from raymigrate.codemods.to_ray.early_writes import WRITE_TO_PATHS
 from raymigrate.codemods.to_ray.interactive import DISPLAY
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import executed
@@ -25,7 +26,7 @@ from raymigrate.facts.ranks import rank_condition
 
 SHOWING = ("print", "pprint.pprint", "json.dump", "yaml.dump", "pickle.dump")
 # Methods that write, on whatever object but a Trainer, which asks for the rank itself.
-WRITING = frozenset({"save_pretrained", "push_to_hub", "to_csv", "to_json", "to_parquet", "save_to_disk", "savefig"})
+WRITING = frozenset({*WRITE_TO_PATHS, "push_to_hub", "savefig"})
 WRITES = ("torch.save", "joblib.dump", "numpy.save", "shutil.", "matplotlib.")
 
 

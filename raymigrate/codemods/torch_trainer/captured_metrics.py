@@ -30,6 +30,7 @@ from raymigrate.facts.metrics import LOAD, LOAD_METRIC
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS, Scope
 from raymigrate.facts.trainers import trainer_calls
+from raymigrate.facts.values import reaching
 
 RM481 = Rule(
     "RM481",
@@ -82,18 +83,18 @@ def reached_functions(module: Module, roots: Iterable[ast.AST | None]) -> set[as
             continue
         found.add(function)
         names = (node for node in module.below(function) if isinstance(node, ast.Name))
-        waiting += [_named(module, name) for name in names if isinstance(name.ctx, ast.Load)]
+        waiting += [node for name in names if isinstance(name.ctx, ast.Load) for node in _named(module, name)]
     return found
 
 
-def _named(module: Module, name: ast.Name) -> ast.AST | None:
-    """What a name stands for; of a class whose static method is called by it, that method: it reaches no other one."""
+def _named(module: Module, name: ast.Name) -> list[ast.AST]:
+    """What a name may stand for; of a class whose static method is called by it, that method: it reaches no other."""
     definition, parent = module.definition(name), module.parent_of[name]
     if isinstance(definition, ast.ClassDef) and isinstance(parent, ast.Attribute):
         for method in definition.body:
             if isinstance(method, FUNCTIONS) and method.name == parent.attr:
-                return method if is_static(method) else definition
-    return definition
+                return [method if is_static(method) else definition]
+    return [definition] if definition is not None else [binding.node for binding in reaching(module, name)]
 
 
 def _metric(context: Context, call: ast.Call, on_workers: set[ast.AST]) -> None:

@@ -6,6 +6,7 @@ train/v2/_internal/execution/context.py:427). It looks into dicts, lists and tup
 
 import ast
 from collections.abc import Iterator
+from enum import Enum, auto
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -43,6 +44,14 @@ IN_CHECKPOINT = "Save it into a checkpoint instead."
 DEEPEST = 5  # dicts and lists in each other
 
 
+class Held(Enum):
+    """What something of another file holds."""
+
+    NOTHING = auto()
+    TENSOR = auto()
+    STATE = auto()  # of a model, or a model
+
+
 @codemod("report")
 def reported_tensors(context: Context) -> None:
     """Reports the numbers that losses hold; names other tensors."""
@@ -52,8 +61,10 @@ def reported_tensors(context: Context) -> None:
         given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg not in ARGUMENTS)]
         for metrics in given:
             others = (source for source in context.module.origins(metrics) if source.module is not context.module)
-            if any(_holds_tensor(source) for source in others if _parts(source.node) is not None):
-                context.manual(RM423, metrics, f"{REPORTED}, which is in what another file makes here.")
+            held = {_held_elsewhere(source) for source in others if _parts(source.node) is not None}
+            if held - {Held.NOTHING}:
+                what = "which is in what another file makes here"
+                context.manual(RM423, metrics, f"{REPORTED}, {what}.", _advice(held))
             for value, elsewhere in _values(context.module, metrics):
                 if not _tell_of_model(context, value, REPORTED):
                     _value(context, value, REPORTED, elsewhere=elsewhere)
@@ -78,8 +89,8 @@ def returned_tensors(context: Context) -> None:
             told.add(function)
             if found.module is module:
                 _returned(context, function, outcome)
-            elif _returns_tensor(found.module, function):
-                context.manual(RM423, given, f"{outcome}, as that of {found.module.path} does.")
+            elif held := _returned_elsewhere(found.module, function) - {Held.NOTHING}:
+                context.manual(RM423, given, f"{outcome}, as that of {found.module.path} does.", _advice(held))
 
 
 def _handed_over(module: Module) -> Iterator[tuple[ast.expr, str]]:
@@ -92,9 +103,14 @@ def _handed_over(module: Module) -> Iterator[tuple[ast.expr, str]]:
             yield given, RETURNED_BY_TRIAL
 
 
-def _returns_tensor(module: Module, function: FunctionNode) -> bool:
-    """Whether a function of another file returns a tensor for sure, at one of its ends."""
-    return any(_holds_tensor(Source(module, value)) for value in filter(None, returned_values(module, function)))
+def _returned_elsewhere(module: Module, function: FunctionNode) -> set[Held]:
+    """What a function of another file returns for sure, at one of its ends."""
+    return {_held_elsewhere(Source(module, value)) for value in filter(None, returned_values(module, function))}
+
+
+def _advice(held: set[Held]) -> str | None:
+    """What to do with the tensors that another file gives: a state belongs in a checkpoint."""
+    return IN_CHECKPOINT if Held.STATE in held else None
 
 
 def _returned(context: Context, function: FunctionNode, outcome: str) -> None:
@@ -237,15 +253,15 @@ def _is_used_once(module: Module, function: ast.AST | None) -> bool:
     return scope is not None and len(module.uses(function.name, scope)) == 1
 
 
-def _holds_tensor(source: Source) -> bool:
+def _held_elsewhere(source: Source) -> Held:
     """Whether something of another file is a tensor or the state of a model, or a dict or list that holds one."""
-    module = source.module
+    module, found = source.module, Held.NOTHING
     for value, _ in _values(module, source.node):
-        if kinds_of(module, value) & {Kind.ONE, Kind.TENSOR} or _is_model(module, value):
-            return True
-        if any(_is_state(origin) for origin in module.origins(value)):
-            return True
-    return False
+        if _is_model(module, value) or any(_is_state(origin) for origin in module.origins(value)):
+            return Held.STATE
+        if kinds_of(module, value) & {Kind.ONE, Kind.TENSOR}:
+            found = Held.TENSOR
+    return found
 
 
 def _parts(node: ast.expr) -> list[ast.expr] | None:

@@ -12,10 +12,10 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.listed_checkpoints import searches
-from raymigrate.codemods.results.run_folders import results_of_folder
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.codemods.tuner.tuner_results import ANY_OF_THEM, RM608, fits_a_trainer, fitted_trainers
 from raymigrate.facts.module import Module
+from raymigrate.facts.run_folders import results_of_folder
 from raymigrate.facts.trials import tuners_of, tuners_of_grid
 from raymigrate.facts.tuned_trainers import may_be_trainer
 from raymigrate.facts.tuners import RUN_CONFIGS, TUNERS, TunerCall, made

@@ -16,7 +16,7 @@ from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.edits.plan import Part
 from raymigrate.facts.keys import is_unpacked
 from raymigrate.facts.legacy import paths_in_ml
-from raymigrate.facts.module import Reference
+from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.numbers import is_number
 from raymigrate.facts.places import WORKERS_ONLY, Place
 from raymigrate.knowledge.successors import NO_METADATA
@@ -132,13 +132,23 @@ def _in_trial(context: Context, reference: Reference) -> None:
     else:
         message = f"In a Tune function {old} is now ray.tune.{source}."
     _replace(context, RM413, reference, source, message)
-    if "get_trial_dir" in (name, _then(context, reference)):
+    if "get_trial_dir" in (name, _then(context, reference)) and not _is_unused(context.module, reference.node):
         context.manual(
             RM413,
             reference.node,
             "Since Ray 2.7 the folder of a trial lies in Ray's session folder: files there are not among the results.",
             "Write them into a checkpoint, or give the RunConfig sync_config=ray.tune.SyncConfig(sync_artifacts=True).",
         )
+
+
+def _is_unused(module: Module, node: ast.AST) -> bool:
+    """Whether what is asked for only gets a name that nothing reads: `folder = session.get_trial_dir()`."""
+    outer = module.parent_of[node]
+    while node in (getattr(outer, "func", None), outer.value if isinstance(outer, ast.Attribute) else None):
+        node, outer = outer, module.parent_of[outer]
+    target = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
+    scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
+    return scope is not None and isinstance(target, ast.Name) and not module.uses(target.id, scope)
 
 
 def _then(context: Context, reference: Reference) -> str:

@@ -18,7 +18,7 @@ from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silenc
 from raymigrate.facts.legacy import LOOP_CONFIGS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall
 from raymigrate.facts.tuned_trainers import is_one_trainer, is_other_trainer, may_be_trainer
-from raymigrate.facts.tuners import TUNERS, TunerCall
+from raymigrate.facts.tuners import TUNERS, TunerCall, config_names
 from raymigrate.facts.values import argument, entries, keyword_argument
 
 RM405 = Rule(
@@ -77,7 +77,7 @@ def _of_search_space(context: Context, tuner: TunerCall) -> str:
 
     Legacy Ray merged dicts (ray/train/base_trainer.py, 2.0 to 2.9); a ScalingConfig of the trainer is none.
     """
-    space = tuner.param_space or {}
+    space = tuner.read_space or {}
     said = [f'config["{key}"] {_place_of(context, key, value)}' for key, value in space.items()]
     return f" The function gets the param_space: {', and '.join(said)}." if said else ""
 
@@ -116,8 +116,17 @@ def _report(context: Context, tuner: TunerCall, reasons: list[str]) -> None:
     message = f"{MESSAGE}; not converted: {'; '.join(reasons)}."
     advice += _of_search_space(context, tuner) + on_its_config(context.module, _training_function(context, tuner))
     context.manual(RM405, tuner.node, message, advice)
-    scaling = tuner.tuned_scaling
-    workers = keyword_argument(scaling, "num_workers") if scaling is not None else None
-    value = context.module.value(workers) if workers is not None else None
-    if isinstance(value, ast.Call) and (context.module.qualified(value.func) or "").startswith("ray.tune."):
-        context.manual(RM405, value, DRAWN, AS_DICT)
+
+
+@codemod("ScalingConfig", phase=Phase.TRIALS)
+def drawn_workers(context: Context) -> None:
+    """Reports numbers of workers that a search draws, where no Tuner was converted that reads them."""
+    module = context.module
+    for call in module.calls(*config_names("ScalingConfig")):
+        workers = argument(call, 1, "num_workers")
+        value = module.value(workers) if workers is not None else None
+        edit = context.plan.calls.get(call)
+        if edit is not None and edit.function == "dict":
+            continue
+        if isinstance(value, ast.Call) and (module.qualified(value.func) or "").startswith("ray.tune."):
+            context.manual(RM405, value, DRAWN, AS_DICT)

@@ -119,11 +119,14 @@ def _changed_later(context: Context, tuner: TunerCall) -> str | None:
     return None
 
 
+SHARED = "are read elsewhere as well"
+
+
 def _search_space(context: Context, tuner: TunerCall) -> str | None:
     key = tuner.loop_config_key
     space = tuner.param_space
     if space is None:
-        return "the entries of its param_space cannot be seen"
+        return f"the entries of its param_space {'cannot be seen' if tuner.read_space is None else SHARED}"
     others = sorted(space.keys() - {key, "scaling_config"})
     if others:
         return f'param_space["{others[0]}"] {BY_HAND}'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from raymigrate.facts.values.parametrized import parametrized
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
-    from raymigrate.facts.scopes import FunctionNode
+    from raymigrate.facts.scopes import Binding, FunctionNode
 
 # The argument of a trainer that holds its training function, and the one that holds the configuration of that.
 LOOPS = ("train_loop_per_worker", "train_loop_config")
@@ -127,11 +128,22 @@ def given_to(module: Module, parameter: ast.arg) -> Behind:
     optional = [Source(module, default)] if default is not None else []
     name, skipped = _name_to_call(module, function)
     scope = module.scope_of[function].find(name) if name else None
-    if scope is None or len(scope.bindings[name]) != 1:
+    if scope is None or not _is_called_by(module, scope.bindings[name]):
         return Behind(optional)
     uses = [_given_by(module, use, function, parameter, skipped) for use in module.uses(name, scope)]
     uses += parametrized(module, function, parameter)
     return joined(uses) if uses else Behind(optional)
+
+
+def _is_called_by(module: Module, bindings: Sequence[Binding]) -> bool:
+    """Whether all uses of a name are of one definition, or of those of several branches: whichever of them runs."""
+    if len(bindings) == 1:
+        return True
+    blocks = [module.parent_of.get(binding.node) for binding in bindings]
+    definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return all(isinstance(binding.node, definitions) for binding in bindings) and all(
+        isinstance(block, (ast.If, ast.Try, ast.ExceptHandler)) for block in blocks
+    )
 
 
 def _name_to_call(module: Module, function: FunctionNode) -> tuple[str, int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.facts.functions import returns
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
+from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.calls import argument, given_back, has_unpacking, keyword_argument, returned_by
 from raymigrate.facts.values.dicts import attribute_fillings, holds_items, imported_value
 from raymigrate.facts.values.parsers import parsed_into
@@ -44,6 +45,8 @@ def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind
         if _owner(module, node.value) is home[1]:
             below = _of_kin(module, home[1], node.attr)
             behind = Behind([*behind.found, *below.found], behind.whole and below.whole)
+    elif homes := _classes_of_branches(module, node.value):
+        behind = joined([_of_class(module, each, node.attr, elsewhere=elsewhere) for each in homes])
     else:
         owners = module.origins(node.value, elsewhere=elsewhere)
         behind = joined([_of_object(owner, node.attr, elsewhere=elsewhere) for owner in owners])
@@ -52,6 +55,13 @@ def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind
             behind = Behind([*behind.found, *_of_class(*home, node.attr, elsewhere=elsewhere).found])
     whole = behind.whole and not _is_filled(module, node.attr, behind.found)
     return Behind([*_stored(module, node.attr), *behind.found], whole)
+
+
+def _classes_of_branches(module: Module, owner: ast.expr) -> list[ast.ClassDef]:
+    """The classes of a name that several branches define: `if GPU: class Config: ...`, `else: class Config: ...`."""
+    found = [binding.node for binding in reaching(module, owner)] if isinstance(owner, ast.Name) else []
+    homes = [node for node in found if isinstance(node, ast.ClassDef)]
+    return homes if len(homes) == len(found) else []
 
 
 def _is_filled(module: Module, name: str, given: Sequence[Source]) -> bool:
@@ -78,6 +88,17 @@ def _owner(module: Module, node: ast.expr) -> ast.ClassDef | None:
     if function.decorator_list and not _is_property(function) and first and first[0].arg != "self":
         return None  # a classmethod, or what some library calls with something else
     return home if first == [found] else None
+
+
+def _class_of_cls(module: Module, node: ast.expr) -> ast.ClassDef | None:
+    """The class whose classmethod has an expression as its `cls`."""
+    found = module.definition(node)
+    function = module.parent_of[module.parent_of[found]] if isinstance(found, ast.arg) else None
+    home = module.parent_of.get(function) if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or not isinstance(home, ast.ClassDef):
+        return None
+    is_of_class = any(ast.unparse(decorator) == "classmethod" for decorator in function.decorator_list)
+    return home if is_of_class and function.args.args[:1] == [found] else None
 
 
 def _class_of(module: Module, owner: ast.expr, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
@@ -222,7 +243,9 @@ def methods(module: Module, node: ast.Attribute) -> list[ast.FunctionDef]:
     if not any(isinstance(module.parent_of[found], ast.ClassDef) for found in module.functions(node.attr)):
         return []  # most attributes: to follow their owners would cost more
     home = _class_of(module, node.value, elsewhere=False)
-    if home is None:
+    if home is None and (own := _class_of_cls(module, node.value)) is not None:
+        homes = _derived(module).get(own, [own])
+    elif home is None:
         owners = module.origins(node.value, elsewhere=False)
         made = [_class_of_object(owner, elsewhere=False) for owner in owners]
         homes = [found[1] for found in made if found is not None]

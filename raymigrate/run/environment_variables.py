@@ -1,0 +1,112 @@
+"""RM758 beside the Python of a job: in its settings files and shell scripts, and in what cells say to a shell.
+
+Nothing is changed there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
+
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.options import Options
+from raymigrate.codemods.libraries.uploaded_models import RM758, VARIABLE, advice, meaning, message
+from raymigrate.documents import Document, Plain
+from raymigrate.documents.lines import Places
+from raymigrate.documents.remarks import shell_text
+from raymigrate.documents.shell_lines import SHELL_CELL, SHELL_LINE
+from raymigrate.facts.project import Project
+from raymigrate.facts.project_uses import settings_files
+from raymigrate.pins.evidence import is_legacy
+from raymigrate.pins.files import decode
+from raymigrate.run.cell_comments import CellComments
+from raymigrate.run.configuration_names import heeded
+from raymigrate.run.outcome import FileResult
+
+# `WANDB_LOG_MODEL=TRUE`, `WANDB_LOG_MODEL: "TRUE"`, `%env WANDB_LOG_MODEL TRUE`
+GIVEN = re.compile(rf"(?<![\w$])(?<!\$\{{){VARIABLE}[\"']?(?:\s*[:=]\s*|[ \t]+)[\"']?(?P<value>\w+)")
+MAGIC = re.compile(r"\s*%(?:set_)?env\b")
+COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
+
+
+def told_of_variables(
+    jobs: Collection[FileResult], project: Project, options: Options, covers: Callable[[str], bool]
+) -> Iterator[FileResult]:
+    """What there is to say of the variables that settings files and shell scripts beside jobs set.
+
+    Args:
+        jobs: What became of the scripts and of the modules that are part of them.
+        project: Their project.
+        options: What the user asked for.
+        covers: Whether a file is among the paths that were given.
+    """
+    for folder in dict.fromkeys(project.folder(result.path) for result in jobs):
+        for file, data in settings_files(project, folder):
+            path = project.name(file)
+            if VARIABLE.encode() in data and covers(path):
+                script = decode(data)
+                if findings := heeded(_told(script.text, path), script.text, options):
+                    yield FileResult(path, findings, script.text, document=Plain(script))
+
+
+def _told(text: str, path: str) -> Iterator[Finding]:
+    bare = COMMENT.sub(lambda found: " " * len(found[0]), text)
+    places = Places(bare)
+    for given in GIVEN.finditer(bare):
+        if new := _other_meaning(given["value"]):
+            place = places.place(given.start())
+            yield Finding(RM758.code, Kind.MANUAL, f"{message(given['value'])}.", advice(new), *place, path)
+
+
+def _other_meaning(value: str) -> str:
+    """What has to be written in place of a value; empty where it means what it did."""
+    new = meaning(value)
+    return "" if new == value else new
+
+
+def with_variables(result: FileResult, document: Document, path: str, options: Options) -> FileResult:
+    """The result of a document that says what its shell lines and magics give the variable.
+
+    Args:
+        result: What became of the document.
+        document: The document as it was opened.
+        path: Its name.
+        options: What the user asked for.
+    """
+    if VARIABLE not in "\n".join(_shell(document)) or not options.enabled(RM758.code):
+        return result
+    if not is_legacy([*result.findings, *document.remarks]):
+        return result
+    new = result.rewritten
+    result = replace(result, findings=_add(document, path, result.findings))
+    if new is not None and new is not document:
+        result = replace(result, left=_add(new, path, result.left))
+    return result
+
+
+def _add(document: Document, path: str, findings: list[Finding]) -> list[Finding]:
+    comments = CellComments(document)
+    found = [comments.heeded(told) for told in _of_cells(document, path)]
+    document.remarks = [*document.remarks, *found]
+    return comments.without_stale(findings)
+
+
+def _of_cells(document: Document, path: str) -> Iterator[Finding]:
+    for cell in document.cells_with_commands:
+        for number, line in enumerate(_shell_of(document.lines_of(cell)), 1):
+            for told in _told(line, path):
+                yield replace(told, line=number, cell=cell)
+
+
+def _shell(document: Document) -> Iterator[str]:
+    for cell in document.cells_with_commands:
+        yield from _shell_of(document.lines_of(cell))
+
+
+def _shell_of(lines: list[str]) -> list[str]:
+    """The lines of a cell that are for a shell, or that set a variable; those of Python are empty."""
+    texts = shell_text(lines).split("\n")
+    if texts and SHELL_CELL.match(texts[0]) and texts[0].lstrip().startswith("%%"):
+        return texts
+    return [line if SHELL_LINE.match(line) or MAGIC.match(line) else "" for line in texts]

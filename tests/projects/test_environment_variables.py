@@ -1,0 +1,66 @@
+"""RM758 where the variable is given its value beside the Python of a job."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.documents.notebooks import notebook
+from tests.projects.files import DRIVER, INIT, convert, write
+
+JOB = INIT + DRIVER.format(imports="", init="init")
+
+
+def told(folder: Path, name: str) -> list[tuple[int, str]]:
+    found = (f for f in convert(folder).findings if f.code == "RM758" and Path(f.path).name == name)
+    return [(f.line, f"{f.message} {f.advice}") for f in found if f.kind is Kind.MANUAL]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lines"),
+    [
+        ("job.yaml", 'runtime_env:\n  env_vars:\n    WANDB_LOG_MODEL: "TRUE"\n', [3]),
+        ("job.yaml", "env_vars: {WANDB_LOG_MODEL: '1'}\n", [1]),
+        ("job.json", '{"env_vars": {"WANDB_LOG_MODEL": "on"}}', [1]),
+        ("run.sh", "export WANDB_LOG_MODEL=TRUE\n", [1]),
+        ("run.sh", "set -e\nWANDB_LOG_MODEL='yes' python job.py\n", [2]),
+        ("run.sh", "export WANDB_LOG_MODEL=END\n", [1]),
+        ("job.yaml", "WANDB_LOG_MODEL: end\n", []),
+        ("job.yaml", "# WANDB_LOG_MODEL: TRUE\nMY_WANDB_LOG_MODEL: TRUE\n", []),
+        ("run.sh", "export WANDB_LOG_MODEL=checkpoint  # not WANDB_LOG_MODEL=TRUE\n", []),
+        ("run.sh", "export WANDB_LOG_MODEL=$MODE\necho ${WANDB_LOG_MODEL:-TRUE}\n", []),
+        ("run.sh", "export WANDB_LOG_MODEL=false\nexport WANDB_LOG_MODEL=nothing\n", []),
+    ],
+)
+def test_settings_files_and_shell_scripts_of_a_job_are_read(
+    tmp_path: Path, name: str, text: str, lines: list[int]
+) -> None:
+    write(tmp_path, {"job.py": JOB, name: text})
+    assert [line for line, _ in told(tmp_path, name)] == lines
+    assert (tmp_path / name).read_text() == text
+
+
+def test_files_beside_other_scripts_are_not(tmp_path: Path) -> None:
+    write(tmp_path, {"job.py": "from transformers import Trainer\n", "run.sh": "export WANDB_LOG_MODEL=TRUE\n"})
+    assert not told(tmp_path, "run.sh")
+
+
+@pytest.mark.parametrize(
+    ("cell", "lines"),
+    [
+        ("%env WANDB_LOG_MODEL=TRUE", [1]),
+        ("%set_env WANDB_LOG_MODEL 1\nprint(1)", [1]),
+        ("print(1)\n!WANDB_LOG_MODEL=yes python job.py", [2]),
+        ("%%bash\nexport WANDB_LOG_MODEL='ON'", [2]),
+        ("%env WANDB_LOG_MODEL", []),
+        ("%env WANDB_LOG_MODEL=end", []),
+        ("WANDB_LOG_MODEL = 'TRUE'", []),
+        ("# %env WANDB_LOG_MODEL=TRUE", []),
+    ],
+)
+def test_shell_lines_and_magics_are_read(tmp_path: Path, cell: str, lines: list[int]) -> None:
+    (tmp_path / "job.ipynb").write_text(json.dumps(notebook([JOB.strip(), cell])))
+    found = told(tmp_path, "job.ipynb")
+    assert [line for line, _ in found] == lines
+    assert all('Give it "end".' in message for _, message in found)

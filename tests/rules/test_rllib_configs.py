@@ -1,0 +1,72 @@
+"""RM693: methods and arguments of RLlib's configurations that have another name."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+HEAD = """import ray
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.algorithms import dqn
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("PPOConfig().rollouts(num_rollout_workers=2)", "PPOConfig().env_runners(num_env_runners=2)"),
+        ("dqn.DQNConfig().rollouts(num_envs_per_worker=n)", "dqn.DQNConfig().env_runners(num_envs_per_env_runner=n)"),
+        ("config = PPOConfig()\nconfig.rollouts()", "config = PPOConfig()\nconfig.env_runners()"),
+        (
+            "config = PPOConfig().training(lr=1)\nconfig = config.rollouts(num_rollout_workers=0)",
+            "config = PPOConfig().training(lr=1)\nconfig = config.env_runners(num_env_runners=0)",
+        ),
+        (
+            "def make():\n    return PPOConfig()\n\nmake().exploration(explore=True)",
+            "def make():\n    return PPOConfig()\n\nmake().env_runners(explore=True)",
+        ),
+        (
+            "PPOConfig().env_runners(num_rollout_workers=2, batch_mode='x')",
+            "PPOConfig().env_runners(num_env_runners=2, batch_mode='x')",
+        ),
+        ("PPOConfig().rollouts(**given)", "PPOConfig().env_runners(**given)"),
+        (
+            "PPOConfig().resources(num_cpus_for_local_worker=1)",
+            "PPOConfig().resources(num_cpus_for_main_process=1)",
+        ),
+    ],
+)
+def test_what_only_has_another_name_gets_it(before: str, after: str) -> None:
+    assert converted(f"{HEAD}{before}\nray.init()\n").text == f"{HEAD}{after}\nray.init()\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("PPOConfig().resources(num_gpus_per_worker=1)", ".env_runners(num_gpus_per_env_runner=...)"),
+        ("PPOConfig().resources(num_learner_workers=1)", ".learners(num_learners=...)"),
+        ("PPOConfig().rollouts(recreate_failed_workers=True)", ".fault_tolerance(restart_failed_env_runners=...)"),
+        ("PPOConfig().env_runners(num_env_runners=1, num_rollout_workers=1)", ".env_runners(num_env_runners=...)"),
+    ],
+)
+def test_what_another_method_takes_is_told(call: str, told: str) -> None:
+    outcome = converted(f"{HEAD}{call}\nray.init()\n")
+    assert outcome.lines("RM693", Kind.MANUAL) == [5]
+    assert any(told in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sampler.rollouts(num_rollout_workers=2)",
+        "Own().rollouts(num_rollout_workers=2)",
+        "print(num_rollout_workers=2)",
+        "PPOConfig().env_runners(num_env_runners=2)",
+        "PPOConfig().resources(num_gpus=2)",
+        "ray.rollouts(num_rollout_workers=2)",
+    ],
+)
+def test_others_stay(line: str) -> None:
+    outcome = converted(f"{HEAD}class Own:\n    def rollouts(self, **given): ...\n\n{line}\nray.init()\n")
+    assert "RM693" not in {code for code, _, _ in outcome.findings}
