@@ -200,7 +200,9 @@ def _of_space(end: Source, space: tuple[Entry, ...]) -> tuple[Entry, ...]:
     module, node = end.module, end.node
     read = _read_key(node)
     if read is None:
-        return space if _may_be_configuration(module, node) else ()
+        if not _may_be_configuration(module, node):
+            return ()
+        return tuple(entry for entry in space if entry.name not in taken_out(module, node))
     owner, key = read
     entries = (entry for source in module.origins(owner) for entry in _of_space(source, space))
     named = [entry for entry in entries if entry.name == module.constant(key)]
