@@ -1,7 +1,7 @@
 """RM202, RM401, RM402, RM408 and RM695 in YAML: settings of which a job makes objects by name; scripts (RM905)."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
 from raymigrate.base.findings import Finding, Kind
@@ -18,6 +18,8 @@ from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import RM905
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS
+from raymigrate.facts.project import Project
+from raymigrate.facts.project_uses import settings_files
 from raymigrate.facts.settings import TARGET, Key, mappings
 from raymigrate.facts.tuners import REPORT_TO_TUNE, config_names
 from raymigrate.pins.files import decode
@@ -125,3 +127,30 @@ def heeded(findings: Iterable[Finding], text: str, options: Options) -> list[Fin
         if options.enabled(finding.code):
             found.append(finding if skip is None else finding.skipped(skip.reason))
     return found
+
+
+def told_beside(
+    jobs: Collection[FileResult],
+    project: Project,
+    options: Options,
+    covers: Callable[[str], bool],
+    word: str,
+    tell: Callable[[str, str], Iterable[Finding]],
+) -> Iterator[FileResult]:
+    """What there is to say of the settings files and shell scripts beside jobs that hold a word.
+
+    Args:
+        jobs: What became of the scripts and of the modules that are part of them.
+        project: Their project.
+        options: What the user asked for.
+        covers: Whether a file is among the paths that were given.
+        word: The word.
+        tell: Gives the findings in the text of a file, which has a path.
+    """
+    for folder in dict.fromkeys(project.folder(result.path) for result in jobs):
+        for file, data in settings_files(project, folder):
+            path = project.name(file)
+            if word.encode() in data and covers(path):
+                script = decode(data)
+                if findings := heeded(tell(script.text, path), script.text, options):
+                    yield FileResult(path, findings, script.text, document=Plain(script))

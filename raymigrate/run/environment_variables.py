@@ -12,16 +12,14 @@ from dataclasses import replace
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.codemods.libraries.uploaded_models import RM758, VARIABLE, advice, meaning, message
-from raymigrate.documents import Document, Plain
+from raymigrate.documents import Document
 from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import shell_text
 from raymigrate.documents.shell_lines import SHELL_CELL, SHELL_LINE
 from raymigrate.facts.project import Project
-from raymigrate.facts.project_uses import settings_files
 from raymigrate.pins.evidence import is_legacy
-from raymigrate.pins.files import decode
 from raymigrate.run.cell_comments import CellComments
-from raymigrate.run.configuration_names import heeded
+from raymigrate.run.configuration_names import told_beside
 from raymigrate.run.outcome import FileResult
 
 # `WANDB_LOG_MODEL=TRUE`, `WANDB_LOG_MODEL: "TRUE"`, `%env WANDB_LOG_MODEL TRUE`
@@ -33,21 +31,11 @@ COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
 def told_of_variables(
     jobs: Collection[FileResult], project: Project, options: Options, covers: Callable[[str], bool]
 ) -> Iterator[FileResult]:
-    """What there is to say of the variables that settings files and shell scripts beside jobs set.
+    """What there is to say of the variables that settings files and shell scripts set beside jobs.
 
-    Args:
-        jobs: What became of the scripts and of the modules that are part of them.
-        project: Their project.
-        options: What the user asked for.
-        covers: Whether a file is among the paths that were given.
+    See `told_beside` for the arguments.
     """
-    for folder in dict.fromkeys(project.folder(result.path) for result in jobs):
-        for file, data in settings_files(project, folder):
-            path = project.name(file)
-            if VARIABLE.encode() in data and covers(path):
-                script = decode(data)
-                if findings := heeded(_told(script.text, path), script.text, options):
-                    yield FileResult(path, findings, script.text, document=Plain(script))
+    return told_beside(jobs, project, options, covers, VARIABLE, _told)
 
 
 def _told(text: str, path: str) -> Iterator[Finding]:

@@ -13,12 +13,9 @@ from collections.abc import Callable, Collection, Iterator
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.codemods.gone.rescan import RM693
-from raymigrate.documents import Plain
 from raymigrate.facts.project import Project
-from raymigrate.facts.project_uses import settings_files
 from raymigrate.facts.settings import Key, mappings
-from raymigrate.pins.files import decode
-from raymigrate.run.configuration_names import heeded
+from raymigrate.run.configuration_names import told_beside
 from raymigrate.run.outcome import FileResult
 
 FILES = (".yaml", ".yml")
@@ -48,25 +45,15 @@ INSTEAD = {
 def told_in_serve_configs(
     jobs: Collection[FileResult], project: Project, options: Options, covers: Callable[[str], bool]
 ) -> Iterator[FileResult]:
-    """What there is to say of the configuration files of Serve beside the scripts of jobs.
+    """What there is to say of the configuration files of Serve beside jobs.
 
-    Args:
-        jobs: What became of the scripts and of the modules that are part of them.
-        project: Their project.
-        options: What the user asked for.
-        covers: Whether a file is among the paths that were given.
+    See `told_beside` for the arguments.
     """
-    for folder in dict.fromkeys(project.folder(result.path) for result in jobs):
-        for file, data in settings_files(project, folder):
-            path = project.name(file)
-            if path.endswith(FILES) and PATH.encode() in data and covers(path):
-                script = decode(data)
-                if findings := heeded(_told(script.text, path), script.text, options):
-                    yield FileResult(path, findings, script.text, document=Plain(script))
+    return told_beside(jobs, project, options, covers, PATH, _told)
 
 
 def _told(text: str, path: str) -> Iterator[Finding]:
-    found = list(mappings(text))
+    found = list(mappings(text)) if path.endswith(FILES) else []
     root = {key.name: key for key in found[0]} if found else {}
     if _is_application(root) and root.keys() <= OF_APPLICATION:
         yield _finding(root[PATH], path, *SINGLE)
