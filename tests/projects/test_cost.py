@@ -29,6 +29,31 @@ def test_a_file_that_many_scripts_import_is_parsed_as_it_is_and_as_it_will_be(
     assert parsed.count("common.py") == 2
 
 
+def test_scripts_of_the_same_names_are_not_parsed_for_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of examples, say, each with a train.py, a function train() and a helpers.py of its own."""
+    parsed: list[str] = []
+    parse = Project._parse
+
+    def counted(project: Project, path: str) -> Module | None:
+        parsed.append(path)
+        return parse(project, path)
+
+    monkeypatch.setattr(Project, "_parse", counted)
+    script = (
+        "import helpers\nfrom ray.air import session\n\n\ndef train(train_log):\n"
+        "    session.report(helpers.train(train_log))\n"
+    )
+    helpers = "def train(log):\n    return {'train': log}\n"
+    write(tmp_path, {"setup.py": ""})
+    for number in range(20):
+        write(tmp_path / f"example_{number:02}", {"train.py": script, "helpers.py": helpers})
+    summary = convert(tmp_path)
+    assert len(summary.changed) == 20
+    assert len(parsed) <= 40  # each file once, by the files beside it
+
+
 def test_few_parsed_files_are_kept(tmp_path: Path) -> None:
     project = Project()
     for number in range(project_facts.MODULES_KEPT + 20):

@@ -25,6 +25,8 @@ FORMS = {
     "relative, above": ("pkg/sub/train.py", "from ..mod import f as g", "g", "pkg/mod.py"),
     "re-exported": ("train.py", "from shop import f", "f", "shop/inner.py"),
     "re-exported by a star": ("train.py", "from stars import f", "f", "shop/inner.py"),
+    "re-exported by the package of a module": ("train.py", "import shop.inner", "shop.f", "shop/inner.py"),
+    "imported by another module": ("train.py", "import between", "between.mod.f", "pkg/mod.py"),
     "src layout": ("scripts/train.py", "from inside.mod import f", "f", "src/inside/mod.py"),
     "either way": (
         "pkg/train.py",
@@ -44,6 +46,7 @@ TREE = {
     "stars/__init__.py": "from shop.inner import *\n",
     "src/inside/__init__.py": "",
     "src/inside/mod.py": DEFINED,
+    "between.py": "from pkg import mod\n",
     "datasets.py": DEFINED,
     "twice.py": "def f(): pass\n\ndef f(): return 1\n",
     "circle.py": "from circle import f\n",
@@ -66,6 +69,17 @@ def test_a_name_is_followed_to_its_file(tmp_path: Path, script: str, statement: 
     found = definition(tmp_path, script, statement, name)
     assert found is not None and found.function is not None
     assert Path(found.module.path).samefile(tmp_path / where)
+
+
+@pytest.mark.parametrize(("script", "statement", "name", "where"), FORMS.values(), ids=FORMS)
+def test_the_use_is_found_from_there(tmp_path: Path, script: str, statement: str, name: str, where: str) -> None:
+    write(tmp_path, {**TREE, script: f"{statement}\n{name}\n"})
+    project = Project([str(tmp_path)])
+    home = project.module(str(tmp_path / where))
+    assert home is not None
+    uses = uses_of(project, project_facts.Definition(home, home.tree.body[0], "f"))
+    assert [Path(module.path).relative_to(tmp_path).as_posix() for module, _ in uses.reads] == [script]
+    assert uses.unclear == []
 
 
 def test_a_file_of_another_folder_does_not_hide_a_library(tmp_path: Path) -> None:
