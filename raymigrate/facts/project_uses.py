@@ -76,15 +76,16 @@ def uses_of(project: Project, definition: Definition) -> Uses:
                 uses.unclear += [path] if source == home.path else []
                 continue
             seen.add(project.real(path))
-            gets_there = _gets_to(project, folder, path, source)
-            if not (gets_there or _quotes(definition.name).search(data)):
+            if not _gets_to(project, folder, path, source):
+                if _quotes(definition.name).search(data) and _may_name(project, path, definition.name):
+                    uses.unclear.append(project.name(path))
                 continue
             module, passed_on = project.module(path), len(uses.imports)
             if module is None:
                 uses.unclear.append(path)  # it cannot be parsed
                 continue
             _add(project, uses, module, definition)
-            if gets_there and (module.star_imports or len(uses.imports) > passed_on):
+            if module.star_imports or len(uses.imports) > passed_on:
                 sources.append(path)
     return uses
 
@@ -338,6 +339,25 @@ def _identity(project: Project, definition: Definition) -> tuple[str, str, objec
     bound = [binding.node for binding in module.scope_of[module.tree].bindings.get(definition.name, [])]
     place = bound.index(node) if node in bound else module.start(node)
     return project.real(module.path), definition.name, place
+
+
+def _may_name(project: Project, path: str, name: str) -> bool:
+    """Whether a string in a file that does not get at a definition may be its name all the same; true if unknown.
+
+    The strings are noted at once: 'train' stands in every second script, for the split of a dataset.
+    """
+    known = project.searched.strings
+    if path not in known:
+        module = project.module(path)
+        known[path] = None if module is None else frozenset(_strings(module))
+    strings = known[path]
+    return strings is None or name in strings
+
+
+def _strings(module: Module) -> Iterator[str]:
+    for node in module.of_type(ast.Constant):
+        if isinstance(node.value, str) and node.value.isidentifier() and not _is_harmless(module, node):
+            yield node.value
 
 
 def _is_harmless(module: Module, node: ast.Constant) -> bool:
