@@ -124,7 +124,13 @@ def _leads_to(project: Project, folder: str, path: str, home: str) -> bool:
 
 def _gets_to(project: Project, folder: str, path: str, source: str) -> bool:
     """Whether the imports of a file, and those of the files that they lead to, may lead to another one."""
-    home = project.real(source)
+    home, known = project.real(source), project.searched.ways
+    if (path, home) not in known:
+        known[path, home] = _has_way(project, folder, path, home)
+    return known[path, home]
+
+
+def _has_way(project: Project, folder: str, path: str, home: str) -> bool:
     left, seen = [path], {path}
     while left:
         here = left.pop()

@@ -40,8 +40,8 @@ def is_wrapped_by_accelerate(module: Module, node: ast.expr) -> bool:
 
 def _takes_steps(module: Module, node: ast.expr) -> bool:
     """Whether `step()` of a value is called, as of an optimizer or a scheduler, which `prepare` returns too."""
-    owner = ast.unparse(node)
-    return any(ast.unparse(method.value) == owner for _, method in module.method_calls("step"))
+    owner = module.source(node)
+    return any(module.source(method.value) == owner for _, method in module.method_calls("step"))
 
 
 def _wraps(module: Module, made: ast.expr) -> bool:

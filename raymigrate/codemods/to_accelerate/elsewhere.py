@@ -22,11 +22,12 @@ def tell(context: Context) -> None:
     module = context.module
     if module.project is None or is_native(Training(module)):
         return
+    trainings = dict[Module, Training]()
     for call in module.of_type(ast.Call):
         if not (call.args or call.keywords):
             continue
         definition = module.elsewhere(call.func)
-        if definition is not None and _trains(definition):
+        if definition is not None and _trains(definition, trainings):
             context.stays = True
             context.manual(
                 RM851,
@@ -38,14 +39,19 @@ def tell(context: Context) -> None:
             return
 
 
-def _trains(definition: Definition) -> bool:
-    """Whether a function or class of another file works out gradients natively, of what it does not make itself."""
+def _trains(definition: Definition, trainings: dict[Module, Training]) -> bool:
+    """Whether a function or class of another file works out gradients natively, of what it does not make itself.
+
+    Args:
+        definition: The function or class.
+        trainings: What other files train, as far as that was asked; it is added to.
+    """
     module: Module = definition.module
     node = definition.node
     roots = {root for root, _ in imported(module)}
     if not isinstance(node, DEFINITIONS) or "torch" not in roots or "ray" in roots or mentions_accelerator([node]):
         return False
-    training = Training(module)
+    training = trainings[module] = trainings.get(module) or Training(module)
     makers = [maker for optimizer in training.optimizers for maker in training.variables.makers(optimizer)]
     if any(module.inside(maker, node) for maker in makers):
         return False  # it is converted where it is, or told there

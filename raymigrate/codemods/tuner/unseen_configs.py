@@ -4,6 +4,7 @@ Train refuses what Tune goes on to take, as `verbose=` and `stop=`: it is no tra
 """
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -96,12 +97,14 @@ def _given_elsewhere(module: Module) -> Iterator[tuple[ast.Call, str]]:
     if not configs or module.project is None or not module.path:
         return
     home = module.project.real(module.path)
+    known = dict[Module, dict[ast.AST, tuple[str, int]]]()  # of each state of the file that others see
     for other in importing_modules(module.project, module, "Tuner"):
         for call in other.calls(*TUNERS):
             for source in _behind(other, call):
                 if source.module.path and module.project.real(source.module.path) == home:
-                    made_there = _by_definition(source.module)
-                    found = next((place for place, made in made_there.items() if made is source.node), None)
+                    if source.module not in known:
+                        known[source.module] = {made: place for place, made in _by_definition(source.module).items()}
+                    found = known[source.module].get(source.node)
                     if found in configs:
                         yield configs[found], f"line {call.lineno} of {other.path}"
 
@@ -112,10 +115,11 @@ def _by_definition(module: Module) -> dict[tuple[str, int], ast.Call]:
     The project may hold another state of the file than the one that is looked at, with other lines.
     """
     found: dict[tuple[str, int], ast.Call] = {}
+    numbers = Counter[str]()
     for config in module.calls(*config_names("RunConfig")):
-        around = [outer.name for outer in module.ancestors(config) if isinstance(outer, DEFINITIONS)]
-        name = ".".join(around)
-        found[name, sum(other == name for other, _ in found)] = config
+        name = ".".join(outer.name for outer in module.ancestors(config) if isinstance(outer, DEFINITIONS))
+        found[name, numbers[name]] = config
+        numbers[name] += 1
     return found
 
 
