@@ -454,6 +454,13 @@ def test_a_loop_that_cannot_be_expressed_is_left_with_its_reason(loop: str, reas
     assert reason in refusal(loop)
 
 
+def test_a_legacy_import_that_nothing_uses_goes_and_does_not_keep_the_loop() -> None:
+    """It was refused, as a second run would have converted it."""
+    outcome = converted(f"{HEAD}from ray.air import session\n{LOOP}", to_accelerate=True)
+    assert "ray" not in outcome.text
+    assert "accelerator.backward(loss)" in outcome.text
+
+
 def test_a_loop_is_converted_whole_or_not_at_all() -> None:
     text = HEAD + LOOP + "torch.save(model.state_dict(), 'a.pt')  # raymigrate: skip[RM857]\n"
     outcome = converted(text, to_accelerate=True)

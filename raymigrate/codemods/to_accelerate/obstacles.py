@@ -7,10 +7,13 @@ from collections.abc import Iterable
 
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.facts.legacy import ACCELERATORS
+from raymigrate.facts.legacy import ACCELERATORS, GONE_MODULES
 from raymigrate.facts.module import Module
 from raymigrate.facts.project_uses import importing_modules
+from raymigrate.facts.scopes import import_bindings
 
+# Modules whose unused imports are dropped.
+LEGACY = ("ray.air.", *(f"{name}." for name in GONE_MODULES))
 # Libraries that bring a training loop of their own, or that train on Ray already.
 OTHER_LOOPS = {
     "ray": "trains on Ray already",
@@ -71,9 +74,9 @@ def _name_of(node: ast.AST) -> str:
     return node.arg or "" if isinstance(node, (ast.arg, ast.keyword)) else ""
 
 
-def imported(module: Module) -> list[tuple[str, ast.stmt]]:
+def imported(module: Module) -> list[tuple[str, ast.Import | ast.ImportFrom]]:
     """The packages that a module imports, each with the statement that does."""
-    found: list[tuple[str, ast.stmt]] = []
+    found: list[tuple[str, ast.Import | ast.ImportFrom]] = []
     for statement in module.imports:
         if isinstance(statement, ast.ImportFrom):
             if not statement.level and statement.module:
@@ -91,7 +94,7 @@ def check(training: Training) -> None:
     """
     module = training.module
     for root, statement in imported(module):
-        if root in OTHER_LOOPS:
+        if root in OTHER_LOOPS and not _goes(module, statement):
             raise Refusal(statement, f"the file {OTHER_LOOPS[root]}")
     for reference in module.references_within("accelerate"):
         if not reference.qualified.startswith(APART):
@@ -106,6 +109,13 @@ def check(training: Training) -> None:
             raise Refusal(call, "optimizer.step(closure) cannot be expressed with accelerator.backward")
     if not training.optimizers:
         raise Refusal(training.backwards[0], _without_optimizer(training))
+
+
+def _goes(module: Module, statement: ast.Import | ast.ImportFrom) -> bool:
+    """Whether an import is of legacy Ray and nothing reads it: it is dropped in the same run."""
+    source = f"{getattr(statement, 'module', None) or statement.names[0].name}."
+    is_legacy = source.startswith(LEGACY) and statement.names[0].name != "*"
+    return is_legacy and not any(module.reads(name) for name, _ in import_bindings(statement))
 
 
 def _without_optimizer(training: Training) -> str:
