@@ -91,6 +91,25 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path, config: str) -> None:
     assert "cannot be read here" in told.message
 
 
+@pytest.mark.parametrize(
+    ("head", "config"),
+    [
+        ("steps = 8", "{'gradient_accumulation_steps': steps}"),
+        ("steps = 8", "dict(gradient_accumulation_steps=steps)"),
+        ("steps = 8\nconfig = {'gradient_accumulation_steps': steps}", "config"),
+        ("class Settings:\n    steps = 8", "{'gradient_accumulation_steps': Settings.steps}"),
+        ("key = 'gradient_accumulation_steps'\nconfig = {}\nconfig[key] = 2 * 4", "config"),
+        ("", "{'gradient_accumulation_steps': 8}"),
+    ],
+)
+def test_a_constant_in_a_config_is_read_and_cpu_workers_are_joined(head: str, config: str) -> None:
+    result = convert(SCRIPT.format(head=head, config=config).replace(", use_gpu=True", ""))
+    assert result.after is not None
+    assert "Accelerator(cpu=True)" in result.after and "TorchTrainer(loop, scaling_config=" in result.after
+    (told,) = (finding.message for finding in result.findings if finding.kind is Kind.MANUAL)
+    assert told == "accelerate_config gradient_accumulation_steps = 8: not carried over."
+
+
 def test_a_value_that_is_not_known_is_told_and_the_others_are_converted() -> None:
     result = convert(SCRIPT.format(head="", config="{'mixed_precision': sys.argv[1], 'num_processes': sys.argv[2]}"))
     assert result.after is not None and "TorchTrainer(loop, scaling" in result.after

@@ -181,6 +181,9 @@ ENCODINGS = {
     "latin-1 with a cookie": ("# coding: latin-1\n# é\n" + SMALL).encode("latin-1"),
     "no newline at the end": SMALL.rstrip("\n").encode(),
     "tabs and trailing blanks": b"from ray.air import session\n\n\ndef f():  \n\tsession.report({})\t\n",
+    "blanks behind a block": b"from ray.air import session\n\n\ndef f(n):\n    session.report({})\n   \n",
+    "blanks as the last line": b"from ray.air import session\n\n\ndef f(n):\n    session.report({})\n\n  ",
+    "a comment behind a block": b"from ray.air import session\n\n\ndef f(n):\n    session.report({})\n  # done\n",
     "form feed": b"from ray.air import session\n\x0c\nsession.report({})\n",
     "CJK": "# 训练\nfrom ray.air import session\n\nx = '训练'; session.report({'训': 1})  # 报告\n".encode(),
 }

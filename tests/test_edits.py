@@ -398,3 +398,32 @@ def test_a_body_on_the_line_of_its_head_stays_there_where_only_expressions_chang
         plan.call(first(module, ast.Call)).set("new", "1")
 
     assert edited(ON_ONE_LINE, call) == "def f(a): g(a, new=1); h(a)  # both\n"
+
+
+GONE_ARGUMENT = """from ray.air import ScalingConfig
+from ray.train.huggingface.accelerate import AccelerateTrainer
+
+AccelerateTrainer(
+    print,
+{lines}
+    # The workers.
+    scaling_config=ScalingConfig(num_workers=2, use_gpu=True),
+).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "    # What follows is accelerate's own configuration.\n    accelerate_config={},",
+        "    # accelerate's own\n    # configuration\n    accelerate_config={},  # nothing in it",
+        "    accelerate_config={},  # accelerate's own",
+        "    # accelerate's own\n    accelerate_config={},\n    # accelerate's preprocessor\n    preprocessor=None,",
+    ],
+)
+def test_a_comment_at_an_argument_that_goes_goes_with_it(lines: str) -> None:
+    after = str(convert(GONE_ARGUMENT.format(lines=lines)).after)
+    kept = (
+        "(\n    print,\n    # The workers.\n    scaling_config=ScalingConfig(num_workers=2, use_gpu=True),\n).fit()\n"
+    )
+    assert after.endswith(f"TorchTrainer{kept}")

@@ -220,3 +220,17 @@ def test_new_sections_in_a_function_come_first_and_have_no_spaces_between_them(i
     head = after.partition("def run():\n")[2]
     assert head.startswith(f"    import os\n\n    {imports.splitlines()[0]}\n")
     assert not [line for line in after.splitlines() if line != line.rstrip()]
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ("from datasets import load_metric; x = load_metric('f1')", "x = evaluate.load('f1')"),
+        ("a = 1; from datasets import load_metric; load_metric('f1')", "a = 1; evaluate.load('f1')"),
+        ("import datasets, json; datasets.load_metric('f1')", "import datasets, json; evaluate.load('f1')"),
+    ],
+)
+def test_an_import_stands_before_the_line_that_uses_it(line: str, after: str) -> None:
+    text = converted(f"import ray\n\n\ndef f():\n    {line}\n    return ray.init()\n")
+    before, used, _ = text.partition(f"    {after}\n")
+    assert used and "    import evaluate\n" in before

@@ -105,3 +105,36 @@ trainer = TransformersTrainer(
     datasets=datasets(),
 )
 """
+
+
+HALF_SEEN = DRIVER.replace("    datasets=datasets(),\n", "    datasets={'train': rows},\n").replace(
+    "def datasets():", "rows = ray.data.range(8)\n\n\ndef datasets():"
+)
+READ = f"{HALF_SEEN}result = trainer.fit()\ncheckpoint = result.checkpoint\nmodel = checkpoint.get_model(load())\n"
+ALONE = """from ray.air import Checkpoint
+
+
+def load(checkpoint, model):
+    return checkpoint.get_model(model), Checkpoint("/a").to_dict()
+"""
+TUNED = f"""from ray import tune
+{HALF_SEEN}trainer.fit()
+trainer = TransformersTrainer(init, datasets={{'train': rows}})
+tune.Tuner(trainer, param_space={{"trainer_init_config": {{"lr": tune.choice([1e-4, 1e-3])}}}}).fit()
+"""
+
+
+@pytest.mark.parametrize("script", [DRIVER, READ, ALONE, TUNED], ids=["driver", "get_model", "checkpoint", "Tuner"])
+@pytest.mark.parametrize("other", ["--diff", "--check"])
+def test_every_mode_tells_the_same_and_nothing_twice(tmp_path: Path, script: str, other: str) -> None:
+    """Nothing is said of what the run has written itself."""
+    path = tmp_path / "train.py"
+    path.write_text(script)
+    found = []
+    for options in ([other], []):
+        printed = CliRunner().invoke(main, [*options, "--output-format", "json", str(path)])
+        told = json.loads(printed.stderr if "--diff" in options else printed.stdout)["findings"]
+        found.append(sorted((one["code"], one["kind"], one["message"]) for one in told))
+        places = [(one["code"], one["line"], one["column"], one["message"]) for one in told]
+        assert len(places) == len(set(places))
+    assert found[0] == found[1] != []

@@ -100,6 +100,7 @@ class NewImports:
             lines.append(line)
             previous = key[0]
         edit = plan.statement(_line_head(module, anchor))
+        before = before or _has_code_behind(module, anchor)
         code = Code("\n".join(lines))
         if before and self.run is None and edit.before:
             other = edit.before[0]
@@ -127,11 +128,25 @@ def _from_import(module: str, names: list[str], limit: int) -> str:
     return f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
 
 
-def _line_head(module: Module, statement: ast.stmt) -> ast.stmt:
-    """The first statement on the line on which a statement starts."""
+def _has_code_behind(module: Module, statement: ast.stmt) -> bool:
+    """Whether code on the same line may use what a statement imports: `from a import b; b()`."""
+    return any(
+        other.lineno == statement.end_lineno and not isinstance(other, (ast.Import, ast.ImportFrom))
+        for other in _siblings(module, statement)
+        if other is not statement
+    )
+
+
+def _siblings(module: Module, statement: ast.stmt) -> list[ast.stmt]:
+    """The block of a statement."""
     parent = module.parent_of[statement]
     blocks = [
         block for field in ("body", "orelse", "finalbody") if isinstance(block := getattr(parent, field, []), list)
     ]
-    siblings: list[ast.stmt] = next((block for block in blocks if statement in block), [statement])
+    return next((block for block in blocks if statement in block), [statement])
+
+
+def _line_head(module: Module, statement: ast.stmt) -> ast.stmt:
+    """The first statement on the line on which a statement starts."""
+    siblings = _siblings(module, statement)
     return siblings[bisect_left(siblings, statement.lineno, key=lambda other: other.end_lineno or other.lineno)]

@@ -108,6 +108,7 @@ CACHE_FOLDERS = tuple(
 # Several names may do, or the call changes with the name: a person chooses.
 ADVICE = {
     "accelerate.DistributedType.TPU": "It is DistributedType.XLA now.",
+    "accelerate.utils.DistributedType.TPU": "It is DistributedType.XLA now.",
     "ray.air.util.check_ingest": "Nothing took its place: to see how fast a dataset is read, iterate over it.",
     "datasets.inspect_metric": "Metrics are in the package evaluate.",
     "datasets.list_metrics": "Metrics are in the package evaluate: evaluate.list_evaluation_modules().",

@@ -168,3 +168,66 @@ def test_an_import_whose_handler_ends_the_program_is_told(end: str) -> None:
 @pytest.mark.parametrize("end", ["PPOTrainer = DQNTrainer = dict", "log.exit(1)", "sys.exit"])
 def test_an_import_whose_handler_goes_on_is_left_alone(end: str) -> None:
     assert not converted(DIES.format(end=end)).lines("RM692", Kind.MANUAL)
+
+
+JOB = "from job import build, gpus\n\n{trainer}(build, scaling_config=gpus).fit()\n"
+
+
+@pytest.mark.parametrize(
+    ("imports", "trainer"),
+    [
+        ("from ray.train.hf_transformers import TransformersTrainer", "TransformersTrainer"),
+        ("from ray.train.hf_transformers import TransformersTrainer as Legacy", "Legacy"),
+        ("from ray.train import hf_transformers", "hf_transformers.TransformersTrainer"),
+        ("import ray.train.hf_transformers as hf", "hf.TransformersTrainer"),
+        ("import ray.train.hf_transformers", "ray.train.hf_transformers.TransformersTrainer"),
+    ],
+)
+def test_a_trainer_out_of_a_module_that_no_release_has_is_converted(imports: str, trainer: str) -> None:
+    outcome = converted(f"{imports}\n{JOB.format(trainer=trainer)}")
+    assert outcome.lines("RM101", Kind.CONVERTED) == [4]
+    assert "hf_transformers" not in outcome.text
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "from ray.train.hf_accelerate import AccelerateTrainer\nAccelerateTrainer(print)\n",
+        "from ray.train.huggingface.nothing import Nothing\nNothing()\n",
+        "from ray.train import nothing\nnothing.start()\n",
+        "import ray.nothing.at_all as other\nother.start()\n",
+        "from ray.train.hf_transformers import *\nTransformersTrainer(print)\n",
+    ],
+)
+def test_an_import_of_what_ray_never_had_is_told(script: str) -> None:
+    assert 1 in converted(script).lines("RM692", Kind.MANUAL)
+
+
+ONNX = "Export with optimum: optimum-cli export onnx."
+REQUEST = "Take the request in the deployment, and read it there: await request.json()."
+XLA = "It is DistributedType.XLA now."
+
+
+@pytest.mark.parametrize(
+    ("imports", "use", "line", "advice"),
+    [
+        ("import transformers.convert_graph_to_onnx as to_onnx", "to_onnx.convert(1)", 1, ONNX),
+        ("from transformers.convert_graph_to_onnx import convert", "convert(1)", 1, ONNX),
+        ("from transformers import convert_graph_to_onnx", "convert_graph_to_onnx.convert(1)", 1, ONNX),
+        ("import transformers", "transformers.convert_graph_to_onnx.convert(1)", 3, ONNX),
+        ("from ray.serve.http_adapters import json_request", "print(json_request)", 1, REQUEST),
+        ("from ray.serve import http_adapters", "http_adapters.json_to_ndarray(1)", 1, REQUEST),
+        ("import ray.serve.http_adapters", "ray.serve.http_adapters.json_request(1)", 1, REQUEST),
+        ("from ray import serve", "serve.http_adapters.json_request(1)", 3, REQUEST),
+        ("from accelerate import DistributedType", "kind == DistributedType.TPU", 3, XLA),
+        ("from accelerate import DistributedType as Kinds", "kind in (Kinds.TPU, Kinds.NO)", 3, XLA),
+        ("from accelerate.utils import DistributedType", "kind is DistributedType.TPU", 3, XLA),
+        ("import accelerate", "kind != accelerate.DistributedType.TPU", 3, XLA),
+    ],
+)
+def test_a_name_of_a_companion_that_is_gone_is_told_with_its_successor(
+    imports: str, use: str, line: int, advice: str
+) -> None:
+    outcome = converted(f"{imports}\nimport ray\n{use}\nray.init()\n")
+    assert outcome.lines("RM692", Kind.MANUAL) == [line]
+    assert any(advice in message for message in outcome.messages)

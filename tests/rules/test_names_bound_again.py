@@ -236,3 +236,26 @@ def test_an_import_that_is_read_before_another_one_replaces_it_stays(between: st
     outcome = converted(TWICE.format(between=between))
     assert "from ray.train.torch import TorchPredictor" in outcome.text
     assert len(outcome.lines("RM692", Kind.MANUAL)) >= 1
+
+
+OF_TRAINER = "from ray.train.huggingface import HuggingFaceTrainer"
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        f"{OF_TRAINER}\n{OF_TRAINER}",
+        f"{OF_TRAINER}\nimport ray\n{OF_TRAINER}\n{OF_TRAINER}",
+        f"{OF_TRAINER}, HuggingFaceTrainer",
+        f"{OF_TRAINER}\nfrom ray.train.huggingface.huggingface_trainer import HuggingFaceTrainer",
+        f"from ray.air import RunConfig, ScalingConfig\n{OF_TRAINER}\nfrom ray.air import ScalingConfig\n{OF_TRAINER}",
+        f"{OF_TRAINER}\n_cell_2__\n{OF_TRAINER}\nfrom ray.air.config import ScalingConfig",
+    ],
+    ids=["twice", "three times", "in one statement", "out of two modules", "with others", "in two cells"],
+)
+def test_a_trainer_that_is_imported_again_is_converted_in_one_run(imports: str) -> None:
+    job = "HuggingFaceTrainer(build, scaling_config=ScalingConfig(num_workers=2), datasets={'train': rows})\n"
+    outcome = converted(f"{imports}\nfrom ray.air.config import ScalingConfig\n\ntrainer = {job}")
+    assert outcome.lines("RM101", Kind.CONVERTED)
+    assert "HuggingFaceTrainer" not in outcome.text and "ray.air" not in outcome.text
+    assert converted(outcome.text).text == outcome.text

@@ -101,3 +101,31 @@ def test_a_name_that_two_functions_import_moves_in_both() -> None:
     outcome = converted("import ray\n" + "".join(dedent(function).format(name=name) for name in ("first", "second")))
     assert outcome.text.count("from transformers import SegformerImageProcessor") == 2
     assert outcome.text.count("SegformerImageProcessor.from_pretrained(path)") == 2
+
+
+INT8, KBIT = "prepare_model_for_int8_training", "prepare_model_for_kbit_training"
+
+
+@pytest.mark.parametrize(
+    ("script", "after"),
+    [
+        (
+            f"from peft import get_peft_model, {INT8}\nprint(get_peft_model({INT8}(model), settings))",
+            f"from peft import get_peft_model, {KBIT}\nprint(get_peft_model({KBIT}(model), settings))",
+        ),
+        (f"from peft import {INT8} as prepared\nprepared(model)", f"from peft import {KBIT} as prepared\n"),
+        (f"import peft\npeft.{INT8}(model, use_gradient_checkpointing=True)", f"peft.{KBIT}(model, use_gr"),
+        (f"import peft as p\nprepared = p.{INT8}\nprepared(model)", f"prepared = peft.{KBIT}\n"),
+        (f"def f(model):\n    from peft import {INT8}\n    return {INT8}(model)", f"    return {KBIT}(model)"),
+        (f"def f(model):\n    from peft import {INT8}; return {INT8}(model)", f"return {KBIT}(model)"),
+    ],
+)
+def test_what_prepares_a_model_in_eight_bits_is_called_by_its_new_name(script: str, after: str) -> None:
+    outcome = converted(f"import ray\n\n{script}\nray.init()\n")
+    assert after in outcome.text and INT8 not in outcome.text
+    assert outcome.lines("RM711", Kind.CONVERTED) and not outcome.lines("RM692", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("module", ["peft.utils", "peft.utils.other"])
+def test_elsewhere_in_peft_it_is_told(module: str) -> None:
+    assert converted(f"import ray\nfrom {module} import {INT8}\n{INT8}(ray)\n").lines("RM692", Kind.MANUAL) == [2]

@@ -99,3 +99,53 @@ def test_a_class_of_another_file_is_followed(tmp_path: Path) -> None:
     job.write_text("from own import Own\n" + JOB.format(call=CALL))
     CliRunner().invoke(main, [str(tmp_path)])
     assert "processing_class=words" in job.read_text()
+
+
+NOT_THERE = """
+from ray.air import session
+from transformers import TrainingArguments
+{imports}
+
+def loop(config):
+    args = TrainingArguments("out")
+    {call}
+    session.report({{}})
+"""
+BY_NAME = "RewardTrainer(model=make(), args=args, train_dataset=rows, tokenizer=words)"
+
+
+@pytest.mark.parametrize(
+    ("imports", "call"),
+    [
+        ("from rewards import RewardTrainer", BY_NAME),
+        ("from rewards import RewardTrainer as R", BY_NAME.replace("RewardTrainer", "R")),
+        ("import rewards", f"rewards.{BY_NAME}"),
+        ("from .rewards import RewardTrainer", "RewardTrainer(make(), args, train_dataset=rows, tokenizer=words)"),
+        ("from rewards import RewardTrainer", "RewardTrainer(make(), args=args, tokenizer=words)"),
+        ("from rewards import RewardTrainer as R\n\nMade = R", BY_NAME.replace("RewardTrainer", "Made")),
+        ("import rewards\n\nclass Own(rewards.RewardTrainer): ...", "Own(make(), args, tokenizer=words)"),
+        ("from rewards import RewardTrainer", "more = {'tokenizer': words}; RewardTrainer(make(), args, **more)"),
+        ("from rewards import RewardTrainer", "RewardTrainer(**dict(model=make(), args=args, tokenizer=words))"),
+        ("from rewards import make_trainer", "make_trainer(model=make(), args=args, tokenizer=words)"),
+    ],
+)
+def test_a_class_that_cannot_be_seen_and_is_called_as_a_trainer_is_told(imports: str, call: str) -> None:
+    outcome = converted(NOT_THERE.format(imports=imports, call=call))
+    assert len(outcome.lines("RM701", Kind.MANUAL)) == 1
+    assert "hands its arguments to Trainer" in "".join(outcome.messages)
+    assert call.rpartition("; ")[2] in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("imports", "call"),
+    [
+        ("from rewards import batches", "batches(rows, args, tokenizer=words)"),  # of a function anything can be args
+        ("from rewards import batches", "more = dict(tokenizer=words); batches(rows, args, **more)"),
+        ("from rewards import RewardTrainer", "RewardTrainer(make(), args, processing_class=words)"),
+        ("from rewards import RewardTrainer", "more = {'lr': 1}; RewardTrainer(make(), args, **more)"),
+        ("from rewards import Collator", "Collator(rows, 8, tokenizer=words)"),
+        ("class Own:\n    def __init__(self, model, args, tokenizer): ...", "Own(make(), args, tokenizer=words)"),
+    ],
+)
+def test_what_is_not_called_as_a_trainer_keeps_its_argument(imports: str, call: str) -> None:
+    assert not converted(NOT_THERE.format(imports=imports, call=call)).lines("RM701", Kind.MANUAL)

@@ -226,3 +226,19 @@ def test_a_variable_that_is_called_as_what_prepares_trainers_stays_in_its_functi
     text = converted(re.sub(r"return Trainer.*", body, script)).text
     assert "return prepare_trainer\n" in text
     assert "    trainer = prepare_trainer(trainer)\n" in text
+
+
+@pytest.mark.parametrize(
+    ("datasets", "evaluates"),
+    [
+        ('{"train": ds}', False),
+        ("dict(train=ds)", False),
+        ('{"train": ds, "evaluation": ds}', True),
+        ("dict(train=ds, evaluation=ds)", True),
+    ],
+)
+def test_evaluation_rows_are_spoken_of_where_there_are_some(datasets: str, *, evaluates: bool) -> None:
+    returned = "Trainer(**arguments, train_dataset=train_dataset, eval_dataset=eval_dataset)"
+    outcome = converted(SCRIPT.format(returned=returned).replace('{"train": ds}', datasets))
+    (told,) = (message for message in outcome.messages if "how many training rows there are" in message)
+    assert ("evaluation rows" in told) is evaluates

@@ -20,10 +20,13 @@ from raymigrate.codemods.libraries.argument_changes import (
     TRAINER_CHANGES,
     TRAINING_ARGUMENTS_CHANGES,
     TRL_CHANGES,
+    Change,
 )
 from raymigrate.codemods.libraries.argument_changes import ADVICE as GONE_ADVICE
+from raymigrate.codemods.libraries.unseen_keys import shown, tell_key
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED
+from raymigrate.facts.carried import carried
 from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.instances import declared_others, instance_of
 from raymigrate.facts.module import Module
@@ -52,6 +55,7 @@ ADVICE = {
 }
 # What to do about an argument that several classes of a library lost, where none of these says it.
 LEFT = {name: GONE_ADVICE[name] for name in ("max_prompt_length",)}
+OF_HUB = ("huggingface_hub.", "HfApi.")
 MANY = 8  # parameters that a sentence has no room for
 RM693 = Rule(
     "RM693",
@@ -208,6 +212,8 @@ def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
     if given is None or call in context.tuned or (is_dealt_with(context, call.func) and not is_moved):
         return
     for keyword in call.keywords:
+        if keyword.arg is None and name.startswith(OF_HUB):
+            _unpacked(context, call, keyword, given)
         if keyword.arg is None or _is_taken(name, given, keyword.arg) or is_spoken_of(context, call, keyword):
             continue
         if is_guarded(context.module, keyword, keyword.arg) or _is_of_own_method(context.module, call):
@@ -224,6 +230,14 @@ def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
             took = f"{new}= took its place." if new else ADVICE.get((name, keyword.arg))
             took = took or _of_configuration(name, keyword.arg) or _takes(given) or LEFT.get(keyword.arg)
             context.manual(RM693, keyword, f"{message}.", took)
+
+
+def _unpacked(context: Context, call: ast.Call, keyword: ast.keyword, given: tuple[str, ...]) -> None:
+    """Tells of renamed arguments that a function of the hub gets out of a dict."""
+    for entry in carried(context.module, keyword.value).entries:
+        new = RENAMED.get(entry.name)
+        if new is not None and takes(given, new) and not takes(given, entry.name):
+            tell_key(context, entry, keyword.value, Change(new), shown(context.module, call, keyword))
 
 
 def _is_of_own_method(module: Module, call: ast.Call) -> bool:

@@ -6,12 +6,16 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.carried import carried
 from raymigrate.facts.constructors import constructors, reaches
 from raymigrate.facts.instances import TRAINING_ARGUMENTS, instance_of, library_base
+from raymigrate.facts.module import Module
 from raymigrate.facts.values import class_named
 from raymigrate.knowledge.libraries import LIBRARIES, constructor, lineage, look_up, takes
 
 OLD, NEW = "tokenizer", "processing_class"
+MESSAGE = f"{OLD}= raises a TypeError today"
+FIRST = ("model", "args")  # the first parameters of Trainer
 
 
 @codemod(OLD, phase=Phase.LIBRARIES)
@@ -23,16 +27,36 @@ def tokenizer_of_subclasses(context: Context) -> None:
             continue
         line = constructors(module, call)
         if not any(isinstance(found, str) and _is_trainer(found) for found in line):
-            if not _looks_like_trainer(context, call):
+            if not _looks_like_trainer(module, call):
                 continue
         arrives = reaches(line, OLD, _is_trainer)
-        message = f"{OLD}= raises a TypeError today"
-        if arrives and context.converts(RM701, keyword, f"{message}; now {NEW}=."):
+        if arrives and context.converts(RM701, keyword, f"{MESSAGE}; now {NEW}=."):
             context.plan.call(call).rename[OLD] = NEW
         elif arrives is None:
-            name = ast.unparse(call.func)
-            advice = f"Write {NEW}= here, and wherever {name} itself takes the tokenizer or hands it on."
-            context.manual(RM701, keyword, f"{message}, if {name} hands its arguments to Trainer.", advice)
+            _tell(context, call, keyword)
+
+
+@codemod(OLD, phase=Phase.LIBRARIES)
+def unpacked_tokenizer_of_subclasses(context: Context) -> None:
+    """Reports it where it is unpacked out of a dict for a class that cannot be seen: `Own(model, args, **more)`."""
+    module = context.module
+    for call in module.of_type(ast.Call):
+        unpacked = [keyword for keyword in call.keywords if keyword.arg is None]
+        if not unpacked or {OLD, NEW} & {keyword.arg for keyword in call.keywords}:
+            continue
+        if any(isinstance(found, str) and _is_trainer(found) for found in constructors(module, call)):
+            continue  # dealt with where the dict is written
+        if not _looks_like_trainer(module, call):
+            continue
+        for keyword in unpacked:
+            if OLD in {entry.name for entry in carried(module, keyword.value).entries}:
+                _tell(context, call, keyword)
+
+
+def _tell(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+    name = ast.unparse(call.func)
+    advice = f"Write {NEW}= here, and wherever {name} itself takes the tokenizer or hands it on."
+    context.manual(RM701, keyword, f"{MESSAGE}, if {name} hands its arguments to Trainer.", advice)
 
 
 def _is_trainer(name: str) -> bool:
@@ -41,14 +65,26 @@ def _is_trainer(name: str) -> bool:
     return taken is not None and takes(taken, NEW)
 
 
-def _looks_like_trainer(context: Context, call: ast.Call) -> bool:
-    """Whether a class of which not all can be seen is called as a Trainer: with a model and TrainingArguments."""
-    name = context.module.qualified(call.func)
-    made = class_named(context.module, call.func)
+def _looks_like_trainer(module: Module, call: ast.Call) -> bool:
+    """Whether a class of which not all can be seen is called as a Trainer: with a model and TrainingArguments.
+
+    A function may be what takes both by name; by position too many take them.
+    """
+    made = class_named(module, call.func)
     is_derived = made is not None and bool(made[1].bases) and not library_base(*made)
-    if not is_derived and (name is None or name.partition(".")[0] in LIBRARIES):
+    names = _of_others(module, call.func)
+    if not is_derived and not names:
         return False
-    given = {keyword.arg: keyword.value for keyword in call.keywords}
-    return {"model", "args"} <= given.keys() and (
-        TRAINING_ARGUMENTS in lineage(instance_of(context.module, given["args"]))
-    )
+    given = {keyword.arg: (module, keyword.value) for keyword in call.keywords if keyword.arg}
+    if is_derived or any(name.rpartition(".")[2].lstrip("_")[:1].isupper() for name in names):
+        given |= {name: (module, value) for name, value in zip(FIRST, call.args, strict=False)}
+        for keyword in call.keywords:
+            entries = carried(module, keyword.value).entries if keyword.arg is None else ()
+            given |= {entry.name: (entry.module, entry.value) for entry in entries}
+    return set(FIRST) <= given.keys() and TRAINING_ARGUMENTS in lineage(instance_of(*given["args"]))
+
+
+def _of_others(module: Module, function: ast.expr) -> list[str]:
+    """What is called, under whatever name, where that is imported, and not from a library whose classes are known."""
+    held = (source.module.qualified(source.node) for source in module.origins(function))
+    return [name for name in held if name is not None and name.partition(".")[0] not in LIBRARIES]
