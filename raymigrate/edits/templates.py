@@ -122,7 +122,8 @@ class _Fill(cst.CSTTransformer):
         part = self.parts.get(updated_node.value)
         if part is None:
             return updated_node
-        if isinstance(part, LOOSE) and not part.lpar and updated_node.value.startswith("__inner_"):
+        is_bare = isinstance(part, LOOSE) and not part.lpar
+        if is_bare and (isinstance(part, cst.NamedExpr) or updated_node.value.startswith("__inner_")):
             return _in_parentheses(part)
         return part
 

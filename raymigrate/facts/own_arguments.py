@@ -31,8 +31,7 @@ def own_arguments(module: Module, old: Collection[str]) -> Iterator[tuple[ast.Ca
 
 
 def calls_without_own(module: Module, argument: str) -> list[ast.Call]:
-    """The calls that make TrainingArguments or what trl makes of it, and those of the project's classes that leave an
-    argument to these.
+    """The calls that make TrainingArguments, or what trl or the project makes of it, and leave it an argument.
 
     Args:
         module: The module; the classes may be in other files.

@@ -82,7 +82,7 @@ class Places:
     def tested(self) -> set[ast.AST]:
         """The functions that pytest and unittest run, with those that they call.
 
-        None where a test may put something else in the place of what it calls.
+        None where a test of this file may put something else in the place of what it calls; other files are not read.
         """
         module = self.module
         imported = (module.imported(statement, alias) for statement in module.imports for alias in statement.names)

@@ -82,7 +82,7 @@ def test_where_the_rest_is_handed_back_nothing_fails(tmp_path: Path) -> None:
     lenient = "fail_with_unknown_args=False"
     write(tmp_path, {"train.py": script(lenient=lenient), "setup.py": "", "args.yaml": f"{HEAD}use_liger: true\n"})
     [finding] = [finding for finding in moved(tmp_path).findings if finding.path.endswith(".yaml")]
-    assert "(it is passed over)" in finding.message
+    assert "train.py passes use_liger over: none of its classes takes it" in finding.message
 
 
 def test_a_cell_that_writes_the_settings_is_told_of_them(tmp_path: Path) -> None:

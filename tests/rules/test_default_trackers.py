@@ -284,7 +284,10 @@ def test_of_trl_those_of_today_say_nothing(new: str) -> None:
 
 
 def test_a_trainer_without_arguments_makes_its_own() -> None:
-    for trainer in ("SFTTrainer('gpt2', max_seq_length=5)", "Trainer(model, tokenizer=tokenizer)"):
+    for trainer in (
+        *("SFTTrainer('gpt2', max_seq_length=5)", "SFTTrainer('gpt2', args=None, max_seq_length=5)"),
+        *("Trainer(model, None, tokenizer=tokenizer)", "Trainer(model, tokenizer=tokenizer)"),
+    ):
         outcome = converted(f"import ray\nfrom transformers import Trainer\nfrom trl import SFTTrainer\n\n{trainer}")
         assert outcome.lines("RM753", Kind.NOTE) == [5]
     assert any("args=TrainingArguments(...) with" in message for message in outcome.messages)

@@ -25,6 +25,10 @@ alone = DonutImageProcessor(size={"height": 5, "width": 4})
         ("processor.feature_extractor.size = image_size[::-1]", '{"height": image_size[0], "width": image_size[1]}'),
         ("alone.size = (960, 1280)", '{"height": 1280, "width": 960}'),
         ("alone.size = [config.w, config.h]", '{"height": config.h, "width": config.w}'),
+        ("alone.size = (next(rows), next(rows))", '{"width": next(rows), "height": next(rows)}'),
+        ("alone.size = [rows.pop(), 5]", '{"width": rows.pop(), "height": 5}'),
+        ("alone.size = (w := 960, w * 2)", '{"width": (w := 960), "height": w * 2}'),
+        ("alone.size = (*rows, 5)", 'dict(zip(("width", "height"), (*rows, 5)))'),
         ("pair = (960, 1280)\nalone.size = pair", 'dict(zip(("width", "height"), pair))'),
         ("alone.size = config.size[::-1]", 'dict(zip(("width", "height"), config.size[::-1]))'),
         (
@@ -49,8 +53,20 @@ def test_a_pair_that_is_set_is_turned_into_a_dict(old: str, new: str) -> None:
     assert not converted(outcome.text).lines("RM765", Kind.CONVERTED)
 
 
-def test_a_size_that_is_not_seen_is_told() -> None:
-    assert converted(f"{HEAD}alone.size = config.size").lines("RM765", Kind.MANUAL)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "alone.size = config.size",
+        "alone.size = other = (960, 1280)",
+        "config.size = alone.size = (960, 1280)",
+        "alone.size: tuple = (960, 1280)",
+        "alone.size, other = (960, 1280), 5",
+        "for alone.size in rows:\n    print(alone(page))",
+    ],
+)
+def test_a_size_that_is_not_seen_or_set_elsewhere_too_is_told(line: str) -> None:
+    outcome = converted(HEAD + line)
+    assert len(outcome.lines("RM765", Kind.MANUAL)) == 1 and outcome.text.endswith(line)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +74,10 @@ def test_a_size_that_is_not_seen_is_told() -> None:
     [
         'alone.size = {"height": 3, "width": 2}',
         "alone.size = 5",
+        "alone.size: dict = {'height': 3, 'width': 2}",
+        "alone.size = other = {'height': 3, 'width': 2}",
+        "alone.size: int",
+        "config.size = other = (960, 1280)",
         "alone(page, size=(20, 40))",
         "DonutImageProcessor(size=(20, 40))",
         "config.size = (20, 40)",

@@ -117,6 +117,11 @@ def test_two_accelerators_may_have_a_plugin_each_or_none() -> None:
         ("dynamo_backend=None", 'backend="inductor"'),
         ("dynamo_backend='eager'", "backend='eager'"),
         ("dynamo_backend=config['dynamo']", "backend=config['dynamo'] or \"inductor\""),
+        ("dynamo_backend=other().backend", 'backend=other().backend or "inductor"'),
+        ("dynamo_backend=None if switch else other", 'backend=(None if switch else other) or "inductor"'),
+        ("dynamo_backend=(None if switch else other)", 'backend=(None if switch else other) or "inductor"'),
+        ("dynamo_backend=switch and other", 'backend=(switch and other) or "inductor"'),
+        ("dynamo_backend=other", 'backend=other or "inductor"'),
     ],
 )
 def test_a_backend_of_the_script_goes_into_the_plugin(own: str, backend: str) -> None:

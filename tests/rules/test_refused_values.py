@@ -110,3 +110,43 @@ def test_a_dict_of_another_file_is_told_where_it_is_unpacked(tmp_path: Path) -> 
     told = CliRunner().invoke(main, ["--check", str(tmp_path)]).stdout
     line = script.split("\n").index(f"    {body}") + 1
     assert f"train.py:{line}:35: RM705 manual: optim='adamw_hf' raises a ValueError today." in told
+
+
+OWN = (
+    "class Own:\n    def __init__(self, report_to=None, optim=None, **others):\n        self.all = report_to is None\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "body"),
+    [
+        (f"{OWN}KEYS = {OLD}\nOwn(**KEYS)", "args = TrainingArguments('o', **KEYS)"),
+        (f"{OWN}KEYS = {OLD}", "args = TrainingArguments('o', **KEYS)\n    Own(**{**KEYS, 'optim': 'sgd'})"),
+        (f"KEYS = dict({KEYWORDS})\nmake(**KEYS)", "args = TrainingArguments('o', **KEYS)"),
+        (f"KEYS = {OLD}\ndef own(**more):\n    return make(**more)\nown(**KEYS)", "args = TrainingArguments(**KEYS)"),
+    ],
+)
+def test_values_that_other_calls_get_too_are_told(before: str, body: str) -> None:
+    outcome = converted(SCRIPT.format(before=before, body=body, given="{}"))
+    assert not outcome.lines("RM705", Kind.CONVERTED)
+    assert len(outcome.lines("RM705", Kind.MANUAL)) == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "body"),
+    [
+        (f"KEYS = {OLD}\nsecond = TrainingArguments('p', **KEYS)", "args = TrainingArguments('o', **KEYS)"),
+        (
+            f"class Own(TrainingArguments):\n    pass\nKEYS = {OLD}\nOwn('p', **KEYS)",
+            "args = TrainingArguments('o', **KEYS)",
+        ),
+        (
+            f"def made(**more):\n    return TrainingArguments('o', **more)\nKEYS = {OLD}",
+            "made(**KEYS)\n    args = TrainingArguments('o', **KEYS)",
+        ),
+        (f"KEYS = {OLD}\nOTHERS = dict(**KEYS)\nmake(**dict(optim='sgd'))", "args = TrainingArguments('o', **KEYS)"),
+    ],
+)
+def test_values_that_only_such_arguments_get_are_changed(before: str, body: str) -> None:
+    outcome = converted(SCRIPT.format(before=before, body=body, given="{}"))
+    assert NEW in outcome.text and not outcome.lines("RM705", Kind.MANUAL)

@@ -70,3 +70,71 @@ def test_what_another_method_takes_is_told(call: str, told: str) -> None:
 def test_others_stay(line: str) -> None:
     outcome = converted(f"{HEAD}class Own:\n    def rollouts(self, **given): ...\n\n{line}\nray.init()\n")
     assert "RM693" not in {code for code, _, _ in outcome.findings}
+
+
+PICK = """class Own:
+    def rollouts(self, **given): ...
+
+def pick(name):
+    if name == "mine":
+        return {other}
+    return PPOConfig()
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "call"),
+    [
+        ("Own()", "pick(given).rollouts(num_rollout_workers=2)"),
+        ("given", "config = pick(given)\nconfig.rollouts(num_rollout_workers=2)"),
+        ("Own()", "pick(given).rollouts(num_rollout_workers=2).training(lr=1)"),
+        ("given.make()", "(PPOConfig() if given else pick(given)).env_runners(num_rollout_workers=2)"),
+    ],
+)
+def test_what_only_may_be_a_configuration_is_told(other: str, call: str) -> None:
+    script = f"{HEAD}{PICK.format(other=other)}{call}\nray.init()\n"
+    outcome = converted(script)
+    assert outcome.text == script and len(outcome.lines("RM693", Kind.MANUAL)) == 1
+    assert any("Call .env_runners(num_env_runners=...) of it there." in message for message in outcome.messages)
+
+
+def test_each_of_several_configurations_is_one() -> None:
+    made = PICK.format(other="None if given else dqn.DQNConfig()")
+    outcome = converted(f"{HEAD}{made}pick(given).rollouts(num_rollout_workers=2)\nray.init()\n")
+    assert outcome.text.endswith("pick(given).env_runners(num_env_runners=2)\nray.init()\n")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if hasattr(config, 'env_runners'):\n    config.env_runners(num_env_runners=2)\nelse:\n    {}",
+        "try:\n    config.env_runners(num_env_runners=2)\nexcept AttributeError:\n    {}",
+        "if version.parse(ray.__version__) < version.parse('2.40'):\n    {}",
+        "config.env_runners(num_env_runners=2) if hasattr(config, 'env_runners') else {}",
+    ],
+)
+def test_a_branch_for_old_ray_stays(code: str) -> None:
+    made = "config = PPOConfig()\n" + code.format("config.rollouts(num_rollout_workers=2)")
+    outcome = converted(f"{HEAD}{made}\nray.init()\n")
+    assert "config.rollouts(num_rollout_workers=2)" in outcome.text
+    assert "RM693" not in {code for code, _, _ in outcome.findings}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if hasattr(config, 'training'):\n    {}",
+        "try:\n    config.training(lr=given())\nexcept ValueError:\n    {}",
+        "if given:\n    {}",
+    ],
+)
+def test_other_branches_are_changed(code: str) -> None:
+    made = "config = PPOConfig()\n" + code.format("config.rollouts(num_rollout_workers=2)")
+    assert "config.env_runners(num_env_runners=2)" in converted(f"{HEAD}{made}\nray.init()\n").text
+
+
+def test_many_branches_are_followed_once_each() -> None:
+    chain = "".join(f"if given > {n}:\n    config = config.training(lr={n})\n" for n in range(40))
+    outcome = converted(f"{HEAD}config = PPOConfig()\n{chain}config.rollouts()\nray.init()\n")
+    assert "config.env_runners()" in outcome.text

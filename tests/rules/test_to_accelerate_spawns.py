@@ -86,6 +86,19 @@ def test_the_number_of_processes_is_told(start: str, called: str, count: str) ->
         ("given = (2,)\n    mp.spawn(main, args=(*given, 3), nprocs=2)", "gives to the processes is not seen"),
         ("mp.Process(target=main, args=(0, 1)).start()", "a Process of its own runs `main`"),
         ("multiprocessing.Process(None, main, args=(0, 1)).start()", "a Process of its own runs `main`"),
+        ("mp.get_context('spawn').Process(target=main, args=(0, 1)).start()", "a Process of its own runs `main`"),
+        (
+            "c = multiprocessing.get_context()\n    [c.Process(None, main, args=(r, 2)).start() for r in range(2)]",
+            "a Process of its own runs `main`",
+        ),
+        (
+            "c = mp.get_context('fork') if os.getenv('F') else mp\n    c.Process(target=main, args=(0, 1)).start()",
+            "a Process of its own runs `main`",
+        ),
+        (
+            "c = multiprocessing.context.SpawnContext()\n    c.Process(target=main, args=(0, 1)).start()",
+            "a Process of its own runs `main`",
+        ),
     ],
 )
 def test_what_a_call_would_not_mean_is_refused(start: str, reason: str) -> None:
@@ -102,6 +115,13 @@ def test_several_trainings_one_after_the_other_need_their_groups() -> None:
     assert "accelerator.prepare(" in converted(started(loop), to_accelerate=True).text
 
 
-def test_a_process_that_does_not_train_is_its_own_affair() -> None:
-    start = "mp.Process(target=print).start()\n    mp.spawn(main, args=(1,))"
+@pytest.mark.parametrize(
+    "start",
+    [
+        "mp.Process(target=print).start()\n    mp.spawn(main, args=(1,))",
+        "mp.get_context('spawn').Process(target=print).start()\n    mp.spawn(main, args=(1,))",
+        "rows.Process(target=main).start()",  # may be anything
+    ],
+)
+def test_a_process_that_does_not_train_is_its_own_affair(start: str) -> None:
     assert "accelerator.prepare(" in converted(started(start), to_accelerate=True).text

@@ -114,6 +114,11 @@ PARTS = """def parts(row):
     return {'content': [{'type': 'text', 'text': row['q']}, {'type': 'image', 'image': row['i']}]}
 
 
+def with_image(row):
+    row['image'] = load(row)
+    return row
+
+
 """
 
 
@@ -123,7 +128,13 @@ PARTS = """def parts(row):
         ("[parts(row) for row in rows]", "with_transform"),
         ("[{'images': [row['i']], 'prompt': row['q']} for row in rows]", "with_transform"),
         ("[{'image': row['i']} for row in rows]", "with_transform"),
+        ("[dict(image=row['i'], prompt=row['q']) for row in rows]", "with_transform"),
+        ("[{'content': [dict(type='image_url', url=row['u'])]} for row in rows]", "with_transform"),
+        ("[with_image(row) for row in rows]", "with_transform"),
         ("[{'content': row['text']} for row in rows]", "Dataset.from_list(rows)."),
+        ("[{'text': 'image'} for _ in rows]", "Dataset.from_list(rows)."),
+        ("[{'text': row['image'].caption, 'type': 'text'} for row in rows]", "Dataset.from_list(rows)."),
+        ("[{'text': row} for row in rows if 'image' not in row]", "Dataset.from_list(rows)."),
         ("[str(row) for row in rows]", "Dataset.from_list(rows)."),
     ],
 )

@@ -102,3 +102,53 @@ def test_a_notebook_may_write_a_script_into_a_folder(name: str, tmp_path: Path) 
 )
 def test_others_are_left_alone(text: str, line: str, tmp_path: Path) -> None:
     assert not named(told(tmp_path, train_py=text, run_sh=f"{line}\n"))
+
+
+LINE = "python train.py --dataset_name imdb --name imdb\n"
+LOAD = "def load(dataset_name):\n    return load_dataset(dataset_name)"
+LOAD_OF = "def load_of(given):\n    return load_dataset(given.dataset_name)"
+DATA = """class Data:
+    def __init__(self):
+        self.dataset_name = choose()
+
+    def load(self):
+        return load_dataset(self.dataset_name)"""
+
+
+def with_more(before: str, line: str, given: str) -> str:
+    """The script with a function or class over main(), and a line in it over the one that loads the rows."""
+    text = script(given).replace("def main():\n", f"{before}\n\n\ndef main():\n")
+    return text.replace("    rows =", f"    {line}\n    rows =")
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "given"),
+    [
+        ("", "chosen = args.dataset_name", "chosen"),
+        ("", "chosen = args.dataset_name or choose()", "chosen"),
+        ("", "given, rest = parser.parse_known_args()", "given.dataset_name"),
+        ("from cfg import given", "", "given.dataset_name"),
+        (LOAD, "load(args.dataset_name)", '"csv"'),
+        (LOAD.replace("dataset_name", "path"), "load(args.dataset_name)", '"csv"'),
+        (LOAD_OF, "load_of(args)", '"csv"'),
+    ],
+)
+def test_a_name_that_comes_from_the_command_line_is_told(before: str, line: str, given: str, tmp_path: Path) -> None:
+    text = with_more(before, line or "print()", given)
+    [message] = named(told(tmp_path, train_py=text, run_sh=LINE))
+    assert 'where it gets "imdb", as run.sh:1 says' in message
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "given"),
+    [
+        (LOAD.replace("dataset_name", "name"), "[load(name.strip()) for name in open('sets.txt')]", '"csv"'),
+        (LOAD, "load(input())", '"csv"'),
+        (LOAD_OF, "load_of(json.load(open('c.json')))", '"csv"'),
+        ("", "for one in read():\n        load_dataset(one.dataset_name)", '"csv"'),
+        (DATA, "Data().load()", '"csv"'),
+        ("", "dataset_name = input()", "dataset_name"),
+    ],
+)
+def test_a_name_that_is_called_like_an_option_is_left_alone(before: str, line: str, given: str, tmp_path: Path) -> None:
+    assert not named(told(tmp_path, train_py=with_more(before, line, given), run_sh=LINE))

@@ -198,7 +198,8 @@ def _edit_accelerator(context: Context, call: TrainerCall, accelerator: ast.Call
     overrides = {"gradient_accumulation_steps"}  # the only value of the config that beat an argument
     sources = list[str]()
     for name, value in places.arguments.items():
-        source = with_own_backend(context, accelerator, places) if name == "dynamo_plugin" else value
+        is_dynamo = name == "dynamo_plugin"
+        source, parts = with_own_backend(context, accelerator, places) if is_dynamo else (value, {})
         if name == PRECISION and own_precision(module, accelerator) is Own.PERHAPS:
             context.give(accelerator, name, with_fallback(module, accelerator, places))
             continue
@@ -210,7 +211,7 @@ def _edit_accelerator(context: Context, call: TrainerCall, accelerator: ast.Call
                 message = f"The legacy trainer gave CPU workers no {name}; now all workers get it."
                 context.manual(RM202, accelerator, message, "Give it to the Accelerator of workers with a GPU only.")
         else:
-            context.give(accelerator, name, source)
+            context.give(accelerator, name, source, **parts)
     near = module.reference_at[accelerator.func].binding.statement
     for plugin in sorted(name for name in places.imports if any(name in source for source in sources)):
         context.plan.need_import("accelerate.utils", plugin, near=near)

@@ -6,7 +6,7 @@ DeepSpeedPlugin and TorchDynamoPlugin reads for each argument that is None
 """
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.accelerate_trainer.plugins import KEPT, STEPS
@@ -114,14 +114,20 @@ def _say(places: Destination, name: str, has: set[str]) -> None:
             places.rows[index] = (key, value, became.replace(CLASSES[name], "Accelerator"))
 
 
-def with_own_backend(context: Context, accelerator: ast.Call, places: Destination) -> str:
-    """The plugin that compiles as the config says, with the backend that the Accelerator is given: it came first."""
+def with_own_backend(
+    context: Context, accelerator: ast.Call, places: Destination
+) -> tuple[str, Mapping[str, ast.expr]]:
+    """The plugin that compiles as the config says, with the backend that the Accelerator is given: it came first.
+
+    Returns:
+        Its source, and what stands in the place of `$backend` there.
+    """
     source, own = places.arguments["dynamo_plugin"], keyword_argument(accelerator, BACKEND)
     if own is None or is_none(own):
-        return source
+        return source, {}
     context.plan.call(accelerator).remove.add(BACKEND)
     known = context.module.constant(own)
-    text = context.module.source(own)
+    text = "$backend"
     if known is ... or known is None:
-        text = f"{text} or {places.plugins['dynamo_plugin']['backend']}"
-    return plugin_source("TorchDynamoPlugin", {**places.plugins["dynamo_plugin"], "backend": text})
+        text = f"$backend or {places.plugins['dynamo_plugin']['backend']}"
+    return plugin_source("TorchDynamoPlugin", {**places.plugins["dynamo_plugin"], "backend": text}), {"backend": own}

@@ -14,7 +14,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.facts.arrow_filters import TESTS, calls_of_filter
 from raymigrate.facts.keys import keys_of, unpacked_value
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import assigned, is_none, keyword_argument, reads, seen_entries
+from raymigrate.facts.values import assigned, is_none, keyword_argument, keyword_named, reads, seen_entries
 
 READ = "ray.data.read_parquet"
 RM516 = Rule(
@@ -47,7 +47,7 @@ OF_ALL_ROWS = (
 def parquet_filters(context: Context) -> None:
     """Filters what read_parquet() gives in place of handing it the filter, where Ray Data can say the filter."""
     for call in context.module.calls(READ):
-        keyword = next((keyword for keyword in call.keywords if keyword.arg == "filter"), None)
+        keyword = keyword_named(call, "filter")
         if keyword is not None:
             _filter(context, call, keyword)
         elif _unpacks_a_filter(context.module, call):

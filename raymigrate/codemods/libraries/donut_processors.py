@@ -28,6 +28,11 @@ RM765 = Rule(
     " random_padding= out.",
     "https://huggingface.co/docs/transformers/model_doc/donut",
 )
+MESSAGE = "The image processor of Donut reads a pair that is set as its size as (height, width) today"
+ADVICE = 'If it is a pair of width and height, set {"height": ..., "width": ...}.'
+HEIGHT_FIRST = '{"height": $height, "width": $width}'
+WIDTH_FIRST = '{"width": $width, "height": $height}'  # the order of a pair, in which calls in it are run
+AT_ANY_TIME = (ast.Constant, ast.Name, ast.Attribute)
 SIZE, PADDING = "size", "random_padding"
 OF_DONUT = re.compile(
     r"transformers(?:\.\w+)*\.Donut(?:ImageProcessor\w*|FeatureExtractor|Processor)(?:\.from_pretrained)?"
@@ -42,14 +47,19 @@ def donut_processors(context: Context) -> None:
     module = context.module
     for node in module.attributes(SIZE):
         statement = module.parent_of[node]
-        is_set = isinstance(statement, ast.Assign) and statement.targets == [node]
-        if is_set and isinstance(statement, ast.Assign) and _is_image_processor(module, node.value):
+        if not isinstance(node.ctx, ast.Store) or not _is_image_processor(module, node.value):
+            continue
+        if isinstance(statement, ast.Assign) and statement.targets == [node]:
             _size(context, node, statement.value)
+        elif isinstance(statement, ast.AnnAssign) and statement.value is None:
+            continue
+        elif not _is_no_pair(module, module.assigned(node)):
+            context.manual(RM765, node, f"{MESSAGE}, which was (width, height).", ADVICE)
     for call, keyword in module.keywords(PADDING):
         of_whole = _is_of_donut(module, call.func, whole=True)
         if module.constant(keyword.value) is not False and (of_whole or _is_image_processor(module, call.func)):
             whole = of_whole and _is_whole(module, call.func)
-            passed = "is passed over today: all images stand in the middle of what pads them."
+            passed = "is passed over today: the image is always centred."
             message = f"{PADDING}= {passed if whole else 'raises a TypeError today.'}"
             advice = "Pad the image at random before, such as with PIL.ImageOps.expand(), or leave the argument out."
             context.manual(RM765, keyword, message, advice)
@@ -58,21 +68,28 @@ def donut_processors(context: Context) -> None:
 def _size(context: Context, node: ast.Attribute, value: ast.expr) -> None:
     """Writes out which number is which, or tells of a size that is not seen."""
     module = context.module
-    message = "The image processor of Donut reads a pair that is set as its size as (height, width) today"
     pair = module.value(value)
-    if isinstance(pair, (ast.Tuple, ast.List)) and len(pair.elts) == 2 and pair is value:
-        if context.converts(RM765, node, f"{message}; now a dict of what were width and height."):
+    starred = isinstance(pair, (ast.Tuple, ast.List)) and any(isinstance(part, ast.Starred) for part in pair.elts)
+    if isinstance(pair, (ast.Tuple, ast.List)) and len(pair.elts) == 2 and pair is value and not starred:
+        if context.converts(RM765, node, f"{MESSAGE}; now a dict of what were width and height."):
             width, height = pair.elts
-            context.plan.replace(value, '{"height": $height, "width": $width}', height=height, width=width)
+            is_simple = isinstance(width, AT_ANY_TIME) and isinstance(height, AT_ANY_TIME)
+            context.plan.replace(value, HEIGHT_FIRST if is_simple else WIDTH_FIRST, height=height, width=width)
     elif isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and _is_turned(value):
-        if context.converts(RM765, node, f"{message}; now a dict of what were width and height."):
+        if context.converts(RM765, node, f"{MESSAGE}; now a dict of what were width and height."):
             context.plan.replace(value, '{"height": $size[0], "width": $size[1]}', size=value.value)
     elif isinstance(pair, (ast.Tuple, ast.List)) or _is_turned(pair):
-        if context.converts(RM765, node, f"{message}; now a dict of what were width and height."):
+        if context.converts(RM765, node, f"{MESSAGE}; now a dict of what were width and height."):
             context.plan.replace(value, 'dict(zip(("width", "height"), $size))', size=value)
-    elif not isinstance(pair, ast.Dict) and not isinstance(module.constant(value), int):
-        advice = 'If it is a pair of width and height, set {"height": ..., "width": ...}.'
-        context.manual(RM765, node, f"{message}, which was (width, height).", advice)
+    elif not _is_no_pair(module, value):
+        context.manual(RM765, node, f"{MESSAGE}, which was (width, height).", ADVICE)
+
+
+def _is_no_pair(module: Module, value: ast.expr | None) -> bool:
+    """Whether a value is seen to be a dict, or one number."""
+    if value is None:
+        return False
+    return isinstance(module.value(value), ast.Dict) or isinstance(module.constant(value), int)
 
 
 def _is_turned(node: ast.expr) -> bool:

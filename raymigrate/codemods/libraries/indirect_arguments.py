@@ -11,10 +11,10 @@ from dataclasses import replace
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES, Change
-from raymigrate.codemods.libraries.argument_edits import change_argument
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.settings_keys import OPTION, gone_key, gone_keys
-from raymigrate.codemods.libraries.unseen_keys import RM706, change_key, tell_key
+from raymigrate.codemods.libraries.shared_keys import others_get_key
+from raymigrate.codemods.libraries.unseen_keys import RM706, change_key, change_keyword, tell_key
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.argument_objects import parsed_for_trainers
 from raymigrate.facts.carried import carried
@@ -52,12 +52,14 @@ def indirect_arguments(context: Context) -> None:
 
 def _change_keys(context: Context, keys: Keys, parsing: Parsing | None = None) -> None:
     """Gives the keys of a dict their new names, except those that belong to classes of the project."""
+    module, what = context.module, _getter(parsing)
     for name, key in keys.strings:
-        if (change := _change(name, parsing)) is not None and not is_asked_for(context.module, key, name):
-            change_key(context, key, name, change, _getter(parsing))
+        if (change := _change(name, parsing)) is not None and not is_asked_for(module, key, name):
+            change_key(context, key, name, change, what, sure=not others_get_key(module, key, name, change.name))
     for call, keyword in keys.keywords:
         if (change := _change(keyword.arg, parsing)) is not None:
-            change_argument(context, call, keyword, change)
+            sure = not others_get_key(module, keyword, str(keyword.arg), change.name)
+            change_keyword(context, call, keyword, change, what, sure=sure)
 
 
 def _change(name: str | None, parsing: Parsing | None) -> Change | None:

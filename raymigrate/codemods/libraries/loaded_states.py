@@ -13,7 +13,7 @@ from raymigrate.codemods.libraries.transformers_arguments import keyword_argumen
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hf_models import is_model_class
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import argument, is_none
+from raymigrate.facts.values import Source, argument, constants, is_none, keyword_named
 
 ARGUMENT = "state_dict"
 MESSAGE = "from_pretrained({name}, state_dict=...) raises a ValueError today: it takes a name or weights."
@@ -23,6 +23,7 @@ ADVICE = (
     " where they are not all, and eval() unless it is trained: from_pretrained did."
 )
 AUTO = "transformers.Auto"
+READERS = ("get", "pop", "getattr")  # what gives None for an entry that is missing
 
 
 @codemod(ARGUMENT, phase=Phase.LIBRARIES, after=[keyword_arguments])
@@ -30,15 +31,15 @@ def loaded_states(context: Context) -> None:
     """Tells of weights that a model's class is given beside a name."""
     module = context.module
     for call, method in module.method_calls("from_pretrained"):
-        names = {module.qualified(source.node) or "" for source in module.origins(method.value)}
-        name, state = argument(call, 0, "pretrained_model_name_or_path"), _given(call)
+        names = {source.module.qualified(source.node) or "" for source in module.origins(method.value)}
+        name, state = argument(call, 0, "pretrained_model_name_or_path"), keyword_named(call, ARGUMENT)
         if state is None or name is None or is_none(name) or not all(map(_is_of_transformers, names)):
             continue
-        values = [module.constant(source.node) for source in module.origins(state.value)]
-        if all(value is None for value in values):
+        values = constants(module, state.value)
+        if all(value is None for _, value in values):
             continue
         shown = module.source(name)
-        text = PERHAPS if None in values or _is_parameter(module, state.value) else MESSAGE
+        text = PERHAPS if any(value is None or _may_be_none(source) for source, value in values) else MESSAGE
         message = text.format(name=shown, state=module.source(state.value))
         context.manual(RM705, state, message, ADVICE.format(made=_made(module, method, names, shown)))
 
@@ -47,13 +48,14 @@ def _is_of_transformers(name: str) -> bool:
     return name.startswith("transformers.") and is_model_class(name)
 
 
-def _given(call: ast.Call) -> ast.keyword | None:
-    return next((keyword for keyword in call.keywords if keyword.arg == ARGUMENT), None)
-
-
-def _is_parameter(module: Module, node: ast.expr) -> bool:
-    """Whether a value is what a function was called with, which may be None."""
-    return isinstance(node, ast.Name) and isinstance(module.definition(node), ast.arg)
+def _may_be_none(source: Source) -> bool:
+    """Whether a value is out of sight: what a function was called with, a field, or an entry that may be missing."""
+    node = source.node
+    if isinstance(node, ast.Call):
+        function = node.func
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        return name in READERS
+    return isinstance(node, (ast.Name, ast.Attribute))
 
 
 def _made(module: Module, method: ast.Attribute, names: set[str], shown: str) -> str:

@@ -12,6 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM702
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import keyword_named
 from raymigrate.knowledge.processors import IMAGES, OF_IMAGES, SOUNDS
 
 METHOD, ARGUMENT = "pad", "return_tensors"
@@ -31,7 +32,7 @@ def padded_images(context: Context) -> None:
     """Tells of batches of images that are padded by an image processor."""
     module = context.module
     for call, method in module.method_calls(METHOD):
-        keyword = next((keyword for keyword in call.keywords if keyword.arg == ARGUMENT), None)
+        keyword = keyword_named(call, ARGUMENT)
         if keyword is not None and _is_of_images(module, method.value):
             message = f"pad() of an image processor gives a list without a mask today, or refuses {ARGUMENT}="
             context.manual(RM702, keyword, f"{message}.", ADVICE)

@@ -8,6 +8,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.adamw import keep_in_trainers
 from raymigrate.codemods.libraries.argument_changes import VALUES
 from raymigrate.codemods.libraries.argument_rules import RM705
+from raymigrate.codemods.libraries.shared_keys import others_get_value
 from raymigrate.facts.carried import Entry, carried
 from raymigrate.facts.module import Module
 from raymigrate.facts.removed_trackers import TrackerUse
@@ -59,7 +60,7 @@ def change_unpacked_values(context: Context, call: ast.Call, keyword: ast.keywor
         is_here = entry.module is context.module
         is_seen = isinstance(entry.value, ast.Constant) and not _is_read(context.module, entry.name, entries)
         for found in _refused(context, call, entry.module, entry.name, entry.value):
-            if not is_here or not is_seen:
+            if not is_here or not is_seen or others_get_value(context.module, entry.key, entry.name, call):
                 _tell(context, entry.value if is_here else keyword, entry.name, found)
             elif context.converts(RM705, entry.value, f"{_message(entry.name, found)}; {_now(context, call, found)}."):
                 context.plan.replace(entry.value, found.new)

@@ -14,7 +14,7 @@ from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import is_none, keyword_named
 
 RM707 = Rule(
     "RM707",
@@ -36,7 +36,7 @@ DEFAULT = "torch.save"
 def save_functions(context: Context) -> None:
     """Replaces accelerate's function by `is_main_process=`, and reports others."""
     for call, _ in context.module.method_calls("save_pretrained"):
-        keyword = next((keyword for keyword in call.keywords if keyword.arg == ARGUMENT), None)
+        keyword = keyword_named(call, ARGUMENT)
         if keyword is not None:
             _convert(context, call, keyword)
         elif len(call.args) > POSITION and not any(isinstance(given, ast.Starred) for given in call.args):

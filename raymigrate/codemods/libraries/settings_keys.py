@@ -126,9 +126,15 @@ def _fits(keys: Sequence[Key], others: Sequence[Key]) -> bool:
 def _refused_key(key: Key, parsers: Sequence[FileParser]) -> Told:
     """What to say of a key that these parsers refuse."""
     change = {**TRAINING_ARGUMENTS_CHANGES, **OF_TRL}.get(key.name, Change())
-    scripts = " and ".join(sorted({parser.script for parser in parsers}))
-    outcome = "it is passed over" if all(parser.is_lenient for parser in parsers) else "a ValueError"
-    message = f"No class that {scripts} makes of this takes {key.name} today ({outcome})"
+    scripts = sorted({parser.script for parser in parsers})
+    is_lenient = all(parser.is_lenient for parser in parsers)
+    if len(scripts) == 1:
+        happens = f"passes {key.name} over" if is_lenient else f"ends with a ValueError for {key.name}"
+        whose = "its"
+    else:
+        happens = f"pass {key.name} over" if is_lenient else f"end with a ValueError for {key.name}"
+        whose = "their"
+    message = f"{' and '.join(scripts)} {happens}: none of {whose} classes takes it"
     if change.name is None or not all(change.name in parser.taken for parser in parsers):
         return Told(RM702, f"{message}.", ADVICE.get(key.name, "Drop it, or write what replaces it."))
     advice = f"Write {change.name}, also where the key is read."

@@ -9,7 +9,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.facts.removed_trackers import TrackerUse
 from raymigrate.facts.values import keyword_argument
 
-WITH_TENSORBOARD = ("tensorboard", "all", "None")  # None meant "all" up to transformers 4
+WITH_TENSORBOARD = ("tensorboard", "all", None)  # None meant "all" up to transformers 4
 ELSEWHERE = (
     "TensorBoard does not write into logging_dir any more, but below output_dir/runs: the environment variable"
     " TENSORBOARD_LOGGING_DIR with the same folder, set where the Trainer runs, keeps it."
@@ -26,8 +26,8 @@ def writes_elsewhere(context: Context, call: ast.Call) -> bool:
     asked = keyword_argument(call, "report_to")
     several = context.module.value(asked) if asked is not None else None
     parts = several.elts if isinstance(several, (ast.List, ast.Tuple)) else [several] if several is not None else []
-    named = {str(context.module.constant(part)) for part in parts}
-    return not named.isdisjoint(WITH_TENSORBOARD) and not TrackerUse(context.places).had_none(call)
+    is_one = any(context.module.constant(part) in WITH_TENSORBOARD for part in parts)
+    return is_one and not TrackerUse(context.places).had_none(call)
 
 
 def without_folder(context: Context, call: ast.Call) -> str:
@@ -39,7 +39,8 @@ def without_folder(context: Context, call: ast.Call) -> str:
     """
     asked = keyword_argument(call, "report_to")
     named = context.module.constant(asked) if asked is not None else ...
-    may_log = named is ... or any(tracker in str(named) for tracker in WITH_TENSORBOARD)
+    several = named if isinstance(named, (list, tuple, set)) else [named]
+    may_log = any(tracker is ... or tracker in WITH_TENSORBOARD for tracker in several)
     if not may_log or TrackerUse(context.places).had_none(call):
         return ""
     return ": if report_to= asks for TensorBoard, it writes below output_dir/runs or where TENSORBOARD_LOGGING_DIR says"

@@ -18,7 +18,7 @@ from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import functions_behind
 from raymigrate.facts.removed_trackers import INIT
-from raymigrate.facts.values import Source, argument, class_named, is_none, keyword_argument
+from raymigrate.facts.values import Source, argument, class_named, is_none, keyword_argument, keyword_named, written
 
 RM763 = Rule(
     "RM763",
@@ -68,20 +68,19 @@ def trl_trainers(context: Context) -> None:
 
 def _adapters(context: Context, call: ast.Call, name: str) -> None:
     module = context.module
-    config, model = keyword_argument(call, PEFT_CONFIG), argument(call, 0, "model")
-    if config is None or model is None or module.constant(config) is None:
+    given, model = keyword_named(call, PEFT_CONFIG), argument(call, 0, "model")
+    if given is None or model is None or module.constant(given.value) is None:
         return
     adapted = [_is_adapted(source) for source in module.origins(model)]
     kind = name.rpartition(".")[2]
     message = f"{kind} raises a ValueError for a PeftModel with {PEFT_CONFIG}= beside it"
-    sure = all(adapted) and not any(is_none(source.node) for source in module.origins(config))
+    sure = all(adapted) and not any(is_none(source.node) for source in module.origins(given.value))
     if sure and kind in PASSED_OVER:
-        keyword = next(keyword for keyword in call.keywords if keyword.arg == PEFT_CONFIG)
-        if context.converts(RM763, keyword, f"{message}; deleted, as it was passed over."):
+        if context.converts(RM763, given, f"{message}; deleted, as it was passed over."):
             context.plan.call(call).remove.add(PEFT_CONFIG)
     elif any(adapted):
         advice = f"Give it the model without the adapter, or leave {PEFT_CONFIG}= out where it is a PeftModel."
-        context.manual(RM763, config, f"{message}.", advice)
+        context.manual(RM763, given.value, f"{message}.", advice)
 
 
 def _is_adapted(source: Source) -> bool:
@@ -107,8 +106,22 @@ def _names_images(module: Module, node: ast.expr) -> bool:
     parts = list(ast.walk(node)) if node in module.parent_of else []
     called = (module.definition(part.func) for part in parts if isinstance(part, ast.Call))
     makers = [function for function in called if isinstance(function, ast.FunctionDef)]
-    inner = (part for whole in (node, *makers) for part in ast.walk(whole) if isinstance(part, ast.Constant))
-    return any(isinstance(part.value, str) and part.value in IMAGES for part in inner)
+    return any(_is_of_image(part) for whole in (node, *makers) for part in ast.walk(whole))
+
+
+def _is_of_image(node: ast.AST) -> bool:
+    """Whether code gives a row or a part of a message an image: by the key that holds it, or as the type of a part."""
+    match node:
+        case ast.Dict(keys=keys, values=values):
+            pairs = list(zip(keys, values, strict=True))
+        case ast.Call(func=ast.Name(id="dict")):
+            pairs = [(ast.Constant(keyword.arg), keyword.value) for keyword in node.keywords]
+        case ast.Assign(targets=[ast.Subscript(slice=key)], value=value):
+            pairs = [(key, value)]
+        case _:
+            return False
+    held = ((written(key), written(value)) for key, value in pairs)
+    return any(key in IMAGES or (key == "type" and value in IMAGES) for key, value in held)
 
 
 def _is_no_dataset(module: Module, node: ast.expr) -> bool:

@@ -9,6 +9,7 @@ from raymigrate.codemods.libraries.argument_changes import ADVICE, Change
 from raymigrate.codemods.libraries.argument_edits import change_argument
 from raymigrate.codemods.libraries.argument_rules import RM701, RM702
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
+from raymigrate.codemods.libraries.shared_keys import others_get_key
 from raymigrate.facts.carried import Carried, Entry, carried
 from raymigrate.facts.guards import is_asked_for
 from raymigrate.facts.keys import READERS, Keys, keys_of, perhaps_taken_out, taken_out
@@ -42,21 +43,23 @@ def change_keys(context: Context, of: ast.Call, keyword: ast.keyword, changes: M
         changes: What becomes of the arguments that the call takes.
     """
     keys, what = keys_of(context.module, keyword.value), shown(context.module, of, keyword)
-    for call, inner in keys.keywords:
-        if inner.arg in changes:
-            change_argument(context, call, inner, changes[str(inner.arg)])
     read = {name for name, _ in keys.reads}
     named = {name for name, _ in keys.strings}
+    written = [*keys.strings, *((str(inner.arg), inner) for _, inner in keys.keywords)]
+    known = [(name, key, changes[name].name) for name, key in written if name in changes]
+    shared = {name for name, key, new in known if others_get_key(context.module, key, name, new, of)}
+    for call, inner in keys.keywords:
+        if inner.arg is not None and inner.arg in changes:
+            change_keyword(context, call, inner, changes[inner.arg], what, sure=inner.arg not in shared)
     for name, key in keys.strings:
         if is_asked_for(context.module, key, name):
             continue
         if (name in changes or not is_taken(context, of, name)) and not (keys.hidden and name in read):
             change = changes.get(name, Change())
-            change_key(
-                context, key, name, change, what, sure=name not in keys.read_in_text and change.name not in named
-            )
+            sure = name not in keys.read_in_text and change.name not in named and name not in shared
+            change_key(context, key, name, change, what, sure=sure)
     for name, key in [] if keys.hidden else keys.reads:  # a key that comes from elsewhere keeps its name
-        if name in changes and name not in keys.read_in_text and _is_renamed(changes[name]):
+        if name in changes and name not in shared and name not in keys.read_in_text and _is_renamed(changes[name]):
             change_key(context, key, name, changes[name], what)
 
 
@@ -80,6 +83,17 @@ def change_key(context: Context, key: ast.expr, name: str, change: Change, what:
     elif context.converts(RM701, key, f"{name}= {change.outcome}; now {change.name}=."):
         quote = context.module.source(key)[-1:]
         context.plan.replace(key, f"{quote}{change.name}{quote}")
+
+
+def change_keyword(
+    context: Context, call: ast.Call, keyword: ast.keyword, change: Change, what: str, *, sure: bool = True
+) -> None:
+    """Does the same for a keyword argument of `dict(...)` or `update(...)`."""
+    name = str(keyword.arg)
+    if sure:
+        change_argument(context, call, keyword, change)
+    else:
+        _left(context, keyword, name, change, f"{name}= {change.outcome} where {what} gets it")
 
 
 def tell_unpacked(

@@ -15,6 +15,11 @@ from raymigrate.facts.values import argument
 TORCH = "torch.multiprocessing"
 SPAWN = tuple(f"{TORCH}.{name}" for name in ("spawn", "spawn.spawn", "start_processes", "spawn.start_processes"))
 PROCESSES = (f"{TORCH}.Process", "multiprocessing.Process", "multiprocessing.context.Process")
+# What gives an object with a Process of its own: `mp.get_context("spawn").Process(target=train)`.
+CONTEXTS = (
+    *(f"{TORCH}.get_context", "multiprocessing.get_context", "multiprocessing.context.get_context"),
+    *(f"multiprocessing.context.{kind}Context" for kind in ("Spawn", "Fork", "ForkServer")),
+)
 SIZES = ("world_size", "nprocs", "ngpus", "num_gpus")
 
 
@@ -98,13 +103,22 @@ def check_processes(training: Training) -> None:
         Refusal: If one of them trains.
     """
     module = training.module
-    for call in module.calls(*PROCESSES):
+    for call in _processes(module):
         target = argument(call, 1, "target")
         function = module.definition(target) if target is not None else None
         if isinstance(function, ast.FunctionDef):
             run = list(_run_by(module, function))
             if any(module.inside(backward, each) for backward in training.backwards for each in run):
                 raise Refusal(call, f"a Process of its own runs `{function.name}`, which trains")
+
+
+def _processes(module: Module) -> Iterator[ast.Call]:
+    """The calls that make a Process."""
+    yield from module.calls(*PROCESSES)
+    for call, method in module.method_calls("Process"):
+        made = ((source.module, source.node) for source in module.origins(method.value))
+        if any(isinstance(node, ast.Call) and home.qualified(node.func) in CONTEXTS for home, node in made):
+            yield call
 
 
 def _run_by(module: Module, function: ast.FunctionDef) -> Iterator[ast.FunctionDef]:

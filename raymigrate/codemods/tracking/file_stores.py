@@ -32,7 +32,7 @@ RM760 = Rule(
     errors=("The filesystem tracking backend (e.g., './mlruns') is in maintenance mode",),
     unproven="One call is enough to show the error: tests/error_snippets.py makes MLflow say it.",
 )
-MESSAGE = "MLflow 3.17 raises an MlflowException for runs that are kept in a folder of files, as this says."
+MESSAGE = "This is a folder, in which MLflow 3.17 keeps no runs: an MlflowException."
 PLACES = ("tracking_uri", "registry_uri")
 # Functions, with the names of the argument that is an address, the first one of them; those of Ray take it by name.
 FUNCTIONS = {

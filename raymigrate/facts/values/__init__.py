@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.facts.values.behind import UNKNOWN, Asked, Behind, Source
 from raymigrate.facts.values.bindings import reaching
-from raymigrate.facts.values.calls import argument, given_to, has_unpacking, keyword_argument, returned
+from raymigrate.facts.values.calls import argument, given_to, has_unpacking, keyword_argument, keyword_named, returned
 from raymigrate.facts.values.constants import constant, constants, head, is_none, leading_text, written
 from raymigrate.facts.values.dicts import (
     WELL_KNOWN_KEYS,
@@ -63,6 +63,7 @@ __all__ = [
     "is_none",
     "key_name",
     "keyword_argument",
+    "keyword_named",
     "leading_text",
     "lineage",
     "method_of",

@@ -49,6 +49,11 @@ def keyword_argument(call: ast.Call, *names: str) -> ast.expr | None:
     return next((keyword.value for keyword in call.keywords if keyword.arg in names), None)
 
 
+def keyword_named(call: ast.Call, name: str) -> ast.keyword | None:
+    """The keyword that gives an argument; None where there is none."""
+    return next((keyword for keyword in call.keywords if keyword.arg == name), None)
+
+
 def has_unpacking(call: ast.Call) -> bool:
     """Whether a call has arguments that cannot be seen."""
     starred = any(isinstance(given, ast.Starred) for given in call.args)
