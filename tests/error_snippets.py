@@ -453,6 +453,10 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
     ],
     # What argparse says in a worker, whose command line is that of Ray (ray/_private/services.py, start_raylet).
     "RM760": ["import mlflow\nmlflow.set_tracking_uri('file:' + HERE)\nmlflow.search_experiments()"],
+    "RM766": [
+        "from accelerate.commands.config.config_args import ClusterConfig\n"
+        "ClusterConfig('LOCAL_MACHINE', 'NO', 'no', False)",
+    ],
     "RM801": [
         "import argparse\nsys.argv = ['default_worker.py', '--node-ip-address=127.0.0.1', '--node-manager-port=1']\n"
         "argparse.ArgumentParser().parse_args()",

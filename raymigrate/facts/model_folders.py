@@ -31,7 +31,8 @@ def is_loaded(module: Module, folder: ast.AST) -> bool:
 def saves_state(module: Module) -> bool:
     """Whether accelerate saves models as safetensors in a file, as `save_state()` does since 0.25 (accelerator.py).
 
-    DeepSpeed saves its own files, of which its zero_to_fp32.py makes a pytorch_model.bin.
+    DeepSpeed saves its own files, of which its zero_to_fp32.py makes a pytorch_model.bin: at the path that it is given,
+    and since 0.15.3 in a folder of that path, in parts where it is larger than 5 GB (deepspeed/utils/zero_to_fp32.py).
     """
     if "deepspeed" in module.text.lower() or not module.references_within("accelerate"):
         return False

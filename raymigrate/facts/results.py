@@ -11,6 +11,7 @@ from raymigrate.facts.legacy import HF, HF_UNRELEASED, IN_ML, TRANSFORMERS_TRAIN
 from raymigrate.facts.module import Module
 from raymigrate.facts.run_folders import results_of_folder
 from raymigrate.facts.trials import is_trial, legacy_trainers_of, tuners_of
+from raymigrate.facts.tune_objects import is_tune_checkpoint
 from raymigrate.facts.values import Source, argument, is_none, keyword_argument, reaching, sources
 
 CHECKPOINT_CLASSES = tuple(
@@ -137,6 +138,7 @@ def is_any_checkpoint(module: Module, node: ast.expr) -> bool:
     return all(
         _is_of_result(module, source)
         or _is_of_trial(module, source)
+        or is_tune_checkpoint(module, source)
         or made_by_script(module, source) is not None
         or class_method(module, source) is not None
         or (isinstance(source, ast.Call) and module.qualified(source.func) in GET_CHECKPOINT)

@@ -86,6 +86,7 @@ SPEAKS_OF = {
     "RM763": r"peft_config|ADAPTER|\[|GRPOConfig",
     "RM764": "tokenizer",
     "RM765": r"\.size|random_padding",
+    "RM766": "Config",
     "RM914": "train",
 }
 CHANGES = r"\w"  # rules of plain scripts stand at a statement that moves or changes, and say what becomes of it

@@ -103,6 +103,27 @@ def test_only_checkpoints_need_it(report: str, found: list[int]) -> None:
     assert lines(report=report) == found
 
 
+@pytest.mark.parametrize(
+    ("star", "config", "is_told"),
+    [
+        ("from ray.air.config import *", "RunConfig(name='run')", True),
+        ("from ray.air import *", "RunConfig()", True),
+        ("from ray.train import *", "RunConfig(storage_path='~/runs')", True),
+        ("from ray.air.config import *\nfrom transformers import *", "RunConfig(name='run')", True),
+        ("from ray.air.config import *", "RunConfig(storage_path='s3://bucket/runs')", False),
+        ("from ray.air.config import *\nfrom helpers import *", "RunConfig(name='run')", False),
+        ("from helpers import *", "RunConfig(name='run')", False),
+        ("from ray.air.config import *\nfrom helpers import RunConfig", "RunConfig(name='run')", False),
+    ],
+)
+def test_a_configuration_from_a_star_import_names_storage_too(star: str, config: str, is_told: bool) -> None:
+    script = SCRIPT.format(connection='ray.init("auto")', arguments=f", run_config={config}", report=SAVES)
+    script = script.replace(
+        "from ray.air import RunConfig, ScalingConfig, session", f"from ray.air import session\n{star}"
+    )
+    assert bool(converted(script).lines("RM417", Kind.MANUAL)) == is_told
+
+
 def test_ray_2_7_needed_it_as_well() -> None:
     script = SCRIPT.format(connection='ray.init("auto")', arguments="", report=SAVES)
     assert not converted(script, from_ray="2.7").lines("RM417", Kind.MANUAL)

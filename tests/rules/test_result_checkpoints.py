@@ -157,6 +157,7 @@ def test_the_files_of_the_best_checkpoint_are_found_one_folder_deeper(read: str,
     ("read", "rule"),
     [
         (f"{BEST}.to_dict()", "RM304"),
+        ("tune.run(load).get_best_checkpoint('a', 'min').to_dict()", "RM304"),
         (f"best = {BEST}\nprint(best.to_dict()['epoch'])", "RM304"),
         (f"open({BEST}.uri)", "RM607"),
         (f"best = {BEST}\nbest.to_bytes()", "RM308"),
@@ -171,7 +172,8 @@ def test_what_the_best_checkpoint_lacks_is_told(read: str, rule: str) -> None:
     "read",
     [
         "load().get_best_checkpoint('a', 'min').to_directory('out')",
-        "tune.run(load).get_best_checkpoint('a', 'min').to_dict()",
+        "tune.run(load).get_best_checkpoint('a', 'min').to_directory('out')",
+        "tune.run_all(load).get_best_checkpoint('a', 'min').to_dict()",
         "print(load().checkpoint.uri, load().get_best_result().checkpoint.uri)",
         "for c in [result.checkpoint, load()]:\n    c.to_directory('out')",
         "with load().get_best_checkpoint('a', 'min').as_directory() as d:\n    AutoModelForCausalLM.from_pretrained(d)",

@@ -122,3 +122,49 @@ def test_what_a_trial_lost_is_told(name: str) -> None:
 def test_what_a_trial_has_is_not_told(body: str) -> None:
     outcome = converted(CALLBACK.format(base="Callback", method=RESULT, body=body, decorator=""))
     assert "RM723" not in {code for code, *_ in outcome.findings}
+
+
+OF_TUNE = [
+    "best = analysis.best_checkpoint\nprint(best{read})",
+    "print(analysis.get_best_checkpoint(analysis.best_trial){read})",
+    "print(analysis.get_last_checkpoint(){read})",
+    "for trial in analysis.trials:\n    kept = trial.checkpoint\n    print(kept{read})",
+    "for number, trial in enumerate(sorted(analysis.trials, key=str)):\n    print(trial.checkpoint{read})",
+    "for kept in [trial.checkpoint for trial in analysis.trials]:\n    print(kept{read})",
+    "print(analysis.trials[0].checkpoint{read})",
+    "kept = max(analysis.trials, key=str).checkpoint\nprint(kept{read})",
+    "best = None\nif analysis:\n    best = analysis.get_best_trial('loss').checkpoint\n    print(best{read})",
+    "grid = tune.Tuner(loop).fit()\nprint(grid._experiment_analysis.best_checkpoint{read})",
+    "def show(found: tune.ExperimentAnalysis):\n    print(found.best_checkpoint{read})",
+    "class A(tune.Callback):\n    def on_checkpoint(self, step, trials, trial, kept): print(kept{read})",
+    "class A(tune.Callback):\n    def on_trial_save(self, step, trials, t): print(t.checkpoint{read})",
+]
+
+
+@pytest.mark.parametrize("use", OF_TUNE)
+@pytest.mark.parametrize(
+    ("read", "code"),
+    [(".uri", "RM607"), (".to_dict()", "RM304"), (".to_uri('a')", "RM308"), (".dir_or_data", "RM723")],
+)
+def test_a_checkpoint_that_tune_keeps_is_one_of_ray(use: str, read: str, code: str) -> None:
+    outcome = converted(SEARCH.format(use=use.replace("{read}", read)))
+    kind = Kind.CONVERTED if code == "RM607" else Kind.MANUAL
+    assert len(outcome.lines(code, kind)) == 1
+    assert code != "RM607" or ".path)" in outcome.text
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "other = study()\nprint(other.best_checkpoint{read})",
+        "other = study()\nfor trial in other.trials:\n    print(trial.checkpoint{read})",
+        "print(analysis.best_result['model']{read}, analysis.trials[0].config{read})",
+        "class A(tune.Callback):\n    def on_trial_save(self, step, trials, trial): print(trial.config['a']{read})",
+        "class Mine:\n    def on_checkpoint(self, step, trials, trial, kept): print(trial.checkpoint{read})",
+    ],
+)
+@pytest.mark.parametrize("read", [".uri", ".to_dict()", ".to_uri('a')", ".dir_or_data"])
+def test_other_checkpoints_are_not_spoken_of_as_those_of_tune(use: str, read: str) -> None:
+    outcome = converted(SEARCH.format(use=use.replace("{read}", read)))
+    told = [m for m in outcome.messages if not m.startswith("If this is a checkpoint of Ray: ")]
+    assert not told and ".path" not in outcome.text

@@ -10,11 +10,13 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.refused_calls import RM697
-from raymigrate.codemods.libraries.library_attributes import ANALYSIS, RM723
+from raymigrate.codemods.libraries.library_attributes import RM723
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.guards import is_guarded, waits_for
-from raymigrate.facts.instances import TRIAL, handed_by_tune, instance_of
+from raymigrate.facts.instances import handed_by_tune
 from raymigrate.facts.module import Module
+from raymigrate.facts.tune_objects import is_tune_checkpoint, is_tune_trial
+from raymigrate.facts.values import is_none
 
 LOGDIR = "Trial.logdir raises a DeprecationWarning on Ray >= 2.51"
 NOW = "now local_path, from where Tune uploads what is written there: path is where results end."
@@ -53,12 +55,12 @@ def trial_attributes(context: Context) -> None:
         return
     module = context.module
     for node in module.attributes("logdir"):
-        if isinstance(node.ctx, ast.Load) and _is_trial(module, node.value):
+        if isinstance(node.ctx, ast.Load) and is_tune_trial(module, node.value):
             _logdir(context, node)
     for name, advice in INSTEAD_OF_LOST.items():
         for node in module.attributes(name):
             is_read = isinstance(node.ctx, ast.Load) and not module.stores(name)
-            if is_read and _is_trial(module, node.value) and not is_guarded(module, node, name):
+            if is_read and is_tune_trial(module, node.value) and not is_guarded(module, node, name):
                 context.manual(RM723, node, LOST.format(name=name), advice)
     for name in TRACKED:
         for node in module.attributes(name):
@@ -76,22 +78,7 @@ def _logdir(context: Context, node: ast.Attribute) -> None:
         context.plan.replace(node, "$trial.local_path", trial=node.value)
 
 
-def _is_trial(module: Module, node: ast.expr) -> bool:
-    """Whether an object is a Trial, also one of those that a loop goes through."""
-    if instance_of(module, node) == TRIAL:
-        return True
-    target = module.definition(node)
-    loop = module.parent_of.get(target) if isinstance(target, ast.Name) else None
-    if not isinstance(loop, ast.For | ast.comprehension) or loop.target is not target:
-        return False
-    several = loop.iter
-    if isinstance(several, ast.Attribute) and several.attr == "trials":
-        return instance_of(module, several.value) == ANALYSIS
-    return handed_by_tune(module, several) == "trials"
-
-
 def _is_checkpoint_of_trial(module: Module, node: ast.expr) -> bool:
-    """Whether an object is the checkpoint of a Trial, or what on_checkpoint() of a callback of Tune gets."""
-    if isinstance(node, ast.Attribute) and node.attr == "checkpoint":
-        return _is_trial(module, node.value)
-    return handed_by_tune(module, node) == "checkpoint"
+    """Whether an object is a checkpoint that Tune keeps, through every way to it."""
+    found = [origin for origin in module.origins(node) if not is_none(origin.node)]
+    return bool(found) and all(is_tune_checkpoint(origin.module, origin.node) for origin in found)

@@ -31,6 +31,7 @@ from raymigrate.facts.instances import (
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import trainer_base
+from raymigrate.facts.tune_objects import ANALYSIS
 from raymigrate.knowledge.libraries import lineage, member
 from raymigrate.knowledge.successors import PREPROCESSED
 
@@ -98,7 +99,6 @@ OF_DEPLOYMENTS: Mapping[str, str] = {
 }
 
 
-ANALYSIS = "ray.tune.analysis.experiment_analysis.ExperimentAnalysis"
 # What an ExperimentAnalysis had (2.4 tune/analysis/experiment_analysis.py).
 WHERE = "where the results of that trial are, without the scheme of a URI."
 OF_ANALYSES: Mapping[str, str] = {

@@ -117,10 +117,21 @@ def _is_of_each_machine(module: Module, run_config: ast.expr | None) -> bool:
         return True
     assert run_config is not None
     value = module.value(run_config)
-    if not isinstance(value, ast.Call) or module.qualified(value.func) not in config_names("RunConfig"):
+    if not isinstance(value, ast.Call) or not _is_run_config(module, value.func):
         return False
     given = {keyword.arg: keyword.value for keyword in value.keywords}
     if None in given or len(value.args) > 1:
         return False
     named = [given[name] for name in STORED_BY if name in given and not is_none(given[name])]
     return all(leading_text(module, node).startswith(OF_EACH_MACHINE) for node in named)
+
+
+def _is_run_config(module: Module, name: ast.expr) -> bool:
+    """Whether a name is that of Ray's RunConfig, also where only a star import of Ray brings it in.
+
+    Nothing shows what such a script was written for once the names are written out, so this run tells.
+    """
+    if not isinstance(name, ast.Name) or module.scope_of[name].find(name.id):
+        return module.qualified(name) in config_names("RunConfig")
+    stars = [module.imported(line, line.names[0]).partition(".")[0] for line in module.star_imports]
+    return name.id == "RunConfig" and "ray" in stars and LIBRARIES.issuperset(stars)

@@ -33,6 +33,11 @@ WAYS = {
 }
 MESSAGE = "{way} takes functions on Ray >= 2.51, and raises for a trainer; not converted."
 EXPERIMENT_NAMES = ("ray.air.session.get_experiment_name", "ray.train.get_context")
+# This tool writes get_context().get_experiment_name() for get_trial_name() too, so that a later run can't tell.
+IF_OF_TUNER = (
+    "If it is to be the Tuner's name, put that into train_loop_config. It is right where the name of the trial is"
+    " meant: raymigrate writes it for get_trial_name() and get_trial_id() too."
+)
 
 
 @codemod("restore", "with_resources", "with_parameters", "run", "as_trainable", phase=Phase.TRIALS)
@@ -61,8 +66,10 @@ def experiment_names(context: Context) -> None:
         return
     for reference in module.references:
         if reference.qualified in EXPERIMENT_NAMES and context.places.of(reference.root) is Place.WORKER:
-            if reference.qualified != "ray.train.get_context" or _asks_for_the_name(module, reference.node):
-                context.manual(RM415, reference.node, "Here get_experiment_name() gives the name of the trial's run.")
+            of_context = reference.qualified == "ray.train.get_context"
+            if not of_context or _asks_for_the_name(module, reference.node):
+                message = "Here get_experiment_name() gives the name of the trial's run."
+                context.manual(RM415, reference.node, message, IF_OF_TUNER if of_context else RM415.fix)
 
 
 def _asks_for_the_name(module: Module, node: ast.AST) -> bool:
