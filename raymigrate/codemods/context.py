@@ -155,7 +155,7 @@ class Context:
         if place is Place.UNKNOWN and self.module.project is not None and self.path:
             place = place_by_callers(self.module.project, self.module, node)
         if place is Place.UNKNOWN and not self.places.only_tuned.isdisjoint(self.module.ancestors(node)):
-            return Place.TRIAL
+            return Place.TRIAL if self.places.called_by_asking.isdisjoint(self.module.ancestors(node)) else Place.BOTH
         return place
 
     @cached_property

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from raymigrate.facts.alternatives import goes_on
 from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.values import is_none
-from raymigrate.facts.version_tests import is_for_others, tells_versions, text_of
+from raymigrate.facts.version_tests import is_for_others, names_in, tells_versions
 from raymigrate.knowledge.libraries import look_up
 
 # What a name, attribute or keyword that is not there raises, and what is above it.
@@ -174,7 +174,7 @@ def _is_asked(module: Module, test: ast.expr, *, of_else: bool) -> bool:
         if isinstance(part, ast.Name | ast.Attribute | ast.Call) and OF_VERSIONS.search(ast.unparse(part)):
             return True
         if isinstance(part, ast.Name | ast.Attribute):
-            if OF_VERSIONS.search(ast.unparse(module.followed(part)[1])) or tells_versions(text_of(module, part)):
+            if OF_VERSIONS.search(names_in(module.followed(part)[1])) or tells_versions(module, part):
                 return True
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, of_else = test.operand, not of_else

@@ -110,7 +110,7 @@ def _methods_elsewhere(module: Module, home: ast.ClassDef, users: Users) -> Iter
     """
     methods = {(part.name, part.lineno): part for part in home.body if isinstance(part, ast.FunctionDef)}
     for user in {user.path: user for user, _ in _reads_elsewhere(module, home)}.values():
-        for name in {name for name, _ in methods}:
+        for name in dict.fromkeys(name for name, _ in methods):
             for call, method in user.method_calls(name):
                 called = methods_of_object(user, method.value, name) or ()
                 found = [methods.get((f.name, f.lineno)) for other, f in called if other.path == module.path]

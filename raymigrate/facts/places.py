@@ -70,7 +70,8 @@ class Places:
         for ancestor in self.module.ancestors(node):
             in_trial, on_worker = ancestor in self.trials, ancestor in self.workers
             if in_trial or on_worker:
-                return Place.BOTH if in_trial and on_worker else Place.TRIAL if in_trial else Place.WORKER
+                is_both = in_trial and (on_worker or ancestor in self.called_by_asking)
+                return Place.BOTH if is_both else Place.TRIAL if in_trial else Place.WORKER
         return Place.UNKNOWN
 
     @cached_property
@@ -165,13 +166,29 @@ class Places:
 
     @cached_property
     def asking_for_workers(self) -> set[ast.AST]:
-        """Functions that ask a session for what no trial has, with those around them and those that they call."""
+        """Functions that ask a session for what no trial has, those around them, and those that only these call."""
+        asking = self._asking | self.called_by_asking
+        others = {f for kind in FUNCTIONS for f in self.module.of_type(kind) if asking.isdisjoint(self._with_outer(f))}
+        return self._asking | (self.called_by_asking - self.called_from([None, *others]))
+
+    @cached_property
+    def called_by_asking(self) -> set[ast.AST]:
+        """The functions that those call that ask for what no trial has, and that no Tuner here is given."""
+        return self.called_from(self._asking - self.trials) - self._asking
+
+    @cached_property
+    def _asking(self) -> set[ast.AST]:
+        """Functions that ask a session for what no trial has, with those around them."""
         module = self.module
         names = {f"{session}.{name}" for session in ("ray.air.session", "ray.train") for name in WORKERS_ONLY}
         asking = [reference.node for reference in module.references_within(*names)]
         asking += [method for _, method in module.method_calls(*WORKERS_ONLY) if _is_context(module, method.value)]
-        around = self._functions_around(asking) - self._functions_around(module.calls(*TAKE_TRAINABLES))
-        return around | self.called_from(around)
+        return self._functions_around(asking) - self._functions_around(module.calls(*TAKE_TRAINABLES))
+
+    def _with_outer(self, function: ast.AST) -> Iterator[ast.AST]:
+        """A function, and what is around it."""
+        yield function
+        yield from self.module.ancestors(function)
 
     def _functions_around(self, nodes: Iterable[ast.AST]) -> set[ast.AST]:
         return {outer for node in nodes for outer in self.module.ancestors(node) if isinstance(outer, FUNCTIONS)}

@@ -101,7 +101,9 @@ def _may_be_none(module: Module, node: ast.expr) -> Iterator[bool]:
     by_rank = [] if all(is_none(value) for value in by_rank) else by_rank
     if not values or len(values) < len(assigned):
         yield False
-    for value in by_rank or values:
+    for value in values:
+        if value not in by_rank and _is_outweighed(module, value, by_rank, node):
+            continue
         if not isinstance(value, ast.Name) and not _is_of_other_workers(module, value, by_rank):
             yield from _may_be_none(module, value)
 
@@ -116,6 +118,22 @@ def _under_rank(module: Module, node: ast.AST) -> bool:
     """Whether the innermost `if` around a node asks for the rank and nothing else."""
     outer = _conditions(module, node)[:1]
     return bool(outer) and only_rank(module, outer[0].test)
+
+
+def _is_outweighed(module: Module, value: ast.expr, by_rank: list[ast.expr], use: ast.Name) -> bool:
+    """Whether the one worker has another value in place of this one, wherever it gets this: `c = None; if rank: c = x`.
+
+    Args:
+        module: The module.
+        value: A value of the checkpoint.
+        by_rank: Those of its values that depend on the rank where they are given.
+        use: Where it is used.
+    """
+    shared = {*_branches(module, value), *_branches(module, use)}
+    return any(
+        not is_none(other) and all(only_rank(module, branch.test) for branch, _ in {*_branches(module, other)} - shared)
+        for other in by_rank
+    )
 
 
 def _is_of_other_workers(module: Module, value: ast.expr, by_rank: list[ast.expr]) -> bool:
@@ -140,6 +158,15 @@ def _is_of_other_workers(module: Module, value: ast.expr, by_rank: list[ast.expr
 def _conditions(module: Module, node: ast.AST) -> list[ast.If]:
     """The `if` statements around a node, the innermost first."""
     return [parent for parent in module.ancestors(node) if isinstance(parent, ast.If)]
+
+
+def _branches(module: Module, node: ast.AST) -> Iterator[tuple[ast.If, bool]]:
+    """The branches of `if` statements that a node is in: the statement, and whether it is where the test holds."""
+    child = node
+    for parent in module.ancestors(node):
+        if isinstance(parent, ast.If):
+            yield parent, child in parent.body
+        child = parent
 
 
 def _other_ranks(module: Module, report: ast.Call, carriers: set[ast.Call]) -> bool:

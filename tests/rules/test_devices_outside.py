@@ -175,3 +175,19 @@ def test_methods_that_another_file_calls_are_told(tmp_path: Path, use: str, line
     write(tmp_path, {"net.py": net, "use.py": use})
     found = [f.line for f in convert(tmp_path).findings if f.code == "RM302" and f.path.endswith("net.py")]
     assert found == lines
+
+
+def test_the_first_method_of_a_class_says_who_runs_what_several_call(tmp_path: Path) -> None:
+    """Also if there are many, so that no other order, as that of a set, is likely to begin with it."""
+    methods = "".join(f"    def m{number}(self):\n        return self.device()\n\n" for number in range(20))
+    device = "    def device(self):\n        return ray.train.torch.get_device()\n"
+    tests = "".join(f"def test_{number}():\n    Net().m{number}()\n\n" for number in range(1, 20))
+    write(
+        tmp_path,
+        {
+            "net.py": f"import ray.train.torch\n\nclass Net:\n{methods}{device}",
+            "test_use.py": f"from net import Net\n\nNet().m0()\n\n{tests}",
+        },
+    )
+    told = [f.message for f in convert(tmp_path).findings if f.code == "RM302" and f.path.endswith("net.py")]
+    assert len(told) == 1 and "is called without a trainer too" in told[0]

@@ -40,6 +40,17 @@ def test_an_import_that_runs_on_a_condition_is_left_alone(script: str) -> None:
     assert not converted(f"import ray\n{script}print(Checkpoint)\n").lines("RM692", Kind.MANUAL)
 
 
+@pytest.mark.parametrize(
+    "test", ["ray.argv[1] == NAME", "NAME.startswith('phi')", "CONFIG['train']", "CONFIG.kind == 'v5'"]
+)
+def test_what_texts_say_of_versions_is_of_others(test: str) -> None:
+    names = "NAME = 'microsoft/phi-v4'\nCONFIG = load('configs/transformers-version-v4.yaml')\n"
+    script = (
+        f"import ray\n{names}if {test}:\n    from ray.train.huggingface import HuggingFacePredictor as P\n    P(1)\n"
+    )
+    assert {code for code, *_ in converted(script).findings} == {"RM603", "RM692"}
+
+
 @pytest.mark.parametrize("target", ["ray.data.context.gone", "data.context.gone"])
 def test_what_is_set_and_no_longer_read_is_told(target: str) -> None:
     outcome = converted(f"import ray.data.context\nfrom ray import data\n\n{target} = 1\nray.init()\n")

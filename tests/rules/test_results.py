@@ -58,6 +58,22 @@ if rank == 0:
 else:
     session.report(metrics)
 """,
+    "rank in a step, and none before": """
+checkpoint = None
+if step % 5 == 0:
+    if rank == 0:
+        checkpoint = save(step)
+    else:
+        checkpoint = None
+session.report(metrics, checkpoint=checkpoint)
+""",
+    "rank in the other branch": """
+if step % 5:
+    checkpoint = None
+elif rank == 0:
+    checkpoint = save(step)
+session.report(metrics, checkpoint=checkpoint)
+""",
     "none on all ranks": """
 if rank == 0:
     checkpoint = None
@@ -83,6 +99,20 @@ checkpoint = None
 if rank == 0:
     checkpoint = save(step)
 session.report(metrics, checkpoint=checkpoint)
+""",
+    "rank in a step, and none in it": """
+if step % 5 == 0:
+    checkpoint = None
+    if rank == 0:
+        checkpoint = save(step)
+    session.report(metrics, checkpoint=checkpoint)
+""",
+    "rank in a step with the report": """
+checkpoint = None
+if step % 5 == 0:
+    if rank == 0:
+        checkpoint = save(step)
+    session.report(metrics, checkpoint=checkpoint)
 """,
     "none on the other ranks": """
 if rank == 0:

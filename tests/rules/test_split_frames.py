@@ -32,6 +32,15 @@ READ = "pd.read_csv('x')"
         ("df = pd.concat(x)\np = np.array_split(df.iloc[3:], n)", "for frame in [df.iloc[3:]]"),
         ("ds = ray.data.from_pandas(np.array_split(found, n))", "ray.data.from_pandas([found.iloc[rows] for rows"),
         (f"import numpy\np = numpy.array_split({READ}, n)", "numpy.arange(len(frame))"),
+        (f"df = {READ}\np = np.array_split(df['text'], n)", "for frame in [df['text']]"),
+        (f"df = {READ}\ncol = df['text'].dropna()\np = np.array_split(col[:9], n)", "for frame in [col[:9]]"),
+        (f"df = {READ}\np = np.array_split(df.loc[df.split == x, 'text'], n)", "frame.iloc[rows]"),
+        (f"df = {READ}\nmask = df.a.isin(x)\np = np.array_split(df[mask]['text'], n)", "frame.iloc[rows]"),
+        (f"df = {READ}\ndf = df['text']\np = np.array_split(df, n)", "df.iloc[rows]"),
+        (f"df = {READ}\np = np.array_split(df[x], n)", "frame.iloc[rows]"),
+        ("def f(texts: pd.Series):\n    return np.array_split(texts[texts != ''], n)", "frame.iloc[rows]"),
+        (f"df = {READ}\nclass C:\n    pieces = np.array_split(df, n)", "df.iloc[rows]"),
+        (f"class C:\n    def f(self):\n        df = {READ}\n        return np.array_split(df, n)", "df.iloc[rows]"),
         (f"frame = rows = 0\np = np.array_split({READ}, n)", "whole.iloc[part] for whole in"),
     ],
 )
@@ -48,6 +57,9 @@ def test_the_numbers_of_the_rows_are_split(script: str, now: str) -> None:
         (f"from numpy import array_split\np = array_split({READ}, n)", "df.iloc[rows] for rows in"),
         (f"p = np.array_split({READ}, n, axis=1)", "df.iloc[:, columns]"),
         (f"p = np.array_split({READ}, *x)", "df.iloc[rows]"),
+        (f"class C:\n    df = {READ}\n    p = np.array_split(df, n)", "df.iloc[rows]"),
+        (f"class C:\n    k = 3\n    p = np.array_split({READ}, k)", "outside of the class"),
+        (f"class C:\n    df = {READ}\n    p = [list(x) for x in np.array_split(df['a'], n)]", "gives Series"),
     ],
 )
 def test_others_are_told(script: str, advice: str) -> None:
@@ -64,6 +76,14 @@ def test_others_are_told(script: str, advice: str) -> None:
         "p = np.array_split(found, n)",
         f"df = {READ}\nif n:\n    df = x\np = np.array_split(df, n)",
         "p = np.array_split(range(9), n)",
+        "p = np.array_split(pd.read_html('x'), n)",
+        f"df = {READ}\np = np.array_split(df.iloc[0]['tokens'], n)",
+        f"df = {READ}\nrow = df.iloc[x]\np = np.array_split(row['tokens'], n)",
+        f"df = {READ}\np = np.array_split(df['tokens'][0], n)",
+        f"df = {READ}\np = np.array_split(df['tokens'].iloc[-1], n)",
+        f"df = {READ}\np = np.array_split(df.loc[0, 'tokens'], n)",
+        f"df = {READ}\np = np.array_split(df.loc[3:]['tokens'][x], n)",
+        "def f(row: pd.Series):\n    return np.array_split(row['tokens'], n)",
         f"p = x.array_split({READ}, n)",
         f"p = np.hsplit({READ}, n)",
     ],
@@ -71,3 +91,8 @@ def test_others_are_told(script: str, advice: str) -> None:
 def test_what_is_not_known_to_be_a_frame_is_left(script: str) -> None:
     outcome = converted(HEAD + script)
     assert "RM523" not in {code for code, _, _ in outcome.findings}
+
+
+def test_the_pieces_of_a_column_are_called_series() -> None:
+    outcome = converted(f"{HEAD}df = {READ}\np = np.array_split(df['a'], n)")
+    assert any("of a Series are arrays, without its index; now Series." in message for message in outcome.messages)

@@ -1,5 +1,7 @@
 """RM413: functions of which only a trainer's workers can be the home, in files with a Tuner that does not show it."""
 
+from textwrap import indent
+
 import pytest
 
 from raymigrate.base.findings import Kind
@@ -65,3 +67,45 @@ def test_what_it_calls_and_what_is_in_it_runs_there_too() -> None:
 def test_a_tune_function_stays_one(functions: str, trainable: str, manual: int) -> None:
     outcome = converted(SCRIPT.format(functions=functions, trainable=trainable))
     assert 'tune.report({"loss": 1})' in outcome.text and len(outcome.lines("RM413", Kind.MANUAL)) == manual
+
+
+SAVE = "def inner(metrics):\n    session.report(metrics)\n\n\ndef save(metrics):\n    inner(metrics)\n\n\n"
+ASKING = LOOP.format(asks="session.get_world_rank() == 0", then='save({"loss": 1})')
+
+
+@pytest.mark.parametrize("trainable", ["build()", "read()['x']", "objective"])
+@pytest.mark.parametrize(
+    "others",
+    [
+        'def objective(config):\n    save({"loss": 2})',
+        'def objective(config):\n    def step():\n        save({"loss": 2})\n\n    step()',
+        'def other(config):\n    save({"loss": 2})\n\n\nobjective = lambda config: other(config)',
+        'def objective(config):\n    inner({"loss": 2})',
+    ],
+)
+def test_what_others_call_too_is_not_of_the_workers_alone(trainable: str, others: str) -> None:
+    outcome = converted(SCRIPT.format(functions=f"{SAVE}{ASKING}\n\n{others}\n", trainable=trainable))
+    assert len(outcome.lines("RM413", Kind.MANUAL)) == 1
+    assert "    session.report(metrics)" in outcome.text and "train.get_context().get_world_rank()" in outcome.text
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        "def objective(config):\n    read(config)",
+        "def other(config):\n    inner = read()\n    inner(config)",
+        "class Own:\n    def save(self, metrics):\n        self.save(metrics)",
+        "def other(config):\n    session.get_dataset_shard('x')\n    read(callback=lambda metrics: save(metrics))",
+    ],
+)
+def test_what_only_they_call_is_theirs(others: str) -> None:
+    outcome = converted(SCRIPT.format(functions=f"{SAVE}{ASKING}\n\n{others}\n", trainable="build()"))
+    assert "train.report(metrics)" in outcome.text and "RM413" not in {code for code, *_ in outcome.findings}
+
+
+def test_a_method_that_both_call_is_told() -> None:
+    methods = "def save(self):\n    session.report({})\n\ndef objective(self, config):\n    self.save()\n"
+    methods += "\ndef loop(self, config):\n    session.get_world_rank()\n    self.save()\n"
+    functions = "class Job:\n" + indent(methods, "    ")
+    outcome = converted(SCRIPT.format(functions=functions, trainable="read()['x']"))
+    assert outcome.lines("RM413", Kind.MANUAL) == [9] and "session.report({})" in outcome.text

@@ -30,7 +30,7 @@ OF_METHODS: dict[str, Collection[str]] = {
     "from_pretrained": {*BITS, *FROM_PRETRAINED_CHANGES, *IGNORED_BY_MODELS},
     "save_pretrained": {"save_function"},
 }
-OF_TRL = {*TRAINING_ARGUMENTS_CHANGES, *TRL_CHANGES, *TRAINER_CHANGES}
+ARGUMENTS_OF_TRL = {*TRAINING_ARGUMENTS_CHANGES, *TRL_CHANGES, *TRAINER_CHANGES}
 COUNT = "num_items_in_batch"
 ALIKE = "diffusers"  # whose models have such methods too, and still heed these arguments
 
@@ -62,7 +62,7 @@ def _has_old_arguments_of_trl(module: Module) -> bool:
     taken = [(call, constructor(look_up(module.qualified(call.func) or "").place)) for call in calls if call.keywords]
     return any(
         given is not None
-        and keyword.arg in OF_TRL
+        and keyword.arg in ARGUMENTS_OF_TRL
         and not takes(given, str(keyword.arg))
         and not is_guarded(module, keyword, str(keyword.arg))
         for call, given in taken

@@ -29,7 +29,7 @@ SWITCHES = {"true": True, "yes": True, "on": True, "false": False, "no": False, 
 
 
 # Of the keys that only classes of trl lost: what took their place, which tells a file for them by its keys as well.
-OF_TRL = {**TRL_CHANGES, "torch_dtype": Change("dtype"), "max_prompt_length": Change()}
+KEYS_OF_TRL = {**TRL_CHANGES, "torch_dtype": Change("dtype"), "max_prompt_length": Change()}
 PARSER_TAKES = ("env",)  # variables of the environment, in a file that trl's parser reads
 
 
@@ -119,13 +119,13 @@ def refused_keys(keys: Sequence[Key], parsers: Iterable[FileParser]) -> Iterator
 
 def _fits(keys: Sequence[Key], others: Sequence[Key]) -> bool:
     """Whether keys are for a parser that does not know some of them today."""
-    strange = [key for key in others if key.name not in OF_TRL and key.name not in TRAINING_ARGUMENTS_CHANGES]
+    strange = [key for key in others if key.name not in KEYS_OF_TRL and key.name not in TRAINING_ARGUMENTS_CHANGES]
     return len(keys) - len(others) > 1 and 3 * len(strange) <= len(keys)
 
 
 def _refused_key(key: Key, parsers: Sequence[FileParser]) -> Told:
     """What to say of a key that these parsers refuse."""
-    change = {**TRAINING_ARGUMENTS_CHANGES, **OF_TRL}.get(key.name, Change())
+    change = {**TRAINING_ARGUMENTS_CHANGES, **KEYS_OF_TRL}.get(key.name, Change())
     scripts = sorted({parser.script for parser in parsers})
     is_lenient = all(parser.is_lenient for parser in parsers)
     if len(scripts) == 1:

@@ -11,7 +11,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.module import Module
-from raymigrate.facts.pandas_frames import is_pandas
+from raymigrate.facts.pandas_frames import DATAFRAME, SERIES, dimensions
 from raymigrate.facts.ray_data import FROM_PANDAS
 from raymigrate.facts.values import argument, has_unpacking
 
@@ -26,8 +26,13 @@ RM523 = Rule(
     unproven="The script ends where it uses a piece, before a job begins.",
 )
 SPLITTERS = ("numpy.array_split", "numpy.split")
-MESSAGE = "Since pandas 3 the pieces that {name}() makes of a DataFrame are arrays, without its columns"
-BY_ROWS = "[df.iloc[rows] for rows in {name}(np.arange(len(df)), ...)] gives DataFrames."
+MESSAGES = {
+    DATAFRAME: "Since pandas 3 the pieces that {name}() makes of a DataFrame are arrays, without its columns",
+    SERIES: "Since pandas 3 the pieces that {name}() makes of a Series are arrays, without its index",
+}
+NAMES = {DATAFRAME: "DataFrames", SERIES: "Series"}
+BY_ROWS = "[df.iloc[rows] for rows in {name}(np.arange(len(df)), ...)] gives {pieces}."
+OUTSIDE = "It has to stand outside of the class, whose names a comprehension does not see."
 BY_COLUMNS = "df.iloc[:, columns] of the pieces of np.arange(df.shape[1]) gives DataFrames."
 
 
@@ -37,16 +42,28 @@ def split_frames(context: Context) -> None:
     module = context.module
     for call in module.calls(*SPLITTERS):
         frame = argument(call, 0, "ary")
-        if frame is None or not (is_pandas(module, frame) or _becomes_dataset(module, call)):
+        kind = 0 if frame is None else DATAFRAME if _becomes_dataset(module, call) else dimensions(module, frame)
+        if frame is None or not kind:
             continue
         name = ast.unparse(call.func)
+        message = MESSAGES[kind].format(name=name)
         sections, axis = argument(call, 1, "indices_or_sections"), argument(call, 2, "axis")
         along = 0 if axis is None else module.constant(axis)
-        advice = BY_ROWS.format(name=name) if along in (0, ...) else BY_COLUMNS
-        if along != 0 or sections is None or has_unpacking(call) or not isinstance(call.func, ast.Attribute):
-            context.manual(RM523, call, f"{MESSAGE.format(name=name)}.", advice)
-        elif context.converts(RM523, call, f"{MESSAGE.format(name=name)}; now DataFrames."):
+        advice = BY_ROWS.format(name=name, pieces=NAMES[kind]) if along in (0, ...) else BY_COLUMNS
+        of_class = _reads_class(module, call)
+        advice = f"{advice} {OUTSIDE}" if of_class else advice
+        is_plain = along == 0 and isinstance(call.func, ast.Attribute) and not has_unpacking(call)
+        if not is_plain or sections is None or of_class:
+            context.manual(RM523, call, f"{message}.", advice)
+        elif context.converts(RM523, call, f"{message}; now {NAMES[kind]}."):
             _convert(context, call, frame, sections)
+
+
+def _reads_class(module: Module, call: ast.Call) -> bool:
+    """Whether a call reads names of the class in whose body it is: a comprehension does not see them."""
+    home = module.scope_of[call]
+    names = (part for part in module.below(call) if isinstance(part, ast.Name))
+    return isinstance(home.node, ast.ClassDef) and any(module.scope_of[part].find(part.id) is home for part in names)
 
 
 def _convert(context: Context, call: ast.Call, frame: ast.expr, sections: ast.expr) -> None:

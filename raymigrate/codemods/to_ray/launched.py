@@ -12,7 +12,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
-from raymigrate.codemods.libraries.settings_keys import OF_TRL
+from raymigrate.codemods.libraries.settings_keys import KEYS_OF_TRL
 from raymigrate.codemods.to_ray.given_datasets import tell_given_datasets
 from raymigrate.codemods.to_ray.launches import (
     NOTEBOOK,
@@ -307,7 +307,7 @@ def _refused_options(module: Module, launch: Launch, script: str) -> tuple[list[
     own = {name for parsing in parsed for name in parsing.fields}
     taken = [parsing.taken for parsing in parsed]
     seen = frozenset(name for of in taken for name in of or ())
-    lost = {name: change for name, change in OF_TRL.items() if None not in taken and name not in seen}
+    lost = {name: change for name, change in KEYS_OF_TRL.items() if None not in taken and name not in seen}
     given = launch.own_arguments(script) if parsed else []
     names = dict.fromkeys(word.removeprefix("--").partition("=")[0] for word in given if word.startswith("--"))
     changes = {name: change for name, change in {**lost, **TRAINING_ARGUMENTS_CHANGES}.items() if name not in own}
