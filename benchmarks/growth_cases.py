@@ -265,6 +265,14 @@ CELLS = [
         lambda n: {"a.rst": f"Text.\n\n.. code-block:: python\n\n    {IMPORT}    {REPORT}\n" * n},
         ("--docs",),
     ),
+    *(
+        Case(kind, 2_000, lambda n, text=text: {"a.md": USE + text * n}, ("--docs",))
+        for kind, text in {
+            "blocks of HTML in a page": f'<pre class="python">{USE}</pre>\n\n',
+            "blocks of HTML without a language": f"<pre>{USE}</pre>\n\n",
+            "blocks of HTML that nothing closes": "<pre>\n",
+        }.items()
+    ),
 ]
 HTML, MARKDOWN = ("--report", "report.html"), ("--report", "report.md")
 SARIF = ("--check", "--output-format", "sarif")
