@@ -362,6 +362,11 @@ FILES = [
         50,
         lambda n: {"requirements.txt": "ray==2.6.3\n", **{f"s{i}/train.py": USE for i in range(n)}},
     ),
+    Case(
+        "scripts beside settings",
+        100,
+        lambda n: {f"s{i}.{kind}": text for i in range(n) for kind, text in (("py", USE), ("yaml", "rate: 1\n"))},
+    ),
     Case("notebooks", 50, project(notebook_of([USE]), "s<n>.ipynb")),
     Case("clean files", 5_000, project("x = 1\n", "s<n>.py", train=USE)),
     Case("folders in each other", 50, lambda n: {f"{'d/' * n}train.py": USE}),

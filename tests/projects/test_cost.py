@@ -8,6 +8,8 @@ from raymigrate.facts import project as project_facts
 from raymigrate.facts import project_uses
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
+from raymigrate.pins import files as pin_files
+from raymigrate.pins.written_for import written_for
 from tests.projects.files import DRIVER, INIT, convert, write
 
 
@@ -101,3 +103,32 @@ def test_a_script_in_a_folder_that_is_no_project_is_not_looked_for_all_below_it(
     convert(tmp_path / "logs.py")
     wanted = others if others is not None else {"near.py", "of_package.py", "far.py"}
     assert read - {"logs.py", "__init__.py", marker} == wanted
+
+
+@pytest.mark.parametrize("folder", ["", "settings/"])
+def test_files_that_may_pin_versions_are_read_once_for_all_scripts_of_a_folder(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where they are more than are kept at once: each script read all of them again."""
+    read: list[str] = []
+    read_bytes = pin_files.read_bytes
+
+    def counted(path: str) -> bytes:
+        read.append(Path(path).name)
+        return read_bytes(path)
+
+    monkeypatch.setattr(pin_files, "read_bytes", counted)
+    script = "from ray import air, tune\n\ntune.Tuner(T(), run_config=air.RunConfig(stop={'a': 1})).fit()\n"
+    settings = {f"{folder}settings_{n:03}.yaml": "rate: 1\n" for n in range(300)}
+    write(tmp_path, {"setup.py": "", **{f"train_{n:02}.py": script for n in range(10)}, **settings})
+    convert(tmp_path)
+    most = max(read.count(Path(name).name) for name in settings)
+    assert 1 <= most <= 3  # for the Ray it was written for, for the dashboard, and for what is to be raised
+
+
+def test_a_list_that_changes_is_read_again(tmp_path: Path) -> None:
+    write(tmp_path, {"a.txt": "", "requirements.txt": "ray==2.5.1\n"})
+    for version in ("2.5.1", "2.4.0", "2.10.0"):
+        (tmp_path / "requirements.txt").write_text(f"ray=={version}\n")
+        major, minor, _ = map(int, version.split("."))
+        assert written_for(Module("import ray\n"), str(tmp_path / "a.py")).version == (major, minor)
