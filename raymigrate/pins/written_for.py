@@ -1,4 +1,4 @@
-# ruff: noqa: PTH100, PTH116, PTH118, PTH120 - works on strings, as discovery.py does
+# ruff: noqa: PTH100, PTH118, PTH120 - works on strings, as discovery.py does
 """Which Ray a script was written for: what the user says, else the pins of its project, else what it imports."""
 
 from __future__ import annotations
