@@ -1,5 +1,7 @@
 """What a project of many files costs: each is parsed as it is and as it will be, and few are kept."""
 
+import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
 from raymigrate.pins import files as pin_files
 from raymigrate.pins.written_for import written_for
+from tests.documents.notebooks import notebook
 from tests.projects.files import DRIVER, INIT, convert, write
 
 
@@ -132,3 +135,22 @@ def test_a_list_that_changes_is_read_again(tmp_path: Path) -> None:
         (tmp_path / "requirements.txt").write_text(f"ray=={version}\n")
         major, minor, _ = map(int, version.split("."))
         assert written_for(Module("import ray\n"), str(tmp_path / "a.py")).version == (major, minor)
+
+
+def test_what_became_of_a_script_is_not_looked_for_anew_for_each_notebook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    real = os.path.realpath
+
+    def counted(path: str, **options: bool) -> str:
+        asked.append(str(path))
+        return real(path, **options)
+
+    monkeypatch.setattr(os.path, "realpath", counted)
+    driver = DRIVER.format(imports="from common import init", init="init")
+    used = notebook(["!pip install ray==2.5.0", "import train"])
+    notebooks = {f"n{number}.ipynb": json.dumps(used) for number in range(30)}
+    write(tmp_path, {"common.py": INIT, "train.py": driver, "other.py": driver, **notebooks})
+    convert(tmp_path)
+    assert sum(path.endswith("other.py") for path in asked) < len(notebooks)
