@@ -10,6 +10,7 @@ from raymigrate.facts import project as project_facts
 from raymigrate.facts import project_uses
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
+from raymigrate.files import contents
 from raymigrate.pins import files as pin_files
 from raymigrate.pins.written_for import written_for
 from tests.documents.notebooks import notebook
@@ -114,7 +115,7 @@ def test_files_that_may_pin_versions_are_read_once_for_all_scripts_of_a_folder(
 ) -> None:
     """Also where they are more than are kept at once: each script read all of them again."""
     read: list[str] = []
-    read_bytes = pin_files.read_bytes
+    read_bytes = contents.read_bytes
 
     def counted(path: str) -> bytes:
         read.append(Path(path).name)
