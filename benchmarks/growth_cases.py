@@ -265,6 +265,14 @@ CELLS = [
         lambda n: {"a.rst": f"Text.\n\n.. code-block:: python\n\n    {IMPORT}    {REPORT}\n" * n},
         ("--docs",),
     ),
+    *(
+        Case(kind, 2_000, lambda n, text=text: {"a.md": USE + text * n}, ("--docs",))
+        for kind, text in {
+            "blocks of HTML in a page": f'<pre class="python">{USE}</pre>\n\n',
+            "blocks of HTML without a language": f"<pre>{USE}</pre>\n\n",
+            "blocks of HTML that nothing closes": "<pre>\n",
+        }.items()
+    ),
 ]
 HTML, MARKDOWN = ("--report", "report.html"), ("--report", "report.md")
 SARIF = ("--check", "--output-format", "sarif")
@@ -353,6 +361,11 @@ FILES = [
         "scripts with requirements above",
         50,
         lambda n: {"requirements.txt": "ray==2.6.3\n", **{f"s{i}/train.py": USE for i in range(n)}},
+    ),
+    Case(
+        "scripts beside settings",
+        100,
+        lambda n: {f"s{i}.{kind}": text for i in range(n) for kind, text in (("py", USE), ("yaml", "rate: 1\n"))},
     ),
     Case("notebooks", 50, project(notebook_of([USE]), "s<n>.ipynb")),
     Case("clean files", 5_000, project("x = 1\n", "s<n>.py", train=USE)),

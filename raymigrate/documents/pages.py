@@ -6,7 +6,8 @@ blocks without a language and differences are left alone.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from html import unescape
 from itertools import takewhile
@@ -45,13 +46,10 @@ SURELY_LEGACY = re.compile(
     r"\b(?:HuggingFace|Transformers|Accelerate)(?:Trainer|Checkpoint|Predictor)\b|\bBatch(?:Mapper|Predictor)\b"
     r"|\bray\.(?:air|ml)\b|\b(?:evaluation_strategy|no_cuda|use_auth_token)=|\bload_metric\b"
 )
-# Python in HTML, as in `.. raw:: html`: its characters are escaped, so it is not converted.
-IN_HTML = re.compile(
-    r"<(pre|code)\b[^>]*\b(?:class|lang)=[\"']?[^\"'>]*\b(?:lang(?:uage)?-)?(?:python3?|py)\b[^>]*>(.*?)</\1\s*>",
-    re.DOTALL | re.IGNORECASE,
-)
-# Where nothing names the language (`<div class="highlight-python"><pre>`), an import in it does, but in a traceback.
-PREFORMATTED = re.compile(r"<(pre)\b[^>]*>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE)
+# Python in HTML, as in `.. raw:: html`: its characters are escaped, so it is not converted. Where nothing names the
+# language (`<div class="highlight-python"><pre>`), an import in it does, but in a traceback.
+TAG = re.compile(r"<(?P<end>/?)(?P<name>pre|code)\b(?P<attributes>[^<>]{0,1000})>", re.IGNORECASE)
+OF_PYTHON = re.compile(r"\b(?:class|lang)=[\"']?[^\"']*\b(?:lang(?:uage)?-)?(?:python3?|py)\b", re.IGNORECASE)
 IMPORT = re.compile(r"^(?:>>>)?[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+\w", re.MULTILINE)
 OF_HTML = "Copy the code into a file, run raymigrate on that, and write the result here, unless the old form is meant."
 # Words over a block that shows the legacy form on purpose.
@@ -121,19 +119,42 @@ def _pins(lines: list[str], blocks: Iterable[tuple[int, int, int, int]], code: s
 
 def _in_html(text: str) -> Iterator[Finding]:
     """Says of each block of Python in HTML, which is not read, that it holds legacy code."""
-    named = list(IN_HTML.finditer(text))
-    for block in sorted([*named, *PREFORMATTED.finditer(text)], key=re.Match.start):
-        code = unescape(re.sub(r"<[^>]*>", "", block[2]))  # without what colours it
-        if block not in named:
-            is_around = any(block.start() <= other.start() < block.end() for other in named)
-            if is_around or "Traceback" in code or not IMPORT.search(code):
-                continue
-        own = re.findall(r"\bclass\s+(\w+)", code)
-        found = [name for match in SURELY_LEGACY.finditer(code) if (name := match[0].strip(".(=")) not in own]
-        if found:
-            line, column = Places(text).place(block.start())
-            message = f"Code in HTML is not read and stays as it is; this block mentions {found[0]}."
+    tags, places = list(TAG.finditer(text)), Places(text)
+    named = list(_between(tags, lambda tag: OF_PYTHON.search(tag["attributes"]) is not None))
+    starts = [start.start() for start, _ in named]
+    blocks = [(start.start(), start.end(), end.start(), True) for start, end in named]
+    for start, end in _between(tags, lambda tag: tag["name"].lower() == "pre"):
+        if bisect_left(starts, start.start()) == bisect_left(starts, end.start()):  # none of the named is in it
+            blocks.append((start.start(), start.end(), end.start(), False))
+    for place, begin, stop, is_named in sorted(blocks):
+        code = unescape(re.sub(r"<[^<>]*>", "", text[begin:stop]))  # without what colours it
+        if not is_named and ("Traceback" in code or not IMPORT.search(code)):
+            continue
+        own = {*re.findall(r"\bclass\s+(\w+)", code)}
+        found = (name for match in SURELY_LEGACY.finditer(code) if (name := match[0].strip(".(=")) not in own)
+        if (first := next(found, None)) is not None:
+            line, column = places.place(place)
+            message = f"Code in HTML is not read and stays as it is; this block mentions {first}."
             yield replace(remark(RM907, Kind.MANUAL, message, Place(0, line, column)), advice=OF_HTML)
+
+
+def _between(
+    tags: list[re.Match[str]], opens: Callable[[re.Match[str]], bool]
+) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
+    """Tags that open a block, each with the next one that closes it; a block in a block is part of it."""
+    last = {tag["name"].lower(): tag.start() for tag in tags if _closes(tag)}
+    opened = None
+    for tag in tags:
+        name = tag["name"].lower()
+        if opened is None and not tag["end"] and tag.start() < last.get(name, 0) and opens(tag):
+            opened = tag
+        elif opened is not None and _closes(tag) and name == opened["name"].lower():
+            yield opened, tag
+            opened = None
+
+
+def _closes(tag: re.Match[str]) -> bool:
+    return bool(tag["end"]) and not tag["attributes"].strip()
 
 
 def _unreadable(finding: Finding, blocks: Iterable[Block]) -> Finding | None:

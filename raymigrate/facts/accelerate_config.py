@@ -82,7 +82,7 @@ def read_file(path: Path) -> dict[str, Any]:
     return loaded
 
 
-def with_new_names(config: dict[str, Any]) -> dict[str, Any]:
+def with_new_names(config: Mapping[str, Any]) -> dict[str, Any]:
     """What accelerate made of a file from before 0.15: keys of today in place of `fp16` and `dynamo_backend`.
 
     It did so for files only (0.17.1 to 1.15.0, commands/config/config_args.py): for a dict these were a TypeError.

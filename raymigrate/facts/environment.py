@@ -59,10 +59,7 @@ def copies_variable(module: Module, place: ast.AST, name: str) -> bool:
         place: The place.
         name: The variable.
     """
-    holder = module.parent_of[place]
-    value = place.value if isinstance(place, ast.keyword) else None
-    if isinstance(holder, ast.Dict) and place in holder.keys:
-        value = holder.values[holder.keys.index(place)]
+    value = value_set(module, place)
     return value is not None and _reads(module, module.value(value), name)
 
 

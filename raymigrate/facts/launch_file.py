@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from raymigrate.facts import launch_sections
+from raymigrate.facts.accelerate_config import with_new_names
 from raymigrate.facts.launch_form import (
     DEEPSPEED,
     SIMPLE,
@@ -92,18 +93,13 @@ def launch_form(config: Mapping[str, Any], name: str = "the file") -> LaunchForm
 
 def _normalised(config: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The file as accelerate's `ClusterConfig` takes it."""
-    values = dict(config)
+    values = with_new_names(config)
     environment = values.get("compute_environment", "LOCAL_MACHINE")
     if environment == "AMAZON_SAGEMAKER":
         raise NoRayFormError(str(environment))
     if "distributed_type" not in values:
         raise RejectedFileError("A `distributed_type` must be specified in the config file.")
-    if values.get("mixed_precision") is None and values.get("fp16"):
-        values.setdefault("mixed_precision", "fp16")
-    if "dynamo_backend" in values:
-        backend = values.pop("dynamo_backend")
-        values["dynamo_config"] = {} if backend == "NO" else {"dynamo_backend": backend}
-    unknown = sorted(str(key) for key in values.keys() - KEYS - {"fp16"})
+    unknown = sorted(str(key) for key in values.keys() - KEYS)
     if unknown:
         raise RejectedFileError(
             f"The config file at {name} had unknown keys ({unknown}), please try upgrading your `accelerate` version or"

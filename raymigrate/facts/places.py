@@ -1,12 +1,16 @@
+# ruff: noqa: PTH100, PTH118, PTH120 - works on strings, as project.py does
 """Where a module's code runs: in the trials of a Tuner, or on the workers of a trainer."""
 
 import ast
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from enum import Enum
 from functools import cached_property
 
 from raymigrate.facts.module import Module
+from raymigrate.facts.packages import upwards
 from raymigrate.facts.scopes import FUNCTIONS, FunctionNode
 from raymigrate.facts.tuners import TUNERS
 from raymigrate.facts.values import argument, method_of, methods, reaching, sources
@@ -35,6 +39,8 @@ TEST_PACKAGES = ("pytest", "unittest")
 AROUND_TESTS = re.compile(r"setUp(?:Class)?|tearDown(?:Class)?|(?:setup|teardown)_(?:method|class|module|function)")
 # By these names a test puts something in the place of what it calls.
 PUTS_IN_PLACE = frozenset({"patch", "monkeypatch", "mocker", "Mock", "MagicMock"})
+PUT_IN_TEXT = re.compile(rf"\b(?:{'|'.join(sorted(PUTS_IN_PLACE))})\b")
+CONFTEST = "conftest.py"
 TRAINING_FUNCTION = ("train_loop_per_worker", "trainer_init_per_worker")
 
 
@@ -83,12 +89,14 @@ class Places:
     def tested(self) -> set[ast.AST]:
         """The functions that pytest and unittest run, with those that they call.
 
-        None where a test of this file may put something else in the place of what it calls; other files are not read.
+        None where the file, or a conftest.py that holds for it, may put something else in the place of what they call.
         """
         module = self.module
         imported = (module.imported(statement, alias) for statement in module.imports for alias in statement.names)
         is_test = TEST_FILE.search(module.path) or any(name.partition(".")[0] in TEST_PACKAGES for name in imported)
         if not is_test or any(True for name in PUTS_IN_PLACE for _ in (*module.reads(name), *module.attributes(name))):
+            return set()
+        if any(PUT_IN_TEXT.search(text) for text in _conftests(module)):
             return set()
         tests = {function for function in module.of_type(ast.FunctionDef) if self._is_test(function)}
         return tests | self.called_from(tests)
@@ -229,6 +237,19 @@ class Places:
                 calls = [node for node in self.module.below(function) if isinstance(node, ast.Call)]
                 todo += [called for call in calls for called in self._called(call)]
         return found
+
+
+def _conftests(module: Module) -> Iterator[str]:
+    """The texts of the files with fixtures for a test file: in its folder, and in those above it in its project."""
+    project = module.project
+    if project is None or not module.path:
+        return
+    top = project.folder(module.path)
+    for folder in upwards(os.path.dirname(os.path.abspath(module.path))):
+        with suppress(OSError):
+            yield project.read(os.path.join(folder, CONFTEST)).decode(errors="replace")
+        if folder == top:
+            return
 
 
 def _is_context(module: Module, node: ast.expr) -> bool:

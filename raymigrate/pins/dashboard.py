@@ -7,9 +7,10 @@ import ast
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from raymigrate.pins.files import decode, read
+from raymigrate.pins.files import Dated, as_they_are, decode, read
 from raymigrate.pins.needed import COMMENT
 from raymigrate.pins.written_for import files_near
 
@@ -38,9 +39,14 @@ def has_dashboard(module: Module, path: str) -> bool:
     """
     if any(map(WITH_DASHBOARD.search, _installed_by(module, path))):
         return True
-    files = [file for folder in files_near(path) for file, _ in folder] if path else []
-    installed = (file for file in files if "constraint" not in os.path.basename(file).lower())  # what may be installed
-    return any(WITH_DASHBOARD.search(COMMENT.sub("", _text(file))) for file in installed)
+    return any(_lists_it(as_they_are(files)) for files in (files_near(path) if path else ()))
+
+
+@lru_cache(maxsize=256)  # by folder: each script of one asks
+def _lists_it(files: tuple[Dated, ...]) -> bool:
+    """Whether one of these files, unless it only constrains what others install, shows Ray with its dashboard."""
+    installed = [file.path for file in files if "constraint" not in os.path.basename(file.path).lower()]
+    return any(WITH_DASHBOARD.search(COMMENT.sub("", _text(path))) for path in installed)
 
 
 def _installed_by(module: Module, path: str) -> Iterator[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from raymigrate.comments.skips import Skip, comment_at, skipped_whole
 from raymigrate.documents.lines import Places
@@ -90,6 +91,27 @@ class PinFile:
             return []
 
 
+class Dated(NamedTuple):
+    """A file with its state, by which it is seen whether answers about it still hold."""
+
+    path: str
+    reader: Reader
+    changed: int
+    size: int
+
+
+def as_they_are(files: Iterable[tuple[str, Reader]]) -> tuple[Dated, ...]:
+    """Files with their state, less those that are gone."""
+    found = []
+    for path, reader in files:
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        found.append(Dated(path, reader, status.st_mtime_ns, status.st_size))
+    return tuple(found)
+
+
 def reader_by_path(path: str) -> Reader | None:
     """Who reads a file, by its name and that of its folder; None if nobody does."""
     folder, name = os.path.split(path)
@@ -153,9 +175,14 @@ def _folders_in(folder: str, _changed: int) -> list[str]:
 
 def _only_lists_ray(folder: str) -> bool:
     """Whether a list of packages in a folder names Ray, while the folder holds no scripts, not even further below."""
-    if not any(names_ray(read(path)) for path, _ in readers_in(folder)):
+    if not _any_names_ray(as_they_are(readers_in(folder))):
         return False
     return not any(is_script(name) for _, _, names in os.walk(folder) for name in names)
+
+
+@lru_cache(maxsize=256)
+def _any_names_ray(files: tuple[Dated, ...]) -> bool:
+    return any(names_ray(read(file.path)) for file in files)
 
 
 def _text(script: str) -> str:

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH100, PTH116, PTH118, PTH120 - works on strings, as discovery.py does
+# ruff: noqa: PTH100, PTH118, PTH120 - works on strings, as discovery.py does
 """Which Ray a script was written for: what the user says, else the pins of its project, else what it imports."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from raymigrate.facts.project import Project
 from raymigrate.facts.results import is_any_checkpoint
 from raymigrate.knowledge.versions import Pin, read_specifier
 from raymigrate.pins.environments import environment_pins
-from raymigrate.pins.files import PinFile, folders_of_lists, read, readers_in
+from raymigrate.pins.files import Dated, PinFile, as_they_are, folders_of_lists, read, readers_in
 from raymigrate.pins.readers import Reader
 
 if TYPE_CHECKING:
@@ -188,9 +188,9 @@ def _ranges(module: Module, path: str) -> Iterator[list[Range]]:
     yield _of_ray(pin for _, pin in environment_pins(module))
     if not path:
         return
-    yield _in_file(path, _install_commands)
+    yield _in_files(as_they_are([(os.path.abspath(path), _install_commands)]))
     for files in files_near(path):
-        yield [found for file, reader in files for found in _in_file(file, reader)]
+        yield _in_files(as_they_are(files))
 
 
 def files_near(path: str) -> Iterator[list[tuple[str, Reader]]]:
@@ -207,17 +207,13 @@ def _of_ray(pins: Iterable[Pin]) -> list[Range]:
     return [found for pin in pins if pin.name == "ray" if (found := admitted(pin.versions))]
 
 
+@lru_cache(maxsize=256)  # by folder: each script of one asks
+def _in_files(files: tuple[Dated, ...]) -> list[Range]:
+    """The ranges in files; they are read once, unless one is changed."""
+    return [found for file in files for found in _in_file(file.path, file.reader)]
+
+
 def _in_file(path: str, reader: Reader) -> list[Range]:
-    """The ranges in a file; it is read once, unless it is changed."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return []
-    return _read_once(os.path.abspath(path), reader, status.st_mtime_ns, status.st_size)
-
-
-@lru_cache(maxsize=256)
-def _read_once(path: str, reader: Reader, _changed: int, _size: int) -> list[Range]:
     try:
         return _of_ray(PinFile(path, reader, read(path)).pins)
     except Exception:  # whatever a reader raises costs its file only, of which pin_results() tells

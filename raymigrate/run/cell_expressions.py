@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -37,12 +38,14 @@ class Read:
         cell: The number of its cell.
         line: The line in the cell.
         column: The column there.
+        stand_in: The line, in the text of the document, with what stands for it.
     """
 
     source: str
     cell: int
     line: int
     column: int
+    stand_in: int
 
 
 def with_expressions_told(
@@ -50,7 +53,7 @@ def with_expressions_told(
 ) -> FileResult:
     """The result of a notebook that tells of what its shell lines and magics read and is gone or changed.
 
-    They are read where the notebook ends, when its names have their last values. Nothing in them is converted.
+    Each is read before the statement that stands for its line. Nothing in them is converted.
 
     Args:
         result: What became of the code.
@@ -75,19 +78,29 @@ def _told(document: Document, path: str, options: Options, project: Project | No
     if not reads:
         return
     plain = replace(options, todo=False, to_ray=False, to_accelerate=False, unsafe=False)
-    text = document.text
-    first = text.count("\n") + 1
-    found = convert(
-        text + "".join(f"{read.source}\n" for read in reads), path, plain, rewrite=False, project=project
-    ).findings
-    for finding in found:
-        if finding.line < first or finding.kind not in (Kind.CONVERTED, Kind.UNSAFE, Kind.MANUAL):
+    text, by_line = _with_reads(document.text, reads)
+    for finding in convert(text, path, plain, rewrite=False, project=project).findings:
+        read = by_line.get(finding.line)
+        if read is None or finding.kind not in (Kind.CONVERTED, Kind.UNSAFE, Kind.MANUAL):
             continue
-        read = reads[min(finding.line - first, len(reads) - 1)]
         message, now, new = finding.message.rstrip(".").partition(NOW)
         advice = f"Write {new} here too." if now else finding.advice
         advice = f"{advice} {UNSEEN}"
         yield Finding(finding.code, Kind.MANUAL, f"{message}.", advice, read.line, read.column, path, read.cell)
+
+
+def _with_reads(text: str, reads: list[Read]) -> tuple[str, dict[int, Read]]:
+    """A text with expressions as statements of their own, and by the number of its line which each is."""
+    before = defaultdict[int, list[Read]](list)
+    for read in reads:
+        before[read.stand_in].append(read)
+    lines, by_line = list[str](), dict[int, Read]()
+    for number, line in enumerate(text.split("\n"), 1):
+        for read in before.get(number, ()):
+            lines.append(line[: len(line) - len(line.lstrip())] + read.source)
+            by_line[len(lines)] = read
+        lines.append(line)
+    return "\n".join(lines), by_line
 
 
 def _reads(document: Document) -> Iterator[Read]:
@@ -102,7 +115,7 @@ def _reads(document: Document) -> Iterator[Read]:
             for found in EXPRESSION.finditer(written):
                 source = found["braces"] or found["dollar"]
                 if _is_read(source):
-                    yield Read(source, place.cell, line, found.start() + 2)
+                    yield Read(source, place.cell, line, found.start() + 2, number)
 
 
 def _lines(lines: list[str], index: int) -> Iterator[str]:

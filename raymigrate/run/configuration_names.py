@@ -1,5 +1,6 @@
 """RM202, RM401, RM402, RM408 and RM695 in YAML: settings of which a job makes objects by name; scripts (RM905)."""
 
+import ast
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
@@ -18,9 +19,11 @@ from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import RM905
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS
+from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
 from raymigrate.facts.project_uses import settings_files
 from raymigrate.facts.settings import TARGET, Key, mappings
+from raymigrate.facts.trainers import library_bases
 from raymigrate.facts.tuners import REPORT_TO_TUNE, config_names
 from raymigrate.pins.files import decode
 from raymigrate.run.engine import convert
@@ -38,6 +41,7 @@ CONFIG_ADVICE = (
 )
 CALLBACKS, NO_CALLBACKS = "callbacks", (None, "", "null", "~")
 OF_RAY, OF_TUNE = "ray.", ("ray.tune.", "ray.air.")
+OF_TRAIN, USER = "ray.train.", ".UserCallback"
 NO_USER_CALLBACK = "what is no ray.train.UserCallback"
 CALLBACK_ADVICE = (
     "Name a class of your own that is made from ray.train.UserCallback and logs in after_report(). Or make the"
@@ -48,13 +52,14 @@ STORES = {"local_dir": (RM402, STORAGE_ADVICE), "sync_config": (RM402, STORAGE_A
 NAME = re.compile(rf"(?<![\w./-])(?:{LEGACY.pattern})(?![\w/-])")
 
 
-def legacy_names(path: str, data: bytes, options: Options) -> FileResult:
+def legacy_names(path: str, data: bytes, options: Options, project: Project) -> FileResult:
     """Reports the names of legacy Ray in a YAML file, comments left out; nothing in it is changed.
 
     Args:
         path: The file.
         data: Its bytes.
         options: What the user asked for.
+        project: The other files of the project.
     """
     script = decode(data)
     bare = COMMENT.sub(lambda found: " " * len(found[0]), script.text)
@@ -63,12 +68,12 @@ def legacy_names(path: str, data: bytes, options: Options) -> FileResult:
         Finding(RM695.code, Kind.MANUAL, message_of(name[0]), advice_of(name[0]), *places.place(name.start()), path)
         for name in NAME.finditer(bare)
     ]
-    found += _refused(script.text, path)
+    found += _refused(script.text, path, project)
     found += _scripts(script.text, path, options)
     return FileResult(path, heeded(found, script.text, options), script.text, document=Plain(script))
 
 
-def _refused(text: str, path: str) -> Iterator[Finding]:
+def _refused(text: str, path: str, project: Project) -> Iterator[Finding]:
     """What the configuration that is named by `_target_` refuses among the keys beside it."""
     for keys in mappings(text) if TARGET in text else ():
         named = next((key.value for key in keys if key.name == TARGET), None)
@@ -80,7 +85,7 @@ def _refused(text: str, path: str) -> Iterator[Finding]:
             continue
         for key in keys:
             if key.name == CALLBACKS and configuration == "RunConfig":
-                yield from _callbacks(key, path)
+                yield from _callbacks(key, path, project)
             elif key.name in REFUSED[configuration]:
                 rule, advice = STORES.get(key.name, (RM401, STOP if key.name == "stop" else "Take it out."))
                 message = f"{configuration}({key.name}=) raises on Ray >= 2.51."
@@ -91,16 +96,31 @@ def _accelerate_config(key: Key, path: str) -> Finding:
     return Finding(RM202.code, Kind.MANUAL, NO_CONFIG, CONFIG_ADVICE, key.line, key.column, path)
 
 
-def _callbacks(key: Key, path: str) -> Iterator[Finding]:
+def _callbacks(key: Key, path: str, project: Project) -> Iterator[Finding]:
     """What a list of callbacks holds that is no UserCallback, or may be none."""
     if not key.targets and key.value in NO_CALLBACKS:
         return
     of_tune = [name for name in key.targets if name.startswith(OF_TUNE) and name != REPORT_TO_TUNE]
-    others = [name for name in key.targets if not name.startswith(OF_RAY)]
+    others = [n for n in key.targets if not n.startswith(OF_RAY) and not (n and _is_user_callback(n, path, project))]
     named = ", ".join(dict.fromkeys(name.rpartition(".")[2] for name in of_tune))
     message = f"RunConfig(callbacks=) raises a ValueError on Ray >= 2.51 for {named or NO_USER_CALLBACK}."
     if of_tune or others or not key.targets:
         yield Finding(RM408.code, Kind.MANUAL, message, CALLBACK_ADVICE, key.line, key.column, path)
+
+
+def _is_user_callback(name: str, path: str, project: Project) -> bool:
+    """Whether a class that a settings file names is one of the project's, and made from ray.train.UserCallback."""
+    home = name.rpartition(".")[0]
+    try:
+        module = Module(f"import {home}\n{name}\n", path, project)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False  # no name, but a template
+    used = module.tree.body[-1]
+    found = project.definition(module, used.value) if isinstance(used, ast.Expr) else None
+    if found is None or not isinstance(found.node, ast.ClassDef):
+        return False
+    bases = library_bases(found.module, found.node)
+    return any(base == REPORT_TO_TUNE or (base.startswith(OF_TRAIN) and base.endswith(USER)) for base in bases)
 
 
 def _scripts(text: str, path: str, options: Options) -> Iterator[Finding]:

@@ -17,13 +17,24 @@ from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import shell_text
 from raymigrate.documents.shell_lines import SHELL_CELL, SHELL_LINE
 from raymigrate.facts.project import Project
+from raymigrate.facts.settings import mappings
 from raymigrate.pins.evidence import is_legacy
 from raymigrate.run.cell_comments import CellComments
 from raymigrate.run.configuration_names import told_beside
 from raymigrate.run.outcome import FileResult
 
-# `WANDB_LOG_MODEL=TRUE`, `WANDB_LOG_MODEL: "TRUE"`, `%env WANDB_LOG_MODEL TRUE`
-GIVEN = re.compile(rf"(?<![\w$])(?<!\$\{{){VARIABLE}[\"']?(?:\s*[:=]\s*|[ \t]+)[\"']?(?P<value>\w+)")
+# `WANDB_LOG_MODEL=TRUE`; `"WANDB_LOG_MODEL": "TRUE"` and `WANDB_LOG_MODEL: TRUE` as a key; `%env WANDB_LOG_MODEL TRUE`.
+# What else stands before a word is prose: `echo "WANDB_LOG_MODEL on"`.
+GIVEN = re.compile(
+    rf"(?:(?<![\w$])(?<!\$\{{){VARIABLE}[ \t]*=[ \t]*"
+    rf"|(?<![\w$])(?P<quote>[\"']){VARIABLE}(?P=quote)\s*:\s*"
+    rf"|(?:^|[{{,]|(?:^|[ \t])-)[ \t]*{VARIABLE}[ \t]*:[ \t]*"
+    rf"|(?:%(?:set_)?env|\bsetenv|\bset -\w+|^[ \t]*ENV)[ \t]+{VARIABLE}[ \t]+)[\"']?(?P<value>\w+)",
+    re.MULTILINE,
+)
+NAME, VALUE = "name", "value"  # of a container of Kubernetes
+NAMED = re.compile(rf"\b{NAME}[\"']?\s*:\s*[\"']?{VARIABLE}\b")
+FILES = (".yaml", ".yml", ".json")
 MAGIC = re.compile(r"\s*%(?:set_)?env\b")
 COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
 
@@ -43,8 +54,13 @@ def _told(text: str, path: str) -> Iterator[Finding]:
     places = Places(bare)
     for given in GIVEN.finditer(bare):
         if new := _other_meaning(given["value"]):
-            place = places.place(given.start())
+            place = places.place(given.start() + given[0].index(VARIABLE))
             yield Finding(RM758.code, Kind.MANUAL, f"{message(given['value'])}.", advice(new), *place, path)
+    for keys in mappings(text) if path.endswith(FILES) and NAMED.search(bare) else ():
+        value = {key.name: key.value or "" for key in keys if key.name in (NAME, VALUE)}
+        if value.get(NAME) == VARIABLE and (new := _other_meaning(value.get(VALUE, ""))):
+            place = next((key.line, key.column) for key in keys if key.name == VALUE)
+            yield Finding(RM758.code, Kind.MANUAL, f"{message(value[VALUE])}.", advice(new), *place, path)
 
 
 def _other_meaning(value: str) -> str:

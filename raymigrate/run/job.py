@@ -92,7 +92,7 @@ class Job:
 
     def _converted(self, path: str, data: bytes, project: Project) -> FileResult:
         if path.endswith(CONFIGURATION):
-            return legacy_names(path, data, self.options)
+            return legacy_names(path, data, self.options, project)
         document = open_document(data, path, for_ray=self.for_ray or (self.options.names(PINS) and uses_ray(data)))
         result = convert_document(document, path, self.options, rewrite=self.rewrite, project=project)
         if result.after is not None:

@@ -65,6 +65,7 @@ def pins_of_notebooks(
     stems = [
         os.path.basename(os.path.dirname(s) if s.endswith("/__init__.py") else s[:-3]) for s in (*scripts, *earlier)
     ]
+    real = {os.path.realpath(path): result for path, result in results.items()}
     named = re.compile(b"|".join(re.escape(os.fsencode(stem)) for stem in sorted(stems)))
     listed = [*found.candidates, *files_below(found, lambda path: path.endswith(NOTEBOOK))]
     for path in dict.fromkeys(path for path in listed if path.endswith((NOTEBOOK, ".py"))):
@@ -80,7 +81,7 @@ def pins_of_notebooks(
         result = with_pins(path) if known is not None and known.changes else alone.look(path)
         result = with_pins(path) if result.waits else result  # for other files
         if job.options.enabled(RM732.code):
-            result = with_packages_of_scripts(result, list(_needed(results, used & scripts)), path)
+            result = with_packages_of_scripts(result, list(_needed(real, used & scripts)), path)
         pins = [pin for _, pin in result.document.pins] if result.document is not None else []
         if result.is_shown and (used & scripts or any(is_converted(earlier[file], pins) for file in used & {*earlier})):
             yield result if known is None else _both(known, result)
@@ -103,8 +104,8 @@ def _both(known: FileResult, result: FileResult) -> FileResult:
 
 
 def _needed(results: Mapping[str, FileResult], scripts: Collection[str]) -> Iterator[Needed]:
-    """What converted scripts need, each package once."""
-    found = (result for path, result in results.items() if os.path.realpath(path) in scripts)
+    """What converted scripts need, each package once; results and scripts by their real paths."""
+    found = [results[script] for script in sorted(scripts) if script in results]
     yield from dict.fromkeys(each for result in found for each in needed_by(result.before, result.findings))
 
 

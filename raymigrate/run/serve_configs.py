@@ -33,12 +33,13 @@ SINGLE = (
     "Put the application into a list: applications: [{name: ..., route_prefix: /, import_path: ..., runtime_env: ...,"
     " deployments: [...]}]. host and port go under http_options, beside it.",
 )
+OF_AUTOSCALING = "target_num_ongoing_requests_per_replica"  # the others stand beside the name of a deployment
 IGNORED = "{} of a deployment is left out without a word today."
 INSTEAD = {
     "max_concurrent_queries": "max_ongoing_requests took its place. Without it a replica gets 5 requests at once, which"
     " were 100.",
     "route_prefix": "Give it to the application.",
-    "target_num_ongoing_requests_per_replica": "target_ongoing_requests took its place. Its default is 2, which was 1.",
+    OF_AUTOSCALING: "target_ongoing_requests took its place. Its default is 2, which was 1.",
 }
 
 
@@ -62,7 +63,7 @@ def _told(text: str, path: str) -> Iterator[Finding]:
     for keys in found[1:]:
         names = {key.name for key in keys}
         for key in keys:
-            if key.name in INSTEAD and PATH not in names and (key.name != "route_prefix" or "name" in names):
+            if key.name in INSTEAD and PATH not in names and ("name" in names or key.name == OF_AUTOSCALING):
                 yield _finding(key, path, IGNORED.format(key.name), INSTEAD[key.name])
 
 

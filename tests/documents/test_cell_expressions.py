@@ -71,5 +71,30 @@ def test_else_there_is_nothing_to_say(cell: str) -> None:
     assert not [finding for finding in findings(cell) if finding.kind is Kind.MANUAL]
 
 
+@pytest.mark.parametrize(
+    "later", ["result = None", "del result", "result = load('x')", "for result in folder:\n    pass"]
+)
+@pytest.mark.parametrize("same_cell", [False, True])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "!ls {result.log_dir}",
+        "if folder:\n    !ls {result.log_dir}",
+        "for each in folder:\n    print(each)\n    each = !ls $result.log_dir/x",
+        "def show(found):\n    !ls {found.log_dir}\nshow(result)",
+        "%cd {result.log_dir}",
+    ],
+)
+def test_names_have_the_values_of_the_place(line: str, later: str, *, same_cell: bool) -> None:
+    cells = [f"{line}\n{later}"] if same_cell else [line, later]
+    assert [(f.code, f.cell) for f in findings(*cells) if f.kind is Kind.MANUAL] == [("RM604", 2)]
+
+
+@pytest.mark.parametrize("earlier", ["result = load('x')", "result = folder", "class result:\n    log_dir = 'x'"])
+def test_what_another_value_has_is_its_own(earlier: str) -> None:
+    assert not [f for f in findings(earlier, "!ls {result.log_dir}") if f.kind is Kind.MANUAL]
+    assert not [f for f in findings(f"{earlier}\n!ls {{result.log_dir}}", "pass") if f.kind is Kind.MANUAL]
+
+
 def test_python_behind_a_magic_is_told_once() -> None:
     assert len([f for f in findings("%time open(f'{result.log_dir}/x')") if f.code == "RM604"]) == 1

@@ -6,13 +6,15 @@ import pytest
 
 from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
+from raymigrate.facts.project import Project
 from raymigrate.run.job import Job
+from tests.projects.files import write
 
 
 def told(folder: Path, text: str) -> list[tuple[str, int]]:
     path = folder / "config.yaml"
     path.write_text(text)
-    findings = Job(Options(), write=False).look(str(path)).findings
+    findings = Job(Options(), write=False).look(str(path), Project()).findings
     return [(f.code, f.line) for f in findings if f.code != "RM695" and f.kind is Kind.MANUAL]
 
 
@@ -68,8 +70,56 @@ CALLBACKS = """run:
 )
 def test_callbacks_of_tune_are_told_and_not_taken_out(tmp_path: Path, callbacks: str, named: str) -> None:
     assert told(tmp_path, CALLBACKS.format(callbacks=callbacks)) == ([("RM408", 3)] if named else [])
-    findings = Job(Options(), write=False).look(str(tmp_path / "config.yaml")).findings
+    findings = Job(Options(), write=False).look(str(tmp_path / "config.yaml"), Project()).findings
     assert not named or any(f.code == "RM408" and named in f.message for f in findings)
+
+
+USER_CALLBACK = """from ray.train import UserCallback
+from ray.tune import Callback
+
+
+class Own(UserCallback):
+    pass
+
+
+class Further(Own):
+    pass
+
+
+class Report(load("x")):
+    pass
+
+
+class Tuned(Callback):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("named", "is_told"),
+    [
+        ("my.callbacks.Own", False),
+        ("my.callbacks.Further", False),
+        ("my.Shown", False),
+        ("root.Own", False),
+        ("my.callbacks.Tuned", True),
+        ("my.callbacks.Report", True),
+        ("my.callbacks.Other", True),
+        ("other.Own", True),
+        ("Own", True),
+        ("${my.callbacks.Own}", True),
+        ("my.callbacks.Own ] (", True),
+    ],
+)
+def test_a_user_callback_of_the_project_is_right(tmp_path: Path, named: str, *, is_told: bool) -> None:
+    """By whatever way it is reached; of a class that is not found it is said what it has to be."""
+    shown = "from my.callbacks import Own as Shown\n"
+    write(
+        tmp_path, {"my/__init__.py": shown, "my/callbacks.py": USER_CALLBACK, "root.py": "from my.callbacks import *\n"}
+    )
+    write(tmp_path, {"setup.py": "", "conf/a.yaml": CALLBACKS.format(callbacks=f"\n    - _target_: '{named}'")})
+    found = Job(Options(), write=False).look(str(tmp_path / "conf" / "a.yaml"), Project()).findings
+    assert [(finding.line, finding.kind) for finding in found] == ([(3, Kind.MANUAL)] if is_told else [])
 
 
 @pytest.mark.parametrize("name", ["ray.train.huggingface.AccelerateTrainer", "mine.AccelerateTrainer"])

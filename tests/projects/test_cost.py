@@ -1,5 +1,7 @@
 """What a project of many files costs: each is parsed as it is and as it will be, and few are kept."""
 
+import json
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,10 @@ from raymigrate.facts import project as project_facts
 from raymigrate.facts import project_uses
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
+from raymigrate.files import contents
+from raymigrate.pins import files as pin_files
+from raymigrate.pins.written_for import written_for
+from tests.documents.notebooks import notebook
 from tests.projects.files import DRIVER, INIT, convert, write
 
 
@@ -101,3 +107,51 @@ def test_a_script_in_a_folder_that_is_no_project_is_not_looked_for_all_below_it(
     convert(tmp_path / "logs.py")
     wanted = others if others is not None else {"near.py", "of_package.py", "far.py"}
     assert read - {"logs.py", "__init__.py", marker} == wanted
+
+
+@pytest.mark.parametrize("folder", ["", "settings/"])
+def test_files_that_may_pin_versions_are_read_once_for_all_scripts_of_a_folder(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where they are more than are kept at once: each script read all of them again."""
+    read: list[str] = []
+    read_bytes = contents.read_bytes
+
+    def counted(path: str) -> bytes:
+        read.append(Path(path).name)
+        return read_bytes(path)
+
+    monkeypatch.setattr(pin_files, "read_bytes", counted)
+    script = "from ray import air, tune\n\ntune.Tuner(T(), run_config=air.RunConfig(stop={'a': 1})).fit()\n"
+    settings = {f"{folder}settings_{n:03}.yaml": "rate: 1\n" for n in range(300)}
+    write(tmp_path, {"setup.py": "", **{f"train_{n:02}.py": script for n in range(10)}, **settings})
+    convert(tmp_path)
+    most = max(read.count(Path(name).name) for name in settings)
+    assert 1 <= most <= 3  # for the Ray it was written for, for the dashboard, and for what is to be raised
+
+
+def test_a_list_that_changes_is_read_again(tmp_path: Path) -> None:
+    write(tmp_path, {"a.txt": "", "requirements.txt": "ray==2.5.1\n"})
+    for version in ("2.5.1", "2.4.0", "2.10.0"):
+        (tmp_path / "requirements.txt").write_text(f"ray=={version}\n")
+        major, minor, _ = map(int, version.split("."))
+        assert written_for(Module("import ray\n"), str(tmp_path / "a.py")).version == (major, minor)
+
+
+def test_what_became_of_a_script_is_not_looked_for_anew_for_each_notebook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    real = os.path.realpath
+
+    def counted(path: str, **options: bool) -> str:
+        asked.append(str(path))
+        return real(path, **options)
+
+    monkeypatch.setattr(os.path, "realpath", counted)
+    driver = DRIVER.format(imports="from common import init", init="init")
+    used = notebook(["!pip install ray==2.5.0", "import train"])
+    notebooks = {f"n{number}.ipynb": json.dumps(used) for number in range(30)}
+    write(tmp_path, {"common.py": INIT, "train.py": driver, "other.py": driver, **notebooks})
+    convert(tmp_path)
+    assert sum(path.endswith("other.py") for path in asked) < len(notebooks)

@@ -68,6 +68,8 @@ def test_keys_that_a_deployment_has_no_longer_are_told(tmp_path: Path, key: str)
     "text",
     [
         SEVERAL + DEPLOYMENT.format("max_ongoing_requests: 8"),
+        SEVERAL + DEPLOYMENT.format("user_config: {max_concurrent_queries: 5, rate: 1}"),
+        SEVERAL + DEPLOYMENT.format("user_config:\n      route_prefix: /v1\n      max_concurrent_queries: 5"),
         "import_path: app:app\nsteps: []\n",  # of something else
         "import_path: ./images\nname: x\n",
         "max_concurrent_queries: 5\nroute_prefix: /\n",

@@ -191,3 +191,36 @@ def test_the_first_method_of_a_class_says_who_runs_what_several_call(tmp_path: P
     )
     told = [f.message for f in convert(tmp_path).findings if f.code == "RM302" and f.path.endswith("net.py")]
     assert len(told) == 1 and "is called without a trainer too" in told[0]
+
+
+CONFTEST = """import pytest
+
+
+@pytest.fixture(autouse=True)
+def on_cpu({given}):
+    {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "given", "body", "is_told"),
+    [
+        ("tests/unit/", "monkeypatch", 'monkeypatch.setattr("ray.train.torch.get_device", lambda: "cpu")', False),
+        ("tests/", "mocker", 'mocker.patch("ray.train.torch.get_device")', False),
+        ("", "", 'with mock.patch("ray.train.torch.get_device"):\n        yield', False),
+        ("tests/unit/", "", "torch.manual_seed(1)", True),
+        ("tests/other/", "monkeypatch", 'monkeypatch.setattr("ray.train.torch.get_device", lambda: "cpu")', True),
+        ("../", "monkeypatch", 'monkeypatch.setattr("ray.train.torch.get_device", lambda: "cpu")', True),
+    ],
+)
+def test_what_a_conftest_may_put_in_its_place_is_not_told(
+    tmp_path: Path, place: str, given: str, body: str, *, is_told: bool
+) -> None:
+    device = "import ray.train.torch\n\n\ndef device():\n    return ray.train.torch.get_device()\n"
+    test = "from dev import device\n\n\ndef test_it():\n    assert device()\n"
+    home = tmp_path / "project"
+    write(home, {"setup.py": "", "dev.py": device, "tests/unit/test_dev.py": test})
+    (home / place).mkdir(exist_ok=True)
+    (home / place / "conftest.py").write_text(CONFTEST.format(given=given, body=body))
+    found = [f for f in convert(home).findings if f.code == "RM302" and f.path.endswith("dev.py")]
+    assert [f.kind for f in found if f.kind is Kind.MANUAL] == ([Kind.MANUAL] if is_told else [])
