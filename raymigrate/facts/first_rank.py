@@ -75,7 +75,8 @@ def _asks(module: Module, test: ast.expr, *, first: bool) -> bool:
 
 
 def _compares(module: Module, test: ast.Compare, *, first: bool) -> bool:
-    left, right, more = test.left, test.comparators[0], ast.Gt
+    more: type[ast.cmpop] = ast.Gt
+    left, right = test.left, test.comparators[0]
     if _is_rank(module, right):
         left, right, more = right, left, ast.Lt
     if not _is_rank(module, left) or module.constant(right) not in (0, "0"):
