@@ -185,6 +185,15 @@ def test_results_go_where_they_were_uploaded(head: str, given: str) -> None:
         ("", "'/mnt/x'", "print(os.listdir('/mnt/xy'), os.listdir('/mnt'))", False),
         ("", "'x'", "print(os.listdir('x'), {'x': 1})", False),
         ("", "'/mnt/x'", "", False),
+        ("", "os.path.expanduser('~/x')", "print(os.listdir(os.path.expanduser('~/x/run')))", True),
+        ("X = '/mnt/x'", "X", "open(f'{X}/run/result.json')", True),
+        ("X = '/mnt/x'", "X", "open(f'{X}/metrics.json', 'w')", False),
+        ("X = '/mnt/x'", "X", "Path(X, 'metrics.json').open(mode='a')", False),
+        ("X = '/mnt/x'", "X", "(Path(X) / 'metrics.json').write_text('{}')", False),
+        ("X = '/mnt/x'", "X", "print(f'results are in {X}')", False),
+        ("X = '/mnt/x'", "X", "os.makedirs(os.path.join(X, 'plots'), exist_ok=True)", False),
+        ("X = '/mnt/x'\nsettings = open(f'{X}/settings.json')", "X", "", False),
+        ("X = '/mnt/x'\nsettings = (Path(X) / 'settings.json').read_text()", "X", "print(os.listdir(X))", True),
     ],
 )
 def test_what_looks_into_a_folder_that_gets_no_results_is_told(
@@ -193,6 +202,21 @@ def test_what_looks_into_a_folder_that_gets_no_results_is_told(
     script = SCRIPT.format(head=f"from ray import tune\n{head}", given=f"local_dir={folder}, {other}") + tail
     told = [f for f in convert(script).findings if f.message.startswith("If this looks for results: ")]
     assert [script.split("\n")[f.line - 1] for f in told] == [tail] * is_told
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        "if os.path.exists(f'{X}/run/result.json'): print(1)",
+        "if go_on: metrics = open(f'{X}/run/result.json')",
+        "runs = os.listdir(X)",
+        "def earlier(): return open(f'{X}/run/result.json')",
+    ],
+)
+def test_what_may_look_for_an_earlier_run_is_told(look: str) -> None:
+    given = "local_dir=X, sync_config=tune.SyncConfig(upload_dir='s3://b/x')"
+    script = SCRIPT.format(head=f"from ray import tune\nX = '/mnt/x'\n{look}", given=given)
+    assert [f for f in convert(script).findings if f.message.startswith("If this looks for results: ")]
 
 
 @pytest.mark.parametrize("given", ["local_dir='/tmp/x', sync_config=sync", "sync_config=make_sync()"])

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from raymigrate.facts.guards import tested as tested_values
 from raymigrate.facts.keys import unpacked_value
+from raymigrate.facts.looped_keys import looped_keys
 from raymigrate.facts.module import Module
 from raymigrate.facts.ranks import rank_condition, skipped_by_rank
 from raymigrate.facts.ray_data import GET_SHARD, attributes_of_shards
@@ -73,7 +74,13 @@ def has_dataset(trainer: TrainerCall, name: str) -> bool | None:
     for source in module.origins(given):
         entries = source.module.entries(source.node)
         seen = seen_entries(source.module, source.node) if entries is None else entries
-        found.add(True if name in seen else None if entries is None and not is_none(source.node) else False)
+        found.add(
+            True
+            if name in seen or name in looped_keys(source)
+            else None
+            if entries is None and not is_none(source.node)
+            else False
+        )
     return found.pop() if len(found) == 1 else None
 
 

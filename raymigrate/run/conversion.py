@@ -15,6 +15,7 @@ from raymigrate.facts.literals import shortened_text
 from raymigrate.run.cell_comments import CellComments
 from raymigrate.run.cell_expressions import with_expressions_told
 from raymigrate.run.cell_files import knowing_scripts, with_scripts_converted
+from raymigrate.run.cell_folders import with_folders_told
 from raymigrate.run.cell_packages import with_needed_packages
 from raymigrate.run.cell_texts import with_texts_told
 from raymigrate.run.engine import RM901, RM902, RM903, Refused, convert
@@ -110,6 +111,7 @@ def convert_document(
     if document.cells_with_commands:
         result = with_needed_packages(result, document, path, options)
         result = with_variables(result, document, path, options)
+        result = with_folders_told(result, document, path)
     if any(sign in line for cell in document.cells_with_commands for line in document.lines_of(cell) for sign in "!%"):
         result = with_expressions_told(result, document, path, options, project)
     if document.cells_of_text:

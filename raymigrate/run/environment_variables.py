@@ -1,4 +1,4 @@
-"""RM758 beside the Python of a job: in its settings files and shell scripts, and in what cells say to a shell.
+"""RM758 and RM718 beside the Python of a job: in its settings and shell scripts, and in what cells say to a shell.
 
 Nothing is changed there.
 """
@@ -6,11 +6,12 @@ Nothing is changed there.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
+from raymigrate.codemods.libraries.cache_variables import ADVICE, READ_NO_MORE, RM718
 from raymigrate.codemods.libraries.uploaded_models import RM758, VARIABLE, advice, meaning, message
 from raymigrate.documents import Document
 from raymigrate.documents.lines import Places
@@ -35,7 +36,14 @@ GIVEN = re.compile(
 NAME, VALUE = "name", "value"  # of a container of Kubernetes
 NAMED = re.compile(rf"\b{NAME}[\"']?\s*:\s*[\"']?{VARIABLE}\b")
 FILES = (".yaml", ".yml", ".json")
+CACHE = r"(?P<name>(?:PYTORCH_)?TRANSFORMERS_CACHE|PYTORCH_PRETRAINED_BERT_CACHE)\b"
+CACHES = (  # not `echo TRANSFORMERS_CACHE=$TRANSFORMERS_CACHE`
+    re.compile(rf"(?<![\w$])(?<!\$\{{){CACHE}[\"']?[ \t]*[:=][ \t]*(?=[^\s=~])(?![\"']?\$\{{?(?P=name))"),
+    re.compile(rf"\bname[\"']?\s*:\s*[\"']?{CACHE}(?=[\"']?\s*[,\n])"),  # of Kubernetes, with a value: beside it
+    re.compile(rf"%(?:set_)?env[ \t]+{CACHE}[ \t]+(?=[^\s=])"),
+)
 MAGIC = re.compile(r"\s*%(?:set_)?env\b")
+Tell = Callable[[str, str], Iterator[Finding]]
 COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
 
 
@@ -46,7 +54,8 @@ def told_of_variables(
 
     See `told_beside` for the arguments.
     """
-    return told_beside(jobs, project, options, covers, VARIABLE, _told)
+    for word, (_, tell) in TOLD.items():
+        yield from told_beside(jobs, project, options, covers, word, tell)
 
 
 def _told(text: str, path: str) -> Iterator[Finding]:
@@ -63,10 +72,27 @@ def _told(text: str, path: str) -> Iterator[Finding]:
             yield Finding(RM758.code, Kind.MANUAL, f"{message(value[VALUE])}.", advice(new), *place, path)
 
 
+def _told_of_caches(text: str, path: str) -> Iterator[Finding]:
+    """Where the folder for models is given by a variable that nothing reads any more."""
+    bare = COMMENT.sub(lambda found: " " * len(found[0]), text)
+    places = Places(bare)
+    for given in (found for pattern in CACHES for found in pattern.finditer(bare)):
+        message, place = f"{READ_NO_MORE} {given['name']}.", places.place(given.start("name"))
+        yield Finding(RM718.code, Kind.MANUAL, message, ADVICE, *place, path)
+
+
 def _other_meaning(value: str) -> str:
     """What has to be written in place of a value; empty where it means what it did."""
     new = meaning(value)
     return "" if new == value else new
+
+
+# What is told where a word stands, with its rule.
+TOLD = {
+    VARIABLE: (RM758, _told),
+    "TRANSFORMERS_CACHE": (RM718, _told_of_caches),
+    "PYTORCH_PRETRAINED_BERT_CACHE": (RM718, _told_of_caches),
+}
 
 
 def with_variables(result: FileResult, document: Document, path: str, options: Options) -> FileResult:
@@ -78,28 +104,28 @@ def with_variables(result: FileResult, document: Document, path: str, options: O
         path: Its name.
         options: What the user asked for.
     """
-    if VARIABLE not in "\n".join(_shell(document)) or not options.enabled(RM758.code):
-        return result
-    if not is_legacy([*result.findings, *document.remarks]):
+    shell = "\n".join(_shell(document))
+    tells = {tell: None for word, (rule, tell) in TOLD.items() if word in shell and options.enabled(rule.code)}
+    if not tells or not is_legacy([*result.findings, *document.remarks]):
         return result
     new = result.rewritten
-    result = replace(result, findings=_add(document, path, result.findings))
+    result = replace(result, findings=_add(document, path, result.findings, tells))
     if new is not None and new is not document:
-        result = replace(result, left=_add(new, path, result.left))
+        result = replace(result, left=_add(new, path, result.left, tells))
     return result
 
 
-def _add(document: Document, path: str, findings: list[Finding]) -> list[Finding]:
+def _add(document: Document, path: str, findings: list[Finding], tells: Iterable[Tell]) -> list[Finding]:
     comments = CellComments(document)
-    found = [comments.heeded(told) for told in _of_cells(document, path)]
+    found = [comments.heeded(told) for told in _of_cells(document, path, tells)]
     document.remarks = [*document.remarks, *found]
     return comments.without_stale(findings)
 
 
-def _of_cells(document: Document, path: str) -> Iterator[Finding]:
+def _of_cells(document: Document, path: str, tells: Iterable[Tell]) -> Iterator[Finding]:
     for cell in document.cells_with_commands:
         for number, line in enumerate(_shell_of(document.lines_of(cell)), 1):
-            for told in _told(line, path):
+            for told in (told for tell in tells for told in tell(line, path)):
                 yield replace(told, line=number, cell=cell)
 
 

@@ -27,6 +27,7 @@ from raymigrate.run.neighbours import looked_at_again
 from raymigrate.run.outcome import FileResult, ProjectSummary
 from raymigrate.run.serve_configs import told_in_serve_configs
 from raymigrate.run.settings_files import told_in_settings
+from raymigrate.run.tuner_settings import retold
 
 DUE = (Kind.CONVERTED, Kind.UNSAFE, Kind.MANUAL)
 
@@ -90,6 +91,7 @@ class Together:
             if (self._is_covered(result.path) or result.path in waiting) and result.is_shown:
                 self.results[result.path] = result
         self._report_outside()
+        self.results.update((r.path, r) for r in list(retold(self.results, self.project, self.job.options)))
         self._report_settings()
 
     @property

@@ -1,4 +1,4 @@
-"""RM401 and RM402 in settings from which hydra makes a RunConfig or a ScalingConfig."""
+"""RM401, RM402, RM408 and RM695 in settings from which hydra makes a RunConfig or a ScalingConfig."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.facts.project import Project
 from raymigrate.run.job import Job
-from tests.projects.files import write
+from tests.projects.files import convert, write
 
 
 def told(folder: Path, text: str) -> list[tuple[str, int]]:
@@ -156,3 +156,78 @@ def test_a_script_that_stands_in_the_file_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line", ["from ray.train.torch import TorchTrainer as Trainer", "ray.air is {no} Python"])
 def test_one_that_need_not_change_is_not(tmp_path: Path, line: str) -> None:
     assert not told_of_scripts(tmp_path, line)
+
+
+TUNED = """
+from hydra.utils import instantiate
+from ray import train, tune
+from ray.air import session
+from ray.train.torch import TorchTrainer
+
+
+def fit(cfg):
+    session.report({{"a": 1}})
+    {body}
+"""
+FOR_TUNER = "tune.Tuner(fn, run_config=instantiate(cfg.run)).fit()"
+FOR_TRAINER = "TorchTrainer(fn, run_config=instantiate(cfg.run)).fit()"
+SETTINGS = """run:
+  _target_: {module}.RunConfig
+  local_dir: /data
+  stop: {{training_iteration: 3}}
+  sync_config: {{_target_: ray.tune.SyncConfig, upload_dir: s3://b}}
+  checkpoint_config: {{_target_: {module}.CheckpointConfig, checkpoint_frequency: 2}}
+  callbacks: [{{_target_: ray.air.integrations.mlflow.MLflowLoggerCallback}}]
+"""
+BOTH = [("RM401", 4), ("RM401", 6), ("RM402", 3), ("RM402", 5), ("RM408", 7), ("RM695", 2), ("RM695", 6)]
+OF_TUNER = [("RM402", 3), ("RM402", 5), ("RM695", 2), ("RM695", 6)]
+
+
+def of_settings(folder: Path, body: str, module: str, more: str = "") -> tuple[list[tuple[str, int]], str]:
+    write(folder, {"tune.py": TUNED.format(body=body)})
+    (folder / "conf").mkdir()
+    (folder / "conf/config.yaml").write_text(SETTINGS.format(module=module) + more)
+    found = [f for f in convert(folder, folder / "conf/config.yaml").findings if f.path.endswith(".yaml")]
+    return sorted((f.code, f.line) for f in found), " ".join(f"{f.message} {f.advice}" for f in found)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        FOR_TUNER,
+        "run = instantiate(cfg.run)\n    tune.Tuner(fn, run_config=run).fit()",
+        f"TorchTrainer(fn, run_config=train.RunConfig(name='a')).fit()\n    {FOR_TUNER}",
+        f"TorchTrainer(fn).fit()\n    {FOR_TUNER}",
+        "tune.Tuner(fn, **instantiate(cfg)).fit()",
+    ],
+)
+def test_a_run_config_of_a_tuner_may_have_what_that_of_a_trainer_may_not(tmp_path: Path, body: str) -> None:
+    found, messages = of_settings(tmp_path, body, "ray.air")
+    assert found == OF_TUNER
+    assert "SyncConfig(upload_dir=) raises" in messages and "ray.train.RunConfig" not in messages
+    assert "A Tuner gets this: name ray.tune.RunConfig here." in messages
+    assert "A Tuner gets this: name ray.tune.CheckpointConfig here." in messages
+
+
+def test_one_of_train_is_none_for_a_tuner(tmp_path: Path) -> None:
+    found, messages = of_settings(tmp_path, FOR_TUNER, "ray.train")
+    assert found == [("RM401", 6), ("RM402", 3), ("RM402", 5), ("RM411", 2)]
+    assert messages.count("A Tuner gets this: name ray.tune.") == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "more"),
+    [
+        (FOR_TRAINER, ""),
+        (f"{FOR_TUNER}\n    {FOR_TRAINER}", ""),
+        (f"{FOR_TUNER}\n    TorchTrainer(fn, **instantiate(cfg)).fit()", ""),
+        (f"{FOR_TUNER}\n    mine.OwnTrainer(fn, run_config=instantiate(cfg.run))", ""),
+        (FOR_TUNER, "trainer:\n  _target_: ray.train.torch.TorchTrainer\n"),
+        ("tune.Tuner(fn, run_config=tune.RunConfig(name='a')).fit()", ""),
+        ("tune.Tuner(fn).fit()", ""),
+    ],
+)
+def test_one_that_a_trainer_may_get_is_one_of_train(tmp_path: Path, body: str, more: str) -> None:
+    found, messages = of_settings(tmp_path, body, "ray.air", more)
+    assert found == BOTH
+    assert "A Tuner gets this" not in messages

@@ -1,4 +1,4 @@
-"""RM758 where the variable is given its value beside the Python of a job."""
+"""RM758 and RM718 where a variable is given its value beside the Python of a job."""
 
 import json
 from pathlib import Path
@@ -12,8 +12,8 @@ from tests.projects.files import DRIVER, INIT, convert, write
 JOB = INIT + DRIVER.format(imports="", init="init")
 
 
-def told(folder: Path, name: str) -> list[tuple[int, str]]:
-    found = (f for f in convert(folder).findings if f.code == "RM758" and Path(f.path).name == name)
+def told(folder: Path, name: str, code: str = "RM758") -> list[tuple[int, str]]:
+    found = (f for f in convert(folder).findings if f.code == code and Path(f.path).name == name)
     return [(f.line, f"{f.message} {f.advice}") for f in found if f.kind is Kind.MANUAL]
 
 
@@ -85,3 +85,43 @@ def test_shell_lines_and_magics_are_read(tmp_path: Path, cell: str, lines: list[
     found = told(tmp_path, "job.ipynb")
     assert [line for line, _ in found] == lines
     assert all('Give it "end".' in message for _, message in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lines"),
+    [
+        ("job.yaml", "runtime_env:\n  env_vars:\n    TRANSFORMERS_CACHE: /mnt/hf\n", [3]),
+        ("job.yaml", 'env:\n- name: TRANSFORMERS_CACHE\n  value: "/mnt/hf"\n', [2]),
+        ("job.json", '{"env_vars": {"PYTORCH_TRANSFORMERS_CACHE":"/mnt/hf"}}', [1]),
+        ("run.sh", "export TRANSFORMERS_CACHE=$SCRATCH/hf\n", [1]),
+        ("run.sh", "PYTORCH_PRETRAINED_BERT_CACHE='/mnt/hf' python job.py\n", [1]),
+        ("run.sh", "# export TRANSFORMERS_CACHE=/a\nexport MY_TRANSFORMERS_CACHE=/a HF_HUB_CACHE=/b\n", []),
+        (
+            "run.sh",
+            'echo "TRANSFORMERS_CACHE=$TRANSFORMERS_CACHE ${TRANSFORMERS_CACHE:-/a}"\nunset TRANSFORMERS_CACHE\n',
+            [],
+        ),
+    ],
+)
+def test_variables_for_the_cache_of_models_are_told(tmp_path: Path, name: str, text: str, lines: list[int]) -> None:
+    write(tmp_path, {"job.py": JOB, name: text})
+    found = told(tmp_path, name, "RM718")
+    assert [line for line, _ in found] == lines
+    assert all("Name it HF_HUB_CACHE" in message for _, message in found)
+
+
+@pytest.mark.parametrize(
+    ("cell", "lines"),
+    [
+        ("%env TRANSFORMERS_CACHE=/mnt/hf", [1]),
+        ("import os\n%set_env TRANSFORMERS_CACHE /mnt/hf", [2]),
+        ("!export TRANSFORMERS_CACHE=/mnt/hf; python job.py", [1]),
+        ("%%bash\nset -e\nexport TRANSFORMERS_CACHE=/mnt/hf", [3]),
+        ("%env TRANSFORMERS_CACHE", []),
+        ("%env HF_HUB_CACHE=/mnt/hf", []),
+        ("TRANSFORMERS_CACHE = '/mnt/hf'", []),
+    ],
+)
+def test_cells_that_set_the_cache_of_models_are_told(tmp_path: Path, cell: str, lines: list[int]) -> None:
+    (tmp_path / "job.ipynb").write_text(json.dumps(notebook([JOB.strip(), cell])))
+    assert [line for line, _ in told(tmp_path, "job.ipynb", "RM718")] == lines

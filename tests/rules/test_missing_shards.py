@@ -52,6 +52,18 @@ def test_none_takes_the_place_of_a_shard_that_no_trainer_has(shard: str, dataset
         "def load():\n    return {name: ray.data.range(3) for name in rows}\n\n\n" + FIT.format("load()"),
         "def fit(datasets):\n    " + FIT.format("datasets"),
         FIT.format("{**rows}"),
+        *(
+            f"{data}\n{FIT.format('data')}"
+            for data in (
+                "data = {}\nfor split in ('train', 'test'):\n    data[split] = load(split)",
+                "data = {}\nfor split in ('train', 'dev'):\n    if has(split):\n        data[split] = load(split)",
+                "data = {}\nfor split in ('train', 'dev'):\n    if a:\n        continue\n    data[split] = rows",
+                "data = {}\nif rows.dev:\n    for split in ('train', 'dev'):\n        data[split] = load(split)",
+                "data = {}\nfor split in ('train', 'dev'):\n    data[split] = load(split)\ndata.pop(rows.name)",
+                "data = {split: load(split) for split in ('train', 'dev') if has(split)}",
+                "data = {f'my_{split}': load(split) for split in ('train', 'dev')}",
+            )
+        ),
         "TorchTrainer(loop, scaling_config=ScalingConfig(2), **rows).fit()",
         "from ray.tune import Tuner\n\ntrainer = TorchTrainer(loop, scaling_config=ScalingConfig(2))\n"
         "Tuner(trainer, param_space={'datasets': {'dev': rows}}).fit()",
@@ -74,6 +86,23 @@ def test_a_shard_that_a_trainer_may_not_have_is_told(fit: str) -> None:
         ('for batch in session.get_dataset_shard("dev").iter_batches():\n        print(batch)', FIT.format("rows")),
         ('dev = session.get_dataset_shard("dev")\n    print(dev.iter_rows())', FIT.format("{}")),
         ("dev = rows.get_dataset_shard('dev')\n    print(dev is None)", FIT.format("{}")),
+        *(
+            (TESTED, f"{data}\n{FIT.format('data')}")
+            for data in (
+                "data = {}\nfor split in ('train', 'dev'):\n    data[split] = ray.data.read_parquet(split)",
+                "SPLITS = ['train', 'dev']\ndata = dict()\nfor s in SPLITS:\n    rows = load(s)\n    data[s] = rows",
+                "data = {'train': rows}\nfor split, path in [('dev', 'a'), ('test', 'b')]:\n    data[split] = path",
+                "data = {split: load(split) for split in ('train', 'dev')}",
+                "data = {split: load(path) for split, path in {'train': 'a', 'dev': 'b'}.items()}",
+                "PATHS = {'train': 'a', 'dev': 'b'}\ndata: dict = {}\nfor name in PATHS:\n    data[name] = load(name)",
+                "data = {}\ndata['dev'] = rows\nfor name in more:\n    data[name] = load(name)",
+            )
+        ),
+        (
+            TESTED,
+            "def build(cfg):\n    splits = {}\n    for split in ('train', 'dev'):\n        splits[split] = 1\n"
+            f"    return splits\n\n\n{FIT.format('build({})')}",
+        ),
     ],
 )
 def test_a_shard_that_is_there_is_not_told(shard: str, fit: str) -> None:

@@ -55,3 +55,70 @@ def test_a_training_function_of_another_file_runs_on_workers(tmp_path: Path, cal
     job = "from ray.train.torch import TorchTrainer\nfrom loops import loop\n\nTorchTrainer(loop).fit()\n"
     (tmp_path / "run.py").write_text(job)
     assert "RM409" in CliRunner().invoke(main, ["check", str(tmp_path)]).stdout
+
+
+ON_RANK_0 = """
+import os
+
+import torch.distributed as dist
+from ray import train
+from ray.air import session
+from ray.air.integrations.wandb import setup_wandb
+from transformers import TrainerCallback
+
+
+def on_first(args):
+    setup_wandb(config=args)
+
+
+class Mine(TrainerCallback):
+    def on_train_begin(self, args, state, control, **kwargs):
+        {code}
+"""
+SETUP = "setup_wandb(config=args.to_dict())"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"if state.is_world_process_zero: {SETUP}",
+        f"if state.is_world_process_zero and args.log: self.run = {SETUP}",
+        f"if session.get_world_rank() == 0: {SETUP}",
+        f"if not train.get_context().get_world_rank(): {SETUP}",
+        f"if 0 == dist.get_rank(): {SETUP}",
+        f"rank = dist.get_rank()\n        if rank == 0: {SETUP}",
+        f"first = args.process_index == 0\n        if first: {SETUP}",
+        f"if int(os.environ['RANK']) == 0: {SETUP}",
+        f"if not state.is_world_process_zero: return\n        {SETUP}",
+        f"if dist.get_rank() != 0 or not args.log:\n            return\n        {SETUP}",
+        f"if session.get_world_rank() > 0: pass\n        else: {SETUP}",
+        f"self.run = {SETUP} if state.is_world_process_zero else None",
+        "if state.is_world_process_zero: on_first(args.to_dict())",
+    ],
+)
+def test_what_rank_0_alone_runs_starts_one_run(code: str) -> None:
+    script = ON_RANK_0.format(code=code)
+    if "on_first(" not in code:
+        script = script.replace("    setup_wandb(config=args)\n", "    pass\n")
+    assert "RM409" not in {code for code, *_ in converted(script).findings}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"if state.is_local_process_zero: {SETUP}",
+        f"if session.get_local_rank() == 0: {SETUP}",
+        f"if session.get_world_rank() == 1: {SETUP}",
+        f"if state.is_world_process_zero or args.log_all: {SETUP}",
+        f"if not state.is_world_process_zero and args.quiet: return\n        {SETUP}",
+        f"if state.is_world_process_zero: print(1)\n        {SETUP}",
+        f"if state.is_world_process_zero: return\n        {SETUP}",
+        f"if state.is_world_process_zero: print(1)\n        else: {SETUP}",
+        "on_first(args.to_dict())",
+    ],
+)
+def test_what_others_run_too_is_told(code: str) -> None:
+    script = ON_RANK_0.format(code=code)
+    if "on_first(" not in code:
+        script = script.replace("    setup_wandb(config=args)\n", "    pass\n")
+    assert converted(script).lines("RM409", Kind.MANUAL)

@@ -23,6 +23,8 @@ RM718 = Rule(
 )
 VARIABLES = ("TRANSFORMERS_CACHE", "PYTORCH_TRANSFORMERS_CACHE", "PYTORCH_PRETRAINED_BERT_CACHE")
 NEW = "HF_HUB_CACHE"
+READ_NO_MORE = "transformers >= 5 does not read"
+ADVICE = f"Name it {NEW}, also where it is read; where that is set too, keep it alone."
 # What takes the name of a variable first.
 FUNCTIONS = ("os.getenv", "os.putenv", "os.unsetenv")
 METHODS = ("get", "pop", "setdefault")
@@ -39,7 +41,7 @@ def cache_variables(context: Context) -> None:
     for key, names, sets in named:
         if not names or key.value not in is_set:
             continue  # what only others set has the name that they gave it
-        message = f"transformers >= 5 does not read {key.value!s}"
+        message = f"{READ_NO_MORE} {key.value!s}"
         if taken:
             if sets:
                 context.manual(RM718, key, f"{message}, and {NEW} is named here too.", f"Keep {NEW} only.")

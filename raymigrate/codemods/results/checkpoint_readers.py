@@ -118,7 +118,7 @@ def _is_handed_a_model(context: Context, read: ast.Attribute) -> bool:
         return False
     if any(isinstance(outer, ast.ClassDef) and is_helper(outer) for outer in module.ancestors(read)):
         return False  # of this tool, which knows what it reads
-    name = _name_of_folder(module, read)
+    name = name_of_folder(module, read)
     folder = [read.value] if name is None else module.uses(name.id, module.scope_of[name])
     copied = _reads_of_copy(module, read)
     return any(leads_to_model(module, use) for use in (*folder, *copied, read, module.parent_of[read]))
@@ -148,7 +148,7 @@ def _comes_from_elsewhere(module: Module, checkpoint: ast.expr) -> bool:
     return handed_in or isinstance(value, (ast.Attribute, ast.Constant, ast.Subscript))
 
 
-def _name_of_folder(module: Module, read: ast.Attribute) -> ast.Name | None:
+def name_of_folder(module: Module, read: ast.Attribute) -> ast.Name | None:
     """The name that the folder of a checkpoint gets: `with c.as_directory() as name:`, `name = c.to_directory()`."""
     value = module.parent_of[read] if isinstance(module.parent_of[read], ast.Call) else read
     outer = module.parent_of[value]

@@ -5,7 +5,8 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.torch_trainer.storage import RM401, RM402, STORAGE
+from raymigrate.codemods.torch_trainer.former_folders import STORAGE
+from raymigrate.codemods.torch_trainer.storage import RM401, RM402
 from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED, RM404, STOP
 from raymigrate.facts.legacy import CONFIG_CLASSES
 from raymigrate.facts.tuners import config_names

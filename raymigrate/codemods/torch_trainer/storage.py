@@ -1,12 +1,13 @@
 """RM401 and RM402: what a RunConfig said of where results go, under the names and in the forms of Ray >= 2.51."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from raymigrate.base.findings import Rule
+from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.definitions import drop_definition, is_dropped, is_only_for
+from raymigrate.codemods.torch_trainer.former_folders import ADVICE, DELETED, first_look, says
 from raymigrate.facts.legacy import SYNC_CONFIGS
 from raymigrate.facts.module import Module
 from raymigrate.facts.read_back import path_key
@@ -49,12 +50,10 @@ RM402 = Rule(
         "The environment variable `RAY_AIR_LOCAL_CACHE_DIR` is deprecated",
     ),
 )
-STORAGE = ("local_dir", "storage_path", "sync_config")
 REFUSED_BY_SYNC_CONFIG = ("syncer", "upload_dir", "sync_on_checkpoint")
 SYNC_ADVICE = "Drop it. Where it has an upload_dir, that is the storage_path= today, in place of any local_dir=."
 # pyarrow puts the home in place of a `~` (pyarrow 26.0 util.py, `_stringify_path`), os.path.abspath() does not.
 ABSOLUTE = "Use os.path.abspath(os.path.expanduser(path)) where it is a relative path."
-MAKES_OR_SHOWS = frozenset({"makedirs", "mkdir", "print", "info"})
 TOOK_RELATIVE_PATHS = (2, 7)  # Ray versions before this one
 
 
@@ -85,7 +84,7 @@ def _local_dir(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
     elif storage is not None and not is_none(storage):
         if not (_is_path(context.module, storage) or ast.dump(storage) == ast.dump(keyword.value)):
             context.manual(RM402, keyword, f"{message}.", "Drop it; where storage_path= is None, give it there.")
-        elif context.converts(RM402, keyword, f"{message}; deleted."):
+        elif context.converts(RM402, keyword, DELETED):
             context.plan.call(call).remove.add("local_dir")
             same = path_key(context.module, storage) == path_key(context.module, keyword.value)
             if not drop_definition(context, keyword.value) and not same:
@@ -93,7 +92,7 @@ def _local_dir(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
     elif sync_config is not None and _uploads(context, sync_config) is not None:
         if not is_only_for(context, sync_config):
             context.manual(RM402, keyword, f"{message}.", "Drop it, and give the upload_dir as storage_path=.")
-        elif context.converts(RM402, keyword, f"{message}; deleted."):
+        elif context.converts(RM402, keyword, DELETED):
             context.plan.call(call).remove.add("local_dir")
             _tell_mention(context, call, keyword.value)
     elif context.converts(RM402, keyword, "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path=."):
@@ -104,43 +103,29 @@ def _local_dir(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
 
 
 def _tell_mention(context: Context, call: ast.Call, folder: ast.expr) -> None:
-    """Tells where a folder is named that legacy Ray wrote results into before it uploaded them, and Ray today does not.
+    """Tells where a script looks into a local_dir that goes."""
+    first = first_look(context.module, call, folder)
+    if first is not None:
+        context.manual(RM402, first, says(context.module, folder), ADVICE)
+
+
+def gone_folders(module: Module, findings: Iterable[Finding]) -> Iterator[ast.expr]:
+    """The folders that were the local_dir of a RunConfig, and that get no results any more.
 
     Args:
-        context: The module.
-        call: The RunConfig.
-        folder: Its local_dir, which goes.
+        module: The module as it was.
+        findings: What was found in it.
     """
-    module = context.module
-    mentions = (node for node in _mentions(module, folder) if not module.inside(node, call))
-    first = min((node for node in mentions if _is_looked_at(module, node)), key=module.start, default=None)
-    if first is not None:
-        message = f"If this looks for results: Ray >= 2.51 writes nothing into {module.source(folder)}, the local_dir="
-        context.manual(RM402, first, f"{message} that went.", "Look in the storage_path=, or in result.path.")
-
-
-def _mentions(module: Module, folder: ast.expr) -> Iterator[ast.expr]:
-    """Where a folder, or what is in it, is named."""
-    text = module.constant(folder)
-    scope = module.scope_of[folder].find(folder.id) if isinstance(folder, ast.Name) else None
-    if isinstance(folder, ast.Name) and scope is not None:
-        yield from (use for use in module.uses(folder.id, scope) if isinstance(use.ctx, ast.Load))
-    if isinstance(text, str) and "/" in text.strip("./"):
-        below = f"{text.rstrip('/')}/"
-        for node in module.of_type(ast.Constant):
-            assert isinstance(node, ast.Constant)
-            if isinstance(node.value, str) and f"{node.value}/".startswith(below):
-                yield node
-
-
-def _is_looked_at(module: Module, path: ast.expr) -> bool:
-    """Whether a path may be read where it is named: not in another configuration, nor where it is made or shown."""
-    outer = module.parent_of[path]
-    if isinstance(outer, (ast.Assign, ast.AnnAssign, ast.Expr)):
-        return False  # where it is used is told
-    if any(isinstance(around, ast.keyword) and around.arg in STORAGE for around in module.ancestors(path)):
-        return False
-    return not (isinstance(outer, ast.Call) and ast.unparse(outer.func).rpartition(".")[2] in MAKES_OR_SHOWS)
+    places = {
+        (found.line, found.column - 1)
+        for found in findings
+        if (found.code, found.kind, found.message) == (RM402.code, Kind.CONVERTED, DELETED)
+    }
+    for call, keyword in module.keywords("local_dir") if places else ():
+        storage = keyword_argument(call, "storage_path")
+        same = storage is not None and path_key(module, storage) == path_key(module, keyword.value)
+        if module.start(keyword) in places and not same:
+            yield keyword.value
 
 
 def _is_path(module: Module, node: ast.expr) -> bool:

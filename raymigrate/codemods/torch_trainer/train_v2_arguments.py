@@ -24,7 +24,8 @@ from raymigrate.codemods.data.preprocessors import PREPROCESSOR_KEPT, PREPROCESS
 from raymigrate.codemods.data.trainer_data import SPLIT_ALL as OF_TREES
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.preprocessor_advice import is_gone, on_rows, stages_of
-from raymigrate.codemods.torch_trainer.storage import ISSUE, RM401, STORAGE, convert_storage
+from raymigrate.codemods.torch_trainer.former_folders import STORAGE
+from raymigrate.codemods.torch_trainer.storage import ISSUE, RM401, convert_storage
 from raymigrate.facts.carried import carried
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.removed_trackers import TrackerUse

@@ -17,6 +17,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.moves import Move, move_names
 from raymigrate.codemods.tracking import tracking
 from raymigrate.facts.callbacks import is_callback
+from raymigrate.facts.first_rank import is_for_first_rank
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.places import Place
 from raymigrate.facts.trainers import TrainerCall
@@ -78,7 +79,8 @@ def _setup_wandb(context: Context, call: ast.Call) -> None:
         return  # by rank already
     message = "On Ray >= 2.51 every worker would start a run of its own"
     if not _in_training(context, call) or None in given or rank_zero_only is not True:
-        if (where := _on_workers(context, call)) is not None:
+        where = None if is_for_first_rank(context.module, call) else _on_workers(context, call)
+        if where is not None:
             context.manual(RM409, call, f"{message}{where}.")
     elif context.converts(RM409, call, f"{message}; now rank 0 alone."):
         _need_ray_train(context, call)

@@ -11,8 +11,9 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.results.checkpoint_readers import RM602
+from raymigrate.codemods.results.checkpoint_readers import RM602, name_of_folder
 from raymigrate.codemods.results.results import is_placed
+from raymigrate.codemods.shared.checkpoint_files import leads_to_files
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force, storage_argument
 from raymigrate.codemods.tuner.tuner_reports import RM412, saves_as_often_as_it_logs
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
@@ -176,10 +177,20 @@ def _tell_of_folders(context: Context) -> None:
     for opened in module.attributes(*OPENED):
         checkpoint = opened.value
         found = [tuner for source in sources(module, checkpoint) for tuner in tuners_behind(module, source)]
-        if layout(module, checkpoint) is None and any(
-            fitted_trainers(context, tuner) & TRANSFORMERS_TRAINERS for tuner in found
-        ):
+        if layout(module, checkpoint) is not None or _goes_deeper(context, opened):
+            continue
+        if any(fitted_trainers(context, tuner) & TRANSFORMERS_TRAINERS for tuner in found):
             context.manual(RM602, opened, 'The files of Transformers lie in the folder "checkpoint" of the checkpoint.')
+
+
+def _goes_deeper(context: Context, opened: ast.Attribute) -> bool:
+    """Whether the files are looked for in that folder already: by a person, or by code of an earlier run."""
+    module = context.module
+    call, name = module.parent_of[opened], name_of_folder(module, opened)
+    scope = module.scope_of[name].find(name.id) if name is not None else None
+    folders = [opened, *([call] if isinstance(call, ast.Call) and call.func is opened else [])]
+    folders += module.uses(name.id, scope) if name is not None and scope is not None else []
+    return any(leads_to_files(context, folder) for folder in folders)
 
 
 def _always_reported(module: Module, trainer: ast.Call) -> bool:
