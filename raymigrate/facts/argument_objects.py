@@ -8,7 +8,7 @@ from raymigrate.facts.instances import TRAINER, TRAINING_ARGUMENTS, classes_of, 
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_arguments import is_training_arguments
 from raymigrate.facts.trainers import is_transformers_trainer
-from raymigrate.facts.values import argument, class_named
+from raymigrate.facts.values import argument, class_named, last_name
 from raymigrate.facts.values.parsers import HF_PARSING
 from raymigrate.knowledge.libraries import lineage, look_up
 
@@ -94,16 +94,14 @@ def _given_to_trainers(module: Module) -> Iterator[tuple[ast.expr, bool]]:
     for call, keyword in module.keywords(ARGUMENTS):
         if _makes_trainer(module, call.func):
             yield keyword.value, True
-        elif "model" in {other.arg for other in call.keywords} and _name(call.func).endswith("Trainer"):
+        elif "model" in {other.arg for other in call.keywords} and last_name(call.func).endswith("Trainer"):
             yield keyword.value, False
     for call in module.of_type(ast.Call):
-        given = argument(call, 1, ARGUMENTS) if len(call.args) > 1 and _name(call.func).endswith("Trainer") else None
+        given = (
+            argument(call, 1, ARGUMENTS) if len(call.args) > 1 and last_name(call.func).endswith("Trainer") else None
+        )
         if given is not None and _makes_trainer(module, call.func):
             yield given, True
-
-
-def _name(function: ast.expr) -> str:
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
 def _is_same(module: Module, node: ast.expr, other: ast.expr) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from raymigrate.facts.instances import ACCELERATOR, instance_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.ranks import rank_condition, skipped_by_rank, tests_rank
-from raymigrate.facts.values import Source, head, keyword_argument, leading_text
+from raymigrate.facts.values import Source, head, keyword_argument, last_name, leading_text
 
 # These write on the main process, or files whose names have the rank (accelerate 1.15 accelerator.py and
 # checkpointing.py, transformers 5.23 trainer.py, deepspeed's save_checkpoint).
@@ -73,7 +73,7 @@ def _calls_with(module: Module, folder: ast.expr) -> Iterator[tuple[ast.Call, as
     """The calls that are given a path in a folder, with the path, also those in functions that it is handed to."""
     wanted, text = starts(head(module, folder)), leading_text(module, folder)
     for call in module.of_type(ast.Call):
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        name = last_name(call.func)
         if name in NO_FILES:
             continue
         for given in (*call.args, *(keyword.value for keyword in call.keywords)):

@@ -2,6 +2,8 @@
 
 import ast
 
+from raymigrate.facts.values import last_name
+
 WITHOUT = frozenset({"no_grad", "inference_mode"})
 
 
@@ -10,4 +12,4 @@ def switches_gradients_off(node: ast.AST) -> bool:
     heads = [item.context_expr for item in node.items] if isinstance(node, ast.With) else []
     heads += getattr(node, "decorator_list", [])
     parts = (part for head in heads for part in ast.walk(head))
-    return any(getattr(part, "attr", getattr(part, "id", "")) in WITHOUT for part in parts)
+    return any(last_name(part) in WITHOUT for part in parts)

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import constant
+from raymigrate.facts.values import constant, last_name
 
 READ_METHODS = frozenset({"read_text", "read_bytes", "open"})
 # What only makes a path of a path.
@@ -59,7 +59,7 @@ def _is_use(module: Module, node: ast.expr) -> bool:
             return False
         if module.qualified(outer.func) in PATHS:
             return _is_use(module, outer)
-        name = outer.func.attr if isinstance(outer.func, ast.Attribute) else getattr(outer.func, "id", "")
+        name = last_name(outer.func)
         return name not in NO_READERS
     if isinstance(outer, ast.Assign):
         return outer.value is node and not all(isinstance(target, ast.Name) for target in outer.targets)

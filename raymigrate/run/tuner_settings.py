@@ -22,7 +22,7 @@ from raymigrate.facts.project import Project
 from raymigrate.facts.project_uses import files_with, settings_files
 from raymigrate.facts.settings import TARGET, mappings
 from raymigrate.facts.tuners import RUN_CONFIGS, TUNERS, config_names
-from raymigrate.facts.values import keyword_argument
+from raymigrate.facts.values import keyword_argument, last_name
 from raymigrate.files.discovery import CONFIGURATION
 from raymigrate.run.configuration_names import heeded
 from raymigrate.run.outcome import FileResult
@@ -70,7 +70,7 @@ def _trainers(module: Module) -> Iterator[ast.Call]:
     """The calls of trainers of Ray, and of what may be a trainer made from one of them."""
     yield from module.calls(*TORCH_TRAINERS, *TRAINERS)
     for call, _ in module.keywords(ARGUMENT):
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        name = last_name(call.func)
         if name.endswith("Trainer"):
             yield call
 

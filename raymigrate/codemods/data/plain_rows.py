@@ -16,7 +16,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.plain_batches import is_used_as_dict, of_plain_use, takes_an_array
 from raymigrate.facts.preprocessors import BATCH_MAPPERS, arguments
 from raymigrate.facts.ray_data import FROM_TORCH, MAPPERS, is_dataset, torch_datasource
-from raymigrate.facts.values import argument, keyword_argument, sources
+from raymigrate.facts.values import argument, keyword_argument, last_name, sources
 
 RM511 = Rule(
     "RM511",
@@ -242,7 +242,7 @@ def _is_list(node: ast.expr) -> bool:
     """Whether an expression is seen to make a list: `[...]`, `list(...)`, `batch["text"].tolist()`."""
     if not isinstance(node, ast.Call):
         return isinstance(node, (ast.List, ast.ListComp))
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    name = last_name(node.func)
     return name in ("list", "tolist", "to_list")
 
 

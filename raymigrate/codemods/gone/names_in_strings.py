@@ -13,6 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED, SESSION, SESSION_FUNCTIONS
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.values import last_name
 
 RM695 = Rule(
     "RM695",
@@ -67,7 +68,7 @@ def _string(context: Context, node: ast.Constant, name: str) -> None:
     key = call.keys[call.values.index(node)] if isinstance(call, ast.Dict) and node in call.values else None
     is_target = isinstance(key, ast.Constant) and key.value == "_target_"
     function = call.func if isinstance(call, ast.Call) else None
-    last = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    last = last_name(function)
     if is_target or last in LOADERS:
         context.manual(RM695, node, message(name), advice(name))
     else:

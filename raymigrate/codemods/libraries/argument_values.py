@@ -13,6 +13,7 @@ from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.argument_objects import is_arguments_object, may_be_arguments_object
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import last_name
 
 RM757 = Rule(
     "RM757",
@@ -105,7 +106,7 @@ def _is_too_early(module: Module, node: ast.Attribute) -> bool:
 def _is_used_as_list(module: Module, node: ast.Attribute) -> bool:
     parent = module.parent_of[node]
     if isinstance(parent, ast.Call):
-        name = parent.func.attr if isinstance(parent.func, ast.Attribute) else getattr(parent.func, "id", "")
+        name = last_name(parent.func)
         return node in parent.args and name in ("len", *OF_ITEMS)
     if isinstance(parent, ast.Compare):
         return any(

@@ -13,7 +13,7 @@ from raymigrate.codemods.libraries.transformers_arguments import keyword_argumen
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hf_models import is_model_class
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import Source, argument, constants, is_none, keyword_named
+from raymigrate.facts.values import Source, argument, constants, is_none, keyword_named, last_name
 
 ARGUMENT = "state_dict"
 MESSAGE = "from_pretrained({name}, state_dict=...) raises a ValueError today: it takes a name or weights."
@@ -53,7 +53,7 @@ def _may_be_none(source: Source) -> bool:
     node = source.node
     if isinstance(node, ast.Call):
         function = node.func
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        name = last_name(function)
         return name in READERS
     return isinstance(node, (ast.Name, ast.Attribute))
 

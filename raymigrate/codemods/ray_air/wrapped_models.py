@@ -11,7 +11,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import argument, reads, seen_entries
+from raymigrate.facts.values import argument, last_name, reads, seen_entries
 from raymigrate.facts.wrapped_models import is_wrapped, is_wrapped_by_accelerate
 
 NAMES_SINCE = (2, 3)
@@ -77,7 +77,7 @@ def _unwrap_state(context: Context, rule: Rule, entry: ast.expr, values: list[as
 def _takes_names_off(module: Module, entry: ast.expr, values: list[ast.expr]) -> bool:
     """Whether the script itself takes "module." off the names before, by consume_prefix_in_state_dict_if_present()."""
     for call in module.of_type(ast.Call):
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        name = last_name(call.func)
         given = argument(call, 0, "state_dict") if (module.qualified(call.func) or name).endswith(CONSUME) else None
         if given is None or module.start(call) > module.start(entry):
             continue

@@ -11,7 +11,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.devices import Devices, is_called_device
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858
 from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.facts.values import Source, argument
+from raymigrate.facts.values import Source, argument, last_name
 
 # What a script says that has to do with other devices than the CPU.
 OTHER_DEVICES = re.compile(r"cuda|gpu|\bmps\b|\bxpu\b|\bnpu\b|nccl|device", re.IGNORECASE)
@@ -135,7 +135,7 @@ class Cpu:
     def _is_said(self, text: ast.AST) -> bool:
         """Whether a text is for a reader alone: `print("Using device:", device)`."""
         for call in (parent for parent in self.module.ancestors(text) if isinstance(parent, ast.Call)):
-            name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+            name = last_name(call.func)
             if isinstance(self.module.parent_of[call], ast.Expr):
                 return name in SAYING
             if name != "format":

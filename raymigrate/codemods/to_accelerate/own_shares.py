@@ -11,7 +11,7 @@ from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.functions import returned_values
-from raymigrate.facts.values import argument, keyword_argument
+from raymigrate.facts.values import argument, keyword_argument, last_name
 
 RANKS = frozenset({"rank", "local_rank", "global_rank", "world_rank"})
 # Arguments by which the processes get the same rows all the same.
@@ -94,7 +94,7 @@ class _Search:
             return node.arg in OTHER_ARGUMENTS
         if not isinstance(node, ast.Call):
             return False
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        name = last_name(node.func)
         return name in OTHER_CALLS or self.module.qualified(node.func) in SAMPLERS
 
     def _parts(self, node: ast.AST) -> Iterator[ast.AST]:

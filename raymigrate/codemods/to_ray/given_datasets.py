@@ -9,7 +9,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.dataset_names import LOADERS, RAISES, RM714, advice_of, is_short
 from raymigrate.codemods.to_ray.launches import Launch
 from raymigrate.facts.command_lines import MAY_READ, METHODS
-from raymigrate.facts.values import Source, argument, constants
+from raymigrate.facts.values import Source, argument, constants, last_name
 
 
 def tell_given_datasets(context: Context, starts: Iterable[tuple[Launch, str]], script: str) -> None:
@@ -49,7 +49,7 @@ def _may_be_arguments(source: Source) -> bool:
     module, node = source.module, source.node
     if isinstance(node, ast.Call):
         function = node.func
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        name = last_name(function)
         return name in METHODS or MAY_READ.fullmatch(name) is not None
     if not isinstance(node, ast.Name):
         return isinstance(node, (ast.Attribute, ast.Subscript))

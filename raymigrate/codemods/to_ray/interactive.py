@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from raymigrate.codemods.to_ray.script import uses_of_function
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import last_name
 
 ASKS = ("pdb.set_trace", "ipdb.set_trace", "IPython.embed", "code.interact")
 BUILTINS = ("input", "breakpoint")
@@ -41,7 +42,7 @@ def _is_in_training(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:
         if isinstance(around, (ast.For, ast.While)) and any(map(_is_backward, ast.walk(around))):
             return True
         if isinstance(around, ast.ClassDef):
-            names = [getattr(base, "attr", getattr(base, "id", "")) for base in around.bases]
+            names = [last_name(base) for base in around.bases]
             if any(name.endswith(RUN_BY_TRAINER) for name in names):
                 return True
         if isinstance(around, ast.FunctionDef) and around not in seen:

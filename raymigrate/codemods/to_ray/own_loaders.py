@@ -20,7 +20,7 @@ from raymigrate.facts.functions import returned_values
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FunctionNode
 from raymigrate.facts.trainers import classes_behind
-from raymigrate.facts.values import lineage
+from raymigrate.facts.values import last_name, lineage
 
 TRAIN = "get_train_dataloader"
 METHODS = (TRAIN, "get_eval_dataloader", "get_test_dataloader")
@@ -84,7 +84,7 @@ def tell_own_loaders(context: Context, rule: Rule, loaders: list[OwnLoader]) -> 
         if loader.unshared is None:
             continue
         is_here = loader.module is context.module
-        where = "" if is_here else f" in line {loader.module.start(loader.unshared)[0]} of {loader.module.path}"
+        where = "" if is_here else f" in {loader.module.named_line(loader.unshared)}"
         what = f"What {loader.method}() returns{where}"
         state = "is not prepared, so that" if loader.is_sure else "is not seen to be prepared: if it is not,"
         place = loader.unshared if is_here else loader.made
@@ -140,7 +140,7 @@ def _is_of_trainer(module: Module, value: ast.expr) -> bool:
 
 def _shares(module: Module, function: FunctionNode) -> bool:
     """Whether a function names something that shares rows out."""
-    names = {getattr(node, "attr", getattr(node, "id", "")) for node in module.below(function)}
+    names = {last_name(node) for node in module.below(function)}
     return not SHARES.isdisjoint(names)
 
 
@@ -153,7 +153,7 @@ def _unshared(module: Module, returned: list[ast.expr]) -> ast.expr | None:
 def _is_shared(module: Module, value: ast.expr) -> bool:
     """Whether all that a value can be was shared out where it was made."""
     ends = [source.node for source in module.origins(value)]
-    names = ({getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(end)} for end in ends)
+    names = ({last_name(part) for part in ast.walk(end)} for end in ends)
     return all(not SHARES.isdisjoint(found) for found in names)
 
 

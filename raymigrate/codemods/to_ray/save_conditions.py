@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from raymigrate.codemods.to_ray.trackers import ASKED
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import last_name
 
 Loop = ast.For | ast.While
 JOINED = (ast.BoolOp, ast.IfExp)  # what needs parentheses beside `and`
@@ -46,7 +47,7 @@ def _tests(module: Module, loop: Loop, saving: ast.Call) -> Iterator[tuple[ast.e
 
 
 def _asks_for_rank(test: ast.expr) -> bool:
-    return any(getattr(part, "attr", getattr(part, "id", "")) in ASKED for part in ast.walk(test))
+    return any(last_name(part) in ASKED for part in ast.walk(test))
 
 
 def _may_change(module: Module, loop: Loop, saving: ast.Call, test: ast.expr) -> bool:
@@ -68,7 +69,7 @@ def _name(part: ast.AST) -> str:
     """The name, the attribute, or the owner of the entry that an expression is."""
     if isinstance(part, ast.Subscript):
         return _name(part.value)
-    return getattr(part, "attr", getattr(part, "id", ""))
+    return last_name(part)
 
 
 def _calls_method_of_name(part: ast.AST) -> bool:

@@ -20,6 +20,7 @@ from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.functions import returned_values
 from raymigrate.facts.module import Module
 from raymigrate.facts.shown_data import ends_of_cells
+from raymigrate.facts.values import last_name
 
 # First words of the names of functions that are called for what they do, whatever they return.
 ACTS = frozenset(
@@ -130,7 +131,7 @@ def _is_result(module: Module, value: ast.expr) -> bool:
         return False
     if not isinstance(value, ast.Call):
         return True
-    name = getattr(value.func, "attr", getattr(value.func, "id", ""))
+    name = last_name(value.func)
     definition = module.definition(value.func)
     if isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return any(returned is not None for returned in returned_values(module, definition))

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import argument, is_none
+from raymigrate.facts.values import argument, is_none, last_name
 
 SKIPPING = "skip_first_batches"
 USUAL = "resume_step"  # as the scripts of transformers and accelerate call it
@@ -65,7 +65,7 @@ def skipped_batches(module: Module, loop: ast.For, restored: Collection[str]) ->
 def _given(module: Module, loop: ast.For) -> Iterator[ast.expr]:
     """What the loop gives to `skip_first_batches`."""
     for call in module.of_type(ast.Call):
-        called = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        called = last_name(call.func)
         number = argument(call, 1, "num_batches") if called == SKIPPING and module.inside(call, loop) else None
         if number is not None and not isinstance(number, ast.Constant):
             yield number
@@ -109,7 +109,7 @@ def _skips(module: Module, read: ast.Name) -> bool:
     call = module.parent_of[read]
     if isinstance(call, ast.keyword):
         call = module.parent_of[call]
-    return isinstance(call, ast.Call) and getattr(call.func, "attr", getattr(call.func, "id", "")) == SKIPPING
+    return isinstance(call, ast.Call) and last_name(call.func) == SKIPPING
 
 
 def _is_compared(module: Module, read: ast.Name) -> bool:

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import constants, keyword_argument
+from raymigrate.facts.values import constants, keyword_argument, last_name
 
 DELETED = "RunConfig(local_dir=) raises on Ray >= 2.51, which has no other folder than the one for results; deleted."
 ADVICE = "Look in the storage_path=, or in result.path."
@@ -36,7 +36,7 @@ def says(module: Module, folder: ast.expr) -> str:
 def path_of(module: Module, folder: ast.expr) -> str | None:
     """A folder as a text, if it is known and is no mere name: that could be anything."""
     value = module.value(folder)
-    while isinstance(value, ast.Call) and len(value.args) == 1 and _called(value) in PATHS:
+    while isinstance(value, ast.Call) and len(value.args) == 1 and last_name(value.func) in PATHS:
         value = module.value(value.args[0])
     text = module.constant(value)
     return text.rstrip("/") if isinstance(text, str) and "/" in text.strip("./") else None
@@ -73,7 +73,7 @@ def _is_looked_at(module: Module, path: ast.expr, config: ast.Call) -> bool:
     taken = _taken_by(module, path)
     if isinstance(taken, (ast.Assign, ast.AnnAssign, ast.Expr)):
         return module.parent_of[path] is not taken  # where it is used is told
-    name = _called(taken) if isinstance(taken, ast.Call) else ""
+    name = last_name(taken.func) if isinstance(taken, ast.Call) else ""
     if name in MAKES_OR_SHOWS or (isinstance(taken, ast.Call) and _writes(module, taken)):
         return False
     return not (_reads_file(name) and _always_before(module, path, config))
@@ -84,23 +84,20 @@ def _taken_by(module: Module, path: ast.expr) -> ast.AST:
     node: ast.AST = path
     outer = module.parent_of[node]
     while isinstance(outer, EXPRESSIONS):
-        if isinstance(outer, ast.Call) and _called(outer) not in PATHS:
+        if isinstance(outer, ast.Call) and last_name(outer.func) not in PATHS:
             break
         node, outer = outer, module.parent_of[outer]
     return outer
 
 
-def _called(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-
-
 def _writes(module: Module, call: ast.Call) -> bool:
     """Whether a call opens a file to write it; it may read it too."""
-    position = int(_called(call) == "open" and isinstance(call.func, ast.Name))
+    name = last_name(call.func)
+    if name != "open":
+        return name in ("write_text", "write_bytes")
+    position = int(isinstance(call.func, ast.Name))
     mode = keyword_argument(call, "mode") or (call.args[position] if len(call.args) > position else None)
-    if _called(call) in ("write_text", "write_bytes"):
-        return True
-    known = {text for _, text in constants(module, mode)} if _called(call) == "open" and mode is not None else set()
+    known = {text for _, text in constants(module, mode)} if mode is not None else set()
     return bool(known) and all(isinstance(text, str) and text[:1] in ("w", "a", "x") for text in known)
 
 

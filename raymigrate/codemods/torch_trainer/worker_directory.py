@@ -28,7 +28,7 @@ from raymigrate.facts.read_back import is_read_back
 from raymigrate.facts.shell_downloads import shell_downloads
 from raymigrate.facts.storage import is_absolute, may_be_absolute, may_be_relative
 from raymigrate.facts.trainers import train_on_one_worker
-from raymigrate.facts.values import Source, argument, head, is_none, keyword_argument, leading_text
+from raymigrate.facts.values import Source, argument, head, is_none, keyword_argument, last_name, leading_text
 
 STORAGE = "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html"
 RM482 = Rule(
@@ -242,7 +242,7 @@ def _is_known(module: Module, node: ast.expr) -> bool:
         return node.attr in PATHS or module.qualified(node) == "os.devnull"
     if not isinstance(node, ast.Call):
         return False
-    method = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    method = last_name(node.func)
     return method in OPENED or (module.qualified(node.func) or "").startswith(("tempfile.", "io.", "ray."))
 
 

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 
 from raymigrate.facts.values.behind import UNKNOWN, Asked, Behind, Source
 from raymigrate.facts.values.bindings import reaching
-from raymigrate.facts.values.calls import argument, given_to, has_unpacking, keyword_argument, keyword_named, returned
+from raymigrate.facts.values.calls import (
+    argument,
+    given_to,
+    has_unpacking,
+    keyword_argument,
+    keyword_named,
+    last_name,
+    returned,
+)
 from raymigrate.facts.values.constants import constant, constants, head, is_none, leading_text, written
 from raymigrate.facts.values.dicts import (
     WELL_KNOWN_KEYS,
@@ -64,6 +72,7 @@ __all__ = [
     "key_name",
     "keyword_argument",
     "keyword_named",
+    "last_name",
     "leading_text",
     "lineage",
     "method_of",

@@ -54,6 +54,11 @@ def keyword_named(call: ast.Call, name: str) -> ast.keyword | None:
     return next((keyword for keyword in call.keywords if keyword.arg == name), None)
 
 
+def last_name(node: ast.AST | None) -> str:
+    """The name that an expression is, or ends with: `open`, `read_text` of `path.read_text`; empty of any other."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
 def has_unpacking(call: ast.Call) -> bool:
     """Whether a call has arguments that cannot be seen."""
     starred = any(isinstance(given, ast.Starred) for given in call.args)
