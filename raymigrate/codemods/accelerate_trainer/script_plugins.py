@@ -57,4 +57,4 @@ def place_of(context: Context, call: TrainerCall, source: Source) -> tuple[ast.A
     """Where to tell of something, and what to add to say where it stands: it may be in another file."""
     if source.module is context.module:
         return source.node, ""
-    return call.node, f": line {source.module.start(source.node)[0]} of {source.module.path}"
+    return call.node, f": {source.module.named_line(source.node)}"

@@ -166,8 +166,7 @@ class _Told:
         if here and (source.node is given or module.inside(source.node, given)):
             self.add(given, f'load_dataset {RAISES} if this is "{name}".', advice)
             return
-        line, _ = source.module.start(source.node)
-        where = "" if here else f", which line {line} of {source.module.path} writes"
+        where = "" if here else f", which {source.module.named_line(source.node)} writes"
         message = f'load_dataset({written}) {RAISES} where it gets "{name}"{where}.'
         self.add(given, message, advice, source.node if here else given)
 

@@ -29,6 +29,7 @@ RM765 = Rule(
     "https://huggingface.co/docs/transformers/model_doc/donut",
 )
 MESSAGE = "The image processor of Donut reads a pair that is set as its size as (height, width) today"
+NOW = f"{MESSAGE}; now a dict of what were width and height."
 ADVICE = 'If it is a pair of width and height, set {"height": ..., "width": ...}.'
 HEIGHT_FIRST = '{"height": $height, "width": $width}'
 WIDTH_FIRST = '{"width": $width, "height": $height}'  # the order of a pair, in which calls in it are run
@@ -71,15 +72,15 @@ def _size(context: Context, node: ast.Attribute, value: ast.expr) -> None:
     pair = module.value(value)
     starred = isinstance(pair, (ast.Tuple, ast.List)) and any(isinstance(part, ast.Starred) for part in pair.elts)
     if isinstance(pair, (ast.Tuple, ast.List)) and len(pair.elts) == 2 and pair is value and not starred:
-        if context.converts(RM765, node, f"{MESSAGE}; now a dict of what were width and height."):
+        if context.converts(RM765, node, NOW):
             width, height = pair.elts
             is_simple = isinstance(width, AT_ANY_TIME) and isinstance(height, AT_ANY_TIME)
             context.plan.replace(value, HEIGHT_FIRST if is_simple else WIDTH_FIRST, height=height, width=width)
     elif isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and _is_turned(value):
-        if context.converts(RM765, node, f"{MESSAGE}; now a dict of what were width and height."):
+        if context.converts(RM765, node, NOW):
             context.plan.replace(value, '{"height": $size[0], "width": $size[1]}', size=value.value)
     elif isinstance(pair, (ast.Tuple, ast.List)) or _is_turned(pair):
-        if context.converts(RM765, node, f"{MESSAGE}; now a dict of what were width and height."):
+        if context.converts(RM765, node, NOW):
             context.plan.replace(value, 'dict(zip(("width", "height"), $size))', size=value)
     elif not _is_no_pair(module, value):
         context.manual(RM765, node, f"{MESSAGE}, which was (width, height).", ADVICE)

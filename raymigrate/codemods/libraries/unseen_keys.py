@@ -153,7 +153,7 @@ def tell_key(context: Context, entry: Entry, given: ast.expr, change: Change, wh
         return
     line = perhaps_taken_out(context.module, given).get(entry.name)
     unless = f", unless line {line} takes it out" if line is not None else ""
-    written = "" if is_here else f", which line {entry.module.start(entry.key)[0]} of {entry.module.path} writes,"
+    written = "" if is_here else f", which {entry.module.named_line(entry.key)} writes,"
     message = f"{entry.name}={written} {change.outcome} where {what} gets it{unless}"
     _left(context, entry.key if is_here else given, entry.name, change, message)
 

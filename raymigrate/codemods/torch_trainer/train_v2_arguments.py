@@ -143,8 +143,7 @@ def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
     found = carried(context.module, unpacked.value)
     for entry in (entry for entry in found.entries if entry.name in REFUSED[name]):
         is_here = entry.module is context.module
-        line, _ = entry.module.start(entry.key)
-        written = "" if is_here else f", which line {line} of {entry.module.path} writes,"
+        written = "" if is_here else f", which {entry.module.named_line(entry.key)} writes,"
         message = f"{name}({entry.name}=){written} raises on Ray >= 2.51{UNPACKED.get(entry.name, '')}."
         advice = f"Drop the key. {STORAGE_ADVICE}" if name == "RunConfig" else "Drop the key."
         context.manual(RM401, entry.key if is_here else unpacked, message, advice)

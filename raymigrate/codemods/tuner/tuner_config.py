@@ -97,7 +97,7 @@ def _tell_unseen(context: Context, tuner: TunerCall, given: ast.expr) -> None:
     named = [(source, source.module.qualified(source.node.func)) for source in calls]  # type: ignore[attr-defined]
     other = next((source for source, name in named if name in config_names("RunConfig")), None)
     if other is not None and other.module is not context.module:
-        where = f"line {other.module.start(other.node)[0]} of {other.module.path}"
+        where = other.module.named_line(other.node)
         context.manual(RM411, given, f"{ONLY_TUNES}; what this gets is made in {where}.", MAKE_TUNES)
     elif (context.module.references_within("ray.air") or context.of_legacy_job) and {name for _, name in named} != {
         OF_TUNE

@@ -106,7 +106,7 @@ def _given_elsewhere(module: Module) -> Iterator[tuple[ast.Call, str]]:
                         known[source.module] = {made: place for place, made in _by_definition(source.module).items()}
                     found = known[source.module].get(source.node)
                     if found in configs:
-                        yield configs[found], f"line {call.lineno} of {other.path}"
+                        yield configs[found], other.named_line(call)
 
 
 def _by_definition(module: Module) -> dict[tuple[str, int], ast.Call]:
