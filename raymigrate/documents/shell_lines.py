@@ -9,6 +9,13 @@ from raymigrate.documents.notebook import Notebook
 SHELL_CELL = re.compile(r"\s*%%?(?:bash|sh|shell|script|system|sx)\b")
 SHELL_LINE = re.compile(r"\s*(?:[A-Za-z_]\w*\s*=\s*)?(?:!|%(?:sh|system|sx)\b)")
 
+COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
+
+
+def without_comments(text: str) -> str:
+    """Commands, or settings, with spaces in place of their comments, so that all else keeps its place."""
+    return COMMENT.sub(lambda found: " " * len(found[0]), text)
+
 
 def is_databricks_source(data: bytes) -> bool:
     """Whether a script is the source of a Databricks notebook."""

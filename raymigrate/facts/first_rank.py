@@ -3,12 +3,12 @@
 import ast
 
 from raymigrate.facts.module import Module
+from raymigrate.facts.scopes import FUNCTIONS
 
 FIRST = frozenset({"is_world_process_zero", "is_main_process"})
 RANK_FUNCTIONS = frozenset({"get_world_rank", "get_rank"})
 RANK_ATTRIBUTES = frozenset({"process_index", "rank"})  # of Accelerator and TrainingArguments; own ones
 RANK_VARIABLE = "RANK"
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 

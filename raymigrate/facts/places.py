@@ -94,7 +94,7 @@ class Places:
         module = self.module
         imported = (module.imported(statement, alias) for statement in module.imports for alias in statement.names)
         is_test = TEST_FILE.search(module.path) or any(name.partition(".")[0] in TEST_PACKAGES for name in imported)
-        if not is_test or any(True for name in PUTS_IN_PLACE for _ in (*module.reads(name), *module.attributes(name))):
+        if not is_test or module.attributes(*PUTS_IN_PLACE) or any(map(module.reads, PUTS_IN_PLACE)):
             return set()
         if any(PUT_IN_TEXT.search(text) for text in _conftests(module)):
             return set()

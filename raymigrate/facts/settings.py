@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from raymigrate.facts.yaml_files import composed
@@ -33,8 +34,18 @@ class Key:
 def mappings(text: str) -> Iterator[list[Key]]:
     """The keys of each mapping of a YAML or JSON document, those of inner ones too; none of a text that is neither.
 
-    JSON is YAML, once the tabs between its tokens are spaces: in its strings there are none.
+    JSON is YAML, once the tabs between its tokens are spaces: in its strings there are none. A file is composed once,
+    however many rules ask for its keys.
     """
+    return iter(_mappings(text))
+
+
+@lru_cache(maxsize=256)
+def _mappings(text: str) -> list[list[Key]]:
+    return list(_composed(text))
+
+
+def _composed(text: str) -> Iterator[list[Key]]:
     try:
         nodes = composed(text.replace("\t", " "))
     except ValueError:

@@ -74,13 +74,8 @@ def has_dataset(trainer: TrainerCall, name: str) -> bool | None:
     for source in module.origins(given):
         entries = source.module.entries(source.node)
         seen = seen_entries(source.module, source.node) if entries is None else entries
-        found.add(
-            True
-            if name in seen or name in looped_keys(source)
-            else None
-            if entries is None and not is_none(source.node)
-            else False
-        )
+        is_whole = entries is not None or is_none(source.node)
+        found.add(True if name in seen or name in looped_keys(source) else False if is_whole else None)
     return found.pop() if len(found) == 1 else None
 
 

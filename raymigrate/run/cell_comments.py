@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding
@@ -40,3 +41,22 @@ class CellComments:
         """Findings less those that call a comment stale which silences a remark of the document."""
         place = self._document.place
         return [f for f in findings if f.code != RM906.code or place(f.line, f.column)[:2] not in self._used]
+
+
+def with_remarks(document: Document, remarks: Iterable[Finding], findings: list[Finding]) -> list[Finding]:
+    """Adds remarks to those of a document, as far as comments in it do not silence them.
+
+    Args:
+        document: The document.
+        remarks: What there is to say of it.
+        findings: What there is to say of its code.
+
+    Returns:
+        The findings less those that call a comment stale which silences one of the remarks.
+    """
+    told = list(remarks)
+    if not told:
+        return findings
+    comments = CellComments(document)
+    document.remarks = [*document.remarks, *map(comments.heeded, told)]
+    return comments.without_stale(findings)

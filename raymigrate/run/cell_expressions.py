@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.documents.cells import STAND_INS
-from raymigrate.run.cell_comments import CellComments
+from raymigrate.run.cell_comments import with_remarks
 from raymigrate.run.engine import convert
 
 if TYPE_CHECKING:
@@ -62,14 +62,11 @@ def with_expressions_told(
         options: What the user asked for.
         project: See `engine.convert`.
     """
-    for read in (document, *([result.rewritten] if result.rewritten is not None else [])):
-        comments = CellComments(read)
-        remarks = [comments.heeded(remark) for remark in _told(read, path, options, project)]
-        read.remarks = [*read.remarks, *remarks]
-        if remarks and read is document:
-            result = replace(result, findings=comments.without_stale(result.findings))
-        elif remarks:
-            result = replace(result, left=comments.without_stale(result.left))
+    new = result.rewritten
+    told = _told(document, path, options, project)
+    result = replace(result, findings=with_remarks(document, told, result.findings))
+    if new is not None and new is not document:
+        result = replace(result, left=with_remarks(new, _told(new, path, options, project), result.left))
     return result
 
 

@@ -13,9 +13,9 @@ from raymigrate.codemods.torch_trainer.former_folders import ADVICE, DELETED, pa
 from raymigrate.codemods.torch_trainer.storage import RM402, gone_folders
 from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import shell_text
-from raymigrate.documents.shell_lines import SHELL_CELL
+from raymigrate.documents.shell_lines import SHELL_CELL, without_comments
 from raymigrate.facts.module import Module
-from raymigrate.run.cell_comments import CellComments
+from raymigrate.run.cell_comments import with_remarks
 
 if TYPE_CHECKING:
     from raymigrate.documents import Document
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 # `!ls`, `files = !ls`, `%ls`; not `%time os.listdir()`, which is Python, nor `%env RUNS=/mnt`, where use is told.
 COMMAND_LINE = re.compile(r"\s*(?:[A-Za-z_]\w*\s*=\s*)?(?:!|%(?!%|time\b|timeit\b|prun\b|memit\b|(?:set_)?env\b)\w)")
-COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
 COMMAND = re.compile(r"(?:\\\n|[^\n;|&])+")
 PROGRAM = re.compile(r"\s*(?:[A-Za-z_]\w*\s*=\s*)?[!%]*(?:(?:sudo|sh|sx|system)\s+)?(\w*)")
 MAKES_OR_SHOWS = frozenset({"mkdir", "echo", "export", "chmod", "chown"})
@@ -74,19 +73,13 @@ def _folder(module: Module, folder: ast.expr) -> Folder:
 
 
 def _tell(document: Document, folders: Sequence[Folder], path: str, findings: list[Finding]) -> list[Finding]:
-    """Adds what is told of the commands to the remarks of a document.
-
-    Returns:
-        The findings less those that call a comment stale which silences one of the new remarks.
-    """
-    comments = CellComments(document)
+    """Adds what is told of the commands to the remarks of a document; for the rest see `with_remarks`."""
     found = [
-        comments.heeded(Finding(RM402.code, Kind.MANUAL, folder.message, ADVICE, line, column, path, cell))
+        Finding(RM402.code, Kind.MANUAL, folder.message, ADVICE, line, column, path, cell)
         for cell in document.cells_with_commands
         for folder, line, column in _looks(_commands(document.lines_of(cell)), folders)
     ]
-    document.remarks = [*document.remarks, *found]
-    return comments.without_stale(findings)
+    return with_remarks(document, found, findings)
 
 
 def _looks(text: str, folders: Sequence[Folder]) -> Iterator[tuple[Folder, int, int]]:
@@ -111,4 +104,4 @@ def _commands(lines: Sequence[str]) -> str:
         is_command = is_shell or goes_on or COMMAND_LINE.match(text) is not None
         kept.append(text if is_command else "")
         goes_on = is_command and text.endswith("\\")
-    return COMMENT.sub(lambda found: " " * len(found[0]), "\n".join(kept))
+    return without_comments("\n".join(kept))

@@ -19,7 +19,7 @@ from raymigrate.facts.module import Module
 from raymigrate.pins.drivers import has_own_packages, needs_itself, worker_packages
 from raymigrate.pins.evidence import is_legacy
 from raymigrate.pins.needed import Needed, installed, missing, needed_by
-from raymigrate.run.cell_comments import CellComments
+from raymigrate.run.cell_comments import with_remarks
 from raymigrate.run.outcome import FileResult
 
 if TYPE_CHECKING:
@@ -89,17 +89,11 @@ def _parsed(text: str) -> Module | None:
 def _tell(
     document: Document, needed: Sequence[Needed], path: str, findings: list[Finding], *, pins: bool
 ) -> list[Finding]:
-    """Adds what a document lacks to its remarks, and old versions in its comments.
-
-    Returns:
-        The findings less those that call a comment stale which silences one of the new remarks.
-    """
-    comments = CellComments(document)
+    """Adds what a document lacks to its remarks, and old versions in its comments; for the rest see `with_remarks`."""
     installed_now, in_comments = _installed(document), _installed(document, uncommented)
     remarks = [*_lacking(needed, installed_now), *_lacking_in_comments(needed, installed_now, in_comments)]
     remarks += _old_in_comments(document, installed_now) if pins else []
-    document.remarks = [*document.remarks, *(comments.heeded(replace(remark, path=path)) for remark in remarks)]
-    return comments.without_stale(findings)
+    return with_remarks(document, [replace(remark, path=path) for remark in remarks], findings)
 
 
 def _lacking(needed: Sequence[Needed], places: dict[str, Place]) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.codemods.gone.names_in_comments import NAMES, RM696
-from raymigrate.run.cell_comments import CellComments
+from raymigrate.run.cell_comments import with_remarks
 
 if TYPE_CHECKING:
     from raymigrate.base.options import Options
@@ -29,7 +29,7 @@ def with_texts_told(result: FileResult, document: Document, path: str, options: 
     """
     if not options.enabled(RM696.code):
         return result
-    comments = CellComments(document)
+    remarks = list[Finding]()
     for name in sorted(NAMES):
         word = re.compile(rf"\b{name}\b")
         kinds = {finding.kind for finding in result.findings if word.search(finding.message)}
@@ -46,6 +46,5 @@ def with_texts_told(result: FileResult, document: Document, path: str, options: 
             count = len({place[0] for place in places})
             what = f"The text of {count} cells names" if count > 1 else "This text names"
             message = f"{what} {name}, which the code no longer uses{'; this is the first' if count > 1 else ''}."
-            remark = Finding(RM696.code, Kind.NOTE, message, "", line, column, path, cell)
-            document.remarks = [*document.remarks, comments.heeded(remark)]
-    return replace(result, findings=comments.without_stale(result.findings))
+            remarks.append(Finding(RM696.code, Kind.NOTE, message, "", line, column, path, cell))
+    return replace(result, findings=with_remarks(document, remarks, result.findings))

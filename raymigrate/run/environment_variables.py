@@ -11,16 +11,16 @@ from dataclasses import replace
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
-from raymigrate.codemods.libraries.cache_variables import ADVICE, READ_NO_MORE, RM718
+from raymigrate.codemods.libraries.cache_variables import ADVICE, READ_NO_MORE, RM718, VARIABLES
 from raymigrate.codemods.libraries.uploaded_models import RM758, VARIABLE, advice, meaning, message
 from raymigrate.documents import Document
 from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import shell_text
-from raymigrate.documents.shell_lines import SHELL_CELL, SHELL_LINE
+from raymigrate.documents.shell_lines import SHELL_CELL, SHELL_LINE, without_comments
 from raymigrate.facts.project import Project
 from raymigrate.facts.settings import mappings
 from raymigrate.pins.evidence import is_legacy
-from raymigrate.run.cell_comments import CellComments
+from raymigrate.run.cell_comments import with_remarks
 from raymigrate.run.configuration_names import told_beside
 from raymigrate.run.outcome import FileResult
 
@@ -36,7 +36,7 @@ GIVEN = re.compile(
 NAME, VALUE = "name", "value"  # of a container of Kubernetes
 NAMED = re.compile(rf"\b{NAME}[\"']?\s*:\s*[\"']?{VARIABLE}\b")
 FILES = (".yaml", ".yml", ".json")
-CACHE = r"(?P<name>(?:PYTORCH_)?TRANSFORMERS_CACHE|PYTORCH_PRETRAINED_BERT_CACHE)\b"
+CACHE = rf"(?P<name>{'|'.join(VARIABLES)})\b"
 CACHES = (  # not `echo TRANSFORMERS_CACHE=$TRANSFORMERS_CACHE`
     re.compile(rf"(?<![\w$])(?<!\$\{{){CACHE}[\"']?[ \t]*[:=][ \t]*(?=[^\s=~])(?![\"']?\$\{{?(?P=name))"),
     re.compile(rf"\bname[\"']?\s*:\s*[\"']?{CACHE}(?=[\"']?\s*[,\n])"),  # of Kubernetes, with a value: beside it
@@ -44,7 +44,6 @@ CACHES = (  # not `echo TRANSFORMERS_CACHE=$TRANSFORMERS_CACHE`
 )
 MAGIC = re.compile(r"\s*%(?:set_)?env\b")
 Tell = Callable[[str, str], Iterator[Finding]]
-COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
 
 
 def told_of_variables(
@@ -59,7 +58,7 @@ def told_of_variables(
 
 
 def _told(text: str, path: str) -> Iterator[Finding]:
-    bare = COMMENT.sub(lambda found: " " * len(found[0]), text)
+    bare = without_comments(text)
     places = Places(bare)
     for given in GIVEN.finditer(bare):
         if new := _other_meaning(given["value"]):
@@ -74,7 +73,7 @@ def _told(text: str, path: str) -> Iterator[Finding]:
 
 def _told_of_caches(text: str, path: str) -> Iterator[Finding]:
     """Where the folder for models is given by a variable that nothing reads any more."""
-    bare = COMMENT.sub(lambda found: " " * len(found[0]), text)
+    bare = without_comments(text)
     places = Places(bare)
     for given in (found for pattern in CACHES for found in pattern.finditer(bare)):
         message, place = f"{READ_NO_MORE} {given['name']}.", places.place(given.start("name"))
@@ -109,17 +108,10 @@ def with_variables(result: FileResult, document: Document, path: str, options: O
     if not tells or not is_legacy([*result.findings, *document.remarks]):
         return result
     new = result.rewritten
-    result = replace(result, findings=_add(document, path, result.findings, tells))
+    result = replace(result, findings=with_remarks(document, _of_cells(document, path, tells), result.findings))
     if new is not None and new is not document:
-        result = replace(result, left=_add(new, path, result.left, tells))
+        result = replace(result, left=with_remarks(new, _of_cells(new, path, tells), result.left))
     return result
-
-
-def _add(document: Document, path: str, findings: list[Finding], tells: Iterable[Tell]) -> list[Finding]:
-    comments = CellComments(document)
-    found = [comments.heeded(told) for told in _of_cells(document, path, tells)]
-    document.remarks = [*document.remarks, *found]
-    return comments.without_stale(findings)
 
 
 def _of_cells(document: Document, path: str, tells: Iterable[Tell]) -> Iterator[Finding]:
