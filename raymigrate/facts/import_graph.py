@@ -1,8 +1,10 @@
+# ruff: noqa: PTH112, PTH118 - works on strings, as project.py does
 """Which files of a project the imports of a file lead to, found without parsing the rest of it."""
 
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterator
 
@@ -53,5 +55,9 @@ def _packages_around(project: Project, path: str, statement: ast.Import) -> Iter
     """The packages that `import package.module` binds: their own names can be used behind it too."""
     for alias in statement.names:
         parts = alias.name.split(".")
-        found = (project.file(path, ".".join(parts[:length])) for length in range(1, len(parts)))
-        yield from (file for file in found if file is not None)
+        for length in range(1, len(parts)):
+            file = project.file(path, ".".join(parts[:length]))
+            if file is not None:
+                yield file
+            elif not any(os.path.isdir(os.path.join(root, *parts[:length])) for root in project.roots(path)):
+                break  # nothing is below it
