@@ -30,7 +30,8 @@ def _one_bad_file(folder: Path, name: str, text: str | bytes) -> str:
     (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
     ended = run(folder, ".")
     told = f"{name}:".encode() in ended.stderr and ended.code == 2
-    return got(ended.problems, (not told, "not told"), (not neighbours.are_done(), "others not done"), well=TOLD)
+    slow = (ended.seconds > 20, f"{ended.seconds:.0f} s of CPU time")
+    return got(ended.problems, slow, (not told, "not told"), (not neighbours.are_done(), "others not done"), well=TOLD)
 
 
 for title, content in BAD.items():

@@ -8,6 +8,7 @@ import pytest
 
 from raymigrate.facts import project as project_facts
 from raymigrate.facts import project_uses
+from raymigrate.facts.import_graph import imported_paths
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
 from raymigrate.files import contents
@@ -59,6 +60,23 @@ def test_scripts_of_the_same_names_are_not_parsed_for_each_other(
     summary = convert(tmp_path)
     assert len(summary.changed) == examples
     assert len(parsed) < 4 * examples  # not once for each of the others
+
+
+def test_a_name_of_many_parts_is_followed_as_far_as_there_are_folders(tmp_path: Path) -> None:
+    """An attack: each part would be looked for below all before it, in each file that another is searched for."""
+    write(tmp_path, {"setup.py": "", "package/inner/module.py": "", "train.py": ""})
+    project = Project([str(tmp_path)])
+    asked: list[str] = []
+    project.file = lambda path, name, level=0: asked.append(name)  # type: ignore[method-assign]
+    imported_paths(project, str(tmp_path / "train.py"), b"import package.inner.gone" + b".a" * 3_000)
+    assert [name for name in asked if name.count(".") < 3_000] == ["package", "package.inner", "package.inner.gone"]
+
+
+def test_packages_around_a_module_are_found_below_a_folder_that_is_none(tmp_path: Path) -> None:
+    write(tmp_path, {"setup.py": "", "folder/package/__init__.py": "", "folder/package/module.py": "", "train.py": ""})
+    project = Project([str(tmp_path)])
+    found = imported_paths(project, str(tmp_path / "train.py"), b"import folder.package.module")
+    assert found == {str(tmp_path / f"folder/package/{name}.py") for name in ("__init__", "module")}
 
 
 def test_few_parsed_files_are_kept(tmp_path: Path) -> None:
