@@ -157,7 +157,7 @@ def submitted_beside(module: Module) -> Iterator[SubmittedJob]:
         if path.endswith(".sh"):
             jobs = list(submitted_by_commands(data.decode("utf-8", "replace")))
         elif METHOD.encode() in data and path.endswith((".py", ".ipynb")):
-            other = module if project.real(path) == project.real(module.path) else project.module(path)
+            other = _module(project, module, path)
             jobs = list(submitted_by_code(other)) if other is not None else []
             is_old = other is not None and is_for_older_ray(other)
         else:
@@ -184,7 +184,12 @@ def _run_for_older_ray(project: Project, module: Module, jobs: Sequence[Submitte
     """Whether one of some jobs runs a script of the project that was written for an older Ray."""
     for path, _ in files_with(project, project.folder(module.path), b"ray"):
         if path.endswith(".py") and any(job.runs(path) for job in jobs):
-            script = project.module(path)
+            script = _module(project, module, path)
             if script is not None and is_for_older_ray(script):
                 return True
     return False
+
+
+def _module(project: Project, module: Module, path: str) -> Module | None:
+    """The module in a file; a given one has the text that it will have, if it is of that file."""
+    return module if project.real(path) == project.real(module.path) else project.module(path)

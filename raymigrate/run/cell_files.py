@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,13 +54,12 @@ def with_scripts_converted(
     before, after = list(document.remarks), list(new.remarks)
     changed: dict[int, list[str]] = {}
     changes, told_once = result.changes, 0
-    submitted = tuple(_submitted(document, path, options)) if document.scripts else ()
-    options = replace(options, submitted=submitted)
+    submitted = _submitted(document, path, options) if document.scripts else []
     kept = {remark.cell for remark in document.remarks if (remark.code, remark.kind) == (RM905.code, Kind.SKIPPED)}
     for script in document.scripts:
         if script.number in kept:
             continue
-        found = _converted(script, path, options, rewrite=rewrite)
+        found = _converted(script, path, replace(options, submitted=_for(script, document, submitted)), rewrite=rewrite)
         if found is None:
             continue
         changes |= found.changes
@@ -83,16 +81,22 @@ def with_scripts_converted(
     return replace(result, changes=changes, after=rewritten.text, rewritten=rewritten, told_once=told_once)
 
 
-def _submitted(document: Document, path: str, options: Options) -> Iterator[SubmittedJob]:
+def _submitted(document: Document, path: str, options: Options) -> list[SubmittedJob]:
     """The jobs that the notebook submits, in Python or by a command."""
     module = Module(document.text)
     jobs = list(submitted_by_code(module)) if METHOD in document.text else []
     for cell in document.cells_with_commands:
         jobs += submitted_by_commands(shell_text(document.lines_of(cell)))
-    if jobs:
-        is_old = is_for_older_ray(module) or any(_is_old(script.text) for script in document.scripts)
-        is_old = is_old or written_for(module, path, options.from_ray).surely_before(RAISES)
-        yield from (replace(job, is_for_older_ray=is_old) for job in jobs)
+    is_old = bool(jobs) and (
+        is_for_older_ray(module) or written_for(module, path, options.from_ray).surely_before(RAISES)
+    )
+    return [replace(job, is_for_older_ray=is_old) for job in jobs]
+
+
+def _for(script: CellFile, document: Document, jobs: list[SubmittedJob]) -> tuple[SubmittedJob, ...]:
+    """The jobs of a notebook as a script of it sees them: whether it is for an older Ray itself changes as it does."""
+    is_old = bool(jobs) and any(_is_old(other.text) for other in document.scripts if other is not script)
+    return tuple(replace(job, is_for_older_ray=job.is_for_older_ray or is_old) for job in jobs)
 
 
 def _is_old(text: str) -> bool:

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
+from raymigrate.run.job import Job
 from tests.projects.files import convert, write
 from tests.test_pins_asked_for import notebook
 
@@ -155,6 +157,19 @@ def test_a_script_without_legacy_names_of_an_old_project_is_told(tmp_path: Path,
 )
 def test_one_of_a_project_of_today_is_not(tmp_path: Path, others: dict[str, str]) -> None:
     assert told(tmp_path, {"serve_it.py": SERVES, **others}) == []
+
+
+@pytest.mark.parametrize("form", ["files", "cells"])
+def test_a_comment_about_it_stays_in_the_converted_script(tmp_path: Path, form: str) -> None:
+    script, submits = SCRIPT.format(given=PIP), f"{CLIENT}client.submit_job(entrypoint='python train.py', {PIP})\n"
+    cells = notebook(f"%%writefile train.py{script}", submits)
+    write(tmp_path, {"train.py": script, "submit.py": submits} if form == "files" else {"x.ipynb": cells})
+    place = tmp_path / ("train.py" if form == "files" else "x.ipynb")
+    convert(tmp_path, job=Job(Options(todo=True)))
+    once = place.read_text()
+    assert "TODO(raymigrate): RM698" in once
+    convert(tmp_path, job=Job(Options(todo=True)))
+    assert place.read_text() == once
 
 
 def test_a_module_that_connects_for_the_script_is_told(tmp_path: Path) -> None:
