@@ -41,6 +41,7 @@ class Changes:
         sites: The nodes at which new code needs the Accelerator.
         gone: Statements and expressions whose old code goes.
         kept: Parts of those that stay.
+        moved: Expressions whose code stands in new code elsewhere.
         dropped: The statements that are taken away.
         grouped: The first ones of statements that go into a compound one.
         expressions: The code that takes the place of expressions.
@@ -55,6 +56,7 @@ class Changes:
     sites: list[ast.AST] = field(default_factory=list)
     gone: set[ast.AST] = field(default_factory=set)
     kept: set[ast.AST] = field(default_factory=set)
+    moved: set[ast.expr] = field(default_factory=set)
     dropped: set[ast.stmt] = field(default_factory=set)
     grouped: set[ast.stmt] = field(default_factory=set)
     expressions: dict[ast.expr, Code] = field(default_factory=dict)
@@ -118,6 +120,8 @@ class Changes:
     def is_gone(self, node: ast.AST) -> bool:
         """Whether code is taken away, or other code comes in its place that it is no part of."""
         around = [node, *self.module.ancestors(node)]
+        if any(ancestor in self.moved for ancestor in around):
+            return False
         if any(ancestor in self.dropped for ancestor in around):
             return True
         is_kept = False  # whether the next code around it that goes leaves it where it is

@@ -325,11 +325,13 @@ class Conversion:
             arguments.append(f"mixed_precision={precision}{choice}")
         if steps is not None:
             arguments.append(f"gradient_accumulation_steps={access.argument(steps)}")
-        if self.processes.kwargs:
-            arguments.append(f"kwargs_handlers=[DistributedDataParallelKwargs({self.processes.kwargs})]")
-            self.changes.need_import(
-                "accelerate", "DistributedDataParallelKwargs", import_place(self.module, access.owner)
-            )
+        scaling = ", ".join(f"{name}={access.argument(value)}" for name, value in half.scaling.items())
+        settings = {"DistributedDataParallelKwargs": self.processes.kwargs, "GradScalerKwargs": scaling}
+        handlers = [f"{name}({given})" for name, given in settings.items() if given]
+        for handler in (name for name, given in settings.items() if given):
+            self.changes.need_import("accelerate", handler, import_place(self.module, access.owner))
+        if handlers:
+            arguments.append(f"kwargs_handlers=[{', '.join(handlers)}]")
         statement = access.block[access.place]
         self.changes.before(statement, f"accelerator = Accelerator({', '.join(arguments)})")
 

@@ -11,10 +11,13 @@ from raymigrate.codemods.to_accelerate.rules import RM852, RM858, Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.gradients import switches_gradients_off
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import has_unpacking
 
 PLACES = ("torch.amp", "torch.cuda.amp", "torch.cpu.amp")
 AUTOCASTS = ("torch.autocast", *(f"{p}{m}.autocast" for p in PLACES for m in ("", ".autocast_mode")))
+# What they take, in order (torch/amp/autocast_mode.py, torch/cuda/amp/, torch/amp/grad_scaler.py).
+BY_DEVICE, BY_NAME = ("device_type", "dtype", "enabled", "cache_enabled"), ("enabled", "dtype", "cache_enabled")
+SCALING = ("init_scale", "growth_factor", "backoff_factor", "growth_interval")  # as GradScalerKwargs does
 PRECISIONS = {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.half": "fp16"}
 # What a GradScaler does that the Accelerator does itself.
 SCALER_METHODS = ("scale", "unscale_", "step", "update")
@@ -44,6 +47,7 @@ class Precision:
         self.evaluation = evaluation
         self.flag: ast.expr | None = None  # whether to use it, where that is a choice
         self.kind = ""
+        self.scaling: dict[str, ast.expr] = {}  # what the GradScaler is given besides whether to use it
         self.parameters: dict[ast.FunctionDef, str] = {}  # functions that are given the scaler, and its name there
 
     def convert(self, changes: Changes) -> str:
@@ -57,13 +61,15 @@ class Precision:
         contexts = list(self.module.calls(*AUTOCASTS))
         if not makers and not contexts:
             return ""
+        contexts = [call for call in contexts if not self._is_off(call)] or contexts  # it stays around other code
         self._choose_branches(changes, contexts)
         kinds = {self._kind(call, has_scaler=bool(makers)) for call in contexts}
         kinds = kinds or {"fp16"}
         if len(kinds) > 1:
             raise Refusal(contexts[-1], "autocast() is used with two types of half precision")
         self.kind = kinds.pop()
-        self._find_flag([*makers, *contexts])
+        self._find_flag([*makers, *(call for call in contexts if not changes.is_gone(call))])
+        self._find_scaling(list(makers))
         for call in contexts:
             if not changes.is_gone(call):
                 changes.converted(RM852, call, "autocast() becomes accelerator.autocast().")
@@ -76,8 +82,9 @@ class Precision:
         evaluated = next((call for call in self._evaluations(contexts) if not changes.is_gone(call)), None)
         if evaluated is not None:
             changes.note(RM852, evaluated, EVALUATION)
+        changes.moved.update(self.scaling.values())
         if self.flag is not None:
-            changes.kept.add(self.flag)
+            changes.moved.add(self.flag)
         return f'"{self.kind}"'
 
     def _evaluations(self, contexts: list[ast.Call]) -> Iterator[ast.Call]:
@@ -102,28 +109,64 @@ class Precision:
         return False
 
     def _kind(self, call: ast.Call, *, has_scaler: bool) -> str:
-        name = self.module.qualified(call.func) or ""
-        by_name = name.startswith(("torch.cuda.", "torch.cpu."))
-        dtype = argument(call, 1, "dtype")  # the second one of each of them
-        if dtype is not None:
-            kind = PRECISIONS.get(self.module.qualified(self.module.value(dtype)) or "")
+        by_name = self._parameters(call) == BY_NAME
+        given = self._given(call)
+        if "dtype" in given:
+            kind = PRECISIONS.get(self.module.qualified(self.module.value(given["dtype"])) or "")
             if kind is None:
                 raise Refusal(call, "the type of half precision of autocast() cannot be seen")
             return kind
-        place = self.module.constant(argument(call, 0, "device_type")) if not by_name else name.split(".")[1]
+        name = self.module.qualified(call.func) or ""
+        place = self.module.constant(given.get("device_type")) if not by_name else name.split(".")[1]
         if place == "cuda" or has_scaler:
             return "fp16"
         if place == "cpu":
             return "bf16"
         raise Refusal(call, "the type of half precision of autocast() depends on the device; give its dtype=")
 
+    def _parameters(self, call: ast.Call) -> tuple[str, ...]:
+        """What an autocast() or a GradScaler takes by position."""
+        name = self.module.qualified(call.func) or ""
+        by_name = name.startswith(("torch.cuda.", "torch.cpu."))
+        if name.endswith("GradScaler"):
+            return (*(() if by_name else ("device",)), *SCALING, "enabled")
+        return BY_NAME if by_name else BY_DEVICE
+
+    def _given(self, call: ast.Call) -> dict[str, ast.expr]:
+        """What an autocast() or a GradScaler is given.
+
+        Raises:
+            Refusal: If something is unpacked in it.
+        """
+        if has_unpacking(call):
+            raise Refusal(call, "what is unpacked here cannot be seen, such as enabled=; write it out")
+        by_position = dict(zip(self._parameters(call), call.args, strict=False))
+        return by_position | {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+
+    def _is_off(self, call: ast.Call) -> bool:
+        flag = self._given(call).get("enabled")
+        return isinstance(flag, ast.Constant) and flag.value is False
+
     def _find_flag(self, calls: list[ast.Call]) -> None:
-        flags = [flag for call in calls if (flag := argument(call, len(call.args), "enabled")) is not None]
-        named = {ast.unparse(f): f for f in flags if not (isinstance(f, ast.Constant) and f.value is True)}
-        if len(named) > 1:
-            raise Refusal(flags[-1], "autocast() and GradScaler are switched on by different conditions")
-        if named and self.flag is None:
-            self.flag = next(iter(named.values()))
+        """Finds the one condition on which half precision is used: that of each call, or of a branch around it."""
+        flags = {call: self._given(call).get("enabled") for call in calls}
+        named = {"True" if flag is None else ast.unparse(flag): flag for flag in flags.values()}
+        if self.flag is not None and set(named) <= {"True", ast.unparse(self.flag)}:
+            return
+        if len(named) > 1 or (named and self.flag is not None):
+            raise Refusal(calls[-1], "autocast() and GradScaler are switched on by different conditions")
+        flag = next(iter(named.values()), None)
+        if isinstance(flag, ast.Constant):
+            self.kind = self.kind if flag.value else "no"
+        else:
+            self.flag = flag
+
+    def _find_scaling(self, makers: list[ast.Call]) -> None:
+        """Finds what a GradScaler is given, for GradScalerKwargs; without float16 accelerate makes none."""
+        given = [{name: self._given(maker)[name] for name in SCALING if name in self._given(maker)} for maker in makers]
+        if len({tuple(map(ast.unparse, found.values())) for found in given}) > 1:
+            raise Refusal(makers[-1], "the GradScalers are given different values")
+        self.scaling = given[0] if given and self.kind == "fp16" else {}
 
     def _choose_branches(self, changes: Changes, contexts: list[ast.Call]) -> None:
         """Of `if use_amp: ... else: ...`, each with a backward(), the plain branch remains."""
