@@ -12,6 +12,7 @@ from raymigrate.codemods.to_accelerate.accumulation import Accumulation
 from raymigrate.codemods.to_accelerate.changes import Changes, refuse
 from raymigrate.codemods.to_accelerate.choices import tell_choices
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
+from raymigrate.codemods.to_accelerate.clipping import clip_gradients
 from raymigrate.codemods.to_accelerate.cpu import Cpu
 from raymigrate.codemods.to_accelerate.device_texts import convert_texts
 from raymigrate.codemods.to_accelerate.devices import Devices
@@ -29,7 +30,7 @@ from raymigrate.codemods.to_accelerate.own_imports import import_place
 from raymigrate.codemods.to_accelerate.own_shares import check_shares
 from raymigrate.codemods.to_accelerate.packed import Packed
 from raymigrate.codemods.to_accelerate.phases import Phases
-from raymigrate.codemods.to_accelerate.precision import CLIPS, Precision
+from raymigrate.codemods.to_accelerate.precision import Precision
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.receivers import Receivers
 from raymigrate.codemods.to_accelerate.rules import RM850, RM855, RM858, Refusal
@@ -43,11 +44,6 @@ NATIVE = (
     "A native training loop: an Accelerator prepares what it trains. A batch is that of one process: N of them take N"
     " times the rows in each step and 1/N of the steps, at the same learning rate."
 )
-CLIPPING = {
-    "clip_grad_norm_": "clip_grad_norm_",
-    "clip_grad_norm": "clip_grad_norm_",
-    "clip_grad_value_": "clip_grad_value_",
-}
 
 
 @codemod("backward", phase=Phase.POSITIONS, option="to_accelerate")
@@ -104,6 +100,7 @@ class Conversion:
         self.access = access = Access(training, self.home, self.devices, half.parameters)
         changes.names = access.name_at
         self._gradients()
+        clip_gradients(self.module, changes, scales=half.kind == "fp16")
         for gathering in self.gatherings:
             changes.converted(
                 RM855, gathering.loop.node, "The rows that all processes evaluate are gathered and counted."
@@ -225,11 +222,6 @@ class Conversion:
             parts = {f"value_{number}": value for number, value in enumerate(values)}
             rest = "".join(f", {name}=${part}" for name, part in zip(names, parts, strict=True))
             self.changes.replace(call, f"accelerator.backward($loss{rest})", loss=call.func.value, **parts)
-        for call in self.module.of_type(ast.Call):
-            name = self.module.qualified(call.func) or ""
-            method = CLIPPING.get(name.rpartition(".")[2]) if name.startswith(CLIPS) else None
-            if method is not None and not self.changes.is_gone(call):
-                self.changes.replace(call.func, f"accelerator.{method}")
 
     def _is_left_to_prepare(self, model: Variable) -> bool:
         """Whether nothing needs a model on its device before it is prepared."""
@@ -325,11 +317,17 @@ class Conversion:
             arguments.append(f"mixed_precision={precision}{choice}")
         if steps is not None:
             arguments.append(f"gradient_accumulation_steps={access.argument(steps)}")
-        scaling = ", ".join(f"{name}={access.argument(value)}" for name, value in half.scaling.items())
-        settings = {"DistributedDataParallelKwargs": self.processes.kwargs, "GradScalerKwargs": scaling}
-        handlers = [f"{name}({given})" for name, given in settings.items() if given]
-        for handler in (name for name, given in settings.items() if given):
-            self.changes.need_import("accelerate", handler, import_place(self.module, access.owner))
+        settings = {
+            "InitProcessGroupKwargs": self.processes.grouping,
+            "DistributedDataParallelKwargs": self.processes.wrapping,
+            "GradScalerKwargs": half.scaling,
+        }
+        handlers = []
+        for handler, given in settings.items():
+            if given:
+                values = ", ".join(f"{name}={access.argument(value)}" for name, value in given.items())
+                handlers.append(f"{handler}({values})")
+                self.changes.need_import("accelerate", handler, import_place(self.module, access.owner))
         if handlers:
             arguments.append(f"kwargs_handlers=[{', '.join(handlers)}]")
         statement = access.block[access.place]

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.clipping import clips_gradients
 from raymigrate.codemods.to_accelerate.evaluation import Evaluation
-from raymigrate.codemods.to_accelerate.rules import RM852, RM858, Refusal
+from raymigrate.codemods.to_accelerate.rules import RM852, RM858, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.gradients import switches_gradients_off
-from raymigrate.facts.values import has_unpacking
 
 PLACES = ("torch.amp", "torch.cuda.amp", "torch.cpu.amp")
 AUTOCASTS = ("torch.autocast", *(f"{p}{m}.autocast" for p in PLACES for m in ("", ".autocast_mode")))
@@ -138,8 +138,7 @@ class Precision:
         Raises:
             Refusal: If something is unpacked in it.
         """
-        if has_unpacking(call):
-            raise Refusal(call, "what is unpacked here cannot be seen, such as enabled=; write it out")
+        check_nothing_is_unpacked(call, "enabled")
         by_position = dict(zip(self._parameters(call), call.args, strict=False))
         return by_position | {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
 
@@ -194,7 +193,7 @@ class Precision:
             if not changes.is_gone(call):
                 self._call(changes, call, call.func.attr)
         self._check_others(changes, scalers)
-        clips = [c for c in self.module.of_type(ast.Call) if (self.module.qualified(c.func) or "").startswith(CLIPS)]
+        clips = [call for call in self.module.of_type(ast.Call) if clips_gradients(self.module, call)]
         if scalers and clips and not unscaled:
             changes.note(
                 RM858,
@@ -238,6 +237,3 @@ class Precision:
             if len(given) != 1:
                 raise Refusal(read, f"what {function.name}() does with its GradScaler cannot be seen")
             self.parameters[function] = given[0]
-
-
-CLIPS = ("torch.nn.utils.clip_grad_norm", "torch.nn.utils.clip_grad_value", "torch.nn.utils.clip_grad.clip_grad_")

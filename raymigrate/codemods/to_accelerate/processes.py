@@ -21,11 +21,11 @@ from raymigrate.codemods.to_accelerate.process_numbers import (
     replace_number,
     replace_use,
 )
-from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal
+from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.spawns import SPAWN, Spawn, check_processes
 from raymigrate.codemods.to_accelerate.training import DATA_LOADERS, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
-from raymigrate.facts.values import argument, keyword_argument
+from raymigrate.facts.values import argument
 
 DIST = "torch.distributed"
 DDP = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
@@ -61,7 +61,8 @@ class Processes:
         self.training = training
         self.module = training.module
         self.variables = training.variables
-        self.kwargs = ""  # arguments for DistributedDataParallelKwargs
+        self.wrapping: dict[str, ast.expr] = {}  # arguments for DistributedDataParallelKwargs
+        self.grouping: dict[str, ast.expr] = {}  # and for InitProcessGroupKwargs
         self.removed: dict[ast.FunctionDef, set[str]] = {}  # parameters of functions that go
 
     @cached_property
@@ -144,6 +145,11 @@ class Processes:
         for call in self.module.calls(*SET_UP):
             if self.module.qualified(call.func) == SET_UP[0]:
                 changes.converted(RM856, call, "accelerate makes the process group.")
+                check_nothing_is_unpacked(call, "timeout")
+                timeout = argument(call, 2, "timeout")
+                if timeout is not None:
+                    self.grouping = {"timeout": timeout}
+                    changes.moved.add(timeout)
             changes.drop(self._alone(call))
         for call in self.module.calls(f"{DIST}.destroy_process_group"):
             changes.converted(RM856, call, "accelerator.end_training() ends the process group.")
@@ -189,10 +195,11 @@ class Processes:
     def _wrapping(self, changes: Changes) -> None:
         for call in self.module.calls(*DDP):
             changes.converted(RM856, call, "The Accelerator wraps the model for several processes.")
-            kept = [k for k in call.keywords if k.arg in HANDED_ON]
+            check_nothing_is_unpacked(call, "find_unused_parameters")
+            kept = {k.arg: k.value for k in call.keywords if k.arg in HANDED_ON}
             if kept:
-                changes.kept.update(keyword.value for keyword in kept)
-                self.kwargs = ", ".join(self.module.source(keyword) for keyword in kept)
+                changes.moved.update(kept.values())
+                self.wrapping = {name: value for name, value in kept.items() if name is not None}
             self._unwrap(changes, call)
         for call in self.module.calls(*DATA_PARALLEL):
             changes.converted(RM856, call, "DataParallel goes: with accelerate each device has a process of its own.")
@@ -270,7 +277,8 @@ class Processes:
             sampler = keyword.value if self.module.qualified(keyword.value.func) in SAMPLERS else None
         if sampler is None:
             return
-        shuffle = keyword_argument(sampler, "shuffle")
+        check_nothing_is_unpacked(sampler, "shuffle")
+        shuffle = argument(sampler, 3, "shuffle")
         shuffles = self.module.constant(shuffle) if shuffle is not None else True
         changes.gone.add(keyword.value)
         given = next((k for k in loader.keywords if k.arg == "shuffle"), None)

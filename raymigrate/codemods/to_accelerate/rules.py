@@ -3,6 +3,7 @@
 import ast
 
 from raymigrate.base.findings import Rule
+from raymigrate.facts.values import has_unpacking
 
 MIGRATION = "https://huggingface.co/docs/accelerate/basic_tutorials/migration"
 
@@ -100,3 +101,13 @@ class Refusal(Exception):
         super().__init__(reason)
         self.node = node
         self.reason = reason
+
+
+def check_nothing_is_unpacked(call: ast.Call, example: str) -> None:
+    """Checks that all arguments of a call are seen.
+
+    Raises:
+        Refusal: If some are not; `example` is one that may be among them.
+    """
+    if has_unpacking(call):
+        raise Refusal(call, f"what is unpacked here cannot be seen, such as {example}=; write it out")

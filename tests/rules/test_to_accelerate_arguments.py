@@ -1,0 +1,102 @@
+"""RM852, RM856: what the calls are given that accelerate takes over goes on to it, or the loop stays as it is."""
+
+import pytest
+
+from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated, refusal
+
+PROCESSES = """import os
+from datetime import timedelta
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+
+from job import data
+
+LIMIT = timedelta(hours=2)
+UNUSED = True
+WORDS = {{}}
+dist.init_process_group({group})
+device = int(os.environ["LOCAL_RANK"])
+sampler = DistributedSampler({sampler})
+loader = DataLoader(data, batch_size=8, sampler=sampler)
+model = DDP(nn.Linear(4, 2).to(device), {wrapper})
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+
+
+def processes(group: str = '"nccl"', sampler: str = "data", wrapper: str = "[device]") -> str:
+    return PROCESSES.format(group=group, sampler=sampler, wrapper=wrapper)
+
+
+def accelerator(text: str) -> str:
+    """The line that makes the Accelerator."""
+    return text.replace("\n    ", "").replace(",\n)", ")").split("accelerator = ")[1].split("\n")[0]
+
+
+GIVEN = {
+    "the time that processes wait": (processes('"nccl", timeout=LIMIT'), "InitProcessGroupKwargs(timeout=LIMIT)"),
+    "the same by position": (processes("'nccl', None, LIMIT"), "InitProcessGroupKwargs(timeout=LIMIT)"),
+    "what wraps the model": (
+        processes(wrapper="find_unused_parameters=UNUSED, bucket_cap_mb=50"),
+        "DistributedDataParallelKwargs(find_unused_parameters=UNUSED, bucket_cap_mb=50)",
+    ),
+    "both": (
+        processes("'nccl', timeout=LIMIT", wrapper="static_graph=True"),
+        "InitProcessGroupKwargs(timeout=LIMIT), DistributedDataParallelKwargs(static_graph=True)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("head", "handlers"), GIVEN.values(), ids=GIVEN)
+def test_settings_of_processes_go_to_the_accelerator(head: str, handlers: str) -> None:
+    assert accelerator(accelerated(LOOP, head=head).text) == f"Accelerator(kwargs_handlers=[{handlers}])"
+
+
+@pytest.mark.parametrize("sampler", ["data, shuffle=False", "data, dist.get_world_size(), dist.get_rank(), False"])
+def test_rows_of_a_sampler_that_does_not_shuffle_stay_in_order(sampler: str) -> None:
+    assert "shuffle=True" not in accelerated(LOOP, head=processes(sampler=sampler)).text
+
+
+@pytest.mark.parametrize(
+    "head", [processes("**WORDS"), processes(sampler="data, **WORDS"), processes(wrapper="**WORDS")]
+)
+def test_what_is_unpacked_is_not_taken_for_nothing(head: str) -> None:
+    assert "unpacked" in refusal(LOOP, head=head)
+
+
+CLIPPED = {
+    "clip_grad_norm_(model.parameters(), 1.0)": "accelerator.clip_grad_norm_(model.parameters(), 1.0)",
+    "clip_grad_norm_(model.parameters(), max_norm=1.0, norm_type=1)": (
+        "accelerator.clip_grad_norm_(model.parameters(), max_norm=1.0, norm_type=1)"
+    ),
+    "clip_grad_norm_(model.parameters(), 1.0, 1.0, False, foreach=True)": (
+        "accelerator.clip_grad_norm_(model.parameters(), 1.0, 1.0)"
+    ),
+    "clip_grad_value_(model.parameters(), clip_value=0.5, foreach=False)": (
+        "accelerator.clip_grad_value_(model.parameters(), clip_value=0.5)"
+    ),
+    "clip_grad_norm_(model.parameters(), 1.0, error_if_nonfinite=True)": (
+        "nn.utils.clip_grad_norm_(model.parameters(), 1.0, error_if_nonfinite=True)"
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "becomes"), CLIPPED.items())
+def test_the_accelerator_limits_gradients_where_it_takes_what_is_given(call: str, becomes: str) -> None:
+    """accelerate's methods take no `error_if_nonfinite=` and no `foreach=`: a TypeError."""
+    loop = LOOP.replace("    optimizer.step()", f"    nn.utils.{call}\n    optimizer.step()")
+    assert f"    {becomes}\n" in accelerated(loop).text
+
+
+def test_gradients_that_are_scaled_need_the_method_of_the_accelerator() -> None:
+    head = HEAD + "scaler = torch.amp.GradScaler('cuda')\n"
+    loop = LOOP.replace("loss.backward()", "scaler.scale(loss).backward()").replace(
+        "optimizer.step()",
+        "nn.utils.clip_grad_norm_(model.parameters(), 1.0, error_if_nonfinite=True)\n    scaler.step(optimizer)\n"
+        "    scaler.update()",
+    )
+    assert "clip_grad_norm_() is given what" in refusal(loop, head=head)
