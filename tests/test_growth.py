@@ -31,7 +31,7 @@ def calls(case: Case, folder: Path, number: int) -> int:
     """How many calls the command makes for so many."""
     case.write(folder / "job", number)
     os.chdir(folder)
-    profile = cProfile.Profile()
+    profile = cProfile.Profile(subcalls=False)
     outcome = profile.runcall(CliRunner().invoke, main, ["-q", "--jobs", "1", *case.arguments, "job"])
     assert outcome.exit_code in (0, 1), outcome.output
     return sum(entry.callcount for entry in profile.getstats())

@@ -32,11 +32,13 @@ TOGETHER = {
 CONVERTED = [case for case in CASES if "RM850" in (case / "findings.txt").read_text(encoding="utf-8")]
 
 RUNNER = """
-import json, os, runpy, signal, socket, sys, traceback
+import gc, json, os, runpy, signal, socket, sys, traceback
 import accelerate, torch, torch.utils.data, tqdm.auto, transformers
+import torch._dynamo, transformers.modeling_utils  # which each child would import for its optimizer and its model
 
 jobs = json.loads(sys.argv[1])
 codes = {}
+gc.freeze()  # else each child looks through, and so copies, all that was imported
 for name, script, folder, size in jobs:
     os.makedirs(folder)
     with socket.socket() as free:

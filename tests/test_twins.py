@@ -19,6 +19,7 @@ from raymigrate.base.options import Options
 from raymigrate.documents import open_document
 from raymigrate.run.engine import convert
 from raymigrate.run.job import Job
+from raymigrate.run.outcome import FileResult
 from raymigrate.run.rules import every_rule
 from raymigrate.run.session import run
 from scripts.update_twins import converted, found_in, options_of, project_findings, told
@@ -58,18 +59,24 @@ def all_findings() -> str:
     return "\n".join(map(read, sorted(FIXTURES.rglob("findings.txt"))))
 
 
+@cache
+def converted_once(document: Path, options: Options) -> tuple[bytes, FileResult]:
+    """One conversion of a file, of which several tests ask something."""
+    return converted(document, options)
+
+
 def test_every_file_becomes_its_twin(document: Path) -> None:
-    after, _ = converted(document, options_of(document))
+    after, _ = converted_once(document, options_of(document))
     assert after == twin_of(document).read_bytes()
 
 
 def test_what_is_said_of_a_file_is_written_down(document: Path) -> None:
-    _, result = converted(document, options_of(document))
+    _, result = converted_once(document, options_of(document))
     assert told(result.findings) == read(document.with_name("findings.txt"))
 
 
 def test_no_fixture_makes_the_tool_fail(document: Path) -> None:
-    _, result = converted(document, Options())
+    _, result = converted_once(document, Options())
     assert not [f for f in result.findings if f.kind is Kind.ERROR]
 
 

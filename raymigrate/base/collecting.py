@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 YOUNG = 1  # the generations of objects up to this one hold the tree of the file before, and little else
 LARGE = 80_000  # bytes of source; what is made of them takes some 15 MB
+_aside: list[int] = []  # the size of the file whose tree is set aside here
 
 
 @contextlib.contextmanager
@@ -14,13 +15,15 @@ def no_search_for_cycles(size: int = 0) -> Iterator[None]:
 
     What is made of a small file is left to the collector, which looks through that alone when the next file comes: by
     itself it would come while much of it is in use, and keep that until it looks through all. What is made of a large
-    file is set aside until the next file comes: a run over one file never has to look through it.
+    file is set aside until the next file comes: a run over one file never has to look through it. What the process has
+    set aside by itself, as before it forks, stays so.
 
     Args:
         size: Bytes of source of which the tree is made.
     """
     collecting = gc.isenabled()
-    if collecting and gc.get_freeze_count():
+    if collecting and _aside:
+        _aside.clear()
         gc.unfreeze()
         gc.collect()
     elif collecting:
@@ -30,6 +33,7 @@ def no_search_for_cycles(size: int = 0) -> Iterator[None]:
         yield
     finally:
         if collecting:
-            if size > LARGE:
+            if size > LARGE and not gc.get_freeze_count():
                 gc.freeze()
+                _aside.append(size)
             gc.enable()
