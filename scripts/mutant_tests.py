@@ -10,10 +10,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
@@ -59,6 +61,7 @@ class MutantTests:
         seconds: How long the tests of one may take, as they took without it.
         until: The time at which no other mutant is begun.
         visits: A file that keeps which tests come to which mutant.
+        jobs: How many processes share the work.
         write: Is called with the name of each mutant and what came of it.
     """
 
@@ -66,6 +69,7 @@ class MutantTests:
     seconds: float
     until: float
     visits: Path
+    jobs: int
     write: Callable[[str, Outcome], None]
     _items: dict[str, pytest.Item] = field(default_factory=dict)
 
@@ -78,9 +82,14 @@ class MutantTests:
                 import_module(found.name)
         if not self.visits.exists():
             self.visits.parent.mkdir(parents=True, exist_ok=True)
-            _forked(self._look, None)
+            found = _side_by_side(self._look, list(self._items.values()), self.jobs)
+            self.visits.write_text(json.dumps({test: visit for part in found for test, visit in part.items()}))
         visits = json.loads(self.visits.read_text(encoding="utf-8"))
-        for change in self.changes:
+        _side_by_side(lambda changes: self._run(changes, visits), self.changes, self.jobs)
+        return True
+
+    def _run(self, changes: list[Change], visits: Outcome) -> Outcome:
+        for change in changes:
             if time.time() > self.until:
                 break
             began = time.time()
@@ -88,9 +97,9 @@ class MutantTests:
             outcome = self._outcome(change, tests) if tests else {"outcome": "no test"}
             reached = sum(change.name in visit["mutants"] for visit in visits.values())
             self.write(change.name, {**outcome, "tests": len(tests), "of": reached, "s": round(time.time() - began, 1)})
-        return True
+        return {}
 
-    def _look(self) -> Outcome:
+    def _look(self, items: list[pytest.Item]) -> Outcome:
         """Notes which tests come to each mutant, and how long they take."""
         hits = Hits()
         for file in {change.file for change in self.changes}:
@@ -98,15 +107,13 @@ class MutantTests:
             text = (ROOT / file).read_text(encoding="utf-8")
             put_in(str(ROOT / file), text, marked(text, places))
         found = {}
-        items = list(self._items.values())
         for item, following in zip_longest(items, items[1:]):
             hits.taken()
             began = time.process_time()
             if _failure(item, following) is None:
                 numbers = [self.changes[number].name for number in hits.taken()]
                 found[item.nodeid] = {"s": round(time.process_time() - began, 3), "mutants": numbers}
-        self.visits.write_text(json.dumps(found), encoding="utf-8")
-        return {}
+        return found
 
     def _outcome(self, change: Change, tests: list[str]) -> Outcome:
         items = [self._items[name] for name in tests if name in self._items]
@@ -167,9 +174,19 @@ def _failure(item: pytest.Item, following: pytest.Item | None) -> str | None:
     return None
 
 
-def _forked(work: Callable[[], Outcome], limit: int | None) -> Outcome:
+def _side_by_side(work: Callable[[list[Any]], Outcome], items: list[Any], jobs: int) -> list[Outcome]:
+    """What some work gives for each share of some items, in a process for each."""
+    started = [_fork(partial(work, items[job::jobs])) for job in range(jobs)]
+    return [_answer(*each) for each in started]
+
+
+def _forked(work: Callable[[], Outcome], limit: int) -> Outcome:
     """What some work gives in a process of its own, or that it did not end in its seconds of CPU."""
-    reading, writing = os.pipe()
+    return _answer(*_fork(work, limit)) or {"outcome": "killed", "why": f"no end in {limit} s, or the process died"}
+
+
+def _fork(work: Callable[[], Outcome], limit: int | None = None) -> tuple[int, Path]:
+    answer = Path(tempfile.mkdtemp(prefix="mutant-"), "answer.json")
     child = os.fork()
     if child == 0:
         try:
@@ -178,21 +195,22 @@ def _forked(work: Callable[[], Outcome], limit: int | None) -> Outcome:
                 resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
                 signal.alarm(10 * limit)
-            os.write(writing, json.dumps(work()).encode()[:60000])
+            answer.write_text(json.dumps(work()), encoding="utf-8")
         finally:
             os._exit(0)
-    os.close(writing)
-    _, status = os.waitpid(child, 0)
-    with os.fdopen(reading, "rb") as answer:
-        data = answer.read() if not os.WIFSIGNALED(status) else b""
-    if data:
-        return json.loads(data)
-    return {"outcome": "killed", "why": f"ended with {status}: no end in {limit} s, or the process died"}
+    return child, answer
+
+
+def _answer(child: int, answer: Path) -> Outcome:
+    os.waitpid(child, 0)
+    given = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else {}
+    shutil.rmtree(answer.parent)
+    return given
 
 
 def _outcome_in_copy(change: Change, tests: list[str], limit: int) -> Outcome:
     """What the tests say where the module is imported as it is changed: in a copy of the repository."""
-    copy = ROOT / "build/rule_mutants/copy"
+    copy = ROOT / f"build/rule_mutants/copy-{os.getpid()}"
     if not copy.exists():
         for name in COPIED:
             source = ROOT / name

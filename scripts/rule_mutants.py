@@ -36,7 +36,7 @@ FOLDERS = ("raymigrate/codemods", "raymigrate/facts")
 LEFT_OUT = ("moved across prepare",)
 PROSE = ("Rule",)  # the texts of a rule are read by people
 SCRATCH = ROOT / "build/rule_mutants"
-TESTS = ("tests/rules", "tests/to_ray", "tests/documents", "tests/projects", "tests/test_twins.py")
+TESTS = ("tests/rules", "tests/to_ray", "tests/test_twins.py")
 TWINS = "not test_twins or becomes_its_twin or is_written_down"
 Results = dict[str, dict[str, Any]]
 
@@ -169,9 +169,10 @@ def difference(change: Change) -> list[str]:
 @click.option("--seed", default=18, show_default=True, help="Draws them.")
 @click.option("--seconds", default=12.0, show_default=True, help="How long the tests of a mutant may take.")
 @click.option("--minutes", default=600.0, show_default=True, help="After these no other mutant is begun.")
+@click.option("--jobs", default=2, show_default=True, help="How many processes share the work.")
 @click.option("--show", is_flag=True, help="Run nothing; print what survived.")
 @click.option("--again", is_flag=True, help="Run those that survived once more, with the tests as they are now.")
-def main(number: int, seed: int, seconds: float, minutes: float, show: bool, again: bool) -> None:
+def main(number: int, seed: int, seconds: float, minutes: float, jobs: int, show: bool, again: bool) -> None:
     """Runs a sample of mutants of the rules and facts."""
     changes = sample(sources(), number, seed)
     path = SCRATCH / f"{seed}.jsonl"
@@ -191,7 +192,7 @@ def main(number: int, seed: int, seconds: float, minutes: float, show: bool, aga
             file.write(json.dumps({"name": name, **outcome}) + "\n")
         print(f"{outcome['outcome']:9} {outcome['s']:5} s  {name}", file=sys.__stdout__, flush=True)
 
-    plugin = MutantTests(wanted, seconds, time.time() + 60 * minutes, visits, write)
+    plugin = MutantTests(wanted, seconds, time.time() + 60 * minutes, visits, jobs, write)
     arguments = ["-q", "-n", "0", "-p", "no:randomly", "-m", "not ray and not slow", "-k", TWINS]
     pytest.main([*arguments, *TESTS], plugins=[plugin])
     print(report(changes, known(path)))
