@@ -3,6 +3,7 @@
     python -m scripts.rule_mutants --number 300 --seed 18               # a sample; goes on where it was cut
     python -m scripts.rule_mutants --number 300 --seed 18 --minutes 30  # begins no other mutant after that
     python -m scripts.rule_mutants --number 300 --seed 18 --show        # runs nothing; prints what survived
+    python -m scripts.rule_mutants --number 20 --only tuner/tuner_config.py  # one module, with the tests of its rules
     python -m scripts.rule_mutants --number 300 --seed 18 --again       # those that survived, with the tests of now
 
 A mutant is a module of `raymigrate/codemods` or `raymigrate/facts` that an operator of `scripts/mutants.py`, or of
@@ -18,6 +19,7 @@ from __future__ import annotations
 import ast
 import json
 import random
+import re
 import sys
 import time
 from collections import Counter
@@ -37,6 +39,7 @@ LEFT_OUT = ("moved across prepare",)
 PROSE = ("Rule",)  # the texts of a rule are read by people
 SCRATCH = ROOT / "build/rule_mutants"
 TESTS = ("tests/rules", "tests/to_ray", "tests/test_twins.py")
+MORE = ("tests",)  # only where the tests of one module are looked for
 TWINS = "not test_twins or becomes_its_twin or is_written_down"
 Results = dict[str, dict[str, Any]]
 
@@ -139,6 +142,24 @@ def sources() -> dict[str, str]:
     return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in found}
 
 
+def concerned(part: str, files: dict[str, str]) -> list[str]:
+    """The files of tests that name a rule of some modules, or of those that import them.
+
+    Args:
+        part: What the paths of the modules hold.
+        files: The text of each module.
+    """
+    modules = [name for name in files if part in name]
+    names = {name.removesuffix(".py").replace("/", ".") for name in modules}
+    stems = {f"test_{name.rpartition('.')[2]}" for name in names}
+    users = [text for name, text in files.items() if name in modules or any(f"from {each} " in text for each in names)]
+    codes = {code for text in users for code in re.findall(r'"(RM\d{3})"', text)}
+    folders = [each for each in TESTS if not each.endswith(".py")]
+    found = sorted(path for folder in (*folders, *MORE) for path in ROOT.glob(f"{folder}/test_*.py"))
+    named = [path for path in found if path.stem in stems or codes & set(re.findall(r"RM\d{3}", path.read_text()))]
+    return [str(path.relative_to(ROOT)) for path in named]
+
+
 def known(path: Path) -> Results:
     """What was written down: the last that came of each mutant."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
@@ -170,12 +191,17 @@ def difference(change: Change) -> list[str]:
 @click.option("--seconds", default=12.0, show_default=True, help="How long the tests of a mutant may take.")
 @click.option("--minutes", default=600.0, show_default=True, help="After these no other mutant is begun.")
 @click.option("--jobs", default=2, show_default=True, help="How many processes share the work.")
+@click.option("--only", default="", help="Only modules whose path holds this, and the tests that name their rules.")
 @click.option("--show", is_flag=True, help="Run nothing; print what survived.")
 @click.option("--again", is_flag=True, help="Run those that survived once more, with the tests as they are now.")
-def main(number: int, seed: int, seconds: float, minutes: float, jobs: int, show: bool, again: bool) -> None:
+def main(number: int, seed: int, seconds: float, minutes: float, jobs: int, only: str, show: bool, again: bool) -> None:
     """Runs a sample of mutants of the rules and facts."""
-    changes = sample(sources(), number, seed)
-    path = SCRATCH / f"{seed}.jsonl"
+    files = sources()
+    tests = concerned(only, files) if only else list(TESTS)
+    changes = sample({name: text for name, text in files.items() if only in name}, number, seed)
+    label = f"{seed}-{only.replace('/', '.')}" if only else f"{seed}"
+    path = SCRATCH / f"{label}.jsonl"
+    SCRATCH.mkdir(parents=True, exist_ok=True)
     results = known(path)
     if show:
         print(report(changes, results))
@@ -183,7 +209,7 @@ def main(number: int, seed: int, seconds: float, minutes: float, jobs: int, show
     wanted = [each for each in changes if each.name not in results]
     if again:
         wanted = [each for each in changes if results.get(each.name, {}).get("outcome") in {"survived", "no test"}]
-    visits = SCRATCH / f"{seed}-{number}{'-again' if again else ''}.json"
+    visits = SCRATCH / f"{label}-{number}{'-again' if again else ''}.json"
     if again:
         visits.unlink(missing_ok=True)
 
@@ -194,7 +220,7 @@ def main(number: int, seed: int, seconds: float, minutes: float, jobs: int, show
 
     plugin = MutantTests(wanted, seconds, time.time() + 60 * minutes, visits, jobs, write)
     arguments = ["-q", "-n", "0", "-p", "no:randomly", "-m", "not ray and not slow", "-k", TWINS]
-    pytest.main([*arguments, *TESTS], plugins=[plugin])
+    pytest.main([*arguments, *tests], plugins=[plugin])
     print(report(changes, known(path)))
 
 
