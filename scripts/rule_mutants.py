@@ -153,7 +153,7 @@ def concerned(part: str, files: dict[str, str]) -> list[str]:
     names = {name.removesuffix(".py").replace("/", ".") for name in modules}
     stems = {f"test_{name.rpartition('.')[2]}" for name in names}
     users = [text for name, text in files.items() if name in modules or any(f"from {each} " in text for each in names)]
-    codes = {code for text in users for code in re.findall(r'"(RM\d{3})"', text)}
+    codes = {code for text in users for code in re.findall(r"\bRM\d{3}\b", text)}
     folders = [each for each in TESTS if not each.endswith(".py")]
     found = sorted(path for folder in (*folders, *MORE) for path in ROOT.glob(f"{folder}/test_*.py"))
     named = [path for path in found if path.stem in stems or codes & set(re.findall(r"RM\d{3}", path.read_text()))]
