@@ -30,6 +30,7 @@ from typing import Any
 import click
 import pytest
 
+from raymigrate.codemods import OPTIONAL
 from scripts.mutant_tests import ROOT, Change, MutantTests
 from scripts.mutants import OPERATORS, Edit, Operator, Script, mutant
 
@@ -39,7 +40,7 @@ LEFT_OUT = ("moved across prepare",)
 PROSE = ("Rule",)  # the texts of a rule are read by people
 SCRATCH = ROOT / "build/rule_mutants"
 TESTS = ("tests/rules", "tests/to_ray", "tests/test_twins.py")
-MORE = ("tests",)  # only where the tests of one module are looked for
+MODULE_TESTS = ("tests/rules", "tests/to_ray", "tests")  # among which those of one module are looked for
 TWINS = "not test_twins or becomes_its_twin or is_written_down"
 Results = dict[str, dict[str, Any]]
 
@@ -151,13 +152,17 @@ def concerned(part: str, files: dict[str, str]) -> list[str]:
     """
     modules = [name for name in files if part in name]
     names = {name.removesuffix(".py").replace("/", ".") for name in modules}
-    stems = {f"test_{name.rpartition('.')[2]}" for name in names}
     users = [text for name, text in files.items() if name in modules or any(f"from {each} " in text for each in names)]
     codes = {code for text in users for code in re.findall(r"\bRM\d{3}\b", text)}
-    folders = [each for each in TESTS if not each.endswith(".py")]
-    found = sorted(path for folder in (*folders, *MORE) for path in ROOT.glob(f"{folder}/test_*.py"))
-    named = [path for path in found if path.stem in stems or codes & set(re.findall(r"RM\d{3}", path.read_text()))]
-    return [str(path.relative_to(ROOT)) for path in named]
+    words = {f"test_{name.rpartition('.')[2]}" for name in names}  # test_places.py, test_accelerate_scripts.py
+    words |= {family for family in OPTIONAL if any(f"/{family}/" in name for name in modules)}
+    found = sorted(path for folder in MODULE_TESTS for path in ROOT.glob(f"{folder}/test_*.py"))
+    chosen = []
+    for path in found:
+        place = str(path.relative_to(ROOT))
+        if any(word in place for word in words) or codes & set(re.findall(r"\bRM\d{3}\b", path.read_text())):
+            chosen.append(place)
+    return chosen
 
 
 def known(path: Path) -> Results:

@@ -12,7 +12,7 @@ import pytest
 from scripts.live_code import Hits, marked, put_in
 from scripts.mutant_tests import chosen
 from scripts.mutants import Script
-from scripts.rule_mutants import ALL_OPERATORS, PROSE, difference, known, sample
+from scripts.rule_mutants import ALL_OPERATORS, PROSE, concerned, difference, known, sample, sources
 
 TEXT = dedent("""\
     from functools import cache
@@ -127,6 +127,15 @@ def test_a_seed_draws_the_same_mutants() -> None:
     assert [each.name for each in sample(files, 6, 6)] != [each.name for each in drawn]
     assert all(each.after != each.before == files[each.file] for each in drawn)
     assert difference(drawn[0])[0] == f"- {drawn[0].before.splitlines()[drawn[0].line - 1]}"
+
+
+def test_the_tests_of_a_module_name_it_or_its_rules_or_those_of_who_imports_it() -> None:
+    files = sources()
+    of_a_rule = concerned("libraries/save_function.py", files)
+    assert "tests/rules/test_save_function.py" in of_a_rule and "tests/rules/test_tuners.py" not in of_a_rule
+    assert "tests/rules/test_pickled_modules.py" in concerned("facts/pickling.py", files)
+    assert {"tests/rules/test_to_accelerate.py"} <= set(concerned("to_accelerate/training.py", files))
+    assert {"tests/to_ray/test_accelerate_scripts.py"} <= set(concerned("to_ray/accelerate_script.py", files))
 
 
 def test_texts_of_a_rule_stay() -> None:
