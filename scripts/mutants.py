@@ -53,6 +53,8 @@ class Script:
     def __init__(self, text: str) -> None:
         self.data = text.encode()
         self.tree = ast.parse(text)
+        self.meaning = ast.dump(self.tree)
+        self._nodes = list(ast.walk(self.tree))
         self._lines = [0]
         for line in self.data.splitlines(keepends=True):
             self._lines.append(self._lines[-1] + len(line))
@@ -66,7 +68,7 @@ class Script:
 
     def nodes(self, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
         """All nodes of some kinds."""
-        return (node for node in ast.walk(self.tree) if isinstance(node, kinds))
+        return (node for node in self._nodes if isinstance(node, kinds))
 
     def span(self, node: ast.expr | ast.stmt | ast.keyword) -> tuple[int, int]:
         """Where a node begins and ends; decorators belong to what they decorate."""
@@ -113,13 +115,27 @@ def mutants(text: str) -> list[Mutant]:
     """All single mutants of a script that compile, in the order of its lines."""
     script = Script(text)
     found: dict[str, Mutant] = {}
-    meant = ast.dump(script.tree)
     for name, operator in OPERATORS.items():
-        for begin, end, code in operator(script):
-            changed = (script.data[:begin] + code.encode() + script.data[end:]).decode()
-            if changed not in found and _compiles(changed) and ast.dump(ast.parse(changed)) != meant:
-                found[changed] = Mutant(name, script.line_of(begin), changed, _change(text, changed))
+        for edit in operator(script):
+            made = mutant(script, name, edit)
+            if made is not None:
+                found.setdefault(made.text, made)
     return sorted(found.values(), key=lambda mutant: (mutant.line, mutant.operator, mutant.change))
+
+
+def mutant(script: Script, name: str, edit: Edit) -> Mutant | None:
+    """The mutant that an edit makes, or None where it does not compile or means the same.
+
+    Args:
+        script: What is changed.
+        name: The operator that the edit is of.
+        edit: The change.
+    """
+    begin, end, code = edit
+    changed = (script.data[:begin] + code.encode() + script.data[end:]).decode()
+    if not _compiles(changed) or ast.dump(ast.parse(changed)) == script.meaning:
+        return None
+    return Mutant(name, script.line_of(begin), changed, _change(script.data.decode(), changed))
 
 
 def operator(name: str) -> Callable[[Operator], Operator]:

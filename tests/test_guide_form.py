@@ -96,6 +96,11 @@ def test_new_names_hide_none_of_the_script() -> None:
     assert 'shard_rows = config.pop("num_rows")' in after
 
 
+def test_settings_of_something_else_may_change() -> None:
+    after = text("train, rest =", "job.max_steps = 4\ntrain, rest =")
+    assert STEPS in after
+
+
 def test_a_returned_call_is_as_good_as_a_name() -> None:
     whole = "    trainer = Trainer(model=model, args=args, train_dataset=train_dataset, eval_dataset=eval_dataset)\n"
     returned = text(f"{whole}    return trainer", whole.replace("trainer =", "return").rstrip())

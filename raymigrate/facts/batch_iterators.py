@@ -16,8 +16,8 @@ OF_RAY = ("iter_torch_batches", "iter_tf_batches")  # only Ray's objects have th
 METHODS = ("iter_batches", "iter_rows", *OF_RAY)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 MAY_NOT_RUN = (ast.If, ast.IfExp, ast.Try, ast.Match)
-# Functions that are given an iterator and do not go over it.
-LOOK = frozenset({"print", "type", "isinstance", "id", "repr", "str", "hasattr", "next"})
+# Functions that are given an iterator and do not go over it. What next() is given is a case of its own.
+LOOK = frozenset({"print", "type", "isinstance", "id", "repr", "str", "hasattr"})
 
 
 def batch_iterators(module: Module) -> list[ast.Call]:

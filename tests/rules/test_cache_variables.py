@@ -29,6 +29,12 @@ def test_the_variable_that_is_set_is_the_one_that_is_read(setting: str, read: st
     assert {kind for code, kind, _ in outcome.findings if code == "RM718"} == {Kind.CONVERTED}
 
 
+def test_the_question_whether_it_is_set_is_one_after_the_new_variable() -> None:
+    unless_set = 'if "{0}" not in os.environ:\n    os.environ["{0}"] = "/a"\nprint("{1}" in names, folder)'
+    outcome = converted(HEAD + unless_set.format("TRANSFORMERS_CACHE", "TRANSFORMERS_CACHE"))
+    assert outcome.text == HEAD + unless_set.format("HF_HUB_CACHE", "TRANSFORMERS_CACHE")
+
+
 @pytest.mark.parametrize(
     "script",
     [

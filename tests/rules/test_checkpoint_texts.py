@@ -31,6 +31,7 @@ def test_repr(checkpoint):
     [
         PARAMETRIZED,
         "assert repr(made).startswith(type(made).__name__)",
+        "assert str(TorchCheckpoint.from_model(net)).endswith('checkpoint_0)')",
         "path = str(old).split('local_path=')[1][:-1]",
         "text = f'{session.get_checkpoint()}'\nassert 'local_path' in text",
         "if old.__repr__() == 'Checkpoint(local_path=/run)':\n    pass",

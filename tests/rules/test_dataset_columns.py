@@ -29,6 +29,7 @@ BOTH = 'split=["train", "test"])'
         "a, b = load_dataset('o/x', split='train').train_test_split(0.2).values()\ntokenizer(a['text'])",
         "d = load_dataset('o/x')\na, b = d['train'], d['test']\ntokenizer(a['text'])",
         "d = load_dataset('o/x', split={'a': 'train', 'b': 'test'})\ntokenizer(d['a']['text'])",
+        "a = load_dataset('o/x', split='train')\ntokenizer(sum(a['text'], []), names.pad(a['text']))",
         f"def f():\n    a, b = load_dataset('o/x', {BOTH}\n    return tokenizer(a['text'] + b['text'])",
     ],
 )
@@ -43,6 +44,7 @@ def test_a_column_of_one_of_several_datasets_is_read_into_a_list(use: str) -> No
     [
         f"a, b = load_dataset('o/x', {BOTH}\nprint(len(a['text']), a['text'][0], a[:5]['text'])",
         f"a, b = load_dataset('o/x', {BOTH[:-1]}, streaming=True)\ntokenizer(a['text'])",
+        "a = load_dataset('o/x', split='train')\nnames.update(np.array(a['n']), torch.tensor(a['n']), k=sum(a['n']))",
         "a, b = some()\ntokenizer(a['text'])",
         "a, b = load_dataset('o/x', split='train')\ntokenizer(a['text'])",
         "a, b = load_dataset('o/x')\ntokenizer(names[a])",

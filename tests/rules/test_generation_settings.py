@@ -10,7 +10,9 @@ T5 = 'model = transformers.AutoModelForSeq2SeqLM.from_pretrained("t5")\n'
 BERT = 'model = transformers.AutoModelForSequenceClassification.from_pretrained("b")\n'
 
 
-@pytest.mark.parametrize("use", ["model.config.num_beams = 4", "print(model.config.max_length)"])
+@pytest.mark.parametrize(
+    "use", ["model.config.num_beams = 4", "model.config.temperature = 2", "print(model.config.max_length)"]
+)
 def test_a_model_that_generates_has_them_in_its_generation_config(use: str) -> None:
     outcome = converted(LEGACY + T5 + use)
     assert use.replace("config", "generation_config") in outcome.text

@@ -123,6 +123,8 @@ def test_the_table_of_metrics_lacks_the_columns_that_tune_filled_in(read: str, o
         'pairs = [("a", {"date": 1})]\nprint(pairs[0][1]["date"], [m["date"] for _, m in pairs])',
         'frame = pd.DataFrame([{"date": 1}])\nprint(frame["date"], frame.date, frame.set_index("date"))',
         'df.to_csv("date")',
+        'ask = result.get_best_checkpoint\nprint(ask("date", "max"))',
+        'print("date" == best[0][1], "date" < df)',
     ],
 )
 def test_what_the_script_puts_there_and_what_others_hold_is_not_told(read: str) -> None:

@@ -74,6 +74,8 @@ OTHERS = {
     "unknown mean": ("scores = compute()", "scores.mean()"),
     "numpy": ("scores = np.array([1])", "scores.sum()"),
     "array": (LOSS, "loss.detach().numpy()"),
+    "other function": ("shares = F.softmax(a, -1)", "shares"),
+    "model of an object": ("self = make()\nout = self.model(a)", "out.loss"),
     "other attribute": ("out = compute()\nout.loss.backward()", "out.score"),
     "other loss": ("class MyLoss: ...\ncriterion = MyLoss()", "criterion(a, b)"),
     "backward of something else": ("loss = compute()\nother.backward()", "loss"),

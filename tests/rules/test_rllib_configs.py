@@ -41,6 +41,11 @@ def test_what_only_has_another_name_gets_it(before: str, after: str) -> None:
     assert converted(f"{HEAD}{before}\nray.init()\n").text == f"{HEAD}{after}\nray.init()\n"
 
 
+def test_each_name_is_told_once() -> None:
+    told = converted(f"{HEAD}PPOConfig().env_runners(num_rollout_workers=2)\nray.init()\n").findings
+    assert [code for code, _, _ in told] == ["RM693"]
+
+
 @pytest.mark.parametrize(
     ("call", "told"),
     [
@@ -61,6 +66,7 @@ def test_what_another_method_takes_is_told(call: str, told: str) -> None:
     [
         "sampler.rollouts(num_rollout_workers=2)",
         "Own().rollouts(num_rollout_workers=2)",
+        "dqn.DQN().rollouts(num_rollout_workers=2)",
         "print(num_rollout_workers=2)",
         "PPOConfig().env_runners(num_env_runners=2)",
         "PPOConfig().resources(num_gpus=2)",
@@ -97,6 +103,11 @@ def test_what_only_may_be_a_configuration_is_told(other: str, call: str) -> None
     outcome = converted(script)
     assert outcome.text == script and len(outcome.lines("RM693", Kind.MANUAL)) == 1
     assert any("Call .env_runners(num_env_runners=...) of it there." in message for message in outcome.messages)
+
+
+def test_what_only_may_be_one_has_its_method_told_too() -> None:
+    outcome = converted(f"{HEAD}{PICK.format(other='Own()')}pick(given).rollouts()\nray.init()\n")
+    assert any("Call .env_runners() of it there." in message for message in outcome.messages)
 
 
 def test_each_of_several_configurations_is_one() -> None:

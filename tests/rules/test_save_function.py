@@ -58,12 +58,18 @@ def test_an_accelerator_that_is_handed_over_is_one() -> None:
             session.report({})
 
 
+        def save_all(models, accelerator):
+            for one in models:
+                one.save_pretrained("/all", save_function=accelerator.save)
+
+
         class Job:
             def save(self):
                 self.model.save_pretrained("/m", save_function=self.accelerator.save)
         """
     text = converted(script).text
     assert 'save_pretrained("/m", is_main_process=acc.is_main_process)' in text
+    assert 'save_pretrained("/all", is_main_process=accelerator.is_main_process)' in text
     assert 'save_pretrained("/m", is_main_process=self.accelerator.is_main_process)' in text
 
 
@@ -73,6 +79,7 @@ def test_an_accelerator_that_is_handed_over_is_one() -> None:
         'model.save_pretrained("/m", save_function=upload)',
         'model.save_pretrained("/m", save_function=lambda state, path: upload(path))',
         'model.save_pretrained("/m", save_function=config["writer"].save)',
+        'model.save_pretrained("/m", save_function=accelerator.save_model)',
         'model.save_pretrained("/m", True, None, accelerator.save)',
     ],
 )

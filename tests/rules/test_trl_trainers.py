@@ -53,6 +53,7 @@ def test_a_configuration_that_was_passed_over_is_deleted(call: str) -> None:
         "DPOTrainer('gpt2', train_dataset=Rows())",
         "DPOTrainer('gpt2', train_dataset=list(rows))",
         "trl.SFTTrainer('gpt2', train_dataset=rows.to_list())",
+        "SFTTrainer('gpt2', train_dataset=rows.values.tolist())",
     ],
 )
 def test_what_is_refused_is_told(call: str) -> None:
@@ -83,6 +84,7 @@ def test_groups_that_one_worker_does_not_fill_are_noted(call: str, told: bool) -
         "SFTTrainer(model, peft_config=None)",
         "SFTTrainer(model)",
         "SFTTrainer('gpt2', train_dataset=rows)",
+        "SFTTrainer('gpt2', trl.SFTConfig('x', per_device_train_batch_size=3))",
         "SFTTrainer('gpt2', train_dataset=load_dataset('json', split='train'))",
         "SFTTrainer('gpt2', train_dataset=Dataset.from_list([1]))",
         "def f(model):\n    SFTTrainer(model, peft_config=cfg)",

@@ -132,12 +132,13 @@ SCALING = "scaling = ScalingConfig(num_workers=2)"
     [
         (CHOSEN.format(""), "", "ScalingConfig(num_workers=2)", "trials_at_once(scaling_config)"),
         (CHOSEN.format(""), SCALING, "scaling", "trials_at_once(scaling)"),
+        (CHOSEN.format("max_concurrent_trials=None"), SCALING, "scaling", "trials_at_once(scaling)"),
         (
             *(CHOSEN.format("max_concurrent_trials=3"), SCALING, "scaling"),
             "min(chosen.max_concurrent_trials, trials_at_once(scaling))",
         ),
     ],
-    ids=["inline", "named", "asked for"],
+    ids=["inline", "named", "any number", "asked for"],
 )
 def test_a_tune_config_made_before_the_scaling_config_gets_its_limit_after_it(
     first: str, second: str, scaling: str, limit: str

@@ -22,6 +22,14 @@ class Own({base}):
 
 def helper(declared: WorkerGroup, other):
     print({elsewhere})
+
+
+def on_start(self, group):
+    return group.num_workers
+
+
+def count(handed):
+    print({counted})
 """
 NOTHING = "other"
 
@@ -32,8 +40,10 @@ def told(
     group: str = "group",
     read: str = NOTHING,
     elsewhere: str = NOTHING,
+    counted: str = NOTHING,
 ) -> tuple[list[int], list[str]]:
-    outcome = converted(SCRIPT.format(base=base, method=method, group=group, read=read, elsewhere=elsewhere))
+    places = {"read": read, "elsewhere": elsewhere, "counted": counted}
+    outcome = converted(SCRIPT.format(base=base, method=method, group=group, **places))
     return outcome.lines("RM723", Kind.MANUAL), [text for text in outcome.messages if "group of workers" in text]
 
 
@@ -62,6 +72,11 @@ def test_what_to_read_is_said(read: str, advice: str) -> None:
 def test_so_it_is_of_what_is_declared_as_one() -> None:
     assert told(elsewhere="declared.num_workers")[0] == [16]
     assert told(group="group: WorkerGroup", read="group.num_workers")[0] == [12]
+
+
+def test_so_it_is_of_what_a_backend_hands_on() -> None:
+    assert told(read="count(group)", counted="handed.num_workers")[0] == [24]
+    assert told("object", read="count(group)", counted="handed.num_workers")[0] == []
 
 
 @pytest.mark.parametrize(

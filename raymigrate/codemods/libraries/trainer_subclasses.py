@@ -42,7 +42,7 @@ def unpacked_tokenizer_of_subclasses(context: Context) -> None:
     module = context.module
     for call in module.of_type(ast.Call):
         unpacked = [keyword for keyword in call.keywords if keyword.arg is None]
-        if not unpacked or {OLD, NEW} & {keyword.arg for keyword in call.keywords}:
+        if not unpacked:
             continue
         if any(isinstance(found, str) and _is_trainer(found) for found in constructors(module, call)):
             continue  # dealt with where the dict is written

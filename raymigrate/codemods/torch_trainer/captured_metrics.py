@@ -116,7 +116,6 @@ def _metric(context: Context, call: ast.Call, on_workers: set[ast.AST]) -> None:
         and _is_bound_once(context, target, scope, call)
         and _stands_alone(module, statement)
         and _means_the_same_everywhere(module, call)
-        and all(function.body[0].lineno > function.lineno for function in functions)
         and (len(functions) == 1 or all(_only_computes(module, use) for use in uses))
     )
     source = _source(context, call)

@@ -83,7 +83,7 @@ class GuideFunction(TrainFunction):
             return "it cannot be seen which datasets it gets"
         if "dataset_config" in self.call.arguments:
             return "the trainer has a dataset_config, which need not split the evaluation rows"
-        if self._trainer is None or self._arguments is None:
+        if self._arguments is None:
             return "the Trainer and its TrainingArguments are not written out in the init function"
         if not self._only_passed_on:
             return "the init function does more with its datasets than to give them to the Trainer"

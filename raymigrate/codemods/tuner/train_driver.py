@@ -223,11 +223,11 @@ class TrainDriver:
 
     def _is_bound_at(self, node: ast.expr, scaling: str) -> bool:
         """Whether the name of the scaling configuration has its value where an expression is evaluated."""
-        there, known = self.module.statement(node), self.arguments.get("scaling_config")
+        known = self.arguments.get("scaling_config")
         bound = self.module.definition(known) if isinstance(known, ast.Name) and known.id == scaling else None
         since = self.module.statement(bound) if bound is not None else self.place
         in_function = self.module.function(since)
-        return there.lineno >= since.lineno and in_function in (None, self.module.function(there))
+        return node.lineno >= since.lineno and in_function in (None, self.module.function(node))
 
     def _trials_at_once(self) -> str:
         """The name of the function that counts; it is written at the first use."""
