@@ -133,3 +133,24 @@ def test_cpus_without_gpus_and_gpus_without_cpus_are_told_in_each_run(body: str,
 )
 def test_both_none_and_what_is_not_seen_are_not_called_half(body: str) -> None:
     assert not [text for text in converted(IMPORTS + body).messages if "needs num_" in text]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_told"),
+    [
+        ("num_worker_nodes=8", True),
+        ("8", True),
+        ("8, None, None", True),
+        ("**{'num_worker_nodes': n}", True),
+        ("num_worker_nodes=MAX_NUM_WORKER_NODES", False),
+        ("-1", False),
+        ("8, 4, 0", False),
+        ("8, 4", False),
+        ("max_worker_nodes=8", False),
+        ("num_worker_nodes=8, **sizes", False),
+    ],
+)
+def test_a_node_that_takes_a_whole_spark_worker_is_noted(arguments: str, is_told: bool) -> None:
+    outcome = converted(f"{IMPORTS}setup_ray_cluster({arguments})\n")
+    assert outcome.lines("RM425", Kind.NOTE) == ([4] if is_told else [])
+    assert is_told == any("takes a whole Spark worker" in message for message in outcome.messages)

@@ -7,7 +7,8 @@ a pair (20 December 2023).
 
 Up to 2.9 `num_cpus_per_node` went without `num_gpus_per_node`, and the other way round: what lacked was
 `spark.task.cpus`, 1 by default, or `spark.task.resource.gpu.amount`, 0 by default. Since Ray 2.10 it takes both
-or none.
+or none; with none a node is a whole Spark worker where Spark schedules stages (3.4, Databricks 12), and was one such
+task.
 """
 
 import ast
@@ -46,6 +47,11 @@ HALVES = {
     "num_cpus_worker_node": "spark.task.cpus of Spark's configuration, 1 where that isn't set",
     "num_gpus_worker_node": "spark.task.resource.gpu.amount of Spark's configuration, 0 where that isn't set",
 }
+WHOLE_WORKERS = (
+    "Since Ray 2.10 each Ray node takes a whole Spark worker, on Spark >= 3.4 and Databricks: no more nodes start than"
+    " there are workers. Before, it took spark.task.cpus, 1 by default. num_cpus_worker_node= and num_gpus_worker_node="
+    " say otherwise."
+)
 PAIR = "setup_ray_cluster() returns a pair today; with num_worker_nodes= it returned the address of the cluster alone."
 
 
@@ -99,24 +105,31 @@ def _arguments(context: Context, call: ast.Call) -> bool:
 
 
 def _both_or_none(context: Context, call: ast.Call) -> None:
-    """Reports that CPUs are asked for without GPUs, or GPUs without CPUs."""
+    """Reports that CPUs are asked for without GPUs, or GPUs without CPUs; of none, what a node takes then."""
     module = context.module
     given = dict[str, ast.expr](zip(POSITIONS, call.args, strict=False))
+    is_legacy = bool(call.args)
     for keyword in call.keywords:
         entries = {keyword.arg: keyword.value} if keyword.arg else module.entries(keyword.value)
         if entries is None:
             return  # the other one may be among them
+        is_legacy |= "num_worker_nodes" in entries
         given |= {RENAMED.get(name, name): value for name, value in entries.items()}
     halves = [name for name in HALVES if name in given and not is_none(given[name])]
-    if len(halves) != 1 or any(isinstance(argument, ast.Starred) for argument in call.args):
+    if len(halves) == len(HALVES) or any(isinstance(argument, ast.Starred) for argument in call.args):
         return
-    (lacking,) = HALVES.keys() - halves
-    context.manual(
-        RM425,
-        call,
-        f"setup_ray_cluster() raises a ValueError since Ray 2.10: {halves[0]}= needs {lacking}= beside it.",
-        f"Give {lacking}= too. Without it, it was {HALVES[lacking]}.",
-    )
+    if halves:
+        (lacking,) = HALVES.keys() - halves
+        message = f"setup_ray_cluster() raises a ValueError since Ray 2.10: {halves[0]}= needs {lacking}= beside it."
+        context.manual(RM425, call, message, f"Give {lacking}= too. Without it, it was {HALVES[lacking]}.")
+    elif is_legacy and not _is_all(module, given.get("max_worker_nodes")):
+        context.note(RM425, call, WHOLE_WORKERS)
+
+
+def _is_all(module: Module, nodes: ast.expr | None) -> bool:
+    """Whether as many nodes are asked for as there is room for."""
+    name = module.qualified(nodes) if nodes is not None else None
+    return (name or "").endswith(".MAX_NUM_WORKER_NODES") or (nodes is not None and module.constant(nodes) == -1)
 
 
 def _is_for_clusters(module: Module, unpacked: ast.expr) -> bool:
