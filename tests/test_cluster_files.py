@@ -1,5 +1,6 @@
 """RM731 and RM732 in YAML that describes a cluster of Ray: for Kubernetes, for Docker, for Ray's own launcher."""
 
+import base64
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,32 @@ def test_the_packages_of_a_job_are_read(tmp_path: Path) -> None:
     assert "job.yaml:7:9: RM732 manual" in run("--check", tmp_path).stdout
     run("--unsafe", tmp_path)
     assert "- transformers>=5.0\n" in (tmp_path / "job.yaml").read_text()
+
+
+ENCODED_JOB = "apiVersion: ray.io/v1alpha1\nkind: RayJob\nspec:\n  runtimeEnv: {}\n  shutdownAfterJobFinishes: true\n"
+
+
+@pytest.mark.parametrize("written", ["{}", '"{}"', "'{}'", "|\n    {}", ">-\n    {}"])
+@pytest.mark.parametrize("width", [1000, 40])
+def test_the_environment_of_a_job_in_base64_is_read(tmp_path: Path, written: str, width: int) -> None:
+    plain = '{"pip": ["transformers==4.30.2", "torch"],\n "env_vars": {"A": "1"}}\n'
+    code = base64.b64encode(plain.encode()).decode()
+    lines = "\n    ".join(code[start : start + width] for start in range(0, len(code), width))
+    job = ENCODED_JOB.format(written.format(lines))
+    project(tmp_path, train_py=LEGACY, job_yaml=job)
+    shown = run("--check", tmp_path).stdout
+    assert "job.yaml:4:3: RM731 manual: transformers==4.30.2 excludes" in shown
+    assert "under runtimeEnvYAML:" in shown and shown.count("job.yaml:4") == 1
+    run("--unsafe", tmp_path)
+    assert (tmp_path / "job.yaml").read_text() == job
+
+
+@pytest.mark.parametrize(
+    "code", ["bm90IGFuIGVudmlyb25tZW50", "////////", "runtimes", "eyJwaXAiOiBbInRvcmNoIl19", "a: b"]
+)
+def test_what_is_no_environment_with_old_versions_is_no_news(tmp_path: Path, code: str) -> None:
+    project(tmp_path, train_py=LEGACY, job_yaml=ENCODED_JOB.format(code))
+    assert pins_in(run("--check", tmp_path)) == set()
 
 
 @pytest.mark.parametrize("name", ["runtime_env_yaml", "runtime-env_yaml", "job_yml"])

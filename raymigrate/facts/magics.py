@@ -1,9 +1,13 @@
 """Magics and shell lines of a notebook: a name stands for each, so that what they read is not seen."""
 
 import ast
+import re
 
 from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.module import Module
+
+# A line of a notebook, or of a source of Databricks: what it runs, or restores, has names.
+BINDS_NAMES = re.compile(rb'(?:^|")[ \t]*(?:# MAGIC[ \t]+)?%(?:run|store[ \t]+-\w*r|pylab)\b', re.MULTILINE)
 
 
 def magics_in(module: Module, block: ast.AST) -> list[ast.Name]:
@@ -18,3 +22,18 @@ def magics_in(module: Module, block: ast.AST) -> list[ast.Name]:
 def _heads_statement(module: Module, name: ast.Name) -> bool:
     line, column = module.end(name)
     return module.lines[line - 1][column:].startswith(";")
+
+
+def runs_other_files(module: Module) -> bool:
+    """Whether a line of a notebook binds names that it doesn't show, as `%run ./helpers` does.
+
+    Args:
+        module: The module that the cells are joined to. A cell without Python is not a part of it, so that the file is
+            read.
+    """
+    if module.project is None or not module.path:
+        return False
+    try:
+        return BINDS_NAMES.search(module.project.read(module.path)) is not None
+    except OSError:
+        return False

@@ -162,7 +162,8 @@ ADVICE = {
     " handles that its __init__ gets.",
     "ray.serve.drivers": "Write a class with @serve.deployment and @serve.ingress(FastAPI()) that calls the handles"
     " which its __init__ gets, and give serve.run() its bind().",
-    "ray.serve.get_deployment": "Use serve.get_app_handle(name) for an application, and serve.status() for what runs.",
+    "ray.serve.get_deployment": "Use serve.get_app_handle(name) for an application, and serve.status() for what"
+    " runs. The handle's remote() gives a DeploymentResponse, whose result() is the value: ray.get() doesn't take it.",
     "ray.serve.list_deployments": "serve.status().applications lists what runs.",
     **dict.fromkeys(
         ("ray.serve.PredictorDeployment", "ray.serve.air_integrations", "ray.serve.model_wrappers"),

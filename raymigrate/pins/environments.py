@@ -16,6 +16,14 @@ from raymigrate.pins.images import image_pin
 KEYWORDS = ("runtime_env", "worker_runtime_env")
 # Arguments of decorators and steps that take versions by package, as in Metaflow: @pypi(packages={"ray": "2.6.3"}).
 BY_PACKAGE = ("packages", "libraries")
+# Arguments with lists of packages for what is built from the file: the model that MLflow logs, a component of Kubeflow,
+# an environment of Azure ML, an image of ZenML or Flyte, a task of Airflow.
+IN_LISTS = (
+    *("pip_requirements", "extra_pip_requirements", "packages_to_install", "pip_packages"),
+    *("requirements", "packages"),
+)
+CONDA_ENV = "conda_env"  # of MLflow: a dict with dependencies
+INSTALLERS = ("pip_install", "uv_pip_install")  # methods of Modal's images
 # Its decorators take ranges as well: plugins/pypi/pip.py and micromamba.py write "==" before plain versions only.
 METAFLOW = "metaflow"
 NO_RANGE = (
@@ -29,6 +37,7 @@ def environment_pins(module: Module) -> Iterator[tuple[ast.Constant, Pin]]:
     """The requirements in the environments that the module describes, each with the string that it is in."""
     for environment in environments(module):
         yield from _pins(module, environment.entries)
+    yield from _listed_elsewhere(module)
     for call in dict.fromkeys(call for call, _ in module.keywords(*BY_PACKAGE)):
         given = {keyword.arg: keyword.value for keyword in call.keywords}
         packages = [value for name in BY_PACKAGE for value in _entries(module, given.get(name)).items()]
@@ -42,6 +51,21 @@ def environment_pins(module: Module) -> Iterator[tuple[ast.Constant, Pin]]:
     for text in module.of_type(ast.Constant):
         if isinstance(text.value, str) and "ray" in text.value and (pin := image_pin(text.value)) is not None:
             yield text, pin
+
+
+def _listed_elsewhere(module: Module) -> Iterator[tuple[ast.Constant, Pin]]:
+    """The requirements that calls are given for what is built from the file."""
+    listed = [keyword.value for _, keyword in module.keywords(*IN_LISTS)]
+    strings = [node for value in listed for node in _strings(module, value)]
+    for call, _ in module.method_calls(*INSTALLERS):
+        for given in call.args:
+            several = _strings(module, given)
+            strings += several or [s for s in sources(module, given) if isinstance(s, ast.Constant)]
+    for node in strings:
+        if isinstance(node.value, str):
+            yield from ((node, pin) for pin in requirement_pins(node.value))
+    for _, keyword in module.keywords(CONDA_ENV):
+        yield from _pins(module, {"conda": keyword.value})
 
 
 def _of_own_function(pin: Pin, function: str) -> Pin:

@@ -5,6 +5,8 @@ because the place of each requirement is needed; it yields nothing for what it d
 """
 
 import ast
+import base64
+import binascii
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -44,6 +46,16 @@ CONDA_LIST = re.compile(  # of a runtime environment; its list of pip is a part 
     r"^(?P<indent>[ \t]+)dependencies[ \t]*:[ \t]*\r?\n"
     r"(?P<items>(?:(?P=indent)[ \t]*- [^\n]*(?:\n|\Z)|[ \t]*\r?\n)+)",
     re.MULTILINE,
+)
+# The environment of a RayJob of KubeRay before 1.0 (and, deprecated, later): JSON in base64, on a line or several.
+ENCODED = re.compile(
+    r"^[ \t-]*(?P<key>runtimeEnv)[ \t]*:[ \t]*(?:[>|][-+]?[ \t]*\r?\n[ \t]+)?[\"']?"
+    r"(?P<code>[\w+/]{8,}=*(?:\r?\n[ \t]+[\w+/]+=*)*)[\"']?[ \t]*\r?$",
+    re.MULTILINE,
+)
+PLAIN_ENVIRONMENT = (
+    "It is in the base64 of runtimeEnv: write the environment in plain YAML under runtimeEnvYAML:, which KubeRay >= 1.0"
+    " takes, with {name}>={lowest}; or decode it, change it, and encode it again."
 )
 ITEM = re.compile(r"^[ \t]*- +[\"']?(?P<item>[^\n\"']*)", re.MULTILINE)
 FLOW_ITEM = re.compile(r"(?<=[\"'])(?P<item>[^\"'\n\[\],][^\"'\n]*)(?=[\"'][ \t]*(?:[,\]\r\n]))")
@@ -177,6 +189,20 @@ def cluster_file(text: str) -> Iterator[Pin]:
         yield from requirement_pins(item["item"].rstrip(), item.start("item"))
     for block in CONDA_LIST.finditer(installing):
         yield from _conda_items(block["items"], block.start("items"))
+    yield from _encoded_environments(installing)
+
+
+def _encoded_environments(text: str) -> Iterator[Pin]:
+    """The pins in the environments that RayJobs hold in base64."""
+    for found in ENCODED.finditer(text):
+        try:
+            decoded = base64.b64decode("".join(found["code"].split()), validate=True).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            continue
+        for item in listed_for_pip(decoded):
+            for pin in requirement_pins(item["item"].rstrip()):
+                obstacle = PLAIN_ENVIRONMENT.format(name=pin.name, lowest=pin.lowest)
+                yield replace(pin, start=found.start("key"), place=(0, 0), replacement="", obstacle=obstacle)
 
 
 def _databricks_libraries(text: str) -> Iterator[Pin]:

@@ -193,3 +193,45 @@ def test_a_module_of_lightning_is_loaded_by_its_own_method(head: str, read: str)
 def test_what_transformers_loads_is_not(read: str) -> None:
     messages = converted(LIGHTNING.format(head="from ray.air import session", read=read)).messages
     assert not any("load_from_checkpoint" in message for message in messages)
+
+
+HANDED_ON = """
+from ray.train.huggingface import {trainer}, {checkpoint} as Saved
+from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2LMHeadModel
+
+
+def fit(trainer: {trainer}):
+    result = trainer.fit()
+    {body}
+"""
+
+
+@pytest.mark.parametrize("old", ["HuggingFace", "Transformers"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        'm = result.checkpoint.get_model(AutoModelForCausalLM)\n    return Saved.from_model(m, path="/m")',
+        'm = result.checkpoint.get_model(model=GPT2LMHeadModel, n_layer=2)\n    Saved.from_model(m, path="/m")',
+        "c = Saved.from_checkpoint(result.checkpoint)\n    m = c.get_model(AutoModelForCausalLM)\n"
+        '    t = c.get_tokenizer(AutoTokenizer)\n    return Saved.from_model(model=m, tokenizer=t, path="/m")',
+        'm = Saved.from_directory("/c").get_model(AutoModelForCausalLM)\n    return Saved.from_model(m, path="/m")',
+    ],
+)
+def test_a_model_of_one_checkpoint_is_saved_as_another_in_the_same_run(old: str, body: str) -> None:
+    text = HANDED_ON.format(trainer=f"{old}Trainer", checkpoint=f"{old}Checkpoint", body=body)
+    outcome = converted(text)
+    assert 'm.save_pretrained("/m")' in outcome.text
+    assert "get_model" not in outcome.text and "from_model" not in outcome.text
+    assert not [code for code, _, _ in converted(outcome.text).findings if code == "RM601"]
+
+
+@pytest.mark.parametrize(
+    "got",
+    ["result.checkpoint.get_model(net)", "result.checkpoint.get_model(Net)", "store.get_model(AutoModelForCausalLM)"],
+)
+def test_what_may_have_no_save_pretrained_is_not_saved_with_it(got: str) -> None:
+    body = f'm = {got}\n    return Saved.from_model(m, path="/m")'
+    text = HANDED_ON.format(trainer="HuggingFaceTrainer", checkpoint="HuggingFaceCheckpoint", body=body)
+    outcome = converted(f"import torch\n\n\nclass Net(torch.nn.Module):\n    pass\n\n{text}")
+    assert "save_pretrained" not in outcome.text
+    assert outcome.lines("RM601", Kind.MANUAL)

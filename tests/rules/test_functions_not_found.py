@@ -1,10 +1,13 @@
 """RM122: functions of legacy trainers that the project does not show are told, and loggers are taken out."""
 
+import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from raymigrate.base.findings import Kind
+from raymigrate.cli import main
 from tests.projects.files import convert, write
 from tests.rules.scripts import Outcome, converted
 
@@ -208,3 +211,18 @@ def test_what_the_config_needs_is_said_of_a_loop_that_is_not_seen(code: str, loo
 def test_it_is_not_said_of_one_that_is(code: str) -> None:
     messages = converted(LOOPS.format(use=USES[code].format(loop="seen"))).messages
     assert not any(CONFIG in message for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("line", "where"), [("%run ./helpers", "what it runs with %run is not"), ("1", "in this project")]
+)
+def test_a_notebook_may_have_it_from_what_it_runs(tmp_path: Path, line: str, where: str) -> None:
+    code = (
+        "from ray.train.huggingface import AccelerateTrainer\n\nAccelerateTrainer(loop, accelerate_config={}).fit()\n"
+    )
+    cells = [{"cell_type": "code", "source": [text]} for text in (line, code)]
+    notebook = {"cells": [{"metadata": {}, "outputs": [], **cell} for cell in cells], "nbformat": 4, "metadata": {}}
+    (tmp_path / "train.ipynb").write_text(json.dumps(notebook))
+    shown = CliRunner().invoke(main, ["--check", str(tmp_path)]).stdout
+    (told,) = (text for text in shown.splitlines() if "RM122" in text)
+    assert where in told

@@ -136,6 +136,36 @@ def test_what_the_class_has_itself_and_what_others_predict_is_no_news(use: str) 
     assert not told(use)
 
 
+MADE = """
+from ray.train.huggingface import TransformersPredictor
+
+
+class H(TransformersPredictor):
+    @classmethod
+    def from_checkpoint(cls, checkpoint, **given):
+        {body}
+
+
+def show(checkpoint, frame):
+    made = H.from_checkpoint(checkpoint, task="text-classification")
+    return made.predict(frame)
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return super().from_checkpoint(checkpoint, **given)",
+        "made = super().from_checkpoint(checkpoint, **given)\n        made.cut = 1\n        return made",
+        "made = super(H, cls).from_checkpoint(checkpoint, **given)\n        return made",
+        "return cls(pipeline=load(checkpoint, given))",
+    ],
+)
+def test_what_an_own_from_checkpoint_gives_is_one_of_the_class(body: str) -> None:
+    messages = converted(MADE.format(body=body)).messages
+    assert any(message.startswith("predict() came from ray.train.") for message in messages)
+
+
 def test_a_predictor_of_another_file_is_known(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(OWN.format(use=""))
     use = "import ray\nfrom own import P as OwnPredictor\n\nprint(OwnPredictor.from_checkpoint(c).predict(1))\n"

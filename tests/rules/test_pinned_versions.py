@@ -220,3 +220,47 @@ def test_versions_that_are_put_into_an_environment_by_keys_are_told(first: str, 
 )
 def test_other_lists_under_keys_are_nobodys_concern(put: str) -> None:
     assert not converted(OF_JOB.format(first="{}", put=put)).lines("RM731", Kind.UNSAFE)
+
+
+@pytest.mark.parametrize(
+    ("given", "now"),
+    [
+        (
+            'mlflow.pyfunc.log_model("m", pip_requirements=["ray[air]==2.5.1", "tqdm"])',
+            'pip_requirements=["ray[air]>=2.51"',
+        ),
+        ('mlflow.log_model(m, extra_pip_requirements=["transformers==4.30.2"])', '["transformers>=5.0"]'),
+        (
+            'PINS = ["accelerate==0.20.3"]\n@component(packages_to_install=PINS)\ndef f():\n    pass',
+            '["accelerate>=1.3"]',
+        ),
+        ('image = base.pip_install("datasets==2.12.0", "pandas")', '.pip_install("datasets>=2.16", "pandas")'),
+        ('image = base.pip_install(["datasets==2.12.0"])', '.pip_install(["datasets>=2.16"])'),
+        ('spec = ImageSpec(packages=["ray[train]==2.6.3"])', 'packages=["ray[train]>=2.51"]'),
+        ('Operator(requirements=["transformers<5"], python_callable=f)', 'requirements=["transformers>=5.0"]'),
+        (
+            'env = {"dependencies": ["python=3.8", {"pip": ["transformers==4.30.2"]}]}\nsave_model(m, conda_env=env)',
+            '["python>=3.10", {"pip": ["transformers>=5.0"]}]',
+        ),
+    ],
+)
+def test_what_is_built_from_the_file_installs_the_versions_of_today(given: str, now: str) -> None:
+    legacy = f"from datasets import load_metric\nimport ray\nfrom ray.air import session\n{given}\n"
+    outcome = converted(legacy, unsafe=True)
+    assert now in outcome.text
+    assert not converted(outcome.text, unsafe=True).lines("RM731", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        'log_model(m, pip_requirements=["transformers", "torch>=2.0", "tqdm==4.65.0"])',
+        'log_model(m, pip_requirements="requirements.txt")',
+        'log_model(m, conda_env="conda.yaml")',
+        'base.pip_install("-r", "requirements.txt")',
+        'show(text=["transformers==4.30.2"])',
+    ],
+)
+def test_other_lists_and_those_that_let_today_s_versions_in_are_no_news(given: str) -> None:
+    legacy = f"from datasets import load_metric\nimport ray\nfrom ray.air import session\n{given}\n"
+    assert not [code for code, _, _ in converted(legacy).findings if code == "RM731"]

@@ -33,12 +33,16 @@ def test_the_arguments_of_today_are_given(arguments: str, now: str) -> None:
     ("body", "now"),
     [
         (
-            'options = {"num_worker_nodes": 2, "num_cpus_per_node": 4}\nsetup_ray_cluster(**options, strict_mode=1)',
-            'options = {"max_worker_nodes": 2, "num_cpus_worker_node": 4}\nsetup_ray_cluster(**options, strict_mode=1)',
+            'options = {"num_worker_nodes": 2, "num_cpus_per_node": 4}\n'
+            "setup_ray_cluster(**options, num_gpus_per_node=0, strict_mode=1)",
+            'options = {"max_worker_nodes": 2, "num_cpus_worker_node": 4}\n'
+            "setup_ray_cluster(**options, num_gpus_worker_node=0, strict_mode=1)",
         ),
         (
-            "options = dict(num_gpus_per_node=1)\nsetup_ray_cluster(num_worker_nodes=2, **options)",
-            "options = dict(num_gpus_worker_node=1)\nsetup_ray_cluster(max_worker_nodes=2, **options)",
+            "options = dict(num_gpus_per_node=1)\n"
+            "setup_ray_cluster(num_worker_nodes=2, num_cpus_per_node=4, **options)",
+            "options = dict(num_gpus_worker_node=1)\n"
+            "setup_ray_cluster(max_worker_nodes=2, num_cpus_worker_node=4, **options)",
         ),
         (
             "options = {}\noptions['num_worker_nodes'] = n\nsetup_ray_cluster(**options)",
@@ -83,7 +87,7 @@ def test_what_is_not_sure_is_told(body: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "setup_ray_cluster(max_worker_nodes=2, num_cpus_worker_node=4)",
+        "setup_ray_cluster(max_worker_nodes=2, num_cpus_worker_node=4, num_gpus_worker_node=0)",
         "address, remote = setup_ray_cluster(max_worker_nodes=2)",
         "ray.init(setup_ray_cluster(max_worker_nodes=2)[0])",
         'options = {"max_worker_nodes": 2}\nsetup_ray_cluster(**options)',
@@ -91,3 +95,62 @@ def test_what_is_not_sure_is_told(body: str) -> None:
 )
 def test_the_form_of_today_is_no_news(body: str) -> None:
     assert not converted(IMPORTS + body).findings
+
+
+@pytest.mark.parametrize(
+    ("body", "lacking", "was"),
+    [
+        ("setup_ray_cluster(num_worker_nodes=2, num_cpus_per_node=4)", "gpus", "spark.task.resource.gpu.amount"),
+        ("setup_ray_cluster(2, 4)", "gpus", "spark.task.resource.gpu.amount"),
+        ("setup_ray_cluster(2, None, 1)", "cpus", "spark.task.cpus"),
+        ("setup_ray_cluster(max_worker_nodes=2, num_gpus_worker_node=n)", "cpus", "spark.task.cpus"),
+        ("setup_ray_cluster(**{'num_worker_nodes': 2, 'num_gpus_per_node': 1})", "cpus", "spark.task.cpus"),
+        (
+            "o = dict(num_worker_nodes=2)\nsetup_ray_cluster(**o, num_cpus_per_node=c, num_gpus_per_node=None)",
+            "gpus",
+            "0",
+        ),
+    ],
+)
+def test_cpus_without_gpus_and_gpus_without_cpus_are_told_in_each_run(body: str, lacking: str, was: str) -> None:
+    outcome = converted(IMPORTS + body)
+    for result in (outcome, converted(outcome.text)):
+        (message,) = (text for text in result.messages if "needs num_" in text)
+        assert f"needs num_{lacking}_worker_node= beside it" in message and was in message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "setup_ray_cluster(num_worker_nodes=2)",
+        "setup_ray_cluster(2, None, None)",
+        "setup_ray_cluster(2, 4, 0)",
+        "setup_ray_cluster(num_worker_nodes=2, num_cpus_per_node=4, num_gpus_per_node=1 if gpu else 0)",
+        "setup_ray_cluster(num_worker_nodes=2, num_cpus_per_node=4, **options)",
+        "setup_ray_cluster(*sizes)",
+        "setup_ray_cluster(num_worker_nodes=2, object_store_memory_per_node=2**30)",
+    ],
+)
+def test_both_none_and_what_is_not_seen_are_not_called_half(body: str) -> None:
+    assert not [text for text in converted(IMPORTS + body).messages if "needs num_" in text]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_told"),
+    [
+        ("num_worker_nodes=8", True),
+        ("8", True),
+        ("8, None, None", True),
+        ("**{'num_worker_nodes': n}", True),
+        ("num_worker_nodes=MAX_NUM_WORKER_NODES", False),
+        ("-1", False),
+        ("8, 4, 0", False),
+        ("8, 4", False),
+        ("max_worker_nodes=8", False),
+        ("num_worker_nodes=8, **sizes", False),
+    ],
+)
+def test_a_node_that_takes_a_whole_spark_worker_is_noted(arguments: str, is_told: bool) -> None:
+    outcome = converted(f"{IMPORTS}setup_ray_cluster({arguments})\n")
+    assert outcome.lines("RM425", Kind.NOTE) == ([4] if is_told else [])
+    assert is_told == any("takes a whole Spark worker" in message for message in outcome.messages)

@@ -1,8 +1,13 @@
 """RM701 and RM693 under star imports."""
 
+import json
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 
 from raymigrate.base.findings import Kind
+from raymigrate.cli import main
 from tests.rules.scripts import converted
 
 SCRIPT = """
@@ -68,3 +73,39 @@ def test_preprocessors_that_are_there_are_no_legacy_names(script: str, count: in
 @pytest.mark.parametrize("module", ["ray.air", "ray.train.huggingface", "ray.ml.preprocessors"])
 def test_other_star_imports_of_legacy_ray_are_told(module: str) -> None:
     assert converted(f"import ray\nfrom {module} import *\n").lines("RM694", Kind.MANUAL) == [2]
+
+
+TRAIN = "import ray\nfrom ray.air import session\nfrom ray.tune import *\nprint(prepare(grid_search([1])), session)\n"
+RUNS = ["%run ./helpers", "%store -r prepare", "%pylab inline", "  %run -i helpers.py"]
+
+
+def shown_of(path: Path, text: str) -> str:
+    path.write_text(text)
+    return CliRunner().invoke(main, ["--check", str(path)]).stdout
+
+
+@pytest.mark.parametrize("line", [*RUNS, "print(1)", "%pip install ray", "%store prepare"])
+def test_names_of_what_a_notebook_runs_are_not_called_undefined(tmp_path: Path, line: str) -> None:
+    cells = [{"cell_type": "code", "source": text.splitlines(keepends=True)} for text in (line, TRAIN)]
+    notebook = {"cells": [{"metadata": {}, "outputs": [], **cell} for cell in cells], "nbformat": 4, "metadata": {}}
+    shown = shown_of(tmp_path / "train.ipynb", json.dumps(notebook))
+    assert "RM302" in shown or "RM301" in shown or "RM691" in shown
+    assert ("Nothing here defines prepare" in shown) == (line not in RUNS)
+
+
+@pytest.mark.parametrize("line", ["# MAGIC %run ./helpers", "# MAGIC %run $path", "# MAGIC %sql", "# %run ./helpers"])
+def test_a_source_of_databricks_runs_others_too(tmp_path: Path, line: str) -> None:
+    text = f"# Databricks notebook source\n{line}\n\n# COMMAND ----------\n\n{TRAIN}"
+    shown = shown_of(tmp_path / "train.py", text)
+    assert ("Nothing here defines prepare" in shown) == ("MAGIC %run" not in line)
+
+
+def test_exec_may_bind_anything() -> None:
+    assert any("Nothing here defines prepare" in message for message in converted(TRAIN).messages)
+    assert not any("Nothing here" in message for message in converted(f"{TRAIN}exec(open('a.py').read())\n").messages)
+
+
+@pytest.mark.parametrize("use", ["setup_ray_cluster(2)", "setup_ray_cluster(num_worker_nodes=2)"])
+def test_a_cluster_on_spark_behind_a_star_is_told(use: str) -> None:
+    outcome = converted(f"import ray\nfrom ray.util.spark import *\n{use}\nray.init()\n")
+    assert outcome.lines("RM694", Kind.MANUAL) == [2]

@@ -29,6 +29,7 @@ from raymigrate.codemods.ray_air.ray_air import MOVED
 from raymigrate.facts.carried import carried
 from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.instances import declared_others, instance_of
+from raymigrate.facts.magics import runs_other_files
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import methods_of_object
 from raymigrate.knowledge.libraries import LIBRARIES, constructor, look_up, member, names_of, parameters, takes
@@ -89,7 +90,10 @@ CHANGES = {
     "Accelerator": ACCELERATOR_CHANGES,
     "load_dataset": DATASET_CHANGES,
 }
-LEGACY_MODULES = ("ray.air", "ray.train.huggingface", "ray.ml", "ray.data.preprocessors", "ray.train.batch_predictor")
+LEGACY_MODULES = (
+    *("ray.air", "ray.train.huggingface", "ray.ml", "ray.data.preprocessors", "ray.train.batch_predictor"),
+    "ray.util.spark",  # has a function that takes other arguments (RM425)
+)
 # The one of them of which current Ray has the classes where they were; of these, what a rule has to look at.
 UNCHANGED = "ray.data.preprocessors"
 CHANGED = (f"{UNCHANGED}.Concatenator",)
@@ -169,9 +173,11 @@ def _all_are_there(module: Module, star: str) -> bool:
 def _names_of_stars(module: Module, stars: list[str]) -> Iterator[tuple[ast.AST, str]]:
     """Names that nothing in the file binds, with what they stand for, or stood for when the script was written.
 
-    Where another star import may bring in anything, these are only the names that the libraries have today.
+    Where another star import may bring in anything, or exec(), or a file that a notebook runs, these are only the names
+    that the libraries have today.
     """
     is_whole = all(_is_known(module, statement) for statement in module.imports)
+    is_whole = is_whole and not any(module.named_calls("exec")) and not runs_other_files(module)
     if not stars:
         return
     for node in module.of_type(ast.Name):

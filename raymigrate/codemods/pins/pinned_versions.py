@@ -1,7 +1,8 @@
 """RM731: pinned versions that the converted code cannot live with.
 
-Here are those in Python: `ray.init(runtime_env={"pip": ["transformers==4.30.2"]})`. Those in requirements and other
-files are found by `raymigrate.run.pins`, after the scripts.
+Here are those in Python: `ray.init(runtime_env={"pip": ["transformers==4.30.2"]})`, and what MLflow, Kubeflow and
+others are given: `log_model(pip_requirements=["transformers==4.30.2"])`. Those in requirements and other files are
+found by `raymigrate.run.pins`, after the scripts.
 """
 
 from collections.abc import Collection
@@ -13,13 +14,13 @@ from raymigrate.codemods.pins.listed_for import ListedFor
 from raymigrate.documents.remarks import RM731
 from raymigrate.facts.submitted_jobs import JobScript
 from raymigrate.knowledge.versions import Pin
-from raymigrate.pins.environments import BY_PACKAGE, KEYWORDS, environment_pins
+from raymigrate.pins.environments import BY_PACKAGE, CONDA_ENV, IN_LISTS, INSTALLERS, KEYWORDS, environment_pins
 from raymigrate.pins.evidence import is_converted, is_legacy, uses_ray
 
 
-@codemod(*KEYWORDS, "RuntimeEnv", *BY_PACKAGE, "ray", phase=Phase.PINS)
+@codemod(*KEYWORDS, "RuntimeEnv", *BY_PACKAGE, *IN_LISTS, CONDA_ENV, *INSTALLERS, "ray", phase=Phase.PINS)
 def runtime_environments(context: Context) -> None:
-    """Raises the ranges of requirements in runtime environments, and of versions given by package."""
+    """Raises the ranges of requirements in runtime environments, and of versions that calls are given."""
     found = {node: pin for node, pin in environment_pins(context.module) if pin.is_too_low}
     if not found:
         return

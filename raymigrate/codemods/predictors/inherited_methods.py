@@ -105,6 +105,8 @@ def _annotated(module: Module, node: ast.expr) -> tuple[Module, ast.ClassDef] | 
 
 def _class(module: Module, node: ast.expr) -> tuple[Module, ast.ClassDef] | None:
     """The class that an expression names; that of the method whose first parameter it is, and of `super()` in one."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "super":  # `super().from_checkpoint(...)`
+        node = node.func
     if isinstance(node, ast.Name) and node.id == "super":
         around = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
         return (module, around) if around is not None else None

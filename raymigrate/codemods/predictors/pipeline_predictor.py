@@ -63,6 +63,18 @@ VISION = frozenset(
         "zero-shot-object-detection",
     ]
 )
+# Those that give a list for each row, of as many items as they find: lists of several make no DataFrame beside an item
+# that was alone and is unwrapped (ValueError), and the legacy class then unwrapped none.
+FINDING = frozenset(
+    [
+        "image-segmentation",
+        "mask-generation",
+        "ner",
+        "object-detection",
+        "token-classification",
+        "zero-shot-object-detection",
+    ]
+)
 NO_PIPELINE = (
     "Load the model and the tokenizer from the folder of the checkpoint in a class whose __call__(self, batch) calls"
     " the model itself, for example with generate(), and give the class to ds.map_batches."
@@ -84,9 +96,20 @@ class {name}:
         while isinstance(inputs, list) and len(inputs) == 1:  # a single column, or its single row, goes in by itself
             inputs = inputs[0]
         outputs = self.pipeline(inputs, **pipeline_call_kwargs)
-        outputs = [output[0] if isinstance(output, list) and len(output) == 1 else output for output in outputs]
-        return {pandas}.DataFrame(outputs).rename(columns=str)
-'''
+{frame}'''
+UNWRAPPED = "[output[0] if isinstance(output, list) and len(output) == 1 else output for output in outputs]"
+FRAME = f"""\
+        outputs = {UNWRAPPED}
+        return {{pandas}}.DataFrame(outputs).rename(columns=str)
+"""
+FRAME_OF_FOUND = f"""\
+        unwrapped = {UNWRAPPED}
+        try:
+            predictions = {{pandas}}.DataFrame(unwrapped)
+        except Exception:  # rows with one item beside rows with several
+            predictions = {{pandas}}.DataFrame(outputs)
+        return predictions.rename(columns=str)
+"""
 MODEL = """            model = {source}
             if model_cls:
                 model = model_cls.from_pretrained({kwargs})
@@ -226,7 +249,7 @@ class PipelinePredictor:
             pipeline=self._spelt(*PIPELINE),
             source="model" if self.model_classes else source,
             generation=self._generation(),
-            pandas=self._spelt(*PANDAS),
+            frame=(FRAME if FINDING.isdisjoint(self.tasks) else FRAME_OF_FOUND).format(pandas=self._spelt(*PANDAS)),
         )
         code += (CALL_AND_KEEP if self.keeps else CALL) if self.batches else ""
         context.plan.statement(first).before.append(Code(code.strip("\n") + "\n"))

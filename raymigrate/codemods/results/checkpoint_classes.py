@@ -14,6 +14,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.freeze_numerics import MODEL, freeze_model, note_loaded_again
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import constructor_arguments, is_of_checkpoint
+from raymigrate.codemods.results.loaded_classes import LOADED, is_of_transformers, loaded_class
 from raymigrate.codemods.shared.checkpoint_files import (
     METHODS,
     before_statement,
@@ -92,7 +93,6 @@ SUBCLASS = in_words(
     " load the model and the tokenizer with from_pretrained({files})."
 )
 PLAIN = (ast.Name, ast.Attribute, ast.Constant)
-LOADED = {"get_model": "model", "get_tokenizer": "tokenizer"}  # parameter with the class to load
 OF_LIGHTNING = "model_class"  # the same parameter of a LightningCheckpoint
 ARGUMENTS_FILE = "training_args.bin"
 # A pickled object, which torch.load refuses since 2.6 unless told otherwise.
@@ -151,7 +151,7 @@ def _load(context: Context, call: ast.Call, method: ast.Attribute) -> None:
             context.manual(RM601, call, f"{gone}, if this is a checkpoint.", advice)
         return
     loads_arguments = method.attr not in LOADED
-    loaded = _loaded_class(context, call, method.attr)
+    loaded = loaded_class(context.module, call, method.attr)
     understood = not call.args and not call.keywords if loads_arguments else loaded is not None
     if not understood or not (loads_arguments or can_open(context, call, method.value)):
         context.manual(RM601, call, f"{gone}.", in_words(TO_LOAD[method.attr], place))
@@ -211,19 +211,6 @@ def _is_of_lightning(context: Context, call: ast.Call, method: ast.Attribute) ->
     return named or any(context.module.references_within("ray.train.lightning"))
 
 
-def _loaded_class(context: Context, call: ast.Call, method: str) -> ast.expr | None:
-    """The class given to get_model() or get_tokenizer() as its first argument; None where it may be an object."""
-    given = call.args[0] if call.args else call.keywords[0].value if call.keywords else None
-    if given is None or isinstance(given, ast.Starred):
-        return None
-    if not call.args and call.keywords[0].arg != LOADED.get(method):
-        return None
-    if isinstance(context.module.definition(given), ast.ClassDef):
-        return given
-    name = context.module.qualified(given) or ""
-    return given if name.rpartition(".")[2][:1].isupper() else None
-
-
 def _may_be_checkpoint(context: Context, call: ast.Call, method: ast.Attribute) -> bool:
     """Whether something whose origin cannot be seen looks like a checkpoint: by its name, or by what it is to load.
 
@@ -234,7 +221,7 @@ def _may_be_checkpoint(context: Context, call: ast.Call, method: ast.Attribute) 
     found = sources(context.module, method.value)
     if any(class_method(context.module, each) is not None or is_any_checkpoint(context.module, each) for each in found):
         return True
-    loaded = _loaded_class(context, call, method.attr)
+    loaded = loaded_class(context.module, call, method.attr)
     by_class = loaded is not None and (context.module.qualified(loaded) or "").startswith("transformers.")
     return (by_class or is_called_checkpoint(context.module, method.value)) and context.is_ray_script
 
@@ -371,7 +358,7 @@ def _from_model(
     ]
     if model is None or path is None or not isinstance(path, PLAIN) or module.constant(preprocessor) is not None:
         return None
-    if not all(isinstance(value, PLAIN) for value in saved) or not _of_transformers(context, model):
+    if not all(isinstance(value, PLAIN) for value in saved) or not is_of_transformers(context, model):
         return None
     if not before_statement(context, call) or not spelling:
         return None
@@ -383,11 +370,3 @@ def _from_model(
         context.plan.replace(call, f"{spelling}.from_directory($path)", path=path)
 
     return edit
-
-
-def _of_transformers(context: Context, model: ast.expr) -> bool:
-    """Whether a value comes from a class of transformers for sure, and so has save_pretrained()."""
-    return all(
-        isinstance(source, ast.Call) and (context.module.qualified(source.func) or "").startswith("transformers.")
-        for source in sources(context.module, model)
-    )

@@ -7,6 +7,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.facts.callees import Callee, callees
 from raymigrate.facts.literals import shortened_text
+from raymigrate.facts.magics import runs_other_files
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
 
@@ -63,9 +64,11 @@ def report_not_found(context: Context, call: TrainerCall, unfound: Iterable[Call
     """
     named = dict.fromkeys(shortened_text(one.module.source(one.node)) for one in unfound)
     if named:
+        runs = runs_other_files(context.module)
+        where = "in this notebook, and what it runs with %run is not followed" if runs else "in this project"
         message = (
-            f"The definition of {' and '.join(named)} was not found in this project: what in it fails on current"
-            " libraries, or changes there, is not told."
+            f"The definition of {' and '.join(named)} was not found {where}: what in it fails on current libraries, or"
+            " changes there, is not told."
         )
         if message not in [finding.message for finding in context.findings]:
             context.manual(RM122, call.arguments[call.first], message, advice)

@@ -4,6 +4,11 @@ Ray 2.6.3 and 2.60, util/spark/cluster_init.py: `num_worker_nodes` was how many 
 `min_worker_nodes` that is what `max_worker_nodes` means. Ray 2.9.3 had `autoscale=True`, from 0 nodes up to that many.
 What took `num_worker_nodes` returned the address alone (master of 20 November 2023), and what takes `max_worker_nodes`
 a pair (20 December 2023).
+
+Up to 2.9 `num_cpus_per_node` went without `num_gpus_per_node`, and the other way round: what lacked was
+`spark.task.cpus`, 1 by default, or `spark.task.resource.gpu.amount`, 0 by default. Since Ray 2.10 it takes both
+or none; with none a node is a whole Spark worker where Spark schedules stages (3.4, Databricks 12), and was one such
+task.
 """
 
 import ast
@@ -13,7 +18,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import fillings
+from raymigrate.facts.values import fillings, is_none
 
 RM425 = Rule(
     "RM425",
@@ -37,6 +42,16 @@ POSITIONS = [
     *("head_node_options", "worker_node_options", "ray_temp_root_dir", "strict_mode", "collect_log_to_path"),
 ]
 MESSAGE = "setup_ray_cluster() takes no num_worker_nodes today: this raises a TypeError"
+# The two that go together, with what each was where it lacked.
+HALVES = {
+    "num_cpus_worker_node": "spark.task.cpus of Spark's configuration, 1 where that isn't set",
+    "num_gpus_worker_node": "spark.task.resource.gpu.amount of Spark's configuration, 0 where that isn't set",
+}
+WHOLE_WORKERS = (
+    "Since Ray 2.10 each Ray node takes a whole Spark worker, on Spark >= 3.4 and Databricks: no more nodes start than"
+    " there are workers. Before, it took spark.task.cpus, 1 by default. num_cpus_worker_node= and num_gpus_worker_node="
+    " say otherwise."
+)
 PAIR = "setup_ray_cluster() returns a pair today; with num_worker_nodes= it returned the address of the cluster alone."
 
 
@@ -45,6 +60,7 @@ def spark_clusters(context: Context) -> None:
     """Gives setup_ray_cluster() the arguments of today, and takes the address out of what it returns."""
     module = context.module
     for call in module.calls(*SETUP):
+        _both_or_none(context, call)
         if not _arguments(context, call):
             _result(context, call)
         elif not isinstance(module.parent_of[call], ast.Expr) and not _is_taken_apart(module, call):
@@ -86,6 +102,34 @@ def _arguments(context: Context, call: ast.Call) -> bool:
                 edit.set("min_worker_nodes", "0")
             return True
     return False
+
+
+def _both_or_none(context: Context, call: ast.Call) -> None:
+    """Reports that CPUs are asked for without GPUs, or GPUs without CPUs; of none, what a node takes then."""
+    module = context.module
+    given = dict[str, ast.expr](zip(POSITIONS, call.args, strict=False))
+    is_legacy = bool(call.args)
+    for keyword in call.keywords:
+        entries = {keyword.arg: keyword.value} if keyword.arg else module.entries(keyword.value)
+        if entries is None:
+            return  # the other one may be among them
+        is_legacy |= "num_worker_nodes" in entries
+        given |= {RENAMED.get(name, name): value for name, value in entries.items()}
+    halves = [name for name in HALVES if name in given and not is_none(given[name])]
+    if len(halves) == len(HALVES) or any(isinstance(argument, ast.Starred) for argument in call.args):
+        return
+    if halves:
+        (lacking,) = HALVES.keys() - halves
+        message = f"setup_ray_cluster() raises a ValueError since Ray 2.10: {halves[0]}= needs {lacking}= beside it."
+        context.manual(RM425, call, message, f"Give {lacking}= too. Without it, it was {HALVES[lacking]}.")
+    elif is_legacy and not _is_all(module, given.get("max_worker_nodes")):
+        context.note(RM425, call, WHOLE_WORKERS)
+
+
+def _is_all(module: Module, nodes: ast.expr | None) -> bool:
+    """Whether as many nodes are asked for as there is room for."""
+    name = module.qualified(nodes) if nodes is not None else None
+    return (name or "").endswith(".MAX_NUM_WORKER_NODES") or (nodes is not None and module.constant(nodes) == -1)
 
 
 def _is_for_clusters(module: Module, unpacked: ast.expr) -> bool:

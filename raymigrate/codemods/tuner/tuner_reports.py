@@ -14,6 +14,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.project import with_imported
 from raymigrate.facts.tuners import TUNE_CONFIGS, TUNERS, TunerCall, config_names, made
 from raymigrate.facts.values import is_none
 
@@ -61,9 +62,12 @@ def _counts_reports(module: Module, keyword: ast.keyword) -> bool:
 
 
 def saves_as_often_as_it_logs(module: Module) -> bool:
-    """Whether every TrainingArguments logs, evaluates and saves at the same steps."""
-    calls = list(module.calls(*TRAINING_ARGUMENTS))
-    return bool(calls) and all(_at_the_same_steps(module, call) for call in calls)
+    """Whether every TrainingArguments logs, evaluates and saves at the same steps: where the file makes none, those of
+    the files that it imports, as the init function is in one of them.
+    """
+    made_here = [(module, call) for call in module.calls(*TRAINING_ARGUMENTS)]
+    calls = made_here or [(home, call) for home in with_imported(module) for call in home.calls(*TRAINING_ARGUMENTS)]
+    return bool(calls) and all(_at_the_same_steps(home, call) for home, call in calls)
 
 
 def _at_the_same_steps(module: Module, call: ast.Call) -> bool:

@@ -1,0 +1,53 @@
+"""What the checkpoints of ray.train.huggingface load: get_model(Class), get_tokenizer(Class)."""
+
+import ast
+
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.checkpoint_files import layout_after
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import sources
+
+LOADED = {"get_model": "model", "get_tokenizer": "tokenizer"}  # parameter with the class to load
+
+
+def loaded_class(module: Module, call: ast.Call, method: str) -> ast.expr | None:
+    """The class given to get_model() or get_tokenizer() as its first argument; None where it may be an object.
+
+    Args:
+        module: The module.
+        call: The call.
+        method: The name of the method.
+    """
+    given = call.args[0] if call.args else call.keywords[0].value if call.keywords else None
+    if given is None or isinstance(given, ast.Starred):
+        return None
+    if not call.args and call.keywords[0].arg != LOADED.get(method):
+        return None
+    if isinstance(module.definition(given), ast.ClassDef):
+        return given
+    name = module.qualified(given) or ""
+    return given if name.rpartition(".")[2][:1].isupper() else None
+
+
+def is_of_transformers(context: Context, made: ast.expr) -> bool:
+    """Whether a value comes from a class of transformers for sure, and so has save_pretrained().
+
+    What get_model() of a checkpoint gave counts as what `checkpoint_methods` writes in its place.
+
+    Args:
+        context: The module.
+        made: The value.
+    """
+    return all(
+        isinstance(source, ast.Call) and (_class_of(context, source) or "").startswith("transformers.")
+        for source in sources(context.module, made)
+    )
+
+
+def _class_of(context: Context, call: ast.Call) -> str | None:
+    """The name of what is called; where a checkpoint loads something, of the class that it is given."""
+    method = call.func
+    if isinstance(method, ast.Attribute) and method.attr in LOADED and layout_after(context, method.value) is not None:
+        loaded = loaded_class(context.module, call, method.attr)
+        return context.module.qualified(loaded) if loaded is not None else None
+    return context.module.qualified(method)
