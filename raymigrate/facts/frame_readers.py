@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.frame_uses import FrameUses, Kind
 from raymigrate.facts.functions import is_static
+from raymigrate.facts.helpers import is_helper
 from raymigrate.facts.keys import is_unpacked, unpacked_value
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import functions_behind
@@ -138,7 +139,10 @@ def _of_function(
 def _differing(module: Module, function: FunctionNode) -> tuple[ast.expr, ...] | None:
     """What a function does with its batch that may come out differently."""
     names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
-    is_method = isinstance(module.parent_of[function], ast.ClassDef)
+    home = module.parent_of[function]
+    is_method = isinstance(home, ast.ClassDef)
+    if isinstance(home, ast.ClassDef) and is_helper(home):
+        return None  # of this tool: it hands the DataFrame on to the script's own method
     is_bound = is_method and (isinstance(function, ast.Lambda) or not is_static(function))
     batch = names[1:] if is_bound else names
     uses = FrameUses(module, [function])

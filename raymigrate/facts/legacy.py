@@ -93,9 +93,11 @@ SYNC_CONFIGS = tuple(
 )
 CONFIG_CLASSES = ("ScalingConfig", "RunConfig", "CheckpointConfig", "FailureConfig")
 
-# What ray.air had of them were the very classes of ray.train (2.9.3, train/__init__.py).
+# What ray.air had of ray.train: the classes of configurations are the very same (2.9.3, train/__init__.py), and of a
+# Checkpoint a file has either, whichever it imports last.
 IN_TRAIN = {
-    f"{place}.{name}": f"ray.train.{name}" for place in ("ray.air.config", "ray.air") for name in CONFIG_CLASSES
+    **{f"{place}.{name}": f"ray.train.{name}" for place in ("ray.air.config", "ray.air") for name in CONFIG_CLASSES},
+    **dict.fromkeys(("ray.air.Checkpoint", "ray.air.checkpoint.Checkpoint"), "ray.train.Checkpoint"),
 }
 
 

@@ -101,7 +101,7 @@ def test_the_import_of_a_configuration_that_goes_leaves_that_of_another() -> Non
         (["ray.air.ScalingConfig", "ray.air.config.ScalingConfig", "ray.train.ScalingConfig"], True),
         (["ray.tune.Tuner", "ray.tune.tuner.Tuner"], True),
         (["ray.train.RunConfig", "ray.tune.RunConfig"], False),
-        (["ray.air.Checkpoint", "ray.train.Checkpoint"], False),
+        (["ray.air.checkpoint.Checkpoint", "ray.air.Checkpoint", "ray.train.Checkpoint"], True),
         (["ray.air.session", "ray.air.util.session"], False),
         (["torch.FloatTensor", "torch.cuda.FloatTensor"], False),
         (["ray.air.ScalingConfig", None], False),
