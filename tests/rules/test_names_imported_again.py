@@ -95,6 +95,39 @@ def test_the_import_of_a_configuration_that_goes_leaves_that_of_another() -> Non
     assert "from ray.train import RunConfig, ScalingConfig\n" in outcome.text
 
 
+TUNES = """
+{first}
+from ray.tune import Tuner
+
+
+def objective(config):
+    return {{"loss": 1}}
+
+
+{made}
+
+{later}
+tune.Tuner(objective, param_space={{"a": tune.uniform(0, 1)}}).fit()
+"""
+
+
+@pytest.mark.parametrize("later", ["from ray import tune", "import ray.tune as tune", "from ray import train, tune"])
+@pytest.mark.parametrize("first", ["from ray.air import RunConfig", "import ray\nfrom ray.air.config import RunConfig"])
+@pytest.mark.parametrize(
+    "made",
+    [
+        'Tuner(objective, run_config=RunConfig(name="a")).fit()',
+        'run_config = RunConfig(name="a")\nTuner(objective, run_config=run_config).fit()',
+        'def run():\n    return Tuner(objective, run_config=RunConfig(name="a")).fit()\n\n\nrun()',
+    ],
+)
+def test_a_configuration_of_tune_is_named_before_the_script_imports_tune(first: str, made: str, later: str) -> None:
+    outcome = converted(TUNES.format(first=first, made=made, later=later))
+    assert outcome.text.index("from ray import tune") < outcome.text.index("tune.RunConfig(name=")
+    assert "ray.air" not in outcome.text
+    assert converted(outcome.text).text == outcome.text
+
+
 @pytest.mark.parametrize(
     ("names", "are"),
     [
