@@ -98,7 +98,9 @@ class _Renaming:
         meant: dict[str, set[str]] = {}  # what each new name stands for
         for source, name, _ in self.plan.needed_imports:
             local = local_name(source, name)
-            meant.setdefault(local, set()).add(local if name is None else f"{source}.{name.partition(' as ')[0]}")
+            imported = (name or "").partition(" as ")[0]
+            origin = f"{source}.{imported}" if imported else source
+            meant.setdefault(local, set()).add(local if name is None else origin)
         for name, origins in meant.items():
             if name in self.places and name in self._bound and self._is_hidden(name, origins):
                 self._rename_import(name, origins)

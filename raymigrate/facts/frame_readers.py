@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.frame_uses import FrameUses, Kind
 from raymigrate.facts.functions import is_static
+from raymigrate.facts.helpers import is_helper
 from raymigrate.facts.keys import is_unpacked, unpacked_value
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import functions_behind
 from raymigrate.facts.preprocessor_uses import trainers_given
 from raymigrate.facts.preprocessors import BATCH_MAPPERS, arguments
-from raymigrate.facts.ray_data import FROM_PANDAS, MAKERS, MAPS, is_dataset, is_made_of_frames
+from raymigrate.facts.ray_data import CHANGE_BLOCKS, FROM_PANDAS, MAKERS, MAPS, is_dataset, is_made_of_frames
 from raymigrate.facts.scopes import FunctionNode
 from raymigrate.facts.trainers import library_bases
 from raymigrate.facts.values import argument, keyword_argument
@@ -83,7 +84,7 @@ def _batch_format(module: Module, call: ast.Call) -> object:
 def _mappers(module: Module) -> Iterator[FrameReader]:
     """Functions of BatchMappers; a single one may get the very DataFrames that the Datasets are made of."""
     mappers = list(module.calls(*BATCH_MAPPERS))
-    if len(mappers) == 1 and not any(module.method_calls(*MAPS)):
+    if len(mappers) == 1 and not _changes_blocks(module):
         made = {module.qualified(call.func) or "" for call in module.of_type(ast.Call)}
         if {name for name in made if name.startswith(MAKERS)} == {FROM_PANDAS}:
             return
@@ -94,6 +95,12 @@ def _mappers(module: Module) -> Iterator[FrameReader]:
             for reader in _of_function(module, given["fn"], None):
                 yield from (replace(reader, dataset=datasets, several=datasets is not None) for datasets in mapped)
                 yield from () if mapped else (reader,)
+
+
+def _changes_blocks(module: Module) -> bool:
+    """Whether a Dataset may have other blocks than those that it was made of."""
+    others = module.method_calls(*CHANGE_BLOCKS - MAPS)  # lists have a sort() too
+    return any(module.method_calls(*MAPS)) or any(is_dataset(module, method.value) for _, method in others)
 
 
 def _methods(module: Module) -> Iterator[FrameReader]:
@@ -132,7 +139,10 @@ def _of_function(
 def _differing(module: Module, function: FunctionNode) -> tuple[ast.expr, ...] | None:
     """What a function does with its batch that may come out differently."""
     names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
-    is_method = isinstance(module.parent_of[function], ast.ClassDef)
+    home = module.parent_of[function]
+    is_method = isinstance(home, ast.ClassDef)
+    if isinstance(home, ast.ClassDef) and is_helper(home):
+        return None  # of this tool: it hands the DataFrame on to the script's own method
     is_bound = is_method and (isinstance(function, ast.Lambda) or not is_static(function))
     batch = names[1:] if is_bound else names
     uses = FrameUses(module, [function])

@@ -14,6 +14,8 @@ DOCSTRINGS = re.compile(r'"""(.*?)"""', re.DOTALL)
 _marks: set[str] = set()
 # How the docstring begins of the class that takes the place of a predictor, which is made anew for each script.
 OF_PREDICTOR = "Applies a pipeline with the model of a checkpoint to tables of rows, as Ray's "
+# How that ends of the class that applies a predictor of the script's own.
+OF_OWN_PREDICTOR = " on an actor and applies it to batches, as Ray's BatchPredictor did."
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,8 @@ def code_of(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -
 def is_helper(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
     """Whether an earlier run wrote a class or function: nothing that it says is about the script's own code."""
     docstring = ast.get_docstring(definition, clean=False) or ""
-    return docstring.startswith(OF_PREDICTOR) or (docstring or code_of(definition)) in _marks
+    is_of_predictor = docstring.startswith(OF_PREDICTOR) or docstring.endswith(OF_OWN_PREDICTOR)
+    return is_of_predictor or (docstring or code_of(definition)) in _marks
 
 
 def chosen(wanted: Iterable[Iterable[Helper]]) -> list[Helper]:

@@ -1,5 +1,7 @@
 """The legacy names, under every path from which Ray 2.0 to 2.9 had them (docs/semantics/names.md)."""
 
+from collections.abc import Collection
+
 HF = "ray.train.huggingface"
 # No release has this module (since 2.5 it is ray.train.huggingface.transformers), but a notebook in the repository of
 # Ray imports from it, and so do its copies: doc/source/ray-air/examples/air_overview_chapter.ipynb, written for 2.4.
@@ -90,3 +92,27 @@ SYNC_CONFIGS = tuple(
     f"{module}.SyncConfig" for module in ("ray.tune", "ray.tune.syncer", "ray.train", "ray.air", "ray.air.config")
 )
 CONFIG_CLASSES = ("ScalingConfig", "RunConfig", "CheckpointConfig", "FailureConfig")
+
+# What ray.air had of ray.train: the classes of configurations are the very same (2.9.3, train/__init__.py), and of a
+# Checkpoint a file has either, whichever it imports last.
+IN_TRAIN = {
+    **{f"{place}.{name}": f"ray.train.{name}" for place in ("ray.air.config", "ray.air") for name in CONFIG_CLASSES},
+    **dict.fromkeys(("ray.air.Checkpoint", "ray.air.checkpoint.Checkpoint"), "ray.train.Checkpoint"),
+}
+
+
+def are_one(names: Collection[str | None]) -> bool:
+    """Whether qualified names, None for what no import brought in, all stand for one thing.
+
+    Packages of Ray pass on the classes of their modules: ray.tune.Tuner is ray.tune.tuner.Tuner.
+    """
+    if len(names) == 1:
+        return True
+    found = [IN_TRAIN.get(name, name) for name in names if name is not None]
+    package, _, class_name = min(found, key=len, default="").rpartition(".")
+    is_class_of_ray = f"{package}.".startswith("ray.") and class_name[:1].isupper()
+    return (
+        is_class_of_ray
+        and len(found) == len(names)
+        and all(name.startswith(f"{package}.") and name.endswith(f".{class_name}") for name in found)
+    )

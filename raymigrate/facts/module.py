@@ -6,7 +6,7 @@ import ast
 import builtins
 import warnings
 from array import array
-from bisect import bisect, bisect_left
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 from raymigrate.comments.tokens import Comment
 from raymigrate.facts import values
 from raymigrate.facts.alternatives import Arm, legacy_alternatives
+from raymigrate.facts.legacy import are_one
 from raymigrate.facts.nodes import Nodes, Numbered, in_order, numbered
 from raymigrate.facts.optional_imports import stubs
 from raymigrate.facts.own_modules import has_names_of, is_own_module
-from raymigrate.facts.scopes import Binding, Scope, ScopeBuilder, import_bindings
+from raymigrate.facts.scopes import Binding, Scope, ScopeBuilder, import_before, import_bindings
 from raymigrate.files.script import lines_of, lines_with_ends
 
 if TYPE_CHECKING:
@@ -184,8 +185,7 @@ class Module(Nodes):
         while isinstance(parent := self.parent_of[node], ast.Attribute):
             qualified += f".{parent.attr}"
             node = parent
-        earlier = bisect(bindings, root.lineno, key=_line_of_import)
-        return Reference(node, root, qualified, bindings[max(0, earlier - 1)])
+        return Reference(node, root, qualified, import_before(root, bindings))
 
     def _meaning(self, root: ast.Name, scope: Scope) -> tuple[str | None, list[Binding]]:
         """What a name stands for where it is read, and its bindings that make it so; None where that is not sure.
@@ -202,9 +202,14 @@ class Module(Nodes):
         if len(names) > 1 and len(bindings) <= FEW:
             bindings = self._that_count(values.reaching(self, root))
             names = frozenset(binding.qualified for binding in bindings)
-            if len(names) > 1:
-                self._unclear.update(binding.node for binding in bindings)
+            if are_one(names) and (len(names) == 1 or not any(map(self._is_one_way, bindings))):
+                return import_before(root, bindings).qualified, bindings
+            self._unclear.update(binding.node for binding in bindings)
         return (next(iter(names)) if len(names) == 1 else None), bindings
+
+    def _is_one_way(self, binding: Binding) -> bool:
+        """Whether a name is imported so in one case, such as that of an older library."""
+        return any(isinstance(outer, (ast.Try, ast.If)) for outer in self.ancestors(binding.node))
 
     def is_read_unclearly(self, alias: ast.AST) -> bool:
         """Whether a name is read where it may stand for what an import binds, or for something else."""
@@ -391,7 +396,3 @@ class Module(Nodes):
     def constant(self, node: ast.expr | None) -> object:
         """The value of an expression, followed through names; None where there is none, `...` where it is unknown."""
         return None if node is None else values.constant(self, node)
-
-
-def _line_of_import(binding: Binding) -> int:
-    return binding.statement.lineno if binding.statement is not None else 0

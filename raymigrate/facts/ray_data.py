@@ -58,6 +58,11 @@ CHAINED = frozenset(
 SPLITS = frozenset({"split", "split_at_indices", "split_proportionately", "train_test_split"})
 READERS = frozenset({"get", "pop"})
 MATERIALIZE = SPLITS | {"materialize", "fully_executed"}
+# What leaves the DataFrames of from_pandas() as they are (docs/semantics/data.md#frames), and what may not.
+KEEP_FRAMES = MATERIALIZE | frozenset(
+    ["lazy", "limit", "random_shuffle", "randomize_block_order", "repartition", "select_columns"]
+)
+CHANGE_BLOCKS = CHAINED - KEEP_FRAMES
 PIPELINES = frozenset({"window", "repeat"})
 # What made a BatchPredictor (2.3.1 train/batch_predictor.py).
 MAKERS_OF_PREDICTORS = frozenset(
@@ -262,17 +267,29 @@ def _is_mapped(source: Source) -> bool:
 
 def is_made_of_frames(module: Module, dataset: ast.expr) -> bool:
     """Whether the blocks of a Dataset are the DataFrames that it was made of, which it hands out as they are."""
-    return all(_is_made_of_frames(source) for source in module.origins(dataset))
+    known: dict[ast.expr, bool] = {}
+    return all(_is_made_of_frames(source, known) for source in module.origins(dataset))
 
 
-def _is_made_of_frames(source: Source) -> bool:
-    for module, call in _chain(source):
-        if module.qualified(call.func) == FROM_PANDAS:
-            return True
-        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        if method not in MATERIALIZE | READERS | {"limit", "values"}:
-            return False
-    return False
+def _is_made_of_frames(source: Source, known: dict[ast.expr, bool]) -> bool:
+    """Whether each way to a Dataset begins with DataFrames; of a collection, which is mapped as one, to each item."""
+    if source.node not in known:
+        known[source.node] = False  # until it is known, for what leads to itself
+        known[source.node] = _begins_with_frames(source, known)
+    return known[source.node]
+
+
+def _begins_with_frames(source: Source, known: dict[ast.expr, bool]) -> bool:
+    module, node = source.module, source.node
+    if not isinstance(node, ast.Call):
+        before = _held(source)
+    elif module.qualified(node.func) == FROM_PANDAS:
+        return True
+    elif isinstance(node.func, ast.Attribute) and node.func.attr in KEEP_FRAMES | READERS | {"values"}:
+        before = module.origins(node.func.value)
+    else:
+        return False
+    return bool(before) and all(_is_made_of_frames(origin, known) for origin in before)
 
 
 def _chain(source: Source) -> Iterator[tuple[Module, ast.Call]]:
@@ -285,9 +302,14 @@ def _chain(source: Source) -> Iterator[tuple[Module, ast.Call]]:
             yield module, node
             waiting = module.origins(node.func.value) if isinstance(node.func, ast.Attribute) else []
         else:
-            collections = collections_of(waiting[0])
-            items = [item for collection in collections for item in items_of(collection)] or collections
-            waiting = [origin for item in items for origin in item.module.origins(item.node)]
+            waiting = _held(waiting[0])
+
+
+def _held(source: Source) -> list[Source]:
+    """What the items of a collection can come from."""
+    collections = collections_of(source)
+    items = [item for collection in collections for item in items_of(collection)] or collections
+    return [origin for item in items for origin in item.module.origins(item.node)]
 
 
 def is_shard(module: Module, node: ast.expr) -> bool:

@@ -1,6 +1,7 @@
 """Lexical scopes: which binding a name refers to, by Python's own rules."""
 
 import ast
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
@@ -226,3 +227,13 @@ class ScopeBuilder:
             isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name
         ):
             scope.bind(node.name, Binding(node))
+
+
+def import_before(use: ast.Name, bindings: list[Binding]) -> Binding:
+    """The last of some imports that stands above a use, or the first one."""
+    earlier = bisect(bindings, use.lineno, key=_line_of_import)
+    return bindings[max(0, earlier - 1)]
+
+
+def _line_of_import(binding: Binding) -> int:
+    return binding.statement.lineno if binding.statement is not None else 0

@@ -312,3 +312,31 @@ def test_a_class_of_another_file_is_given_to_map_batches(tmp_path: Path) -> None
     (tmp_path / "score.py").write_text(use)
     shown = CliRunner().invoke(main, ["--check", str(tmp_path)]).stdout
     assert "Give the class of its predictors to ds.map_batches" in shown
+
+
+def test_what_is_left_beside_an_own_predictor_changes_nothing_of_it_in_a_later_run() -> None:
+    script = """
+    import pandas as pd
+    import ray
+    from ray.air import session
+    from ray.train.batch_predictor import BatchPredictor
+    from ray.train.predictor import Predictor
+
+
+    class Lengths(Predictor):
+        @classmethod
+        def from_checkpoint(cls, checkpoint):
+            return cls()
+
+        def _predict_pandas(self, data):
+            return pd.DataFrame({"length": data["text"].str.len()})
+
+
+    texts = ray.data.from_items([{"text": "a"}])
+    BatchPredictor.from_checkpoint(checkpoint, Lengths).predict(texts, keep_columns=["text"]).show()
+    print(session)
+    """
+    outcome = converted(script, unsafe=True)
+    assert outcome.lines("RM603", Kind.CONVERTED)
+    assert "class BatchLengths:" in outcome.text and "DataContext" not in outcome.text
+    assert converted(outcome.text, unsafe=True).text == outcome.text

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.predictors.pipeline_predictor import NotSure
 from raymigrate.edits.plan import Code, Part
+from raymigrate.facts.helpers import OF_OWN_PREDICTOR
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import written
 
@@ -32,7 +33,7 @@ OF_BASE = frozenset(
 
 CLASS = '''
 class {name}:
-    """Makes a {predictor} on an actor and applies it to batches, as Ray's BatchPredictor did."""
+    """Makes a {predictor}{of_own_predictor}"""
 
     def __init__(self, checkpoint, **predictor_kwargs):
         self.predictor = {predictor}.from_checkpoint(checkpoint, **predictor_kwargs)
@@ -116,6 +117,7 @@ class OwnPredictor:
         code = CLASS.format(
             name=self.name,
             predictor=self.definition.name,
+            of_own_predictor=OF_OWN_PREDICTOR,
             parameters="".join(f"{name}=None, " for name in sorted(self.columns)),
             body=body + (KEEP if keeps else ""),
         )

@@ -194,12 +194,15 @@ class PipelinePredictor:
         if not (_spelling(self.context, *PIPELINE) and _spelling(self.context, *PANDAS)):
             raise NotSure("The name transformers or pandas is taken here.")
 
-    def _spelt(self, module: str, name: str = "") -> str:
-        """The spelling of something that is imported, by an import that is there or is asked for."""
+    def _spelt(self, first: ast.stmt, module: str, name: str = "") -> str:
+        """The spelling of something before a statement: by an import that is there by then, or is asked for."""
         spelling = _spelling(self.context, module, name)
         assert spelling is not None
-        if spelling not in self.context.module.scope_of[self.context.module.tree].bindings:
-            self.context.plan.need_import(module, name if spelling == name else None)
+        bound = self.context.module.scope_of[self.context.module.tree].bindings.get(spelling, ())
+        if not any(self.context.module.start(binding.node) < self.context.module.start(first) for binding in bound):
+            is_other = bool(bound) and spelling not in (module, name)  # a cell below says `import pandas as pd`
+            imported = name if bound or spelling == name else ""
+            self.context.plan.need_import(module, f"{imported} as {spelling}" if is_other else imported or None)
         return spelling
 
     def use(
@@ -246,10 +249,12 @@ class PipelinePredictor:
             legacy=self.legacy,
             parameters="".join(f"{name}=None, " for name in sorted(self.model_classes)),
             model=MODEL.format(source=source, kwargs=f"model{more}") if self.model_classes else "",
-            pipeline=self._spelt(*PIPELINE),
+            pipeline=self._spelt(first, *PIPELINE),
             source="model" if self.model_classes else source,
             generation=self._generation(),
-            frame=(FRAME if FINDING.isdisjoint(self.tasks) else FRAME_OF_FOUND).format(pandas=self._spelt(*PANDAS)),
+            frame=(FRAME if FINDING.isdisjoint(self.tasks) else FRAME_OF_FOUND).format(
+                pandas=self._spelt(first, *PANDAS)
+            ),
         )
         code += (CALL_AND_KEEP if self.keeps else CALL) if self.batches else ""
         context.plan.statement(first).before.append(Code(code.strip("\n") + "\n"))

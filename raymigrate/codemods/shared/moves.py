@@ -99,10 +99,11 @@ def _move_import(
         return  # try: the new place, except ImportError: the old one
     uses = [reference for reference in module.references if reference.binding.node is alias]
     of_class = is_attribute(module, statement)
-    if uses and not of_class and all(use.root in context.rewritten for use in uses):
+    may_be_read = module.is_read_unclearly(alias)
+    if uses and not (of_class or may_be_read) and all(use.root in context.rewritten for use in uses):
         context.plan.drop_import(alias, statement)
         return
-    if not uses and not of_class and not is_passed_on(module, local):
+    if not (uses or may_be_read) and not of_class and not is_passed_on(module, local):
         if context.converts(rule, statement, f"{old} is imported but not used; removed."):
             context.plan.drop_import(alias, statement)
         return

@@ -38,8 +38,9 @@ def _drop_if_emptied(context: Context, call: ast.Call, name: str, config: str) -
         reference = context.module.reference_at[made_here.func]
         context.handle(reference, gone=True)
         if context.module.references_by_binding[reference.binding.node] == [reference]:
-            needed = context.plan.needed_imports  # where its import was to move, as nothing else needs it
-            context.plan.needed_imports = dict.fromkeys(n for n in needed if n[:2] != ("ray.train", config))
+            # Where its import was to move, as nothing else needs it; another import of it goes on to.
+            own = ("ray.train", config, reference.binding.statement)
+            context.plan.needed_imports = dict.fromkeys(n for n in context.plan.needed_imports if n != own)
 
 
 def _is_emptied(context: Context, config: ast.Call) -> bool:
