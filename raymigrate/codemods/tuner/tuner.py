@@ -17,7 +17,7 @@ from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
 from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, obstacles
 from raymigrate.facts.legacy import LOOP_CONFIGS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall
-from raymigrate.facts.tuned_trainers import is_one_trainer, is_other_trainer, may_be_trainer
+from raymigrate.facts.tuned_trainers import is_one_trainer, is_other_trainer, is_unseen, may_be_trainer
 from raymigrate.facts.tuners import TUNERS, TunerCall, config_names
 from raymigrate.facts.values import argument, entries, keyword_argument
 
@@ -45,6 +45,10 @@ NO_PAUSES = (
     " Take a scheduler that only stops trials, such as ASHAScheduler, or report checkpoints to Tune and begin from"
     " ray.tune.get_checkpoint()."
 )
+UNSEEN = (
+    "What this Tuner gets cannot be seen. Where it is a trainer, as {} in its param_space says, Tuner(trainer) raises a"
+    " TuneError on Ray >= 2.51."
+)
 SCALING, PREPROCESSOR = "scaling_config", "preprocessor"
 FITTED = "is fitted on the training data there, and transforms all datasets, in place of the trainer's preprocessor"
 DRAWN = "ScalingConfig(num_workers=) raises a ValueError on Ray >= 2.51 for what is still to be drawn."
@@ -59,6 +63,9 @@ def tuners(context: Context) -> None:
         if tuner.trainer is None:  # the RunConfig of any other Tuner: see tuner_config
             if may_be_trainer(context.module, tuner.arguments.get("trainable")):
                 _report(context, tuner, [*in_silence(context, tuner), _which(context, tuner)])
+            elif of_trainers := _keys_of_trainers(context, tuner):
+                message = UNSEEN.format(" and ".join(of_trainers))
+                context.manual(RM405, tuner.node, message, f"{RM405.fix}{_of_search_space(context, tuner)}")
         elif reasons := obstacles(context, tuner):
             _report(context, tuner, reasons)
         elif context.converts(RM405, call, f"{MESSAGE}; {NOW}"):
@@ -66,6 +73,12 @@ def tuners(context: Context) -> None:
             if tuner.trainer_stays and keyword_argument(trainer, PREPROCESSOR) and _is_torch(context, trainer):
                 convert_data_of(context, TrainerCall(context.module, trainer, TRAIN_LOOP))
             (TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()
+
+
+def _keys_of_trainers(context: Context, tuner: TunerCall) -> list[str]:
+    """The entries of a search space that only trainers have, where it can't be seen what the Tuner gets."""
+    keys = [key for key in tuner.read_space or () if key in (*LOOP_CONFIGS, SCALING)]
+    return keys if keys and is_unseen(context.module, tuner.arguments.get("trainable")) else []
 
 
 def _is_torch(context: Context, trainer: ast.Call) -> bool:
