@@ -179,3 +179,51 @@ def test_what_a_base_class_of_another_file_makes_is_told_and_kept(tmp_path: Path
 def test_a_config_from_nowhere_is_told_in_scripts_for_older_ray(head: str, told: int) -> None:
     script = f"from ray import tune\nfrom configs import run_config\n{head}\ntune.Tuner(f, run_config=run_config())\n"
     assert len(converted(script).lines("RM411", Kind.MANUAL)) == told
+
+
+SHARED_BY_BOTH = """
+from ray import tune
+from ray.air import CheckpointConfig, RunConfig, ScalingConfig
+from ray.air.integrations.wandb import WandbLoggerCallback
+from ray.train.torch import TorchTrainer
+
+
+def loop(config):
+    print(config)
+
+
+def make(given=None):
+    return TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2), run_config=given)
+
+
+def main(search):
+    config = RunConfig({arguments})
+    if search:
+        return tune.Tuner({tuned}, run_config=config).fit()
+    return {trainer}.fit()
+"""
+ALONE = "TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2), run_config=config)"
+
+
+@pytest.mark.parametrize("tuned", ["make()", "loop", "given.build()"])
+@pytest.mark.parametrize("trainer", ["make(config)", "make(given=config)", ALONE])
+@pytest.mark.parametrize(
+    ("arguments", "refused"),
+    [
+        ("name='a', verbose=2", "verbose="),
+        ("name='a', callbacks=[WandbLoggerCallback(project='a')]", "callbacks of Tune"),
+        ("stop={'loss': 1}, checkpoint_config=CheckpointConfig(checkpoint_at_end=True)", "stop=, checkpoint_at_end="),
+    ],
+)
+def test_what_train_refuses_of_a_run_config_that_a_tuner_gets_too_is_told(
+    tuned: str, trainer: str, arguments: str, refused: str
+) -> None:
+    script = SHARED_BY_BOTH.format(arguments=arguments, tuned=tuned, trainer=trainer)
+    outcome = converted(script.replace("def main(search)", "def main(search, given)"))
+    assert any(f"That of ray.train refuses {refused}." in message for message in outcome.messages)
+
+
+def test_of_a_shared_run_config_that_train_takes_nothing_is_said_of_it() -> None:
+    outcome = converted(SHARED_BY_BOTH.format(arguments="name='a', local_dir='/tmp/x'", tuned="loop", trainer=ALONE))
+    assert outcome.lines("RM411", Kind.MANUAL) and "storage_path=" in outcome.text
+    assert not any("That of ray.train refuses" in message for message in outcome.messages)
