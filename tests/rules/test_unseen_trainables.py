@@ -11,7 +11,12 @@ import mylib
 from ray import tune
 
 SPACE = {{"train_loop_config": {{"lr": tune.grid_search([1, 2])}}}}
+FILLED = {{}}
+FILLED["trainer_init_config"] = {{}}
 {before}
+
+class Spaces:
+    one = SPACE
 
 def search(given):
     return tune.Tuner({arguments}).fit()
@@ -33,8 +38,14 @@ TRAINABLE = "class Api(tune.Trainable):\n    pass\n"
         ("mylib.trainers[given], param_space=SPACE", "train_loop_config"),
         (
             "given, param_space={'scaling_config': given.scaling, 'train_loop_config': {}}",
-            "scaling_config and train_loop_config",
+            "train_loop_config and scaling_config",
         ),
+        ("given, **dict(param_space=SPACE)", "train_loop_config"),
+        ("given, param_space={**given.space, 'scaling_config': 1}", "scaling_config"),
+        ("given, param_space={**SPACE, 'other': 1}", "train_loop_config"),
+        ("given, param_space=FILLED", "trainer_init_config"),
+        ("given, param_space=Spaces.one", "train_loop_config"),
+        ("given, param_space=FILLED if given else {}", "trainer_init_config"),
     ],
 )
 def test_a_tuner_of_what_cannot_be_followed_is_told_where_its_space_is_for_trainers(arguments: str, named: str) -> None:

@@ -15,6 +15,7 @@ from raymigrate.codemods.shared.functions_not_found import on_its_config
 from raymigrate.codemods.tuner.train_driver import TrainDriver
 from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
 from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, obstacles
+from raymigrate.facts.keys import known_keys, unpacked_value
 from raymigrate.facts.legacy import LOOP_CONFIGS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall
 from raymigrate.facts.tuned_trainers import is_one_trainer, is_other_trainer, is_unseen, may_be_trainer
@@ -77,8 +78,15 @@ def tuners(context: Context) -> None:
 
 def _keys_of_trainers(context: Context, tuner: TunerCall) -> list[str]:
     """The entries of a search space that only trainers have, where it can't be seen what the Tuner gets."""
-    keys = [key for key in tuner.read_space or () if key in (*LOOP_CONFIGS, SCALING)]
-    return keys if keys and is_unseen(context.module, tuner.arguments.get("trainable")) else []
+    module = context.module
+    given = {
+        name: tuner.arguments.get(name) or unpacked_value(module, tuner.node, name)
+        for name in ("trainable", "param_space")
+    }
+    if given["param_space"] is None or not is_unseen(module, given["trainable"]):
+        return []
+    keys = known_keys(module, given["param_space"])
+    return [key for key in (*LOOP_CONFIGS, SCALING) if key in keys]
 
 
 def _is_torch(context: Context, trainer: ast.Call) -> bool:
