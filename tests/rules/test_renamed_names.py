@@ -129,3 +129,49 @@ def test_what_prepares_a_model_in_eight_bits_is_called_by_its_new_name(script: s
 @pytest.mark.parametrize("module", ["peft.utils", "peft.utils.other"])
 def test_elsewhere_in_peft_it_is_told(module: str) -> None:
     assert converted(f"import ray\nfrom {module} import {INT8}\n{INT8}(ray)\n").lines("RM692", Kind.MANUAL) == [2]
+
+
+MOVED_ARGUMENTS = """
+import ray
+import peft
+from peft import prepare_model_for_int8_training
+from transformers import ViTFeatureExtractor
+from transformers.deepspeed import HfDeepSpeedConfig, deepspeed_init
+
+ray.init()
+{call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "refused"),
+    [
+        (
+            'prepare_model_for_int8_training(model, output_embedding_layer_name="lm_head")',
+            "output_embedding_layer_name",
+        ),
+        ('peft.prepare_model_for_int8_training(model=model, layer_norm_names=["ln"])', "layer_norm_names"),
+        (
+            "prepare = prepare_model_for_int8_training\nprepare_model_for_int8_training(1, layer_norm_names=[])",
+            "layer_norm",
+        ),
+        ('deepspeed_init(trainer, num_training_steps=3, resume_from_checkpoint="x")', "resume_from_checkpoint"),
+    ],
+)
+def test_what_a_function_refuses_under_its_name_of_today_is_told(call: str, refused: str) -> None:
+    outcome = converted(MOVED_ARGUMENTS.format(call=call))
+    assert outcome.lines("RM711", Kind.CONVERTED) and outcome.lines("RM693", Kind.MANUAL)
+    assert any(refused in message and "is refused today" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "prepare_model_for_int8_training(model, use_gradient_checkpointing=False)",
+        'ViTFeatureExtractor.from_pretrained("x", do_resize=True, own=1)',
+        "HfDeepSpeedConfig(config_file_or_dict={})",
+        "deepspeed_init(trainer, num_training_steps=3, inference=True)",
+    ],
+)
+def test_what_a_function_takes_under_its_name_of_today_is_not_told(call: str) -> None:
+    assert not converted(MOVED_ARGUMENTS.format(call=call)).lines("RM693", Kind.MANUAL)
