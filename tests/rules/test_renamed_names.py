@@ -175,3 +175,34 @@ def test_what_a_function_refuses_under_its_name_of_today_is_told(call: str, refu
 )
 def test_what_a_function_takes_under_its_name_of_today_is_not_told(call: str) -> None:
     assert not converted(MOVED_ARGUMENTS.format(call=call)).lines("RM693", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("script", "now"),
+    [
+        (
+            "from accelerate.memory_utils import find_executable_batch_size\nprint(find_executable_batch_size, ray)",
+            "from accelerate.utils import find_executable_batch_size",
+        ),
+        (
+            "from accelerate.deepspeed_utils import DummyOptim as DO\nprint(DO)",
+            "accelerate.utils import DummyOptim as DO",
+        ),
+        (
+            "import accelerate.memory_utils as mu\nprint(mu.find_executable_batch_size)",
+            "accelerate.utils.find_executable_batch_size",
+        ),
+        ("from accelerate.utils import is_tpu_available\nprint(is_tpu_available())", "print(is_torch_xla_available())"),
+        ("from accelerate.utils.imports import is_tpu_available as t\nt()", "import is_torch_xla_available as t"),
+    ],
+)
+def test_names_of_accelerate_are_in_its_utils(script: str, now: str) -> None:
+    outcome = converted(f"import ray\n{script}\n")
+    assert now in outcome.text and "memory_utils" not in outcome.text and "deepspeed_utils" not in outcome.text
+    assert outcome.lines("RM711", Kind.CONVERTED) and not outcome.lines("RM692", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("name", ["accelerate.memory_utils.never_there", "accelerate.utils.never_there"])
+def test_a_name_that_accelerate_has_nowhere_is_told(name: str) -> None:
+    home, _, last = name.rpartition(".")
+    assert converted(f"import ray\nfrom {home} import {last}\nprint({last})\n").lines("RM692", Kind.MANUAL)
