@@ -286,7 +286,7 @@ MOVED_AROUND = ("ray.air.", "ray.data.", "ray.serve.", "ray.train.", "ray.tune."
 HOMES_OF_AIR = ("ray.air.", "ray.data.", "ray.train.", "ray.tune.")
 # Libraries in which a name stands for one thing wherever it is imported from.
 ONE_MEANING = ("transformers", "datasets", "peft", "trl", "huggingface_hub", "evaluate", "accelerate")
-# Where such a library has its names, if not at its top: those of accelerate.memory_utils and accelerate.deepspeed_utils.
+# Where such a library has its names, if not at its top: those of its memory_utils and deepspeed_utils.
 HOMES = {"accelerate": "accelerate.utils"}
 
 
