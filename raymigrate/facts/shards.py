@@ -84,7 +84,7 @@ def _used(module: Module) -> set[ast.AST]:
     """The shards of a module that are asked for rows, also as items of a dict or a list."""
     owners = [attribute.value for attribute in attributes_of_shards(module)]
     owners += [loop.iter for kind in LOOPS for loop in module.of_type(kind)]  # type: ignore[attr-defined]
-    found = {source.node for owner in owners for source in module.origins(owner)}
+    found: set[ast.AST] = {source.node for owner in owners for source in module.origins(owner)}
     for _, method in module.method_calls(*READING):
         read = module.origins(method.value)
         items = [item for source in read for item in items_behind(source)]
