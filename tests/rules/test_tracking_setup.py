@@ -156,3 +156,24 @@ def test_an_object_and_its_method_run_on_workers_whatever_the_run_config_takes_o
     outcome = converted(OBJECT.format(method=method, given=given, accelerate=accelerate))
     assert NOW in outcome.text
     assert "RM122" not in {code for code, *_ in outcome.findings}
+
+
+IN_BOTH = """
+class Job:
+    def loop(self, config):
+        setup_wandb(config, project="a")
+
+
+def loop(config):
+    setup_wandb(config, project="a")
+
+
+TorchTrainer({given}).fit()
+tune.Tuner({given}, param_space=SPACE).fit()
+"""
+
+
+@pytest.mark.parametrize("given", ["loop", "Job().loop"])
+def test_a_function_that_runs_in_trials_too_does_not_ask_for_a_rank(given: str) -> None:
+    outcome = converted(HEAD + IN_BOTH.format(given=given))
+    assert outcome.lines("RM409", Kind.MANUAL) and "get_world_rank" not in outcome.text

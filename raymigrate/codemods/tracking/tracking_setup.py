@@ -124,12 +124,12 @@ def _need_ray_train(context: Context, call: ast.Call) -> None:
 
 
 def _in_training(context: Context, call: ast.Call) -> bool:
-    """Whether a call is in a function that a trainer of this module runs, where `ray` is Ray."""
+    """Whether a call is in a function that a trainer of this module runs, and no Tuner, where `ray` is Ray."""
     module = context.module
     trainers = (TrainerCall(module, node, "train_loop_per_worker") for node in module.calls(*TORCH_TRAINERS))
     legacy = (TrainerCall(module, node, _first(module.qualified(node.func))) for node in module.calls(*TRAINERS))
     functions = (function for trainer in (*trainers, *legacy) for function in trainer.functions)
-    inside = any(module.inside(call, function) for function in functions)
+    inside = any(module.inside(call, function) for function in functions) and context.place_of(call) is not Place.BOTH
     return inside and context.can_import("ray", module.reference_at[call.func])
 
 
