@@ -76,7 +76,8 @@ def _definitions(module: Module, node: ast.expr) -> Iterator[tuple[Module, Funct
     elif (other := module.elsewhere(node)) is not None and isinstance(other.node, FUNCTIONS):
         yield other.module, other.node
     elif isinstance(node, ast.Name):
-        yield from ((module, b.node) for b in reaching(module, node) if isinstance(b.node, FUNCTIONS))
+        bound = [(module, b.node) for b in reaching(module, node) if isinstance(b.node, FUNCTIONS)]
+        yield from bound or methods_of_object(module, node, "__call__") or ()
     elif isinstance(node, ast.Attribute):
         found = [(module, method) for method in methods(module, node)]
         yield from found or methods_of_object(module, node.value, node.attr) or ()

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Scope
-from raymigrate.facts.values import reaching, seen_entries
+from raymigrate.facts.values import Source, reaching, seen_entries
 
 READERS = ("get", "pop", "setdefault")
 # Code inside these may not run, or not in its turn.
@@ -52,6 +52,16 @@ def keys_of(module: Module, node: ast.expr) -> Keys:
         keys.read_in_text |= used.read_in_text
         keys.hidden |= used.hidden
     return keys
+
+
+def known_keys(module: Module, node: ast.expr) -> set[str]:
+    """The keys that a dict has or gets, as far as they are seen, whichever of several dicts it may be."""
+    found = set[str]()
+    for source in (Source(module, node), *module.origins(node)):
+        keys = keys_of(source.module, source.node)
+        found |= {name for name, _ in keys.strings} | {str(keyword.arg) for _, keyword in keys.keywords}
+        found |= seen_entries(source.module, source.node).keys()
+    return found
 
 
 def is_unpacked(module: Module, call: ast.Call, *names: str) -> bool | None:

@@ -13,7 +13,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.packages import upwards
 from raymigrate.facts.scopes import FUNCTIONS, FunctionNode
 from raymigrate.facts.tuners import TUNERS
-from raymigrate.facts.values import argument, method_of, methods, reaching, sources
+from raymigrate.facts.values import argument, method_of, methods, methods_of_object, reaching, sources
 
 WRAPPERS = ("ray.tune.with_resources", "ray.tune.with_parameters", "functools.partial")
 TAKE_TRAINABLES = (*TUNERS, "ray.tune.run", *WRAPPERS[:2])
@@ -274,3 +274,6 @@ def _functions_of(module: Module, source: ast.expr) -> Iterator[FunctionNode]:
         yield from functions_behind(module, argument(source, 0, *TRAINABLE))
     elif isinstance(source, ast.Call) and isinstance(home := module.definition(source.func), ast.ClassDef):
         yield from method_of(module, home, "__call__")
+    elif isinstance(source, ast.Name) and module.functions("__call__"):  # `self`, a parameter with its class
+        found_methods = methods_of_object(module, source, "__call__", elsewhere=False)
+        yield from (method for _, method in found_methods or ())

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from raymigrate.facts.callers import is_used_elsewhere
-from raymigrate.facts.items import collections_of, items_of
+from raymigrate.facts.items import collections_of, items_behind, items_of
 from raymigrate.facts.legacy import BATCH_PREDICTORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import Source, argument, is_none, keyword_argument
@@ -313,17 +313,23 @@ def _held(source: Source) -> list[Source]:
 
 
 def is_shard(module: Module, node: ast.expr) -> bool:
-    """Whether an expression is what get_dataset_shard gives."""
+    """Whether an expression is what get_dataset_shard gives, also as an item of a dict or a list."""
     value = module.value(node)
-    return isinstance(value, ast.Call) and module.qualified(value.func) in GET_SHARD
+    if not isinstance(value, ast.Subscript):
+        return _asks_for_shard(Source(module, value))
+    origins = module.origins(value)
+    items = [item for origin in origins for item in items_behind(origin)] or origins
+    return bool(items) and all(_asks_for_shard(item) for item in items)
+
+
+def _asks_for_shard(source: Source) -> bool:
+    made = source.node
+    return isinstance(made, ast.Call) and source.module.qualified(made.func) in GET_SHARD
 
 
 def may_be_shard(module: Module, node: ast.expr) -> bool:
     """Whether an expression can be what get_dataset_shard gives, here or in another file."""
-    return any(
-        isinstance(source.node, ast.Call) and source.module.qualified(source.node.func) in GET_SHARD
-        for source in module.origins(node)
-    )
+    return any(map(_asks_for_shard, module.origins(node)))
 
 
 def attributes_of_shards(module: Module) -> list[ast.Attribute]:
@@ -336,7 +342,10 @@ def attributes_of_shards(module: Module) -> list[ast.Attribute]:
     waiting: list[ast.expr] = list(module.calls(*GET_SHARD))
     while waiting:
         holder = waiting.pop()
-        found.add(module.parent_of[holder])
+        outer = module.parent_of[holder]
+        found.add(outer)
+        if isinstance(outer, ast.Subscript) and outer.value is holder:  # of a dict or a list of shards
+            waiting.append(outer)
         for name in set(_names_given(module, holder)) - names:
             names.add(name)
             waiting += module.reads(name)
@@ -347,7 +356,7 @@ def attributes_of_shards(module: Module) -> list[ast.Attribute]:
 def _names_given(module: Module, value: ast.expr) -> Iterator[str]:
     """The names that may get a value: those in the targets of its assignment, by itself or in a row of several."""
     outer = module.parent_of[value]
-    if isinstance(outer, (ast.Tuple, ast.List)):
+    if isinstance(outer, (ast.Tuple, ast.List, ast.Dict, ast.ListComp, ast.DictComp)):
         outer = module.parent_of[outer]
     if isinstance(outer, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
         targets = outer.targets if isinstance(outer, ast.Assign) else [outer.target]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from raymigrate.facts.guards import tested as tested_values
+from raymigrate.facts.items import items_behind
 from raymigrate.facts.keys import unpacked_value
 from raymigrate.facts.looped_keys import looped_keys
 from raymigrate.facts.module import Module
@@ -80,10 +81,15 @@ def has_dataset(trainer: TrainerCall, name: str) -> bool | None:
 
 
 def _used(module: Module) -> set[ast.AST]:
-    """The shards of a module that are asked for rows."""
+    """The shards of a module that are asked for rows, also as items of a dict or a list."""
     owners = [attribute.value for attribute in attributes_of_shards(module)]
     owners += [loop.iter for kind in LOOPS for loop in module.of_type(kind)]  # type: ignore[attr-defined]
-    return {source.node for owner in owners for source in module.origins(owner)}
+    found: set[ast.AST] = {source.node for owner in owners for source in module.origins(owner)}
+    for _, method in module.method_calls(*READING):
+        read = module.origins(method.value)
+        items = [item for source in read for item in items_behind(source)]
+        found |= {origin.node for one in (*read, *items) for origin in one.module.origins(one.node)}
+    return found
 
 
 def read_on_some_ranks(module: Module) -> Iterator[Shard]:

@@ -1,11 +1,17 @@
 """What a Tuner is given that is a trainer, whatever class of Ray Train it is of and wherever it is made."""
 
 import ast
+import re
 
+from raymigrate.facts.callees import Callee, callees
 from raymigrate.facts.handed_on import named_trainers
 from raymigrate.facts.legacy import RL_TRAINERS, SKLEARN_TRAINERS, TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.own_modules import LIBRARIES
+from raymigrate.facts.trainers import classes_behind
 from raymigrate.facts.values import Source
+
+CALLED_TRAINER = re.compile(r"trainer[^.A-Z]*$")  # no class
 
 
 def may_be_trainer(module: Module, node: ast.expr | None) -> bool:
@@ -23,6 +29,26 @@ def is_one_trainer(module: Module, node: ast.expr | None) -> bool:
     """Whether an expression is a trainer for sure, and only one construction makes it."""
     names = _trainer_classes(module, node)
     return len(names) == 1 and names[0] is not None
+
+
+def is_unseen(module: Module, node: ast.expr | None) -> bool:
+    """Whether it can't be seen what a Tuner is given: no function, no class, no name of one, and nothing imported.
+
+    What other packages make may be a trainer, and so may what they call one.
+    """
+    return node is not None and any(_is_unseen(found) for found in callees(module, node))
+
+
+def _is_unseen(found: Callee) -> bool:
+    if not found.is_unknown or isinstance(found.node, ast.Constant):
+        return False
+    if isinstance(found.node, ast.Call):
+        maker = found.node.func
+        if (found.module.qualified(maker) or "").partition(".")[0] in LIBRARIES:
+            return False  # where it is a trainer, that is said of it
+        return not isinstance(found.module.definition(maker), ast.ClassDef)
+    classes = list(classes_behind(found.module, found.node))
+    return all(isinstance(named, str) and CALLED_TRAINER.search(named) for named in classes)
 
 
 def _trainer_classes(module: Module, node: ast.expr | None) -> list[str | None]:

@@ -272,15 +272,23 @@ ADVICE = {
     ),
     "trl.PPOTrainer": "trl has no PPO any more: stay with the trl of the script.",
 }
-# The same function under another name (peft 0.10 took the old one away).
-RENAMED = {"peft.prepare_model_for_int8_training": "peft.prepare_model_for_kbit_training"}
+# The same function under another name (peft 0.10 and accelerate 1.0 took the old ones away).
+RENAMED = {
+    "peft.prepare_model_for_int8_training": "peft.prepare_model_for_kbit_training",
+    **{
+        f"accelerate.utils.{module}is_tpu_available": "accelerate.utils.is_torch_xla_available"
+        for module in ("", "imports.")
+    },
+}
 # Classes of whose kind there are many: the end of the old name, and that of the new one.
 ENDINGS = {"FeatureExtractor": "ImageProcessor"}
 # Packages of Ray within which names went from one module to another, and where those of ray.air went.
 MOVED_AROUND = ("ray.air.", "ray.data.", "ray.serve.", "ray.train.", "ray.tune.", "ray.util.")
 HOMES_OF_AIR = ("ray.air.", "ray.data.", "ray.train.", "ray.tune.")
 # Libraries in which a name stands for one thing wherever it is imported from.
-ONE_MEANING = ("transformers", "datasets", "peft", "trl", "huggingface_hub", "evaluate")
+ONE_MEANING = ("transformers", "datasets", "peft", "trl", "huggingface_hub", "evaluate", "accelerate")
+# Where such a library has its names, if not at its top: those of its memory_utils and deepspeed_utils.
+HOMES = {"accelerate": "accelerate.utils"}
 
 
 def successor(qualified: str) -> tuple[str, str] | None:
@@ -303,7 +311,8 @@ def successor(qualified: str) -> tuple[str, str] | None:
     old = gone if is_class or not below else f"{gone}.{below}"  # of a module, what is taken from it
     name = old.rpartition(".")[2]
     endings = [name.removesuffix(end) + new for end, new in ENDINGS.items() if name.endswith(end)]
-    for candidate in (RENAMED.get(gone, ""), *(f"{library}.{leaf}" for leaf in (name, *endings))):
+    homes = [home for home in (HOMES.get(library), library) if home is not None]
+    for candidate in (RENAMED.get(gone, ""), *(f"{home}.{leaf}" for home in homes for leaf in (name, *endings))):
         if candidate not in ("", old) and look_up(candidate).gone is None:
             return old, candidate
     return None

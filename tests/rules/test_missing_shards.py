@@ -136,3 +136,23 @@ TorchTrainer(loop_in_helper, scaling_config=ScalingConfig(2), datasets={datasets
 def test_a_helper_may_be_what_asks_for_none(datasets: str, kind: Kind | None) -> None:
     outcome = converted(SCRIPT.format(shard="pass", fit=HELPER.format(datasets=datasets)))
     assert [found for code, found, _ in outcome.findings if code == "RM514"] == ([kind] if kind else [])
+
+
+@pytest.mark.parametrize(
+    ("shards", "use"),
+    [
+        ("{k: session.get_dataset_shard(k) for k in ('train', 'dev')}", "shards['dev'].iter_torch_batches()"),
+        ("[train.get_dataset_shard(k) for k in ('train', 'dev')]", "shards[1].iter_rows()"),
+        ("{'dev': train.get_dataset_shard('dev')}", "shards['dev'].iter_batches()"),
+        ("{k: train.get_dataset_shard(k) for k in ('dev',)}", "[one.iter_rows() for _, one in shards.items()]"),
+        ("{k: train.get_dataset_shard(k) for k in ('dev',)}", "[one.iter_rows() for one in shards.values()]"),
+    ],
+)
+def test_a_shard_in_a_collection_whose_rows_are_asked_for_was_always_there(shards: str, use: str) -> None:
+    shard = f"shards = {shards}\n    print({use})"
+    assert not converted(SCRIPT.format(shard=shard, fit=FIT.format("rows"))).lines("RM514", Kind.MANUAL)
+
+
+def test_a_shard_in_a_collection_that_is_compared_with_none_may_miss() -> None:
+    shard = "shards = {k: train.get_dataset_shard(k) for k in ('train', 'dev')}\n    if shards['dev']: print(shards)"
+    assert converted(SCRIPT.format(shard=shard, fit=FIT.format("rows"))).lines("RM514", Kind.MANUAL)

@@ -404,3 +404,47 @@ def test_a_function_of_a_shorter_file_is_told_by_its_name_here(tmp_path: Path, i
     assert not [finding for finding in summary.findings if finding.code == "RM903"]
     assert [f.message.split()[0] for f in summary.findings if f.code == "RM508"] == [f"{name}()"]
     assert f'ds.map_batches({name}, batch_format="pandas")' in (tmp_path / "script.py").read_text()
+
+
+SHARDS = """
+from ray.air import ScalingConfig, session
+from ray.train.torch import TorchTrainer
+
+
+def loop(config):
+    shards = {shards}
+    print({use})
+
+
+TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("shards", "item"),
+    [
+        ("{'train': session.get_dataset_shard('train'), 'test': session.get_dataset_shard('test')}", "['train']"),
+        ("{k: session.get_dataset_shard(k) for k in ('train', 'test')}", "['train']"),
+        ("[session.get_dataset_shard(k) for k in ('train', 'test')]", "[0]"),
+        ("[session.get_dataset_shard('train'), session.get_dataset_shard('test')]", "[1]"),
+        ("session.get_dataset_shard('train')", ""),
+    ],
+)
+@pytest.mark.parametrize(("method", "told"), [("count()", True), ("iter_batches()", False)])
+def test_a_shard_in_a_collection_is_no_dataset_either(shards: str, item: str, method: str, told: bool) -> None:
+    outcome = converted(SHARDS.format(shards=shards, use=f"shards{item}.{method}"))
+    assert bool(outcome.lines("RM506", Kind.MANUAL)) is told
+
+
+@pytest.mark.parametrize(
+    ("shards", "use"),
+    [
+        ("{k: session.get_dataset_shard(k) for k in ('train', 'test')}", "shards.keys()"),
+        ("[session.get_dataset_shard('train')]", "shards.count(3)"),
+        ("{'train': session.get_dataset_shard('train'), 'rows': [1, 2]}", "shards['rows'].count(1)"),
+        ("[session.get_dataset_shard('train').iter_rows()]", "shards[0].count()"),
+        ("{'train': len(str(session.get_dataset_shard('train')))}", "shards['train'].count()"),
+    ],
+)
+def test_a_collection_of_shards_and_what_else_is_in_it_are_none(shards: str, use: str) -> None:
+    assert not converted(SHARDS.format(shards=shards, use=use)).lines("RM506", Kind.MANUAL)

@@ -129,3 +129,80 @@ def test_what_prepares_a_model_in_eight_bits_is_called_by_its_new_name(script: s
 @pytest.mark.parametrize("module", ["peft.utils", "peft.utils.other"])
 def test_elsewhere_in_peft_it_is_told(module: str) -> None:
     assert converted(f"import ray\nfrom {module} import {INT8}\n{INT8}(ray)\n").lines("RM692", Kind.MANUAL) == [2]
+
+
+MOVED_ARGUMENTS = """
+import ray
+import peft
+from peft import prepare_model_for_int8_training
+from transformers import ViTFeatureExtractor
+from transformers.deepspeed import HfDeepSpeedConfig, deepspeed_init
+
+ray.init()
+{call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "refused"),
+    [
+        (
+            'prepare_model_for_int8_training(model, output_embedding_layer_name="lm_head")',
+            "output_embedding_layer_name",
+        ),
+        ('peft.prepare_model_for_int8_training(model=model, layer_norm_names=["ln"])', "layer_norm_names"),
+        (
+            "prepare = prepare_model_for_int8_training\nprepare_model_for_int8_training(1, layer_norm_names=[])",
+            "layer_norm",
+        ),
+        ('deepspeed_init(trainer, num_training_steps=3, resume_from_checkpoint="x")', "resume_from_checkpoint"),
+    ],
+)
+def test_what_a_function_refuses_under_its_name_of_today_is_told(call: str, refused: str) -> None:
+    outcome = converted(MOVED_ARGUMENTS.format(call=call))
+    assert outcome.lines("RM711", Kind.CONVERTED) and outcome.lines("RM693", Kind.MANUAL)
+    assert any(refused in message and "is refused today" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "prepare_model_for_int8_training(model, use_gradient_checkpointing=False)",
+        'ViTFeatureExtractor.from_pretrained("x", do_resize=True, own=1)',
+        "HfDeepSpeedConfig(config_file_or_dict={})",
+        "deepspeed_init(trainer, num_training_steps=3, inference=True)",
+    ],
+)
+def test_what_a_function_takes_under_its_name_of_today_is_not_told(call: str) -> None:
+    assert not converted(MOVED_ARGUMENTS.format(call=call)).lines("RM693", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("script", "now"),
+    [
+        (
+            "from accelerate.memory_utils import find_executable_batch_size\nprint(find_executable_batch_size, ray)",
+            "from accelerate.utils import find_executable_batch_size",
+        ),
+        (
+            "from accelerate.deepspeed_utils import DummyOptim as DO\nprint(DO)",
+            "accelerate.utils import DummyOptim as DO",
+        ),
+        (
+            "import accelerate.memory_utils as mu\nprint(mu.find_executable_batch_size)",
+            "accelerate.utils.find_executable_batch_size",
+        ),
+        ("from accelerate.utils import is_tpu_available\nprint(is_tpu_available())", "print(is_torch_xla_available())"),
+        ("from accelerate.utils.imports import is_tpu_available as t\nt()", "import is_torch_xla_available as t"),
+    ],
+)
+def test_names_of_accelerate_are_in_its_utils(script: str, now: str) -> None:
+    outcome = converted(f"import ray\n{script}\n")
+    assert now in outcome.text and "memory_utils" not in outcome.text and "deepspeed_utils" not in outcome.text
+    assert outcome.lines("RM711", Kind.CONVERTED) and not outcome.lines("RM692", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("name", ["accelerate.memory_utils.never_there", "accelerate.utils.never_there"])
+def test_a_name_that_accelerate_has_nowhere_is_told(name: str) -> None:
+    home, _, last = name.rpartition(".")
+    assert converted(f"import ray\nfrom {home} import {last}\nprint({last})\n").lines("RM692", Kind.MANUAL)

@@ -122,3 +122,58 @@ def test_what_others_run_too_is_told(code: str) -> None:
     if "on_first(" not in code:
         script = script.replace("    setup_wandb(config=args)\n", "    pass\n")
     assert converted(script).lines("RM409", Kind.MANUAL)
+
+
+OBJECT = """
+from ray import tune
+from ray.air import RunConfig, ScalingConfig
+from ray.air.integrations.wandb import setup_wandb
+from ray.train.huggingface import AccelerateTrainer
+from ray.tune.logger import CSVLoggerCallback
+
+CONFIG = RunConfig(
+    sync_config=tune.SyncConfig(syncer=None), progress_reporter=tune.CLIReporter(), callbacks=[CSVLoggerCallback()]
+)
+
+
+class Job:
+    def {method}(self, config):
+        setup_wandb(config)
+
+    def fit(self, chosen):
+        AccelerateTrainer({given}, accelerate_config={accelerate}, run_config=CONFIG, scaling_config=chosen).fit()
+"""
+NOW = 'mode=None if ray.train.get_context().get_world_rank() == 0 else "disabled",'
+
+
+@pytest.mark.parametrize(
+    ("method", "given"), [("__call__", "self"), ("__call__", "Job()"), ("loop", "self.loop"), ("loop", "Job().loop")]
+)
+@pytest.mark.parametrize("accelerate", ["{}", "chosen.file"])
+def test_an_object_and_its_method_run_on_workers_whatever_the_run_config_takes_of_tune(
+    method: str, given: str, accelerate: str
+) -> None:
+    outcome = converted(OBJECT.format(method=method, given=given, accelerate=accelerate))
+    assert NOW in outcome.text
+    assert "RM122" not in {code for code, *_ in outcome.findings}
+
+
+IN_BOTH = """
+class Job:
+    def loop(self, config):
+        setup_wandb(config, project="a")
+
+
+def loop(config):
+    setup_wandb(config, project="a")
+
+
+TorchTrainer({given}).fit()
+tune.Tuner({given}, param_space=SPACE).fit()
+"""
+
+
+@pytest.mark.parametrize("given", ["loop", "Job().loop"])
+def test_a_function_that_runs_in_trials_too_does_not_ask_for_a_rank(given: str) -> None:
+    outcome = converted(HEAD + IN_BOTH.format(given=given))
+    assert outcome.lines("RM409", Kind.MANUAL) and "get_world_rank" not in outcome.text

@@ -23,9 +23,10 @@ from raymigrate.codemods.libraries.argument_changes import (
     Change,
 )
 from raymigrate.codemods.libraries.argument_changes import ADVICE as GONE_ADVICE
+from raymigrate.codemods.libraries.renamed_names import MOVED
 from raymigrate.codemods.libraries.unseen_keys import shown, tell_key
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.ray_air.ray_air import MOVED
+from raymigrate.codemods.ray_air.ray_air import MOVED as AIR_MOVED
 from raymigrate.facts.carried import carried
 from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.instances import declared_others, instance_of
@@ -33,6 +34,7 @@ from raymigrate.facts.magics import runs_other_files
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import methods_of_object
 from raymigrate.knowledge.libraries import LIBRARIES, constructor, look_up, member, names_of, parameters, takes
+from raymigrate.knowledge.successors import successor
 
 ADVICE = {
     ("ray.train.torch.prepare_model", "ddp_kwargs"): "parallel_strategy_kwargs= took its place.",
@@ -53,6 +55,12 @@ ADVICE = {
     ("ray.serve.run", "host"): 'Call serve.start(http_options={"host": ...}) before it.',
     ("ray.serve.run", "port"): 'Call serve.start(http_options={"port": ...}) before it.',
     ("ray.serve.run", "_blocking"): "blocking= took its place.",
+    **{  # read in peft 0.3 and 0.18, utils/other.py
+        ("peft.prepare_model_for_kbit_training", name): (
+            "Leave it out: every parameter that is not quantized is cast to float32 today."
+        )
+        for name in ("output_embedding_layer_name", "layer_norm_names")
+    },
 }
 # What to do about an argument that several classes of a library lost, where none of these says it.
 LEFT = {name: GONE_ADVICE[name] for name in ("max_prompt_length",)}
@@ -214,7 +222,7 @@ def _looked_up_by_string(context: Context, call: ast.Call) -> None:
 
 def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
     name, given = _called(context.module, call, of_star)
-    is_moved = context.module.qualified(call.func) in MOVED  # not gone
+    is_moved = _where_today(context.module.qualified(call.func) or "") is not None  # not gone
     if given is None or call in context.tuned or (is_dealt_with(context, call.func) and not is_moved):
         return
     for keyword in call.keywords:
@@ -273,9 +281,8 @@ def _takes(given: tuple[str, ...]) -> str | None:
 def _called(module: Module, call: ast.Call, of_star: str | None) -> tuple[str, tuple[str, ...] | None]:
     """What a call calls, and its parameters; None if they are unknown."""
     name = module.qualified(call.func) or of_star
-    if name in MOVED:
-        name = f"{MOVED[name].module}.{MOVED[name].name}"
     if name is not None:
+        name = _where_today(name) or name
         return name, parameters(look_up(name))
     if isinstance(call.func, ast.Attribute) and (kind := instance_of(module, call.func.value)):
         methods = [member(each, call.func.attr) for each in (kind, *declared_others(module, call.func.value))]
@@ -283,6 +290,15 @@ def _called(module: Module, call: ast.Call, of_star: str | None) -> tuple[str, t
         given = tuple(dict.fromkeys(chain(*known))) if len(known) == len(methods) else None
         return f"{kind.rpartition('.')[2]}.{call.func.attr}", given
     return "", None
+
+
+def _where_today(name: str) -> str | None:
+    """The name under which a rule takes what moved; None for one that did not."""
+    move = AIR_MOVED.get(name) or MOVED.get(name)
+    if move is not None:
+        return f"{move.module}.{move.name}"
+    found = successor(name)
+    return name.replace(*found, 1) if found is not None else None
 
 
 def _is_taken(name: str, given: tuple[str, ...], keyword: str) -> bool:

@@ -54,6 +54,12 @@ MOVED = {
     }.items()
     for name in names
 }
+# What of Tune the RunConfig of a trainer took too.
+OF_RUN_CONFIGS = (
+    *(f"ray.tune.{name}" for name in ("SyncConfig", "syncer", "logger", "stopper", "progress_reporter", "callback")),
+    *(f"ray.tune.{name}" for name in ("CLIReporter", "JupyterNotebookReporter", "Callback", "Stopper")),
+    *(f"ray.tune.{name}" for name in ("RunConfig", "CheckpointConfig", "FailureConfig")),
+)
 GONE_PLACES = ("ray.air.callbacks", *(f"ray.tune.integration.{name}" for name in ("mlflow", "wandb", "comet")))
 
 
@@ -118,12 +124,12 @@ def _need_ray_train(context: Context, call: ast.Call) -> None:
 
 
 def _in_training(context: Context, call: ast.Call) -> bool:
-    """Whether a call is in a function that a trainer of this module runs, where `ray` is Ray."""
+    """Whether a call is in a function that a trainer of this module runs, and no Tuner, where `ray` is Ray."""
     module = context.module
     trainers = (TrainerCall(module, node, "train_loop_per_worker") for node in module.calls(*TORCH_TRAINERS))
     legacy = (TrainerCall(module, node, _first(module.qualified(node.func))) for node in module.calls(*TRAINERS))
-    functions = [trainer.function for trainer in (*trainers, *legacy)]
-    inside = any(function is not None and module.inside(call, function) for function in functions)
+    functions = (function for trainer in (*trainers, *legacy) for function in trainer.functions)
+    inside = any(module.inside(call, function) for function in functions) and context.place_of(call) is not Place.BOTH
     return inside and context.can_import("ray", module.reference_at[call.func])
 
 
@@ -142,8 +148,14 @@ def _on_workers(context: Context, call: ast.Call) -> str | None:
 
 
 def _uses_tune(context: Context) -> bool:
-    """Whether functions of this module may run under Tune, where both set-ups work as they did."""
-    return any(reference.qualified.startswith("ray.tune") for reference in context.module.references)
+    """Whether functions of this module may run under Tune, where both set-ups work as they did.
+
+    What trainers were given in a RunConfig says nothing of that.
+    """
+    return any(
+        reference.qualified.startswith("ray.tune") and not reference.qualified.startswith(OF_RUN_CONFIGS)
+        for reference in context.module.references
+    )
 
 
 @codemod("callbacks", "integration", phase=Phase.CONFIGURATION, after=[tracking.convert])

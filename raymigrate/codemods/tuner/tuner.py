@@ -15,9 +15,10 @@ from raymigrate.codemods.shared.functions_not_found import on_its_config
 from raymigrate.codemods.tuner.train_driver import TrainDriver
 from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
 from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, obstacles
+from raymigrate.facts.keys import known_keys, unpacked_value
 from raymigrate.facts.legacy import LOOP_CONFIGS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall
-from raymigrate.facts.tuned_trainers import is_one_trainer, is_other_trainer, may_be_trainer
+from raymigrate.facts.tuned_trainers import is_one_trainer, is_other_trainer, is_unseen, may_be_trainer
 from raymigrate.facts.tuners import TUNERS, TunerCall, config_names
 from raymigrate.facts.values import argument, entries, keyword_argument
 
@@ -45,6 +46,10 @@ NO_PAUSES = (
     " Take a scheduler that only stops trials, such as ASHAScheduler, or report checkpoints to Tune and begin from"
     " ray.tune.get_checkpoint()."
 )
+UNSEEN = (
+    "What this Tuner gets cannot be seen. Where it is a trainer, as {} in its param_space says, Tuner(trainer) raises a"
+    " TuneError on Ray >= 2.51."
+)
 SCALING, PREPROCESSOR = "scaling_config", "preprocessor"
 FITTED = "is fitted on the training data there, and transforms all datasets, in place of the trainer's preprocessor"
 DRAWN = "ScalingConfig(num_workers=) raises a ValueError on Ray >= 2.51 for what is still to be drawn."
@@ -59,6 +64,9 @@ def tuners(context: Context) -> None:
         if tuner.trainer is None:  # the RunConfig of any other Tuner: see tuner_config
             if may_be_trainer(context.module, tuner.arguments.get("trainable")):
                 _report(context, tuner, [*in_silence(context, tuner), _which(context, tuner)])
+            elif of_trainers := _keys_of_trainers(context, tuner):
+                message = UNSEEN.format(" and ".join(of_trainers))
+                context.manual(RM405, tuner.node, message, f"{RM405.fix}{_of_search_space(context, tuner)}")
         elif reasons := obstacles(context, tuner):
             _report(context, tuner, reasons)
         elif context.converts(RM405, call, f"{MESSAGE}; {NOW}"):
@@ -66,6 +74,19 @@ def tuners(context: Context) -> None:
             if tuner.trainer_stays and keyword_argument(trainer, PREPROCESSOR) and _is_torch(context, trainer):
                 convert_data_of(context, TrainerCall(context.module, trainer, TRAIN_LOOP))
             (TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()
+
+
+def _keys_of_trainers(context: Context, tuner: TunerCall) -> list[str]:
+    """The entries of a search space that only trainers have, where it can't be seen what the Tuner gets."""
+    module = context.module
+    given = {
+        name: tuner.arguments.get(name) or unpacked_value(module, tuner.node, name)
+        for name in ("trainable", "param_space")
+    }
+    if given["param_space"] is None or not is_unseen(module, given["trainable"]):
+        return []
+    keys = known_keys(module, given["param_space"])
+    return [key for key in (*LOOP_CONFIGS, SCALING) if key in keys]
 
 
 def _is_torch(context: Context, trainer: ast.Call) -> bool:
