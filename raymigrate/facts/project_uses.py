@@ -14,7 +14,7 @@ from raymigrate.facts.import_graph import IMPORT, imported_paths
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition, Project
 from raymigrate.facts.scopes import Binding
-from raymigrate.facts.searched import dotted, quotes, word
+from raymigrate.facts.searched import dotted, loads, quotes, word
 from raymigrate.files.discovery import SKIPPED
 
 SUFFIXES = (".py", ".ipynb")
@@ -78,7 +78,8 @@ def uses_of(project: Project, definition: Definition) -> Uses:
                 continue
             seen.add(project.real(path))
             if not _gets_to(project, folder, path, source):
-                if quotes(definition.name).search(data) and _may_name(project, path, definition.name):
+                spelled = quotes(definition.name).search(data) and _may_name(project, path, definition.name)
+                if spelled or loads(_module_name(source), definition.name).search(data):
                     uses.unclear.append(project.name(path))
                 continue
             module, passed_on = project.module(path), len(uses.imports)

@@ -41,6 +41,18 @@ def dotted(name: str) -> re.Pattern[bytes]:
     return re.compile(rb"['\"][\w.]*\." + re.escape(name.encode()) + rb"['\"]")
 
 
+def loads(module: str, name: str) -> re.Pattern[bytes]:
+    """Finds a module that is imported by its name, or a string that names something of it.
+
+    Args:
+        module: The last part of the module's name.
+        name: What it has: `import_module("training.init")`, `patch("training.init.build")`.
+    """
+    last, found = re.escape(module.encode()), re.escape(name.encode())
+    start = rb"['\"](?:[\w.]*\.)?" + last
+    return re.compile(rb"import_module\(\s*" + start + rb"['\"]|" + start + rb"\." + found + rb"['\"]")
+
+
 def word(text: bytes) -> re.Pattern[bytes]:
     """Finds a text as a word; what comes before it is looked at last, as a search for a fixed start is much faster."""
     escaped = re.escape(text)

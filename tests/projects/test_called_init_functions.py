@@ -67,13 +67,28 @@ def test_a_script_beside_it_is_looked_at_though_it_was_not_named(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
+    "test",
+    [
+        'from importlib import import_module\n\ntrain = import_module("job.train")\nprint(train.init(None, None))\n',
+        'from unittest import mock\n\nwith mock.patch("job.train.init"):\n    pass\n',
+        'import job.train\nfrom unittest import mock\n\nwith mock.patch("job.train.init"):\n    pass\n',
+    ],
+)
+def test_one_that_a_string_may_name_stays(tmp_path: Path, test: str) -> None:
+    write(tmp_path, {"job/__init__.py": "", "job/train.py": TRAIN, "tests/test_init.py": test})
+    convert(tmp_path)
+    assert INIT in (tmp_path / "job/train.py").read_text()
+
+
+@pytest.mark.parametrize(
     "other",
     [
+        'from importlib import import_module\n\nprint(import_module("job.trained").init())\n# job.train\n',
         "from job.train import fit\n\nprint(fit(None))\n",
         "def init(rows):\n    return rows\n\n\nprint(init(None))\n",
         "from job.data import init\n\nprint(init(None))\n",
     ],
-    ids=["another_function", "a_function_of_its_own", "another_file"],
+    ids=["another_module", "another_function", "a_function_of_its_own", "another_file"],
 )
 def test_one_that_no_other_file_uses_becomes_the_training_function(tmp_path: Path, other: str) -> None:
     data = "def init(rows):\n    return rows\n"
