@@ -21,12 +21,13 @@ class Alone(Project):
     Args:
         shared: As in `Project`.
         run: Tells runs apart. The files of a run mostly lie in the same folders, which each process searches once.
+        tops: As in `Project`.
     """
 
     last: tuple[int, Searched] = (0, Searched())
 
-    def __init__(self, shared: SharedHelpers = NOTHING_SHARED, run: int = 0) -> None:
-        super().__init__(shared=shared)
+    def __init__(self, shared: SharedHelpers = NOTHING_SHARED, run: int = 0, tops: Sequence[str] = ()) -> None:
+        super().__init__(tops, shared=shared)
         if not run or self.last[0] != run:
             Alone.last = run, self.searched
         self.searched = self.last[1]

@@ -14,6 +14,7 @@ from raymigrate.facts.import_graph import IMPORT, imported_paths
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition, Project
 from raymigrate.facts.scopes import Binding
+from raymigrate.facts.searched import dotted, loads, quotes, word
 from raymigrate.files.discovery import SKIPPED
 
 SUFFIXES = (".py", ".ipynb")
@@ -70,14 +71,15 @@ def uses_of(project: Project, definition: Definition) -> Uses:
         for path in _importers(project, folder, source):
             data = _content(project, folder, path)
             passes_all_on = b"import *" in data
-            if not (passes_all_on or (name in data and _word(name).search(data))) or project.real(path) in seen:
+            if not (passes_all_on or (name in data and word(name).search(data))) or project.real(path) in seen:
                 continue
             if not path.endswith(".py"):  # a notebook or a configuration, in which the name may mean anything
                 uses.unclear += [path] if source == home.path else []
                 continue
             seen.add(project.real(path))
             if not _gets_to(project, folder, path, source):
-                if _quotes(definition.name).search(data) and _may_name(project, path, definition.name):
+                spelled = quotes(definition.name).search(data) and _may_name(project, path, definition.name)
+                if spelled or loads(_module_name(source), definition.name).search(data):
                     uses.unclear.append(project.name(path))
                 continue
             module, passed_on = project.module(path), len(uses.imports)
@@ -85,6 +87,8 @@ def uses_of(project: Project, definition: Definition) -> Uses:
                 uses.unclear.append(path)  # it cannot be parsed
                 continue
             _add(project, uses, module, definition)
+            if dotted(definition.name).search(data):
+                uses.unclear.append(project.name(path))
             if module.star_imports or len(uses.imports) > passed_on:
                 sources.append(path)
     return uses
@@ -240,14 +244,14 @@ def _importers(project: Project, folder: str, source: str) -> list[str]:
     key = folder, source
     if key not in project.searched.importers:
         package = os.path.join(os.path.dirname(source), "") if source.endswith("__init__.py") else None
-        word = _word(os.fsencode(_module_name(source)))
+        named = word(os.fsencode(_module_name(source)))
         itself = os.path.abspath(source)  # long, perhaps, and searched for each of its names
         others = (path for path in _files(project, folder) if path != itself)
         project.searched.importers[key] = [
             path
             for path in others
             if (package is not None and path.endswith(".py") and path.startswith(package))
-            or word.search(_content(project, folder, path)) is not None
+            or named.search(_content(project, folder, path)) is not None
         ]
     return project.searched.importers[key]
 
@@ -285,17 +289,6 @@ def _read(project: Project, path: str) -> bytes:
 
 def _module_name(path: str) -> str:
     return os.path.basename(os.path.dirname(path) if path.endswith("__init__.py") else path).removesuffix(".py")
-
-
-def _quotes(name: str) -> re.Pattern[bytes]:
-    """Finds a string that holds a name and nothing else."""
-    return re.compile(rb"['\"]" + re.escape(name.encode()) + rb"['\"]")
-
-
-def _word(text: bytes) -> re.Pattern[bytes]:
-    """Finds a text as a word; what comes before it is looked at last, as a search for a fixed start is much faster."""
-    word = re.escape(text)
-    return re.compile(word + rb"\b(?<=\b" + word + rb")")
 
 
 def _add(project: Project, uses: Uses, module: Module, definition: Definition) -> None:

@@ -1,7 +1,8 @@
-"""What was found when the files of a project were searched."""
+"""What was found when the files of a project were searched, and the patterns that names are searched by."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 BYTES_KEPT = 30_000_000  # of files that are searched for names
@@ -28,3 +29,31 @@ class Searched:
     imported: dict[str, frozenset[str] | None] = field(default_factory=dict)
     ways: dict[tuple[str, str], bool] = field(default_factory=dict)
     strings: dict[str, frozenset[str] | None] = field(default_factory=dict)
+
+
+def quotes(name: str) -> re.Pattern[bytes]:
+    """Finds a string that holds a name and nothing else."""
+    return re.compile(rb"['\"]" + re.escape(name.encode()) + rb"['\"]")
+
+
+def dotted(name: str) -> re.Pattern[bytes]:
+    """Finds a string that holds a dotted name which ends with a name: `patch("training.init.build")`."""
+    return re.compile(rb"['\"][\w.]*\." + re.escape(name.encode()) + rb"['\"]")
+
+
+def loads(module: str, name: str) -> re.Pattern[bytes]:
+    """Finds a module that is imported by its name, or a string that names something of it.
+
+    Args:
+        module: The last part of the module's name.
+        name: What it has: `import_module("training.init")`, `patch("training.init.build")`.
+    """
+    last, found = re.escape(module.encode()), re.escape(name.encode())
+    start = rb"['\"](?:[\w.]*\.)?" + last
+    return re.compile(rb"import_module\(\s*" + start + rb"['\"]|" + start + rb"\." + found + rb"['\"]")
+
+
+def word(text: bytes) -> re.Pattern[bytes]:
+    """Finds a text as a word; what comes before it is looked at last, as a search for a fixed start is much faster."""
+    escaped = re.escape(text)
+    return re.compile(escaped + rb"\b(?<=\b" + escaped + rb")")

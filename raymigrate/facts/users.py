@@ -1,5 +1,7 @@
 """The files that use what a job hands on: its trainers, their results, and functions that make or fit them.
 
+A Trainer of transformers is one of them: a test calls the init function, and looks at what it gives.
+
 They are found by names: of each file the definitions that speak of a trainer or of fit(), or of such a definition; then
 the files that import those, or that import the file and call fit(), and so on. What a name there really is, is asked
 where it is read.
@@ -9,6 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from raymigrate.facts.handed_on import KNOWN
+from raymigrate.facts.legacy import HF_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
 from raymigrate.facts.project_uses import importing_modules, is_imported
@@ -31,7 +34,8 @@ def users(project: Project, jobs: Iterable[str]) -> Iterator[Module]:
         module = project.module(path) if is_imported(project, path) else None
         if module is None:
             continue
-        own = _handing(module, [reference.node for reference in module.references_within(*KNOWN)])
+        trainers = [reference.node for reference in module.references_within(*KNOWN)]
+        own = _handing(module, [*trainers, *module.calls(*HF_TRAINERS)])
         names = own | handed.get(project.real(path), set())
         for other in importing_modules(project, module, FIT, *sorted(names)):
             real = project.real(other.path)

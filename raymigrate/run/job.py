@@ -41,6 +41,7 @@ class Job:
         shared: The helpers that scripts import from modules which the run writes.
         run: Tells this run from others in the same process.
         for_ray: Whether each file is for Ray whatever it says itself, so that what it installs is a concern.
+        tops: The folders that were named, whose files may use each other.
     """
 
     options: Options
@@ -50,6 +51,7 @@ class Job:
     shared: SharedHelpers = NOTHING_SHARED
     run: int = field(default_factory=time.monotonic_ns)
     for_ray: bool = False
+    tops: Sequence[str] = ()
 
     def __call__(self, path: str, project: Project | None = None) -> FileResult:
         """Converts one file and writes it; every problem with it becomes a finding. For the arguments see `convert`."""
@@ -81,7 +83,7 @@ class Job:
             return crashed(path, how)
         try:
             with working_on(path), no_search_for_cycles(len(data)):
-                return self._converted(path, data, project or Alone(self.shared, self.run))
+                return self._converted(path, data, project or Alone(self.shared, self.run, self.tops))
         except OtherFileNeeded:
             return FileResult(path, waits=True)
         except UndecodableError as error:

@@ -100,6 +100,7 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
         jobs: Number of processes; 0 chooses.
         progress: Passes the results on, given their number, and tells the user how far it is.
     """
+    job = replace(job, tops=found.roots)
     results = {problem.path: failed(problem.path, problem.message) for problem in found.problems}
     waiting: list[str] = []
     legacy = set[str]()

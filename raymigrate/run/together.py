@@ -182,9 +182,10 @@ class Together:
         self._follow_imports(others)
         if not self.found.roots and len(self.given) < 2:
             return  # there is no other file that may be written
-        self._follow_imports(list(self._convert_users([*jobs, *others])))
+        makers = [real for real in self.parts if "Trainer(" in self.new[real].before]
+        self._follow_imports(list(self._convert_users(dict.fromkeys([*jobs, *others, *makers]))))
 
-    def _convert_users(self, jobs: list[str]) -> Iterator[str]:
+    def _convert_users(self, jobs: Iterable[str]) -> Iterator[str]:
         """Converts the files that use what jobs hand on, and gives their real paths."""
         for module in users(self.project, [self.project.name(real) for real in jobs]):
             if self._is_covered(module.path):

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from raymigrate.base.findings import Kind
 from raymigrate.cli import main
+from raymigrate.codemods.tuner.tuner_config import ONLY_TUNES
 from tests.rules.scripts import converted
 
 HEAD = """
@@ -179,3 +180,51 @@ def test_what_a_base_class_of_another_file_makes_is_told_and_kept(tmp_path: Path
 def test_a_config_from_nowhere_is_told_in_scripts_for_older_ray(head: str, told: int) -> None:
     script = f"from ray import tune\nfrom configs import run_config\n{head}\ntune.Tuner(f, run_config=run_config())\n"
     assert len(converted(script).lines("RM411", Kind.MANUAL)) == told
+
+
+SHARED = """
+{above}
+config = RunConfig(name="a", {given})
+TorchTrainer(loop, run_config=config).fit()
+Tuner(loop, run_config=config)
+"""
+UNSEEN_CONFIG = """
+def config(**more):
+    return RunConfig(name="a", {given})
+
+
+Tuner(loop, run_config=config({call}))
+"""
+BOTH = "That of ray.train refuses stop=, callbacks of Tune."
+
+
+@pytest.mark.parametrize(
+    ("above", "given"),
+    [
+        ("", "stop=search, callbacks=[read()]"),
+        ("more = {'stop': search, 'callbacks': [read()]}\n", "**more"),
+        ("more = dict(callbacks=[read()])\n", "stop=search, **more"),
+        ("more = {}\nmore['stop'] = search\nmore.update(callbacks=[read()])\n", "**more"),
+    ],
+)
+def test_a_trainer_that_shares_it_is_told_what_it_refuses(above: str, given: str) -> None:
+    messages = converted(HEAD + SHARED.format(above=above, given=given)).messages
+    assert [message for message in messages if BOTH in message and ONLY_TUNES in message]
+
+
+@pytest.mark.parametrize(
+    ("given", "call", "said"),
+    [
+        ("**more", "stop=search, callbacks=[read()]", BOTH),
+        ("**more", "**read()", "What ** gives it cannot be seen; look for callbacks, "),
+        ("stop=search, **read()", "", "refuses stop=. What ** gives it cannot be seen; look for callbacks, "),
+        ("**more", "storage_path='/a'", ""),
+        ("**more", "callbacks=None", ""),
+        ("", "", ""),
+    ],
+)
+def test_what_two_stars_give_a_config_is_told_too(given: str, call: str, said: str) -> None:
+    messages = converted(HEAD + UNSEEN_CONFIG.format(given=given, call=call)).messages
+    [told] = [message.partition(" Make it ")[0] for message in messages if ONLY_TUNES in message]
+    assert said in told
+    assert bool(said) == ("ray.train" in told)

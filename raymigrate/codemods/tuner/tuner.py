@@ -19,7 +19,7 @@ from raymigrate.facts.keys import known_keys, unpacked_value
 from raymigrate.facts.legacy import LOOP_CONFIGS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall
 from raymigrate.facts.tuned_trainers import is_one_trainer, is_other_trainer, is_unseen, may_be_trainer
-from raymigrate.facts.tuners import TUNERS, TunerCall, config_names
+from raymigrate.facts.tuners import TUNERS, TunerCall
 from raymigrate.facts.values import argument, entries, keyword_argument
 
 RM405 = Rule(
@@ -52,8 +52,6 @@ UNSEEN = (
 )
 SCALING, PREPROCESSOR = "scaling_config", "preprocessor"
 FITTED = "is fitted on the training data there, and transforms all datasets, in place of the trainer's preprocessor"
-DRAWN = "ScalingConfig(num_workers=) raises a ValueError on Ray >= 2.51 for what is still to be drawn."
-AS_DICT = "Give the arguments as a dict, and make the ScalingConfig of it in the function that fits the trainer."
 
 
 @codemod("Tuner", phase=Phase.TUNERS)
@@ -137,17 +135,3 @@ def _report(context: Context, tuner: TunerCall, reasons: list[str]) -> None:
     message = f"{MESSAGE}; not converted: {'; '.join(reasons)}."
     advice += _of_search_space(context, tuner) + on_its_config(context.module, _training_function(context, tuner))
     context.manual(RM405, tuner.node, message, advice)
-
-
-@codemod("ScalingConfig", phase=Phase.TRIALS)
-def drawn_workers(context: Context) -> None:
-    """Reports numbers of workers that a search draws, where no Tuner was converted that reads them."""
-    module = context.module
-    for call in module.calls(*config_names("ScalingConfig")):
-        workers = argument(call, 1, "num_workers")
-        value = module.value(workers) if workers is not None else None
-        edit = context.plan.calls.get(call)
-        if edit is not None and edit.function == "dict":
-            continue
-        if isinstance(value, ast.Call) and (module.qualified(value.func) or "").startswith("ray.tune."):
-            context.manual(RM405, value, DRAWN, AS_DICT)

@@ -15,6 +15,7 @@ from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.codemods.torch_trainer.storage import REFUSED_BY_SYNC_CONFIG, RM401, convert_storage
 from raymigrate.codemods.torch_trainer.train_v2_arguments import DELETED
+from raymigrate.codemods.tuner.refused_by_train import refused_by_train
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.legacy import RL_TRAINERS, SYNC_CONFIGS
 from raymigrate.facts.module import Module
@@ -73,8 +74,8 @@ def run_configs(context: Context) -> None:
         if config is None:
             _tell_unseen(context, tuner, given)
         elif not _is_for_tuners(context.module, given) or not is_named_first(config):
-            context.manual(RM411, given, f"{ONLY_TUNES}.")
             _leave(context, config)
+            context.manual(RM411, given, f"{ONLY_TUNES}.{refused_by_train(context, config)}")
         elif shared := [part for value, part in _nested(context.module, config) if not only_use(context.module, value)]:
             for part in shared:
                 context.manual(RM411, part, SHARED.format(name=_class_name(context.module, part)), MAKE_TWO)

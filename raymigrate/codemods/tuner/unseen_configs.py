@@ -11,15 +11,14 @@ from itertools import pairwise
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.tuner.refused_by_train import configs_within, refused_by_train
 from raymigrate.codemods.tuner.tuner_config import ONLY_TUNES, RM411, name_storage, run_configs
-from raymigrate.edits.plan import CallEdit
 from raymigrate.facts.keys import is_unpacked, unpacked_value
-from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project_uses import importing_modules
 from raymigrate.facts.tuners import TUNERS, config_names
 from raymigrate.facts.values import Source, keyword_argument
-from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 ARGUMENT = "run_config"
 COPIES = ("dataclasses.replace", "copy.copy", "copy.deepcopy", "copy.replace")
@@ -45,25 +44,9 @@ def unseen_run_configs(context: Context) -> None:
 def _leave(context: Context, config: ast.Call, message: str) -> None:
     if config in context.tuned:
         return
-    names = {name for each in CONFIG_CLASSES for name in config_names(each)}
-    configs = [config, *(call for call in context.module.calls(*names) if context.module.inside(call, config))]
     name_storage(context, config)
-    refused = [f"{name}=" for call in configs for name in _refused_by_train(context, call)]
-    callbacks = keyword_argument(config, "callbacks")
-    refused += ["callbacks of Tune"] if callbacks is not None and context.module.constant(callbacks) is not None else []
-    of_train = f" That of ray.train refuses {', '.join(refused)}." if refused else ""
-    context.manual(RM411, config, f"{message}.{of_train}", ADVICE)
-    context.tuned.update(configs)
-
-
-def _refused_by_train(context: Context, config: ast.Call) -> list[str]:
-    """The arguments of a config that the class of the same name in ray.train does not take, and that stay."""
-    name = (context.module.qualified(config.func) or "").rpartition(".")[2]
-    taken = parameters(look_up(f"ray.train.{name}"))
-    edit = context.plan.calls.get(config, CallEdit())
-    gone = {None, *edit.remove, *edit.rename}
-    given = [name for name in (keyword.arg for keyword in config.keywords) if name is not None and name not in gone]
-    return [] if taken is None else [argument for argument in given if not takes(taken, argument)]
+    context.manual(RM411, config, f"{message}.{refused_by_train(context, config)}", ADVICE)
+    context.tuned.update(configs_within(context, config))
 
 
 def _given_to_tuners(module: Module) -> Iterator[ast.Call]:

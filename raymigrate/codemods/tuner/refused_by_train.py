@@ -1,0 +1,64 @@
+"""What a RunConfig has that only Tune goes on to take, for one of which a trainer may be given too."""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED
+from raymigrate.edits.plan import CallEdit
+from raymigrate.facts.carried import Carried, carried
+from raymigrate.facts.legacy import CONFIG_CLASSES
+from raymigrate.facts.tuners import config_names
+from raymigrate.facts.values import is_none
+from raymigrate.knowledge.libraries import look_up, parameters, takes
+
+CALLBACKS = "callbacks"
+NAMES = ", ".join(sorted(REFUSED["RunConfig"]))
+UNSEEN = f" What ** gives it cannot be seen; look for {NAMES}: that of ray.train raises."
+
+
+def configs_within(context: Context, config: ast.Call) -> list[ast.Call]:
+    """A RunConfig, and the configurations that are made in it."""
+    names = {name for each in CONFIG_CLASSES for name in config_names(each)}
+    return [config, *(call for call in context.module.calls(*names) if context.module.inside(call, config))]
+
+
+def refused_by_train(context: Context, config: ast.Call) -> str:
+    """Sentences on what ray.train's RunConfig would refuse of one: "", or with a blank before them.
+
+    Args:
+        context: The module, with the edits of the RunConfig planned.
+        config: The RunConfig.
+    """
+    unpacked = [carried(context.module, keyword.value) for keyword in config.keywords if keyword.arg is None]
+    named = [name for call in configs_within(context, config) for name in _refused(context, call)]
+    named += _refused_entries(config, context, unpacked)
+    refused = [f"{name}=" for name in dict.fromkeys(named)]
+    refused += ["callbacks of Tune"] if any(_callbacks(context, config, unpacked)) else []
+    told = f" That of ray.train refuses {', '.join(refused)}." if refused else ""
+    return told if all(found.whole for found in unpacked) else f"{told}{UNSEEN}"
+
+
+def _refused(context: Context, config: ast.Call) -> list[str]:
+    """The arguments of a config that the class of the same name in ray.train does not take, and that stay."""
+    edit = context.plan.calls.get(config, CallEdit())
+    gone = {None, *edit.remove, *edit.rename}
+    given = [name for name in (keyword.arg for keyword in config.keywords) if name is not None and name not in gone]
+    return _not_taken(context, config, given)
+
+
+def _refused_entries(config: ast.Call, context: Context, unpacked: list[Carried]) -> list[str]:
+    return _not_taken(context, config, [entry.name for found in unpacked for entry in found.entries])
+
+
+def _not_taken(context: Context, config: ast.Call, names: list[str]) -> list[str]:
+    taken = parameters(look_up(f"ray.train.{(context.module.qualified(config.func) or '').rpartition('.')[2]}"))
+    return [] if taken is None else [name for name in names if not takes(taken, name)]
+
+
+def _callbacks(context: Context, config: ast.Call, unpacked: list[Carried]) -> Iterator[bool]:
+    """Of each callbacks= that a RunConfig may be given whether it may hold some."""
+    for keyword in config.keywords:
+        if keyword.arg == CALLBACKS:
+            yield context.module.constant(keyword.value) is not None
+    yield from (not is_none(entry.value) for found in unpacked for entry in found.entries if entry.name == CALLBACKS)
