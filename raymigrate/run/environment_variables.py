@@ -1,4 +1,4 @@
-"""RM758 and RM718 beside the Python of a job: in its settings and shell scripts, and in what cells say to a shell.
+"""RM758, RM718 and RM768 beside the Python of a job: in settings and shell scripts, and in what cells say to a shell.
 
 Nothing is changed there.
 """
@@ -12,6 +12,7 @@ from dataclasses import replace
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.codemods.libraries.cache_variables import ADVICE, READ_NO_MORE, RM718, VARIABLES
+from raymigrate.codemods.libraries.deepspeed_weights import OF_COMMAND, RM768, SCRIPT, told_of_path, written_paths
 from raymigrate.codemods.libraries.uploaded_models import RM758, VARIABLE, advice, meaning, message
 from raymigrate.documents import Document
 from raymigrate.documents.lines import Places
@@ -49,7 +50,7 @@ Tell = Callable[[str, str], Iterator[Finding]]
 def told_of_variables(
     jobs: Collection[FileResult], project: Project, options: Options, covers: Callable[[str], bool]
 ) -> Iterator[FileResult]:
-    """What there is to say of the variables that settings files and shell scripts set beside jobs.
+    """What there is to say of what settings files and shell scripts set or start beside jobs.
 
     See `told_beside` for the arguments.
     """
@@ -80,6 +81,15 @@ def _told_of_caches(text: str, path: str) -> Iterator[Finding]:
         yield Finding(RM718.code, Kind.MANUAL, message, ADVICE, *place, path)
 
 
+def _told_of_weights(text: str, path: str) -> Iterator[Finding]:
+    """Where DeepSpeed puts weights together at a path that was a file."""
+    bare = without_comments(text)
+    places = Places(bare)
+    for start, written in written_paths(bare):
+        if message := told_of_path(written):
+            yield Finding(RM768.code, Kind.MANUAL, message, OF_COMMAND, *places.place(start), path)
+
+
 def _other_meaning(value: str) -> str:
     """What has to be written in place of a value; empty where it means what it did."""
     new = meaning(value)
@@ -91,11 +101,12 @@ TOLD = {
     VARIABLE: (RM758, _told),
     "TRANSFORMERS_CACHE": (RM718, _told_of_caches),
     "PYTORCH_PRETRAINED_BERT_CACHE": (RM718, _told_of_caches),
+    SCRIPT: (RM768, _told_of_weights),
 }
 
 
 def with_variables(result: FileResult, document: Document, path: str, options: Options) -> FileResult:
-    """The result of a document that says what its shell lines and magics give the variable.
+    """The result of a document that says what its shell lines and magics set or start.
 
     Args:
         result: What became of the document.
