@@ -19,7 +19,7 @@ from raymigrate.files.discovery import PAGES
 from raymigrate.files.script import Script, UndecodableError, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from raymigrate.documents.cell_files import CellFile
     from raymigrate.knowledge.versions import Pin
@@ -44,6 +44,10 @@ class Document(Protocol):
     @property
     def scripts(self) -> Sequence[CellFile]:
         """Scripts of their own that it writes to files."""
+
+    @property
+    def written(self) -> Mapping[str, str | None]:
+        """Files with settings that it writes, by name, and what is in each; None where that is not known."""
 
     @property
     def numbers(self) -> list[int]:
@@ -100,6 +104,7 @@ class Plain:
     """A file that is Python and nothing else."""
 
     scripts: Sequence[CellFile] = ()
+    written: Mapping[str, str | None] = {}
     cells_with_commands: Sequence[int] = ()
     cells_of_text: Sequence[int] = ()
     for_ray = False

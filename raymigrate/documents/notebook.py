@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from raymigrate.base.findings import Finding
-from raymigrate.documents.cell_files import SCRIPTS, SETTINGS, CellFile, cell_file, whole_files
+from raymigrate.documents.cell_files import SCRIPTS, SETTINGS, CellFile, cell_file, texts_written, whole_files
 from raymigrate.documents.cells import Cell, Cells, refuse_much_code
 from raymigrate.documents.json_spans import elements, members, start_of_value
 from raymigrate.documents.lines import spliced
@@ -99,6 +99,11 @@ class Notebook:
     def settings(self) -> list[CellFile]:
         """The files with settings that they write."""
         return whole_files(self._files, *SETTINGS)
+
+    @property
+    def written(self) -> dict[str, str | None]:
+        """See `Document.written`."""
+        return texts_written([file for file in self._files if file.name.endswith(SETTINGS)])
 
     @property
     def text(self) -> str:

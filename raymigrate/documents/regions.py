@@ -50,6 +50,7 @@ class Regions:
         self.for_ray = False
         self.pins: list[tuple[Place, Pin]] = []
         self.scripts: list[CellFile] = []
+        self.written: dict[str, str | None] = {}
         self.cells_with_commands = [0]
         self.cells_of_text: list[int] = []
         self.bare_markers: dict[int, int] = {}
