@@ -54,7 +54,7 @@ def named_in(text: str, path: str) -> Iterator[NamedTrainer]:
     for name, key in targets(text) if TARGET in text else ():
         if key.value in TRAINERS:
             names = {name} if name else {file.stem, file.parent.name}
-            yield NamedTrainer(key.value, frozenset(names), key.line, path)  # type: ignore[arg-type]
+            yield NamedTrainer(key.value, frozenset(names), key.line, path)
 
 
 def made_by_hydra(module: Module) -> Iterator[tuple[ast.Call, list[NamedTrainer], bool]]:
@@ -91,15 +91,14 @@ def makers_of(project: Project, trainer: NamedTrainer) -> Iterator[tuple[Module,
 def _trainers_of(project: Project, path: str) -> list[NamedTrainer]:
     project.read_others(path)
     folder = project.folder(path)
-    key = ("trainers of hydra", folder)
-    if key not in project.uses:
-        project.uses[key] = [
+    if folder not in project.named_trainers:
+        project.named_trainers[folder] = [
             trainer
             for file, data in settings_files(project, folder)
             if file.endswith(YAML) and TARGET.encode() in data
             for trainer in named_in(data.decode(errors="replace"), project.name(file))
         ]
-    return project.uses[key]
+    return project.named_trainers[folder]
 
 
 def _name_of_settings(module: Module, call: ast.Call) -> str:

@@ -59,9 +59,9 @@ def deepspeed_weights(context: Context) -> None:
             if not is_guarded(module, call, FORMER):
                 context.manual(RM768, call, RENAMED, ADVICE)
             continue
-        path = argument(call, PLACE, "output_dir")
-        if path is not None and keyword_argument(call, "max_shard_size", "safe_serialization") is None:
-            _tell(context, call, trailing_text(module, path) or ast.unparse(path).replace(".", " "), ADVICE)
+        given = argument(call, PLACE, "output_dir")
+        if given is not None and keyword_argument(call, "max_shard_size", "safe_serialization") is None:
+            _tell(context, call, trailing_text(module, given) or ast.unparse(given).replace(".", " "), ADVICE)
     for node, command in _commands(module):
         for _, path in written_paths(command):
             _tell(context, node, path, OF_COMMAND)
