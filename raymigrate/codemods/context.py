@@ -128,7 +128,8 @@ class Context:
     def written_settings(self) -> dict[str, str | None]:
         """What cells of the notebook write to files with settings, by path; None where it is not known."""
         folder = Path(self.path).parent
-        return {os.path.normpath(folder / name): text for name, text in self.options.cell_settings}
+        written = ((folder / Path(name).expanduser(), text) for name, text in self.options.cell_settings)
+        return {os.path.normpath(path): text for path, text in written}
 
     # -- other files of the project -------------------------------------------------------------
 

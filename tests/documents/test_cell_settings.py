@@ -42,6 +42,7 @@ def became(folder: Path, *cells: str) -> tuple[str, list[str]]:
         ("%%writefile acc.yaml", '"acc.yaml"'),
         ("%%file acc.yaml", '"acc.yaml"'),
         ('%%writefile "./acc.yaml"', '"acc.yaml"'),
+        ("%%writefile ~/acc.yaml", '"~/acc.yaml"'),
         ("%%writefile conf/acc.yaml", '"./conf/acc.yaml"'),
         ("%%writefile acc.yaml", 'os.path.join(".", "acc.yaml")'),
     ],
