@@ -75,6 +75,9 @@ class Document(Protocol):
     def cells_of_text(self) -> Sequence[int]:
         """The numbers of the cells that hold text for a reader."""
 
+    shell_rows: frozenset[int]
+    """The indices of the lines of a page that stand in blocks of shell commands."""
+
     def lines_of(self, cell: int) -> list[str]:
         """The source lines of a cell, magics and all; of the file where `cell` is 0."""
 
@@ -107,6 +110,7 @@ class Plain:
     written: Mapping[str, str | None] = {}
     cells_with_commands: Sequence[int] = ()
     cells_of_text: Sequence[int] = ()
+    shell_rows: frozenset[int] = frozenset()
     for_ray = False
 
     def __init__(self, script: Script) -> None:

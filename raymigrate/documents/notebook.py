@@ -90,6 +90,8 @@ class Notebook:
         self.pins = [(place, pin) for place, pin in pins if concerns(pin, *texts, for_ray=self.for_ray)]
         self.remarks += [*self._cells.remarks, *(pin_remark(pin, place) for place, pin in self.pins)]
 
+    shell_rows: frozenset[int] = frozenset()
+
     @property
     def scripts(self) -> list[CellFile]:
         """The scripts that its cells write to files."""

@@ -43,6 +43,7 @@ CACHES = (  # not `echo TRANSFORMERS_CACHE=$TRANSFORMERS_CACHE`
     re.compile(rf"\bname[\"']?\s*:\s*[\"']?{CACHE}(?=[\"']?\s*[,\n])"),  # of Kubernetes, with a value: beside it
     re.compile(rf"%(?:set_)?env[ \t]+{CACHE}[ \t]+(?=[^\s=])"),
 )
+DATABRICKS = "# MAGIC %"
 MAGIC = re.compile(r"\s*%(?:set_)?env\b")
 Tell = Callable[[str, str], Iterator[Finding]]
 
@@ -127,19 +128,32 @@ def with_variables(result: FileResult, document: Document, path: str, options: O
 
 def _of_cells(document: Document, path: str, tells: Iterable[Tell]) -> Iterator[Finding]:
     for cell in document.cells_with_commands:
-        for number, line in enumerate(_shell_of(document.lines_of(cell)), 1):
+        for number, line in enumerate(_shell_of(document, cell), 1):
             for told in (told for tell in tells for told in tell(line, path)):
                 yield replace(told, line=number, cell=cell)
 
 
 def _shell(document: Document) -> Iterator[str]:
     for cell in document.cells_with_commands:
-        yield from _shell_of(document.lines_of(cell))
+        yield from _shell_of(document, cell)
 
 
-def _shell_of(lines: list[str]) -> list[str]:
+def _shell_of(document: Document, cell: int) -> list[str]:
     """The lines of a cell that are for a shell, or that set a variable; those of Python are empty."""
+    lines = document.lines_of(cell)
+    if document.shell_rows:
+        return [line if row in document.shell_rows else "" for row, line in enumerate(lines)]
+    if any(line.startswith(DATABRICKS) for line in lines):
+        return list(_shell_of_source(lines))
     texts = shell_text(lines).split("\n")
     if texts and SHELL_CELL.match(texts[0]) and texts[0].lstrip().startswith("%%"):
         return texts
     return [line if SHELL_LINE.match(line) or MAGIC.match(line) else "" for line in texts]
+
+
+def _shell_of_source(lines: list[str]) -> Iterator[str]:
+    """The same of a Databricks source: what its magics say, a cell of `%sh` as a whole."""
+    is_shell = False
+    for line, text in zip(lines, shell_text(lines).split("\n"), strict=True):
+        is_shell = line.startswith("# MAGIC") and (is_shell or SHELL_CELL.match(text) is not None)
+        yield text if is_shell or (line != text and (SHELL_LINE.match(text) or MAGIC.match(text))) else ""

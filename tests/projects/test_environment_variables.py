@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
+from raymigrate.run.job import Job
 from tests.documents.notebooks import notebook
 from tests.projects.files import DRIVER, INIT, convert, write
 
@@ -152,3 +154,50 @@ def test_cells_that_put_weights_together_are_told(tmp_path: Path) -> None:
     cells = [JOB.strip(), "!python zero_to_fp32.py . pytorch_model.bin"]
     (tmp_path / "job.ipynb").write_text(json.dumps(notebook(cells)))
     assert [line for line, _ in told(tmp_path, "job.ipynb", "RM768")] == [1]
+
+
+PAGE = """# Weights
+
+```python
+{job}
+```
+
+Run `python zero_to_fp32.py . model.bin`, which is told in blocks only:
+
+```bash
+cd checkpoint
+python zero_to_fp32.py . {path}
+```
+
+```text
+python zero_to_fp32.py . pytorch_model.bin
+```
+"""
+LOOK = Job(Options(), for_ray=True, write=False)
+
+
+@pytest.mark.parametrize(("path", "is_told"), [("pytorch_model.bin", True), ("weights/", False)])
+def test_blocks_of_shell_commands_in_pages_are_read(tmp_path: Path, path: str, *, is_told: bool) -> None:
+    page = tmp_path / "README.md"
+    page.write_text(PAGE.format(job=JOB.strip(), path=path))
+    line = page.read_text().split("\n").index(f"python zero_to_fp32.py . {path}") + 1
+    found = [f.line for f in LOOK(str(page)).findings if f.code == "RM768"]
+    assert found == ([line] if is_told else [])
+
+
+@pytest.mark.parametrize(
+    ("cell", "lines"),
+    [
+        ("# MAGIC %sh\n# MAGIC python zero_to_fp32.py . pytorch_model.bin", [2]),
+        ("# MAGIC %sh python zero_to_fp32.py . pytorch_model.bin", [1]),
+        ("# MAGIC !python zero_to_fp32.py . pytorch_model.bin", [1]),
+        ("# MAGIC %md\n# MAGIC python zero_to_fp32.py . pytorch_model.bin", []),
+        ("# python zero_to_fp32.py . pytorch_model.bin", []),
+    ],
+)
+def test_cells_of_databricks_are_read(tmp_path: Path, cell: str, lines: list[int]) -> None:
+    head = f"# Databricks notebook source\n{JOB.strip()}\n\n# COMMAND ----------\n\n"
+    (tmp_path / "job.py").write_text(head + cell + "\n")
+    first = head.count("\n")
+    found = LOOK(str(tmp_path / "job.py")).findings
+    assert [f.line - first for f in found if f.code == "RM768"] == lines
