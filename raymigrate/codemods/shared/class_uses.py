@@ -55,8 +55,9 @@ def tell_calls_of_stored(context: Context, rule: Rule, classes: Collection[str])
         classes: The qualified names of the class.
     """
     module = context.module
+    stores = any(_is_stored(module, reference) for reference in module.references_within(*TRAINERS))
     for call in module.of_type(ast.Call):
-        if module.qualified(call.func) in classes or not _may_make_trainer(module, call):
+        if module.qualified(call.func) in classes or not _may_make_trainer(module, call, stores=stores):
             continue
         ends = (source.module.qualified(source.node) for source in module.origins(call.func))
         called = {found for found in (*ends, *classes_behind(module, call.func)) if isinstance(found, str)}
@@ -65,8 +66,17 @@ def tell_calls_of_stored(context: Context, rule: Rule, classes: Collection[str])
             context.manual(rule, call, message, BY_NAME.format(name=name))
 
 
-def _may_make_trainer(module: Module, call: ast.Call) -> bool:
-    """Whether a call is one of a trainer by its arguments, or its file stores classes that may be."""
-    if isinstance(call.func, ast.Name) and isinstance(module.definition(call.func), (ast.FunctionDef, ast.ClassDef)):
-        return False
-    return any(keyword.arg in ARGUMENTS for keyword in call.keywords) or bool(module.references_within(*TRAINERS))
+def _is_stored(module: Module, reference: Reference) -> bool:
+    """Whether a class is not called where it is named."""
+    outer = module.parent_of[reference.node]
+    return not (isinstance(outer, ast.Call) and outer.func is reference.node)
+
+
+def _may_make_trainer(module: Module, call: ast.Call, *, stores: bool) -> bool:
+    """Whether a call is one of a trainer by its arguments, or of what its file may have stored one in."""
+    if any(keyword.arg in ARGUMENTS for keyword in call.keywords):
+        return True
+    is_own = isinstance(call.func, ast.Name) and isinstance(
+        module.definition(call.func), (ast.FunctionDef, ast.ClassDef)
+    )
+    return stores and module.qualified(call.func) is None and not is_own
