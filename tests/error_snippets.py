@@ -457,6 +457,20 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "from accelerate.commands.config.config_args import ClusterConfig\n"
         "ClusterConfig('LOCAL_MACHINE', 'NO', 'no', False)",
     ],
+    "RM769": [
+        "from tokenizers import Tokenizer, models\n"
+        "words = Tokenizer(models.WordLevel({'a': 0}, unk_token='a'))\n"
+        "words = transformers.PreTrainedTokenizerFast(tokenizer_object=words, pad_token='a', unk_token='a')\n"
+        "blip = transformers.Blip2Processor(transformers.BlipImageProcessor(), words, num_query_tokens=2)\n"
+        "blip(text='a', max_length=1)",
+        "import numpy\nfrom tokenizers import Tokenizer, models\n"
+        "words = Tokenizer(models.WordLevel({'a': 0}, unk_token='a'))\n"
+        "words = transformers.PreTrainedTokenizerFast(tokenizer_object=words, pad_token='a', unk_token='a')\n"
+        "words.add_tokens(['<image>'], special_tokens=True)\n"
+        "llava = transformers.LlavaProcessor(transformers.CLIPImageProcessor(), words, patch_size=14,\n"
+        "    vision_feature_select_strategy='default', image_token='<image>', num_additional_image_tokens=1)\n"
+        "llava(images=numpy.zeros((224, 224, 3)), text='<image>', truncation=True, max_length=9)",
+    ],
     "RM801": [
         "import argparse\nsys.argv = ['default_worker.py', '--node-ip-address=127.0.0.1', '--node-manager-port=1']\n"
         "argparse.ArgumentParser().parse_args()",

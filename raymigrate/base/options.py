@@ -31,6 +31,8 @@ class Options:
         gpu: Whether each of them has a GPU; None where the user does not say.
         submitted: The jobs that the notebook submits whose cell writes the script.
         cell_scripts: The scripts that cells of the notebook write.
+        cell_settings: The files with settings that they write, by name, and what is in each; None where that is not
+            known.
     """
 
     select: tuple[str, ...] = ()
@@ -50,6 +52,7 @@ class Options:
     gpu: bool | None = None
     submitted: tuple["SubmittedJob", ...] = ()
     cell_scripts: tuple["JobScript", ...] = ()
+    cell_settings: tuple[tuple[str, str | None], ...] = ()
 
     def names(self, code: str) -> bool:
         """Whether the user selects a rule by its own code, and not among others."""

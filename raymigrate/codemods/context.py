@@ -1,11 +1,13 @@
 """What a codemod works with: the facts of one module, the plan to add to, and the findings to report."""
 
 import ast
+import os.path
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind, Rule
@@ -121,6 +123,13 @@ class Context:
     def of_legacy_job(self) -> bool:
         """Whether the module was written for an older Ray, or is part of a job that was."""
         return self.options.part_of_job or self.is_legacy_script
+
+    @cached_property
+    def written_settings(self) -> dict[str, str | None]:
+        """What cells of the notebook write to files with settings, by path; None where it is not known."""
+        folder = Path(self.path).parent
+        written = ((folder / Path(name).expanduser(), text) for name, text in self.options.cell_settings)
+        return {os.path.normpath(path): text for path, text in written}
 
     # -- other files of the project -------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from raymigrate.files.discovery import PAGES
 from raymigrate.files.script import Script, UndecodableError, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from raymigrate.documents.cell_files import CellFile
     from raymigrate.knowledge.versions import Pin
@@ -46,6 +46,10 @@ class Document(Protocol):
         """Scripts of their own that it writes to files."""
 
     @property
+    def written(self) -> Mapping[str, str | None]:
+        """Files with settings that it writes, by name, and what is in each; None where that is not known."""
+
+    @property
     def numbers(self) -> list[int]:
         """See `Cells.numbers`; none without cells."""
 
@@ -70,6 +74,9 @@ class Document(Protocol):
     @property
     def cells_of_text(self) -> Sequence[int]:
         """The numbers of the cells that hold text for a reader."""
+
+    shell_rows: frozenset[int]
+    """The indices of the lines of a page that stand in blocks of shell commands."""
 
     def lines_of(self, cell: int) -> list[str]:
         """The source lines of a cell, magics and all; of the file where `cell` is 0."""
@@ -100,8 +107,10 @@ class Plain:
     """A file that is Python and nothing else."""
 
     scripts: Sequence[CellFile] = ()
+    written: Mapping[str, str | None] = {}
     cells_with_commands: Sequence[int] = ()
     cells_of_text: Sequence[int] = ()
+    shell_rows: frozenset[int] = frozenset()
     for_ray = False
 
     def __init__(self, script: Script) -> None:

@@ -62,6 +62,15 @@ def cell_file(magic: str, body: Sequence[str], head: Place) -> CellFile | None:
     return CellFile(names[0], head.cell, head.line + 1, tuple(body), appends=len(names) < len(words))
 
 
+def texts_written(files: Sequence[CellFile]) -> dict[str, str | None]:
+    """What is in each of the files that cells write, by name; None where several cells write it, or only a part."""
+    texts: dict[str, str | None] = {}
+    for file in files:
+        known = not file.appends and texts.get(file.name, file.text) == file.text
+        texts[file.name] = file.text if known else None
+    return texts
+
+
 def whole_files(files: Sequence[CellFile], *suffixes: str) -> list[CellFile]:
     """Those of these files with such a suffix that one cell writes as a whole."""
     appended = {file.name for file in files if file.appends}

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from raymigrate.base.findings import Finding
-from raymigrate.documents.cell_files import SCRIPTS, SETTINGS, CellFile, cell_file, whole_files
+from raymigrate.documents.cell_files import SCRIPTS, SETTINGS, CellFile, cell_file, texts_written, whole_files
 from raymigrate.documents.cells import Cell, Cells, refuse_much_code
 from raymigrate.documents.json_spans import elements, members, start_of_value
 from raymigrate.documents.lines import spliced
@@ -90,6 +90,8 @@ class Notebook:
         self.pins = [(place, pin) for place, pin in pins if concerns(pin, *texts, for_ray=self.for_ray)]
         self.remarks += [*self._cells.remarks, *(pin_remark(pin, place) for place, pin in self.pins)]
 
+    shell_rows: frozenset[int] = frozenset()
+
     @property
     def scripts(self) -> list[CellFile]:
         """The scripts that its cells write to files."""
@@ -99,6 +101,11 @@ class Notebook:
     def settings(self) -> list[CellFile]:
         """The files with settings that they write."""
         return whole_files(self._files, *SETTINGS)
+
+    @property
+    def written(self) -> dict[str, str | None]:
+        """See `Document.written`."""
+        return texts_written([file for file in self._files if file.name.endswith(SETTINGS)])
 
     @property
     def text(self) -> str:

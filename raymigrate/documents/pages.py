@@ -7,7 +7,7 @@ blocks without a language and differences are left alone.
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from html import unescape
 from itertools import takewhile
@@ -97,21 +97,21 @@ def page(script: Script, filename: str, *, for_ray: bool = False) -> Regions:
         document.remarks.append(remark(RM907, Kind.NOTE, message, Place(0, block.start + 1, block.indent + 1)))
     document.for_ray = for_ray or (not left and uses_train(document.text))
     if document.for_ray:
-        shell = _directives(lines, SHELL_DIRECTIVE) if is_rst else _fences(lines, SHELL)
-        document.pins = list(_pins(lines, shell, document.text))
+        shell = list(_directives(lines, SHELL_DIRECTIVE) if is_rst else _fences(lines, SHELL))
+        document.shell_rows = frozenset(index for start, stop, _, _ in shell for index in range(start, stop))
+        document.pins = list(_pins(lines, document.shell_rows, document.text))
         document.remarks += [pin_remark(pin, place) for place, pin in document.pins]
     return document
 
 
-def _pins(lines: list[str], blocks: Iterable[tuple[int, int, int, int]], code: str) -> Iterator[tuple[Place, Pin]]:
+def _pins(lines: list[str], read: Collection[int], code: str) -> Iterator[tuple[Place, Pin]]:
     """The old versions that shell commands of a page install.
 
     Args:
         lines: The page.
-        blocks: Its blocks of shell commands.
+        read: The indices of its lines in blocks of shell commands.
         code: Its Python.
     """
-    read = {index for start, stop, _, _ in blocks for index in range(start, stop)}
     for index, pin in old_pins([line if index in read else "" for index, line in enumerate(lines)]):
         if concerns(pin, code, for_ray=True):
             yield Place(0, index + 1, 1), pin

@@ -50,7 +50,9 @@ class Regions:
         self.for_ray = False
         self.pins: list[tuple[Place, Pin]] = []
         self.scripts: list[CellFile] = []
+        self.written: dict[str, str | None] = {}
         self.cells_with_commands = [0]
+        self.shell_rows: frozenset[int] = frozenset()
         self.cells_of_text: list[int] = []
         self.bare_markers: dict[int, int] = {}
         """By the index of a region, the line of a marker that says nothing but that a cell begins."""

@@ -12,8 +12,7 @@ from typing import Any
 
 from raymigrate.facts.accelerate_fields import BOOLEANS, DEEPSPEED, DYNAMO, FSDP, LAUNCHER_ONLY, Field, plugin_source
 from raymigrate.facts.literals import literal, string_literal
-from raymigrate.facts.yaml_files import MAX_CHARACTERS, load_yaml
-from raymigrate.files.contents import read_bytes
+from raymigrate.facts.yaml_files import load_yaml, settings_text
 
 IGNORED = {
     **dict.fromkeys(
@@ -65,14 +64,18 @@ class Destination:
     unknown: list[tuple[str, object, str]] = field(default_factory=list)
 
 
-def read_file(path: Path) -> dict[str, Any]:
+def read_file(path: Path, written: Mapping[str, str | None] | None = None) -> dict[str, Any]:
     """Reads an accelerate config file, YAML or JSON, as accelerate does.
+
+    Args:
+        path: The file.
+        written: What cells of the notebook write to files, by path; None where that is not known.
 
     Raises:
         OSError: If it cannot be read, or is far larger than such a file is.
-        ValueError: If it does not hold a mapping.
+        ValueError: If it does not hold a mapping, or what it holds is not known.
     """
-    text = read_bytes(str(path), at_most=MAX_CHARACTERS).decode()
+    text = settings_text(path, written)
     try:
         loaded = json.loads(text) if path.suffix == ".json" else load_yaml(text)
     except RecursionError as error:

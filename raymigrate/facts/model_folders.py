@@ -9,6 +9,7 @@ from raymigrate.facts.values.calls import called_function, keyword_argument
 
 LIBRARIES = ("transformers.", "peft.")
 NAMES = ("pretrained_model_name_or_path", "model_id", "peft_model_id")
+OF_DEEPSPEED = ("deepspeed", "zero_to_fp32")
 DEEPEST = 3  # functions of the script that hand a folder on
 
 
@@ -31,10 +32,9 @@ def is_loaded(module: Module, folder: ast.AST) -> bool:
 def saves_state(module: Module) -> bool:
     """Whether accelerate saves models as safetensors in a file, as `save_state()` does since 0.25 (accelerator.py).
 
-    DeepSpeed saves its own files, of which its zero_to_fp32.py makes a pytorch_model.bin: at the path that it is given,
-    and since 0.15.3 in a folder of that path, in parts where it is larger than 5 GB (deepspeed/utils/zero_to_fp32.py).
+    DeepSpeed saves its own files, of which its zero_to_fp32.py makes a pytorch_model.bin (RM768).
     """
-    if "deepspeed" in module.text.lower() or not module.references_within("accelerate"):
+    if any(word in module.text.lower() for word in OF_DEEPSPEED) or not module.references_within("accelerate"):
         return False
     asked = (keyword_argument(call, "safe_serialization") for call, _ in module.method_calls("save_state"))
     return any(given is None or module.constant(given) is True for given in asked)

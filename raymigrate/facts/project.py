@@ -29,6 +29,7 @@ from raymigrate.facts.values.bindings import reaching
 from raymigrate.files.contents import read_bytes
 
 if TYPE_CHECKING:
+    from raymigrate.facts.hydra_trainers import NamedTrainer
     from raymigrate.facts.places import Place
 
 RE_EXPORTS = 8
@@ -93,6 +94,7 @@ class Project:
         self.asked: dict[str, list[Request]] = {}  # what files are asked to change, by real path
         self.refused: set[str] = set()  # real paths of files that could not be changed so
         self.uses: dict[tuple[str, str, str], bool] = {}  # answers of project_uses.py, which cost a search each
+        self.named_trainers: dict[str, list[NamedTrainer]] = {}  # by folder, as hydra_trainers.py was asked
         self.searched = Searched()
         self._names = {os.path.realpath(path): path for path in reversed(named)}
         self._name_tops = [(os.path.join(os.path.realpath(top or "."), ""), top) for top in tops]

@@ -62,6 +62,27 @@ def _composed(text: str) -> Iterator[list[Key]]:
         nodes += [value for _, value in pairs] if pairs else held
 
 
+def targets(text: str) -> Iterator[tuple[str, Key]]:
+    """Each key `_target_`, with the name of the key behind which its mapping stands; an empty one at the top."""
+    try:
+        waiting = [("", node) for node in composed(text.replace("\t", " "))]
+    except ValueError:
+        return
+    seen = set[int]()
+    for name, node in waiting:  # which grows meanwhile
+        if id(node) in seen or not isinstance(node.value, list):
+            continue
+        seen.add(id(node))
+        for part in node.value:
+            if not isinstance(part, tuple):
+                waiting.append((name, part))
+                continue
+            key, value = part
+            if key.value == TARGET:
+                yield name, _key(key, value)
+            waiting.append((key.value if isinstance(key.value, str) else "", value))
+
+
 def _key(key: Any, value: Any) -> Key:  # nodes of PyYAML
     written = value.value if isinstance(value.value, str) else None
     items = value.value if isinstance(value.value, list) else []

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os.path
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+from raymigrate.files.contents import read_bytes
 
 MAX_CHARACTERS = 100_000  # PyYAML reads some 500,000 in a second
 MAX_VALUES = 10_000  # with each alias counted as often as it is used
@@ -12,6 +17,26 @@ def _library() -> Any:
     import yaml  # noqa: PLC0415 - only for jobs with such files
 
     return yaml
+
+
+def settings_text(path: Path, written: Mapping[str, str | None] | None = None) -> str:
+    """The text of a file with settings.
+
+    Args:
+        path: The file.
+        written: What cells of the notebook write to files, by path; None where that is not known.
+
+    Raises:
+        OSError: If it cannot be read, or is far larger than such a file is.
+        ValueError: If what it holds is no text, or is not known.
+    """
+    name = os.path.normpath(path)
+    if not written or name not in written:
+        return read_bytes(str(path), at_most=MAX_CHARACTERS).decode()
+    text = written[name]
+    if text is None:
+        raise ValueError("is written by several cells, or in parts")
+    return text
 
 
 def load_yaml(text: str) -> object:

@@ -1,4 +1,4 @@
-"""RM202, RM401, RM402, RM408 and RM695 in YAML: settings of which a job makes objects by name; scripts (RM905)."""
+"""RM401, RM402, RM408, RM695 and trainers in YAML: settings of which a job makes objects by name; scripts (RM905)."""
 
 import ast
 import re
@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
-from raymigrate.codemods.accelerate_trainer.accelerate_settings import RM202
 from raymigrate.codemods.gone.names_in_strings import LEGACY, RM695
 from raymigrate.codemods.gone.names_in_strings import advice as advice_of
 from raymigrate.codemods.gone.names_in_strings import message as message_of
@@ -18,7 +17,6 @@ from raymigrate.comments.skips import comment_at, skipped_whole
 from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import RM905
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
 from raymigrate.facts.project_uses import settings_files
@@ -28,17 +26,12 @@ from raymigrate.facts.tuners import REPORT_TO_TUNE, config_names
 from raymigrate.pins.files import decode
 from raymigrate.run.engine import convert
 from raymigrate.run.outcome import FileResult
+from raymigrate.run.trainer_settings import refused_by_trainer, where_made
 
 PYTHON = ".py"  # how the keys of scripts end
 SCRIPT_ADVICE = "Save it in a file beside this one, run raymigrate on the folder, and put the result back here."
 COMMENT = re.compile(r"(?:^|[ \t])#[^\n]*", re.MULTILINE)
 CONFIGURATIONS = {path: name for name in REFUSED for path in config_names(name)}
-IN_CODE = "accelerate_config"
-NO_CONFIG = "TorchTrainer has no accelerate_config argument: it raises a TypeError."
-CONFIG_ADVICE = (
-    "Give its values to Accelerator(...) in the training function, and take it out. `raymigrate config FILE`, with"
-    " these keys in a file of their own, shows what each of them did, and where it goes."
-)
 CALLBACKS, NO_CALLBACKS = "callbacks", (None, "", "null", "~")
 OF_RAY, OF_TUNE = "ray.", ("ray.tune.", "ray.air.")
 OF_TRAIN, USER = "ray.train.", ".UserCallback"
@@ -64,10 +57,12 @@ def legacy_names(path: str, data: bytes, options: Options, project: Project) -> 
     script = decode(data)
     bare = COMMENT.sub(lambda found: " " * len(found[0]), script.text)
     places = Places(bare)
-    found = [
-        Finding(RM695.code, Kind.MANUAL, message_of(name[0]), advice_of(name[0]), *places.place(name.start()), path)
-        for name in NAME.finditer(bare)
-    ]
+    made = where_made(script.text, path, project)
+    found = []
+    for name in NAME.finditer(bare):
+        line, column = places.place(name.start())
+        advice = advice_of(name[0]) + made.get(line, "")
+        found.append(Finding(RM695.code, Kind.MANUAL, message_of(name[0]), advice, line, column, path))
     found += _refused(script.text, path, project)
     found += _scripts(script.text, path, options)
     return FileResult(path, heeded(found, script.text, options), script.text, document=Plain(script))
@@ -77,9 +72,7 @@ def _refused(text: str, path: str, project: Project) -> Iterator[Finding]:
     """What the configuration that is named by `_target_` refuses among the keys beside it."""
     for keys in mappings(text) if TARGET in text else ():
         named = next((key.value for key in keys if key.name == TARGET), None)
-        yield from (
-            _accelerate_config(key, path) for key in keys if key.name == IN_CODE and named in ACCELERATE_TRAINERS
-        )
+        yield from refused_by_trainer(keys, named, path)
         configuration = CONFIGURATIONS.get(named or "")
         if configuration is None:
             continue
@@ -90,10 +83,6 @@ def _refused(text: str, path: str, project: Project) -> Iterator[Finding]:
                 rule, advice = STORES.get(key.name, (RM401, STOP if key.name == "stop" else "Take it out."))
                 message = f"{configuration}({key.name}=) raises on Ray >= 2.51."
                 yield Finding(rule.code, Kind.MANUAL, message, advice, key.line, key.column, path)
-
-
-def _accelerate_config(key: Key, path: str) -> Finding:
-    return Finding(RM202.code, Kind.MANUAL, NO_CONFIG, CONFIG_ADVICE, key.line, key.column, path)
 
 
 def _callbacks(key: Key, path: str, project: Project) -> Iterator[Finding]:

@@ -83,6 +83,8 @@ def convert_document(
         result = convert(document.text, path, options, rewrite=rewrite, project=project)
         result.document = result.rewritten = document
         return result
+    if document.written:
+        options = replace(options, cell_settings=tuple(document.written.items()))
     rewritten: list[Document] = []
 
     def settle(text: str) -> str:

@@ -1,4 +1,4 @@
-"""RM758 and RM718 beside the Python of a job: in its settings and shell scripts, and in what cells say to a shell.
+"""RM758, RM718 and RM768 beside the Python of a job: in settings and shell scripts, and in what cells say to a shell.
 
 Nothing is changed there.
 """
@@ -12,6 +12,7 @@ from dataclasses import replace
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.codemods.libraries.cache_variables import ADVICE, READ_NO_MORE, RM718, VARIABLES
+from raymigrate.codemods.libraries.deepspeed_weights import OF_COMMAND, RM768, SCRIPT, told_of_path, written_paths
 from raymigrate.codemods.libraries.uploaded_models import RM758, VARIABLE, advice, meaning, message
 from raymigrate.documents import Document
 from raymigrate.documents.lines import Places
@@ -42,6 +43,7 @@ CACHES = (  # not `echo TRANSFORMERS_CACHE=$TRANSFORMERS_CACHE`
     re.compile(rf"\bname[\"']?\s*:\s*[\"']?{CACHE}(?=[\"']?\s*[,\n])"),  # of Kubernetes, with a value: beside it
     re.compile(rf"%(?:set_)?env[ \t]+{CACHE}[ \t]+(?=[^\s=])"),
 )
+DATABRICKS = "# MAGIC %"
 MAGIC = re.compile(r"\s*%(?:set_)?env\b")
 Tell = Callable[[str, str], Iterator[Finding]]
 
@@ -49,7 +51,7 @@ Tell = Callable[[str, str], Iterator[Finding]]
 def told_of_variables(
     jobs: Collection[FileResult], project: Project, options: Options, covers: Callable[[str], bool]
 ) -> Iterator[FileResult]:
-    """What there is to say of the variables that settings files and shell scripts set beside jobs.
+    """What there is to say of what settings files and shell scripts set or start beside jobs.
 
     See `told_beside` for the arguments.
     """
@@ -80,6 +82,15 @@ def _told_of_caches(text: str, path: str) -> Iterator[Finding]:
         yield Finding(RM718.code, Kind.MANUAL, message, ADVICE, *place, path)
 
 
+def _told_of_weights(text: str, path: str) -> Iterator[Finding]:
+    """Where DeepSpeed puts weights together at a path that was a file."""
+    bare = without_comments(text)
+    places = Places(bare)
+    for start, written in written_paths(bare):
+        if message := told_of_path(written):
+            yield Finding(RM768.code, Kind.MANUAL, message, OF_COMMAND, *places.place(start), path)
+
+
 def _other_meaning(value: str) -> str:
     """What has to be written in place of a value; empty where it means what it did."""
     new = meaning(value)
@@ -91,11 +102,12 @@ TOLD = {
     VARIABLE: (RM758, _told),
     "TRANSFORMERS_CACHE": (RM718, _told_of_caches),
     "PYTORCH_PRETRAINED_BERT_CACHE": (RM718, _told_of_caches),
+    SCRIPT: (RM768, _told_of_weights),
 }
 
 
 def with_variables(result: FileResult, document: Document, path: str, options: Options) -> FileResult:
-    """The result of a document that says what its shell lines and magics give the variable.
+    """The result of a document that says what its shell lines and magics set or start.
 
     Args:
         result: What became of the document.
@@ -116,19 +128,32 @@ def with_variables(result: FileResult, document: Document, path: str, options: O
 
 def _of_cells(document: Document, path: str, tells: Iterable[Tell]) -> Iterator[Finding]:
     for cell in document.cells_with_commands:
-        for number, line in enumerate(_shell_of(document.lines_of(cell)), 1):
+        for number, line in enumerate(_shell_of(document, cell), 1):
             for told in (told for tell in tells for told in tell(line, path)):
                 yield replace(told, line=number, cell=cell)
 
 
 def _shell(document: Document) -> Iterator[str]:
     for cell in document.cells_with_commands:
-        yield from _shell_of(document.lines_of(cell))
+        yield from _shell_of(document, cell)
 
 
-def _shell_of(lines: list[str]) -> list[str]:
+def _shell_of(document: Document, cell: int) -> list[str]:
     """The lines of a cell that are for a shell, or that set a variable; those of Python are empty."""
+    lines = document.lines_of(cell)
+    if document.shell_rows:
+        return [line if row in document.shell_rows else "" for row, line in enumerate(lines)]
+    if any(line.startswith(DATABRICKS) for line in lines):
+        return list(_shell_of_source(lines))
     texts = shell_text(lines).split("\n")
     if texts and SHELL_CELL.match(texts[0]) and texts[0].lstrip().startswith("%%"):
         return texts
     return [line if SHELL_LINE.match(line) or MAGIC.match(line) else "" for line in texts]
+
+
+def _shell_of_source(lines: list[str]) -> Iterator[str]:
+    """The same of a Databricks source: what its magics say, a cell of `%sh` as a whole."""
+    is_shell = False
+    for line, text in zip(lines, shell_text(lines).split("\n"), strict=True):
+        is_shell = line.startswith("# MAGIC") and (is_shell or SHELL_CELL.match(text) is not None)
+        yield text if is_shell or (line != text and (SHELL_LINE.match(text) or MAGIC.match(text))) else ""

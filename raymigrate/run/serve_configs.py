@@ -15,10 +15,12 @@ from raymigrate.base.options import Options
 from raymigrate.codemods.gone.rescan import RM693
 from raymigrate.facts.project import Project
 from raymigrate.facts.settings import Key, mappings
+from raymigrate.pins.evidence import is_legacy
 from raymigrate.run.configuration_names import told_beside
 from raymigrate.run.outcome import FileResult
 
 FILES = (".yaml", ".yml")
+SERVE = re.compile(r"\bfrom ray import [^\n#]*\bserve\b|\bray\.serve\b|\bfrom ray import \([^)]*\bserve\b")
 PATH, APPLICATIONS = "import_path", "applications"
 # What the file of one application could hold (Ray 2.3 to 2.7, serve/schema.py, ServeApplicationSchema).
 OF_APPLICATION = frozenset(
@@ -41,6 +43,11 @@ INSTEAD = {
     "route_prefix": "Give it to the application.",
     OF_AUTOSCALING: "target_ongoing_requests took its place. Its default is 2, which was 1.",
 }
+
+
+def serves(result: FileResult) -> bool:
+    """Whether a script for Serve is changed, or a person has to change something in it."""
+    return SERVE.search(result.before) is not None and is_legacy(result.findings)
 
 
 def told_in_serve_configs(

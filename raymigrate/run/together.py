@@ -25,7 +25,7 @@ from raymigrate.run.environment_variables import told_of_variables
 from raymigrate.run.job import Job
 from raymigrate.run.neighbours import looked_at_again
 from raymigrate.run.outcome import FileResult, ProjectSummary
-from raymigrate.run.serve_configs import told_in_serve_configs
+from raymigrate.run.serve_configs import serves, told_in_serve_configs
 from raymigrate.run.settings_files import told_in_settings
 from raymigrate.run.tuner_settings import retold
 
@@ -286,13 +286,15 @@ class Together:
         self.results[importer] = earlier.with_findings([*earlier.findings, needed])
 
     def _report_settings(self) -> None:
-        """Says what the settings files of legacy jobs, and those of Serve, hold that is gone."""
+        """Says what the settings files of legacy jobs, and those beside code for Serve, hold that is gone."""
         results = {**self.alone, **self.new}
         jobs = [r for real, r in results.items() if is_job(r) or _writes_job(r) or real in self.parts]
-        if not jobs:
+        served = [*jobs, *filter(serves, results.values())]
+        if not served:
             return
-        asked = jobs, self.project, self.job.options, self._is_covered
-        for told in (*told_in_settings(*asked), *told_in_serve_configs(*asked), *told_of_variables(*asked)):
+        how = self.project, self.job.options, self._is_covered
+        of_jobs = (*told_in_settings(jobs, *how), *told_of_variables(jobs, *how))
+        for told in (*of_jobs, *told_in_serve_configs(served, *how)):
             known = self.results.setdefault(told.path, told)
             self.results[told.path] = known.with_findings([*dict.fromkeys([*known.findings, *told.findings])])
             for document in (known.document, known.rewritten):  # what cells write is told where they are

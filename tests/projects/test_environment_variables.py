@@ -1,4 +1,4 @@
-"""RM758 and RM718 where a variable is given its value beside the Python of a job."""
+"""RM758 and RM718 where a variable is given its value beside the Python of a job; RM768 in commands there."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
+from raymigrate.run.job import Job
 from tests.documents.notebooks import notebook
 from tests.projects.files import DRIVER, INIT, convert, write
 
@@ -125,3 +127,77 @@ def test_variables_for_the_cache_of_models_are_told(tmp_path: Path, name: str, t
 def test_cells_that_set_the_cache_of_models_are_told(tmp_path: Path, cell: str, lines: list[int]) -> None:
     (tmp_path / "job.ipynb").write_text(json.dumps(notebook([JOB.strip(), cell])))
     assert [line for line, _ in told(tmp_path, "job.ipynb", "RM718")] == lines
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("cd $CKPT\npython zero_to_fp32.py . pytorch_model.bin\n", [2]),
+        ("python3 ckpt/zero_to_fp32.py ckpt/ $OUT/model.bin -t global_step1 && ls\n", [1]),
+        ("./zero_to_fp32.py \\\n  . \\\n  'model.pt' > log\n", [1]),
+        ("set -e; (cd a; python zero_to_fp32.py . $OUT)\n", [1]),
+        ('bash -c "python zero_to_fp32.py . model.bin"\n', [1]),
+        ("python zero_to_fp32.py . weights/\n", []),
+        ("python zero_to_fp32.py . $OUTPUT_DIR\n", []),
+        ("# python zero_to_fp32.py . pytorch_model.bin\npython zero_to_fp32.py --help\n", []),
+        ("python zero_to_fp32.py . model.bin --max_shard_size 100GB\n", []),
+        ("cp zero_to_fp32.py backup.pt\n", []),
+        ("python zero_to_fp32.py . 2>&1\n", []),
+    ],
+)
+def test_commands_that_put_weights_together_are_told(tmp_path: Path, text: str, lines: list[int]) -> None:
+    write(tmp_path, {"job.py": JOB, "weights.sh": text})
+    assert [line for line, _ in told(tmp_path, "weights.sh", "RM768")] == lines
+
+
+def test_cells_that_put_weights_together_are_told(tmp_path: Path) -> None:
+    cells = [JOB.strip(), "!python zero_to_fp32.py . pytorch_model.bin"]
+    (tmp_path / "job.ipynb").write_text(json.dumps(notebook(cells)))
+    assert [line for line, _ in told(tmp_path, "job.ipynb", "RM768")] == [1]
+
+
+PAGE = """# Weights
+
+```python
+{job}
+```
+
+Run `python zero_to_fp32.py . model.bin`, which is told in blocks only:
+
+```bash
+cd checkpoint
+python zero_to_fp32.py . {path}
+```
+
+```text
+python zero_to_fp32.py . pytorch_model.bin
+```
+"""
+LOOK = Job(Options(), for_ray=True, write=False)
+
+
+@pytest.mark.parametrize(("path", "is_told"), [("pytorch_model.bin", True), ("weights/", False)])
+def test_blocks_of_shell_commands_in_pages_are_read(tmp_path: Path, path: str, *, is_told: bool) -> None:
+    page = tmp_path / "README.md"
+    page.write_text(PAGE.format(job=JOB.strip(), path=path))
+    line = page.read_text().split("\n").index(f"python zero_to_fp32.py . {path}") + 1
+    found = [f.line for f in LOOK(str(page)).findings if f.code == "RM768"]
+    assert found == ([line] if is_told else [])
+
+
+@pytest.mark.parametrize(
+    ("cell", "lines"),
+    [
+        ("# MAGIC %sh\n# MAGIC python zero_to_fp32.py . pytorch_model.bin", [2]),
+        ("# MAGIC %sh python zero_to_fp32.py . pytorch_model.bin", [1]),
+        ("# MAGIC !python zero_to_fp32.py . pytorch_model.bin", [1]),
+        ("# MAGIC %md\n# MAGIC python zero_to_fp32.py . pytorch_model.bin", []),
+        ("# python zero_to_fp32.py . pytorch_model.bin", []),
+    ],
+)
+def test_cells_of_databricks_are_read(tmp_path: Path, cell: str, lines: list[int]) -> None:
+    head = f"# Databricks notebook source\n{JOB.strip()}\n\n# COMMAND ----------\n\n"
+    (tmp_path / "job.py").write_text(head + cell + "\n")
+    first = head.count("\n")
+    found = LOOK(str(tmp_path / "job.py")).findings
+    assert [f.line - first for f in found if f.code == "RM768"] == lines

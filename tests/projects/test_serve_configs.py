@@ -92,3 +92,31 @@ def test_a_comment_silences_it(tmp_path: Path) -> None:
 def test_without_legacy_code_nothing_is_said(tmp_path: Path) -> None:
     write(tmp_path, {"app.py": "from ray import serve\n", "serve.yaml": SINGLE})
     assert not told(convert(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from ray import serve\n\n\n@serve.deployment(max_concurrent_queries=8)\nclass Model: ...\n",
+        "import ray.serve\n\n\n@ray.serve.deployment(route_prefix='/x')\nclass Model: ...\n",
+        "from ray import (\n    data,\n    serve,\n)\nfrom ray.air import Checkpoint\n\nCheckpoint.from_uri(uri)\n",
+        "from ray.serve import deployment\nfrom ray.air import Checkpoint\n\nprint(Checkpoint)\n",
+        "from ray import data, serve as s\nfrom transformers import pipeline\n\n\n@s.deployment\nclass Model:\n"
+        "    def __init__(self):\n        self.pipe = pipeline('text2text-generation', model='t5-small')\n",
+    ],
+)
+def test_a_script_for_serve_in_which_something_is_due_is_enough(tmp_path: Path, code: str) -> None:
+    write(tmp_path, {"serving/app.py": code, "serving/serve.yaml": SINGLE + DEPLOYMENT.format("route_prefix: /m")})
+    assert [line for _, _, line in told(convert(tmp_path))] == [1, 7]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from ray import serve\nfrom ray.data import read_csv\n\nprint(read_csv, serve)\n",
+        "from ray import data\nfrom ray.air import Checkpoint\n\nserve = Checkpoint.from_uri(uri)\n",
+    ],
+)
+def test_other_scripts_are_not(tmp_path: Path, code: str) -> None:
+    write(tmp_path, {"app.py": code, "serve.yaml": SINGLE})
+    assert not told(convert(tmp_path))

@@ -87,6 +87,8 @@ SPEAKS_OF = {
     "RM764": "tokenizer",
     "RM765": r"\.size|random_padding",
     "RM766": "Config",
+    "RM769": r"^\d+$|LENGTH",
+    "RM768": "zero_to_fp32|sys.executable",
     "RM914": "train",
 }
 CHANGES = r"\w"  # rules of plain scripts stand at a statement that moves or changes, and say what becomes of it

@@ -82,3 +82,17 @@ def test_settings_that_have_it_stay(use: str) -> None:
 
 def test_a_script_without_ray_may_use_an_older_accelerate() -> None:
     assert not converted(HEAD.replace("import ray\n", "") + "ClusterConfig(use_cpu=True)").findings
+
+
+@pytest.mark.parametrize("call", ["ClusterConfig(use_cpu=True)", f"ClusterConfig({POSITIONS}, 2)"])
+def test_a_script_that_only_writes_them_is_told_with_to_ray(call: str) -> None:
+    script = f"{HEAD}config = {call}".replace("import ray\n", "")
+    outcome = converted(script, to_ray=True)
+    assert outcome.text.endswith(call)
+    assert outcome.lines("RM766", Kind.NOTE) == [len(script.strip().split("\n"))]
+
+
+def test_settings_of_others_are_not_told_with_to_ray() -> None:
+    script = HEAD.replace("import ray\n", "")
+    for use in ("Own(use_cpu=True)", "ClusterConfig(use_cpu=True, debug=True)", "ClusterConfig.from_yaml_file(chosen)"):
+        assert not converted(script + use, to_ray=True).findings

@@ -51,8 +51,14 @@ def test_weights_under_their_old_name_are_not_found(save: str, read: str) -> Non
         ('accelerator.save_state("s", safe_serialization=False)', READ),
         ('torch.save(model.state_dict(), "s/pytorch_model.bin")', READ),
         (SAVE, 'state = torch.load(os.path.join(path, "optimizer.bin"))'),
-        (SAVE, 'os.system("python zero_to_fp32.py . pytorch_model.bin  # of DeepSpeed")\n    ' + READ),
     ],
 )
 def test_what_is_written_under_that_name_is_found(save: str, read: str) -> None:
     assert not converted(SCRIPT.format(save=save, read=read)).lines("RM602", Kind.MANUAL)
+
+
+def test_deepspeed_makes_a_folder_of_that_name() -> None:
+    command = 'os.system("python zero_to_fp32.py . pytorch_model.bin")\n    '
+    outcome = converted(SCRIPT.format(save=SAVE, read=command + READ))
+    assert not outcome.lines("RM602", Kind.MANUAL)  # nor does accelerate write the weights then
+    assert len(outcome.lines("RM768", Kind.MANUAL)) == 1

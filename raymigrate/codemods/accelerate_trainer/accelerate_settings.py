@@ -4,6 +4,7 @@ What each key of the config did is in `raymigrate.facts.accelerate_config`.
 """
 
 import ast
+import os.path
 from pathlib import Path
 
 from raymigrate.base.findings import Rule
@@ -68,6 +69,7 @@ RM208 = Rule(
     GUIDE,
 )
 
+IN_ONE_CELL = "Write it whole in one cell, or its values here as a dict, and run raymigrate again."
 NOT_FOUND = "Put the file there, or write its values here as a dict, and run raymigrate again."
 
 
@@ -108,8 +110,12 @@ def leave_settings(context: Context, call: TrainerCall) -> None:
     shown = f"`raymigrate config {one or 'FILE'}` shows what each key of a file did."
     module, value = context.module.followed(given)
     path = file_named(module, value, context.path if module is context.module else module.path)
-    if path is not None and context.path and not path.exists():
-        name = shortened(one or path.name)
+    name = shortened(one or path.name) if path is not None else ""
+    written = context.written_settings.get(os.path.normpath(path), ...) if path is not None else ...
+    if written is None:
+        message = f"accelerate_config names the file {name}, of which cells of this notebook write more than one form."
+        advice = f"{IN_ONE_CELL} {shown}"
+    elif path is not None and context.path and written is ... and not path.exists():
         message = f"accelerate_config names the file {name}, which was not found beside the script."
         advice = f"{NOT_FOUND} {shown}"
     else:

@@ -14,7 +14,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open, tell_open
 from raymigrate.codemods.data.trainer_arguments import prepare_datasets
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.shared.class_uses import other_use
+from raymigrate.codemods.shared.class_uses import ARGUMENTS, other_use, tell_calls_of_stored
 from raymigrate.codemods.shared.functions_not_found import WITH_ITS_BLOCK, report_loop_not_found
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.trainer_annotations import name_as_type
@@ -95,6 +95,12 @@ def convert(context: Context) -> None:
         use = other_use(context, reference, ACCELERATE_TRAINERS, "AccelerateTrainer")
         context.manual(RM209, reference.node, *use)
         context.handle(reference, gone=False)
+
+
+@codemod(*ARGUMENTS, "AccelerateTrainer", phase=Phase.TRAINERS)
+def tell_stored(context: Context) -> None:
+    """Tells of calls of the class by a name, an attribute or an entry of a dict that stores it."""
+    tell_calls_of_stored(context, RM209, ACCELERATE_TRAINERS)
 
 
 @codemod("TorchTrainer", phase=Phase.TRAINERS)

@@ -123,6 +123,6 @@ def _file(context: Context, given: ast.expr) -> Settings | None:
     if path is None:
         return None
     try:
-        return Settings(with_new_names(read_file(path)))
+        return Settings(with_new_names(read_file(path, context.written_settings)))
     except (OSError, ValueError):
         return None

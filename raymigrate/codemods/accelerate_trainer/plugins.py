@@ -150,7 +150,7 @@ def keep_steps(
 
 
 def _beside(context: Context, file: object) -> object:
-    return _read_file(Path(context.path).parent / str(file))
+    return _read_file(context, Path(context.path).parent / str(file))
 
 
 def _keep_in_plugin(context: Context, call: TrainerCall, plugin: Source, steps: object, file: object) -> None:
@@ -160,7 +160,7 @@ def _keep_in_plugin(context: Context, call: TrainerCall, plugin: Source, steps: 
         context.manual(RM211, place, f"{_before(steps)}; this plugin cannot be seen.", f"Give it no {STEPS}=.")
         return
     own, config = keyword_argument(node, STEPS), argument(node, 0, "hf_ds_config")
-    in_config = "auto" if config is None or is_none(config) else _read(module, config)
+    in_config = "auto" if config is None or is_none(config) else _read(context, module, config)
     is_absent = is_none(own) and not may_be_unpacked(module, node, STEPS)
     if file is not None and is_none(config) and not may_be_unpacked(module, node, "hf_ds_config"):
         _tell_file(context, place, _beside(context, file), str(file), steps)
@@ -205,17 +205,17 @@ def _number(module: Module, node: ast.expr) -> object:
     return ast.unparse(node) if known is ... else known
 
 
-def _read(module: Module, config: ast.expr) -> object:
+def _read(context: Context, module: Module, config: ast.expr) -> object:
     """The number of batches to a step in a DeepSpeed configuration, 1 by default; `...` where it cannot be read."""
     entries = module.entries(config)
     if entries is not None:
         return module.constant(entries[STEPS]) if STEPS in entries else 1
     path = file_named(module, config, module.path)
-    return _read_file(path) if path is not None else ...
+    return _read_file(context, path) if path is not None else ...
 
 
-def _read_file(path: Path) -> object:
+def _read_file(context: Context, path: Path) -> object:
     try:
-        return read_file(path).get(STEPS, 1)
+        return read_file(path, context.written_settings).get(STEPS, 1)
     except (OSError, ValueError):
         return ...

@@ -25,8 +25,7 @@ from raymigrate.facts.keys import Keys, keys_of
 from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.settings import mappings
 from raymigrate.facts.values import argument
-from raymigrate.facts.yaml_files import MAX_CHARACTERS
-from raymigrate.files.contents import read_bytes
+from raymigrate.facts.yaml_files import settings_text
 
 OF_FILES = ("parse_json_file", "parse_yaml_file")
 HYDRA = "What hydra makes this of cannot be seen here: a key that TrainingArguments lost is a TypeError."
@@ -125,7 +124,7 @@ def _keys_of_file(context: Context, parsing: Parsing) -> list[str] | None:
     here = context.path if parsing.given is not None else ""
     path = file_named(context.module, parsing.given, here) if here and parsing.given is not None else None
     try:
-        text = read_bytes(str(path), at_most=MAX_CHARACTERS).decode() if path is not None else None
+        text = settings_text(path, context.written_settings) if path is not None else None
     except (OSError, ValueError):
         return None
     if text is None:

@@ -35,8 +35,6 @@ LACKS = "{}(...) without debug= raises a TypeError today; now debug=False"
 @codemod("ClusterConfig", "SageMakerConfig", phase=Phase.LIBRARIES)
 def launcher_settings(context: Context) -> None:
     """Gives `ClusterConfig(...)` the argument that it asks for."""
-    if not context.takes_current_libraries:
-        return
     module = context.module
     for call in module.calls(*CLASSES):
         name = (module.qualified(call.func) or "").rpartition(".")[2]

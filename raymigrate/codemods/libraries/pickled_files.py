@@ -13,7 +13,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import sources
+from raymigrate.facts.values import sources, trailing_text
 
 RM756 = Rule(
     "RM756",
@@ -42,7 +42,7 @@ def pickled_files(context: Context) -> None:
     for call in module.calls("torch.load"):
         if not call.args or any(keyword.arg in SWITCHES for keyword in call.keywords):
             continue
-        if FILES.search(_last_text(module, call.args[0])):
+        if FILES.search(trailing_text(module, call.args[0])):
             what = "This file holds a pickled object"
         elif _is_module(module, call):
             what = "What is loaded is used as a module"
@@ -51,25 +51,6 @@ def pickled_files(context: Context) -> None:
         message = f"{what}, which raises an UnpicklingError on torch >= 2.6; now weights_only=False."
         if context.converts(RM756, call, message):
             context.plan.call(call).set("weights_only", "False")
-
-
-def _last_text(module: Module, path: ast.expr) -> str:
-    """The text that a path ends with, as far as it is known."""
-    for source in module.origins(path):
-        node = source.node
-        while True:
-            if isinstance(node, ast.Call) and node.args:
-                node = node.args[-1]
-            elif isinstance(node, ast.BinOp):
-                node = node.right
-            elif isinstance(node, ast.JoinedStr) and node.values:
-                node = node.values[-1]
-            else:
-                break
-        text = source.module.constant(node)
-        if isinstance(text, str):
-            return text
-    return ""
 
 
 def _is_module(module: Module, load: ast.Call) -> bool:

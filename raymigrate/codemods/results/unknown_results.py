@@ -11,6 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.filled_keys import INSTEAD, advice
 from raymigrate.codemods.results.results import RM604
+from raymigrate.facts.hydra_trainers import made_by_hydra
 from raymigrate.facts.instances import instance_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import trainers_of
@@ -25,7 +26,7 @@ PERHAPS = "If this is the result of a trainer"
 def unknown_results(context: Context) -> None:
     """Tells of what is gone from results, where a value of which nothing is known may be one."""
     module = context.module
-    if not context.of_legacy_job:
+    if not context.of_legacy_job and not any(made_by_hydra(module)):
         return
     for read in module.attributes("log_dir"):
         if any(_is_fit_of_unknown(module, source) for source in sources(module, read.value)):
@@ -70,7 +71,8 @@ def _is_fit_of_unknown(module: Module, value: ast.expr) -> bool:
     if not isinstance(value.func, ast.Attribute) or value.func.attr != "fit":
         return False
     owner = value.func.value
-    made = [source.func for source in sources(module, owner) if isinstance(source, ast.Call)]
+    by_hydra = {call for call, _, _ in made_by_hydra(module)}
+    made = [source.func for source in sources(module, owner) if isinstance(source, ast.Call) and source not in by_hydra]
     of_others = any(_is_of_library(module, maker) or _is_method_of_class(module, maker) for maker in made)
     return not of_others and not instance_of(module, owner) and trainers_of(module, value) == {None}
 

@@ -3,9 +3,14 @@
 import ast
 from collections.abc import Collection
 
+from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.facts.module import Reference
+from raymigrate.facts.legacy import TRAINERS
+from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.trainers import classes_behind
 
+# What a call of a legacy trainer gives by name, whatever the class is called there.
+ARGUMENTS = ("scaling_config", "trainer_init_per_worker", "train_loop_per_worker", "accelerate_config")
 STORED = "this stores or passes on the class, so that its arguments cannot be seen"
 BY_NAME = (
     "Call {name}(...) by its name where its arguments are given, and run raymigrate again; or write TorchTrainer by"
@@ -39,3 +44,39 @@ def other_use(context: Context, reference: Reference, classes: Collection[str], 
     if isinstance(context.module.parent_of[reference.node], ast.ClassDef):
         return f"{gone}: a class cannot be made from it.", SUBCLASS.format(name=name)
     return f"{gone}: {STORED}.", BY_NAME.format(name=name)
+
+
+def tell_calls_of_stored(context: Context, rule: Rule, classes: Collection[str]) -> None:
+    """Tells where a class is called that was stored, in this file or in another one: `TRAINERS["hf"](...)`.
+
+    Args:
+        context: The module.
+        rule: The rule for uses of the class.
+        classes: The qualified names of the class.
+    """
+    module = context.module
+    stores = any(_is_stored(module, reference) for reference in module.references_within(*TRAINERS))
+    for call in module.of_type(ast.Call):
+        if module.qualified(call.func) in classes or not _may_make_trainer(module, call, stores=stores):
+            continue
+        ends = (source.module.qualified(source.node) for source in module.origins(call.func))
+        called = {found for found in (*ends, *classes_behind(module, call.func)) if isinstance(found, str)}
+        for name in sorted({found.rpartition(".")[2] for found in called.intersection(classes)}):
+            message = f"This calls {name}, which Ray >= 2.9 does not have, through what stores the class."
+            context.manual(rule, call, message, BY_NAME.format(name=name))
+
+
+def _is_stored(module: Module, reference: Reference) -> bool:
+    """Whether a class is not called where it is named."""
+    outer = module.parent_of[reference.node]
+    return not (isinstance(outer, ast.Call) and outer.func is reference.node)
+
+
+def _may_make_trainer(module: Module, call: ast.Call, *, stores: bool) -> bool:
+    """Whether a call is one of a trainer by its arguments, or of what its file may have stored one in."""
+    if any(keyword.arg in ARGUMENTS for keyword in call.keywords):
+        return True
+    is_own = isinstance(call.func, ast.Name) and isinstance(
+        module.definition(call.func), (ast.FunctionDef, ast.ClassDef)
+    )
+    return stores and module.qualified(call.func) is None and not is_own

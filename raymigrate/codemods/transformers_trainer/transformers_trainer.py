@@ -12,7 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.trainer_arguments import convert_trainer_arguments
 from raymigrate.codemods.libraries.freeze_numerics import keep_loss_mean
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.shared.class_uses import other_use
+from raymigrate.codemods.shared.class_uses import ARGUMENTS, other_use, tell_calls_of_stored
 from raymigrate.codemods.shared.cpu_workers import train_together_on_cpu
 from raymigrate.codemods.shared.functions_not_found import OF_INIT, WITH_ITS_BLOCK, report_not_found
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
@@ -132,6 +132,12 @@ def convert(context: Context) -> None:
             continue
         context.manual(RM103, reference.node, *other_use(context, reference, TRANSFORMERS_TRAINERS, name))
         context.handle(reference, gone=False)
+
+
+@codemod(*ARGUMENTS, "TransformersTrainer", phase=Phase.TRAINERS)
+def tell_stored(context: Context) -> None:
+    """Tells of calls of the class by a name, an attribute or an entry of a dict that stores it."""
+    tell_calls_of_stored(context, RM103, TRANSFORMERS_TRAINERS)
 
 
 def _convert_call(context: Context, call: TrainerCall) -> bool:

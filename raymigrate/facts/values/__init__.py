@@ -21,7 +21,7 @@ from raymigrate.facts.values.calls import (
     last_name,
     returned,
 )
-from raymigrate.facts.values.constants import constant, constants, head, is_none, leading_text, written
+from raymigrate.facts.values.constants import constant, constants, head, is_none, leading_text, trailing_text, written
 from raymigrate.facts.values.dicts import (
     WELL_KNOWN_KEYS,
     all_items,
@@ -85,6 +85,7 @@ __all__ = [
     "seen_entries",
     "seen_items",
     "sources",
+    "trailing_text",
     "value",
     "written",
 ]

@@ -74,6 +74,25 @@ def leading_text(module: Module, node: ast.expr) -> str:
     return text if isinstance(text, str) else ""
 
 
+def trailing_text(module: Module, path: ast.expr) -> str:
+    """The text that a path ends with, as far as it is known: "/model.bin" of `f"{folder}/model.bin"`."""
+    for source in module.origins(path):
+        node = source.node
+        while True:
+            if isinstance(node, ast.Call) and node.args:
+                node = node.args[-1]
+            elif isinstance(node, ast.BinOp):
+                node = node.right
+            elif isinstance(node, ast.JoinedStr) and node.values:
+                node = node.values[-1]
+            else:
+                break
+        text = source.module.constant(node)
+        if isinstance(text, str):
+            return text
+    return ""
+
+
 def head(module: Module, node: ast.expr) -> Source:
     """The expression that a string or path begins with: `base` of `os.path.join(base, name)`, of `f"{base}/name"`."""
     seen = set[ast.expr]()
