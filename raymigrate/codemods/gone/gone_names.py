@@ -16,6 +16,7 @@ from raymigrate.facts.guards import goes_on_without, is_guarded, is_ready
 from raymigrate.facts.import_places import is_bound_again, is_last_import, is_replaced
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.named_lines import named_line
 from raymigrate.facts.optional_imports import given_by_handlers, switched_off
 from raymigrate.facts.project_uses import takers
 from raymigrate.facts.scopes import Binding, Scope, import_bindings
@@ -266,7 +267,7 @@ def _is_one_of_several(module: Module, statement: ast.stmt, name: str) -> bool:
 
 def _places(module: Module, name: str) -> str:
     """Which files take a name from a module, and in which line: a part of a sentence, empty if none does."""
-    found = [(other.path, f"line {other.start(place)[0]}") for other, place in takers(module, name)]
+    found = [(other.path, named_line(other, place)) for other, place in takers(module, name)]
     if len(found) < 2:
         return "".join(f"{path} takes {name} from here ({line})" for path, line in found)
     listed = [f"{path} ({line})" for path, line in found[:FEW]]
