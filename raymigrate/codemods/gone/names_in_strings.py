@@ -19,7 +19,8 @@ RM695 = Rule(
     "RM695",
     "a legacy name in a string, or looked up by one",
     "A name in a string is not converted: an import by it fails or gives a class for old code only, and a test that"
-    " patches it does not reach converted code, which calls ray.train.",
+    " patches it does not reach converted code, which calls ray.train. A key of results that RLlib has elsewhere today"
+    " is not found in them.",
     "Change the string where the code that it names is converted.",
     "https://docs.ray.io/en/latest/train/api/api.html",
     unproven="What a string is for is seen only by the code that gets it.",
