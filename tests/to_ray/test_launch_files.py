@@ -126,6 +126,7 @@ def test_accelerate_starts_no_notebook(home: str, text: type[str], script: str, 
         ({"other.py": TRAINER}, "accelerate launch train.py", True),
         ({"other.py": TRAINER}, "accelerate launch other.py", False),
         ({"other.py": "import json\n"}, "", True),
+        ({"other.py": f"from ray.train.torch import TorchTrainer\n{ACCELERATE}TorchTrainer(print).fit()\n"}, "", True),
         ({"helpers.py": TRAINER, "main.py": "from helpers import trainer\n"}, "", True),
     ],
 )

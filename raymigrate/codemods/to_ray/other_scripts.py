@@ -9,6 +9,7 @@ from raymigrate.files.contents import read_bytes
 MOST_FILES = 200
 MOST_BYTES = 200_000
 TRAINS = re.compile(rb"\b(?:Accelerator|PartialState|\w*Trainer)\(")
+OF_RAY = re.compile(rb"\bTorchTrainer\(")  # which starts its workers itself
 MAIN = re.compile(rb"^if\s+__name__\b", re.MULTILINE)
 
 
@@ -20,6 +21,7 @@ def other_scripts(script: Path) -> list[str]:
         for path, text in texts.items()
         if path.name != script.name
         and TRAINS.search(text)
+        and not OF_RAY.search(text)
         and (MAIN.search(text) or not any(_imports(other, path.stem) for other in texts.values()))
     ]
 
