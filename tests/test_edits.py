@@ -193,12 +193,47 @@ def test_a_name_joins_an_import_from_the_same_module() -> None:
     assert result == "from ray.train import DataConfig, RunConfig, ScalingConfig\n"
 
 
-def test_a_line_with_several_statements_is_refused() -> None:
+SHARED = "# above\nx = 1; y = 2; z = 3  # behind\n"
+
+
+@pytest.mark.parametrize(
+    ("edits", "after"),
+    [
+        ({1: StatementEdit(replacement=Code("y = 1"))}, "# above\nx = 1\ny = 1\nz = 3  # behind\n"),
+        ({1: StatementEdit(removed=True)}, "# above\nx = 1\nz = 3  # behind\n"),
+        ({2: StatementEdit(before=[Code("y += 1")])}, "# above\nx = 1\ny = 2\ny += 1\nz = 3  # behind\n"),
+        ({0: StatementEdit(after=[Code("x += 1")])}, "# above\nx = 1\nx += 1\ny = 2\nz = 3  # behind\n"),
+        ({0: StatementEdit(removed=True)}, "# above\ny = 2\nz = 3  # behind\n"),
+        ({2: StatementEdit(removed=True)}, "# above\nx = 1\ny = 2\n"),
+        ({n: StatementEdit(removed=True) for n in range(3)}, "# above\n"),
+        ({0: StatementEdit(before=[Code("w = 0")])}, "# above\nw = 0\nx = 1; y = 2; z = 3  # behind\n"),
+    ],
+)
+def test_statements_that_share_a_line_part_where_others_come_between_or_one_goes(
+    edits: dict[int, StatementEdit], after: str
+) -> None:
+    def change(module: Module, plan: Plan) -> None:
+        plan.statements.update({module.tree.body[number]: edit for number, edit in edits.items()})
+
+    assert edited(SHARED, change) == after
+
+
+def test_an_import_that_goes_from_a_line_that_parts_takes_no_other_with_it() -> None:
+    def change(module: Module, plan: Plan) -> None:
+        _, statement, last = module.tree.body
+        assert isinstance(statement, ast.Import)
+        plan.drop_import(statement.names[0], statement)
+        plan.statement(last).before.append(Code("x += 1"))
+
+    assert edited("x = 1; import json; y = x\n", change) == "x = 1\nx += 1\ny = x\n"
+
+
+def test_a_statement_behind_a_magic_of_a_notebook_stays_on_its_line() -> None:
     def change(module: Module, plan: Plan) -> None:
         plan.statement(module.tree.body[1]).replacement = Code("y = 1")
 
     with pytest.raises(RewriteError, match="line 1 "):
-        edited("x = 1; y = 2\n", change)
+        edited("_cell_mask_1__; y = 2\n", change)
 
 
 def test_statements_that_go_take_no_other_with_them() -> None:

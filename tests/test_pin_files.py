@@ -147,3 +147,48 @@ def test_code_that_was_never_converted_has_none_though_it_has_findings_of_its_ow
     told = run("--check", tmp_path)
     assert "RM906" in told.stdout
     assert pins_in(told) == set()
+
+
+TRAINED = """import ray
+from ray.train.huggingface import TransformersTrainer
+from transformers import AutoModel, Trainer, TrainingArguments
+
+
+def init(train_dataset, eval_dataset=None, **config):
+    return Trainer(AutoModel.from_pretrained("x"), TrainingArguments("out"), train_dataset=train_dataset)
+
+
+TransformersTrainer(init, datasets={"train": ray.data.range(8)}).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "added"),
+    [
+        ("requirements.txt", "ray==2.3.0\ntransformers==4.20.0\n", "accelerate>=1.3\n"),
+        ("Dockerfile", "FROM x\nRUN pip install ray==2.3.0 transformers==4.20.0\n", "RUN pip install accelerate\n"),
+        (
+            "environment.yml",
+            "dependencies:\n  - pip:\n    - ray==2.3.0\n    - transformers==4.20.0\n",
+            "    - accelerate\n",
+        ),
+    ],
+)
+@pytest.mark.parametrize("unsafe", [True, False])
+def test_accelerate_is_told_once_in_each_run_until_it_is_listed(
+    tmp_path: Path, name: str, text: str, added: str, unsafe: bool
+) -> None:
+    project(tmp_path, train_py=TRAINED)
+    path = tmp_path / name
+    path.write_text(text)
+    for _ in range(3):
+        told = [line for line in run(*["--unsafe"] * unsafe, tmp_path).stdout.splitlines() if ": RM732 " in line]
+        assert len(told) == 1
+        assert told[0].startswith(str(path))
+    path.write_text(path.read_text() + added)
+    assert ": RM732 " not in run(tmp_path).stdout
+
+
+def test_accelerate_is_not_told_beside_code_that_was_never_converted(tmp_path: Path) -> None:
+    project(tmp_path, train_py=f"{MODERN}from transformers import TrainingArguments\n", requirements_txt=NEEDED)
+    assert ": RM732 " not in run("--check", tmp_path).stdout

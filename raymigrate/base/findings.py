@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass, fields, replace
 from enum import Enum
+
+# A line that a message names, and its file, between characters that no script has.
+NAMED_LINE = re.compile("\ue000([0-9]+)\ue001([^\ue002]*)\ue002")
+
+
+def named_line(path: str, line: int) -> str:
+    """`line 12` for a message: the finding knows of which file it is, and says another number once lines have moved."""
+    return f"\ue000{line}\ue001{path}\ue002"
 
 
 def one_line(text: str) -> str:
@@ -72,6 +81,7 @@ class Finding:
         path: File, as the user named it.
         cell: In a notebook the cell, counted from 1 over all cells, those with prose too; else 0.
         reason: Why it is skipped, in the words of the comment that skips it.
+        template: The message as it came, if it names lines by `named_line`.
     """
 
     code: str
@@ -83,8 +93,12 @@ class Finding:
     path: str = ""
     cell: int = 0
     reason: str = ""
+    template: str = ""
 
     def __post_init__(self) -> None:
+        if NAMED_LINE.search(self.message):
+            object.__setattr__(self, "template", self.message)
+            object.__setattr__(self, "message", NAMED_LINE.sub(r"line \1", self.message))
         # Thousands of findings, which come from other processes, say the same: each text is kept once.
         for name in ("code", "message", "advice", "path", "reason"):
             text = getattr(self, name)
@@ -92,6 +106,11 @@ class Finding:
 
     def __reduce__(self) -> tuple[type[Finding], tuple[object, ...]]:
         return Finding, tuple(getattr(self, each.name) for each in fields(self))
+
+    @property
+    def words(self) -> str:
+        """The message, which is the same wherever the lines are that it names."""
+        return NAMED_LINE.sub(r"\2", self.template) or self.message
 
     def skipped(self, reason: str) -> Finding:
         """The same finding, which a comment silences."""

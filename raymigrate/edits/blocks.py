@@ -8,6 +8,7 @@ import libcst as cst
 from raymigrate.edits.positions import code_of
 
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
+SharedLine = cst.SimpleStatementLine | cst.SimpleStatementSuite
 IN_A_BLOCK = 1  # blank lines around definitions, two in a module
 
 
@@ -29,12 +30,26 @@ def indented(body: cst.BaseSuite) -> cst.IndentedBlock:
     return cst.IndentedBlock([cst.SimpleStatementLine(body.body, trailing_whitespace=body.trailing_whitespace)])
 
 
-def lines_of(suite: cst.SimpleStatementSuite) -> list[cst.SimpleStatementLine]:
-    """The statements that stand on the line of a head, each on a line of its own; the last has the comment."""
+def lines_of(shared: SharedLine, kept: Sequence[bool]) -> list[cst.SimpleStatementLine]:
+    """The statements that share a line, each on its own: the first below the lines above, the last with the comment.
+
+    Args:
+        shared: The line.
+        kept: For each statement that was on it whether it still is; of an import nothing may be left.
+    """
     no_semicolon = cst.MaybeSentinel.DEFAULT
-    lines = [cst.SimpleStatementLine([statement.with_changes(semicolon=no_semicolon)]) for statement in suite.body]
-    lines[-1] = lines[-1].with_changes(trailing_whitespace=suite.trailing_whitespace)
+    statements = (statement.with_changes(semicolon=no_semicolon) for statement in shared.body)
+    lines = [cst.SimpleStatementLine([next(statements)] if is_kept else []) for is_kept in kept]
+    lines[0] = lines[0].with_changes(leading_lines=getattr(shared, "leading_lines", ()))
+    if True in kept:
+        last = len(kept) - 1 - kept[::-1].index(True)
+        lines[last] = lines[last].with_changes(trailing_whitespace=shared.trailing_whitespace)
     return lines
+
+
+def is_lone_name(statement: cst.BaseSmallStatement | cst.BaseStatement) -> bool:
+    """Whether a statement is a name and nothing else."""
+    return isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Name)
 
 
 def blank_lines(statement: cst.CSTNode) -> int:

@@ -54,3 +54,19 @@ def without_defaults(parameters: cst.Parameters, names: set[str]) -> cst.Paramet
         return parameter.with_changes(default=None, equal=cst.MaybeSentinel.DEFAULT)
 
     return parameters.with_changes(params=[bare(parameter) for parameter in parameters.params])
+
+
+def with_header(function: cst.FunctionDef, edit: FunctionEdit) -> cst.FunctionDef:
+    """A function with the name, the parameters and the annotation that an edit gives it."""
+    changes: dict[str, object] = {}
+    if edit.name:
+        changes["name"] = cst.Name(edit.name)
+    if edit.parameters is not None:
+        changes.update(params=parsed(edit.parameters), whitespace_before_params=cst.SimpleWhitespace(""))
+    if edit.drop_return_annotation:
+        changes["returns"] = None
+    if edit.added_parameter or edit.renamed or edit.without:
+        changes["params"] = with_others(function, edit)
+    if edit.undefault:
+        changes["params"] = without_defaults(function.params, edit.undefault)
+    return function.with_changes(**changes)

@@ -3,7 +3,6 @@
 import ast
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import libcst as cst
@@ -11,6 +10,7 @@ import libcst as cst
 from raymigrate.edits import blocks, parameters, templates
 from raymigrate.edits.excerpt import Excerpt
 from raymigrate.edits.formatted_strings import NotQuotedError, fitted
+from raymigrate.edits.kinds import kind_of
 from raymigrate.edits.layout import one_per_line_if_broken, one_per_line_if_long, shifted
 from raymigrate.edits.line_length import LIMITS, line_length, outgrows
 from raymigrate.edits.plan import CallEdit, Code, FunctionEdit, Part, Plan, StatementEdit
@@ -19,7 +19,6 @@ from raymigrate.edits.sequences import add_names, edit_call, edit_dict, import_w
 
 Statement = blocks.Statement
 FUNCTION_COLUMN = 4  # where the body of a new function starts
-WHITESPACE = (cst.BaseParenthesizableWhitespace, cst.TrailingWhitespace, cst.EmptyLine)
 TO_COME = "_raymigrate_part_to_come"  # stands for a part that was not reached yet
 
 
@@ -56,6 +55,7 @@ class Visit(cst.CSTTransformer):
         self.braces = 0  # of f-strings around what is visited
         self.new: set[cst.CSTNode] = set()  # statements that the plan adds
         self.enclosing: set[cst.CSTNode] = set()  # those that it puts around others
+        self.without_names: set[cst.CSTNode] = set()  # imports of which nothing is left
         self.gone: set[cst.CSTNode] = set()  # and those that only hold the lines that stood over one that is removed
         self.edited = dict(edited)
         self.moved = dict(moved)
@@ -134,7 +134,7 @@ class Visit(cst.CSTTransformer):
 
     def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> Any:
         """Applies what the plan says of this node."""
-        kind = _kind(original_node.__class__)
+        kind = kind_of(original_node.__class__)
         if kind == "braces":
             self.braces -= 1
         if kind == "expression":
@@ -198,7 +198,7 @@ class Visit(cst.CSTTransformer):
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         """Keeps track of the statement that is being visited, and passes over what is not to change."""
-        kind = _kind(node.__class__)
+        kind = kind_of(node.__class__)
         if kind == "braces":
             self.braces += 1
         if kind == "statement":
@@ -256,6 +256,7 @@ class Visit(cst.CSTTransformer):
             else:
                 kept.append(new)
         if not kept:
+            self.without_names.add(original)
             return cst.RemoveFromParent()
         if len(kept) < len(original.names):
             kept[-1] = kept[-1].with_changes(comma=original.names[-1].comma)
@@ -276,7 +277,37 @@ class Visit(cst.CSTTransformer):
             no_brackets = cst.MaybeSentinel.DEFAULT
             updated = updated.with_changes(bases=[], lpar=no_brackets, rpar=no_brackets)
             self.pending.discard(("class", key))
+        if isinstance(original, cst.SimpleStatementLine) and self._is_parted(original):
+            assert isinstance(updated, cst.SimpleStatementLine)
+            body = self._each_placed(original, updated)
+            return cst.FlattenSentinel(body) if body else cst.RemoveFromParent()
         return self._leave_placed(key, original, updated)
+
+    def _is_parted(self, line: cst.SimpleStatementLine) -> bool:
+        """Whether something comes between the statements of a line, or one of them goes: each gets a line of its own.
+
+        What comes before the first one comes before the line.
+        """
+        if len(line.body) < 2:
+            return False
+        start, *others = (self.spans[statement][0] for statement in line.body)
+        first = self.statements.get(start, StatementEdit())
+        alone = first.removed or first.replacement is not None or first.within is not None or first.after
+        if not alone and not any(other in self.statements or other in self.moving for other in others):
+            return False
+        if blocks.is_lone_name(line.body[0]):  # a magic of a notebook, which has all of its line
+            raise RewriteError(f"line {start[0]} holds several statements; put each on its own line")
+        return True
+
+    def _each_placed(self, original: blocks.SharedLine, updated: blocks.SharedLine) -> list[cst.BaseStatement]:
+        """The statements of a line, each on its own, with what comes before and after them."""
+        kept = [statement not in self.without_names for statement in original.body]
+        body: list[cst.BaseStatement] = []
+        for statement, line in zip(original.body, blocks.lines_of(updated, kept), strict=True):
+            result = self._leave_placed(self.spans[statement][0], cst.SimpleStatementLine([statement]), line)
+            if result is not cst.RemoveFromParent():
+                body += result if isinstance(result, cst.FlattenSentinel) else [result]  # type: ignore[list-item]
+        return body
 
     def _leave_placed(self, key: Place, original: Statement, updated: cst.CSTNode) -> object:
         edit = self.statements.get(key, StatementEdit())
@@ -287,15 +318,9 @@ class Visit(cst.CSTTransformer):
     def _leave_suite(self, original: cst.SimpleStatementSuite, updated: cst.SimpleStatementSuite) -> cst.BaseSuite:
         """A body on the line of its head; it becomes a block where something comes before or after its statements."""
         starts = [self.spans[statement][0] for statement in original.body]
-        is_edited = any(start in self.statements or start in self.moving for start in starts)
-        if not is_edited or len(updated.body) < len(starts):
+        if not any(start in self.statements or start in self.moving for start in starts):
             return updated
-        body: list[cst.BaseStatement] = []
-        for start, line in zip(starts, blocks.lines_of(updated), strict=True):
-            result = self._leave_placed(start, line, line)
-            if result is not cst.RemoveFromParent():
-                body += result if isinstance(result, cst.FlattenSentinel) else [result]  # type: ignore[list-item]
-        body, _ = blocks.handed_down(body, self.gone, self.new)
+        body, _ = blocks.handed_down(self._each_placed(original, updated), self.gone, self.new)
         return cst.IndentedBlock(body or [cst.SimpleStatementLine([cst.Pass()])])
 
     def _leave_moved(self, key: Place, edit: StatementEdit, result: object) -> object:
@@ -316,8 +341,6 @@ class Visit(cst.CSTTransformer):
         gone = edit.removed or edit.replacement is not None
         if isinstance(updated, cst.SimpleStatementLine):
             gone = gone or not updated.body
-            if gone and len(updated.body) > 1:
-                raise RewriteError(f"line {key[0]} holds several statements; put each on its own line")
         middle = self._statements([edit.replacement] if edit.replacement else []) if gone else [updated]
         if edit.within is not None:
             outer = blocks.within(self._statements([edit.within])[0], [templates.laid_out(s) for s in middle])
@@ -355,39 +378,14 @@ class Visit(cst.CSTTransformer):
         return placeholder
 
     def _edit_function(self, function: cst.FunctionDef, edit: FunctionEdit) -> cst.FunctionDef:
-        changes: dict[str, object] = {}
-        if edit.name:
-            changes["name"] = cst.Name(edit.name)
-        if edit.parameters is not None:
-            changes.update(params=parameters.parsed(edit.parameters), whitespace_before_params=cst.SimpleWhitespace(""))
-        if edit.drop_return_annotation:
-            changes["returns"] = None
-        if edit.added_parameter or edit.renamed or edit.without:
-            changes["params"] = parameters.with_others(function, edit)
-        if edit.undefault:
-            changes["params"] = parameters.without_defaults(function.params, edit.undefault)
         new = self._statements(edit.body_start)
         if new:
             self.new.update(new)
             block = blocks.indented(function.body)
             at = 1 if function.get_docstring() is not None else 0
             body = blocks.spaced([*block.body[:at], *new, *block.body[at:]], self.new, blocks.IN_A_BLOCK)
-            changes["body"] = block.with_changes(body=body)
-        return function.with_changes(**changes)
-
-
-@cache
-def _kind(node_class: type[cst.CSTNode]) -> str:
-    """What a visit takes the nodes of a class for; to ask each node for its abstract classes is slow."""
-    if issubclass(node_class, cst.BaseExpression):
-        return "expression"
-    if issubclass(node_class, (cst.Import, cst.ImportFrom)):
-        return "import"
-    if issubclass(node_class, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
-        return "statement"
-    if issubclass(node_class, cst.FormattedStringExpression):
-        return "braces"
-    return "whitespace" if issubclass(node_class, WHITESPACE) else ""
+            function = function.with_changes(body=block.with_changes(body=body))
+        return parameters.with_header(function, edit)
 
 
 def _with_quotes(new: cst.FormattedString, old: cst.BaseExpression) -> cst.FormattedString:

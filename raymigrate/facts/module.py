@@ -126,10 +126,6 @@ class Module(Nodes):
         """Line (from 1) and column in characters (from 0) where a node starts."""
         return node.lineno, self.column(node.lineno, node.col_offset)  # type: ignore[attr-defined]
 
-    def named_line(self, node: ast.AST) -> str:
-        """The line where a node starts, with its file, as messages say it; run/other_lines.py looks for this form."""
-        return f"line {self.start(node)[0]} of {self.path}"
-
     def end(self, node: ast.AST) -> tuple[int, int]:
         """Line (from 1) and column in characters (from 0) just after a node."""
         return node.end_lineno, self.column(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]

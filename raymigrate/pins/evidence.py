@@ -18,15 +18,12 @@ CONVERTED = re.compile(
 # (ray/train/__init__.py, ray/train/huggingface/transformers/__init__.py; the module itself is older, it held
 # TransformersTrainer), transformers 4.40.2 and 4.41.0, 4.45.2 and 4.46.0, 4.46.1 and 4.46.2 (training_args.py,
 # trainer.py).
+PREPARED = re.compile(
+    rb"\bRayTrainReportCallback\b|"
+    rb"\bray\.train\.huggingface\.transformers(?:\.|\s+import\s[^#;]*?\b)prepare_trainer\b"
+)
 CAME_WITH = (
-    (
-        re.compile(
-            rb"\bRayTrainReportCallback\b|"
-            rb"\bray\.train\.huggingface\.transformers(?:\.|\s+import\s[^#;]*?\b)prepare_trainer\b"
-        ),
-        "ray",
-        "2.7",
-    ),
+    (PREPARED, "ray", "2.7"),
     (
         re.compile(
             rb"\bray\.train\.(?:get_context|get_checkpoint|get_dataset_shard|report)\b|"
@@ -63,6 +60,11 @@ def is_legacy(findings: Iterable[Finding]) -> bool:
 def may_be_converted(script: bytes) -> bool:
     """Whether a script uses what only newer versions have; whether pins keep these out `is_converted` tells."""
     return any(sign.search(script) for sign in (CONVERTED, *(name_used for name_used, _, _ in CAME_WITH)))
+
+
+def trains_as_converted(script: bytes) -> bool:
+    """Whether a script has what converted code has around a Trainer of transformers; legacy code has none of it."""
+    return any(sign.search(script) for sign in (CONVERTED, PREPARED))
 
 
 def is_converted(script: bytes, pins: Iterable[Pin]) -> bool:

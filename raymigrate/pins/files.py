@@ -17,6 +17,7 @@ from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import SKIPPED, SUFFIXES, too_large
 from raymigrate.files.script import Script
 from raymigrate.knowledge.versions import PACKAGES, Pin
+from raymigrate.pins.job_files import databricks_job, shell_script
 from raymigrate.pins.needed import installed, listed
 from raymigrate.pins.pythons import python_version
 from raymigrate.pins.readers import (
@@ -57,14 +58,19 @@ class PinFile:
     @cached_property
     def names(self) -> dict[str, int]:
         """The packages that it lists, with their places; none in a file of locked or constrained versions."""
-        if self.data is None or self.reader is lock_file or "constraint" in os.path.basename(self.path).lower():
+        if (
+            self.data is None
+            or self.reader in (lock_file, databricks_job)
+            or "constraint" in os.path.basename(self.path).lower()
+        ):
             return {}
         text = self.script.text
         if self.reader is cluster_file:
             text = installing_lines(text)
             lists = {name: item.start("item") for item in listed_for_pip(text) for name in listed(item["item"])}
             return {**lists, **installed(text)}
-        return installed(text) if self.reader is dockerfile else listed(text)
+        names = installed(text) if self.reader in (dockerfile, shell_script) else listed(text)
+        return names if self.reader is not shell_script or "ray" in names else {}
 
     @cached_property
     def old_pins(self) -> list[Pin]:

@@ -8,6 +8,7 @@ from typing import TypeVar
 from raymigrate.base.findings import Finding, Kind, is_to_ray
 from raymigrate.documents.install_commands import WORD, commands
 from raymigrate.knowledge.versions import LOWEST, NAME, package
+from raymigrate.pins.evidence import trains_as_converted
 
 Where = TypeVar("Where")  # how a list tells the place of a package
 
@@ -93,7 +94,11 @@ def needed_by(text: str, findings: Iterable[Finding]) -> list[Needed]:
 
 def needed_still(text: str) -> list[Needed]:
     """What a script needs that may have been converted before, and that legacy code did not."""
-    needed = {IMPORTED: IMPORTS_EVALUATE.search(text), TORCHCODEC: AUDIO.search(text)}
+    needed = {
+        ACCELERATE: TRAINS.search(text) and trains_as_converted(text.encode(errors="replace")),
+        IMPORTED: IMPORTS_EVALUATE.search(text),
+        TORCHCODEC: AUDIO.search(text),
+    }
     return [package for package, is_needed in needed.items() if is_needed]
 
 

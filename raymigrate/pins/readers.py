@@ -15,6 +15,7 @@ from raymigrate.documents.install_commands import install_commands
 from raymigrate.facts.module import Module
 from raymigrate.knowledge.versions import LOWEST, REQUIRED, Pin, conda_pins, package, requirement_pins
 from raymigrate.pins.images import image_pin, images_in_yaml, python_image_pin, ray_versions
+from raymigrate.pins.job_files import OF_RAY, databricks_job, runtime_pins, shell_script
 from raymigrate.pins.needed import COMMENT
 from raymigrate.pins.pythons import devcontainer, python_version, runtime_text, tool_versions
 from raymigrate.pins.toml import range_pins, toml_pins
@@ -208,12 +209,16 @@ def _encoded_environments(text: str) -> Iterator[Pin]:
 def _databricks_libraries(text: str) -> Iterator[Pin]:
     """The pins in the lists of libraries of Databricks that name Ray; those of other tasks are nobody's concern."""
     text = COMMENT.sub(lambda found: " " * len(found[0]), text) if "pypi" in text else ""
+    has_ray = False
     for head in LIBRARIES.finditer(text):
         end = _end_of_list(text, head.end(), len(head["indent"]))
         items = list(PYPI.finditer(text, head.end(), end))
-        if any(re.match(r"ray\b(?!-)", item["item"]) for item in items):
+        if any(OF_RAY.match(item["item"]) for item in items):
+            has_ray = True
             for item in items:
                 yield from requirement_pins(item["item"], item.start("item"))
+    if has_ray:
+        yield from runtime_pins(text)
 
 
 def _end_of_list(text: str, start: int, indent: int) -> int:
@@ -264,6 +269,8 @@ READERS: tuple[tuple[str, Reader], ...] = (
     (r"setup\.cfg", setup_cfg),
     (r"setup\.py", setup_py),
     (r".*\.ya?ml", cluster_file),
+    (r".*\.(?:sh|bash)", shell_script),
+    (r".*(?:job|task|cluster|databricks|workflow|librar|run|train).*\.json", databricks_job),
     (r"(?:.*[-_.])?(?:environment|conda|env)(?:[-_.].*)?\.ya?ml", conda_environment),
     (r"(?:.*\.)?(?:Dockerfile|Containerfile)(?:[-_.].*)?|.*\.dockerfile", dockerfile),
     (r"\.python-version", python_version),

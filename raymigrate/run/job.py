@@ -21,7 +21,7 @@ from raymigrate.pins.evidence import uses_ray
 from raymigrate.run.configuration_names import legacy_names
 from raymigrate.run.conversion import broken, convert_document, crashed, failed
 from raymigrate.run.gates import concerns
-from raymigrate.run.other_lines import in_written_files, with_todos_settled
+from raymigrate.run.other_lines import with_lines_settled
 from raymigrate.run.outcome import FileResult
 from raymigrate.run.writing import written
 
@@ -115,8 +115,6 @@ class Job:
             together: Paths of files that change together or not at all.
             leads_out: Tells of a path whether it leads to where nothing may be written.
         """
-        if self.options.todo:
-            results = with_todos_settled(results)
         if self.write:
-            results = in_written_files(written(results, together, leads_out))
-        return [result.in_cells() for result in results]
+            results = written(results, together, leads_out)
+        return [result.in_cells() for result in with_lines_settled(results)]

@@ -2,100 +2,81 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
-from raymigrate.documents import Plain
+from raymigrate.base.findings import NAMED_LINE, Finding
 from raymigrate.documents.line_changes import moved_lines
 from raymigrate.run.outcome import FileResult
-from raymigrate.run.todos import MARK
+from raymigrate.run.todos import MARK, ONCE, said_in_comment
 
-Moved = Mapping[str, Callable[[int], int]]
-LINE_OF = re.compile(r"\bline (\d+) of ")
-LINE_BEHIND = re.compile(r" \(line (\d+)\)")
-PATH_GOES_ON = re.compile(r"\.?[\w/-]")
+Lines = Mapping[str, Callable[[int], str]]
 
 
-def with_todos_settled(results: Sequence[FileResult]) -> list[FileResult]:
-    """Results whose new texts name, in the comments that are left for a person, the lines that other files will have.
+def settle_todos(results: dict[str, FileResult], paths: Iterable[str]) -> None:
+    """Lets new texts name, in the comments that are left for a person, the lines that other files will have.
 
     Args:
-        results: What became of the files of a run, before they are written.
+        results: What became of the files of a run, by path, before they are written.
+        paths: The files whose comments are looked at.
     """
-    new = [result for result in results if result.after is not None and isinstance(result.document, Plain)]
-    texts = {result.path: result.after or "" for result in new if MARK in (result.after or "")}
-    if not any(LINE_OF.search(text) or LINE_BEHIND.search(text) for text in texts.values()):
-        return list(results)
-    moved = _moved(new)
-    settled = {
-        path: "".join(
-            _in_new_files(line, moved, path) if MARK in line else line for line in text.splitlines(keepends=True)
-        )
-        for path, text in texts.items()
-    }
-    return [replace(result, after=settled.get(result.path, result.after)) for result in results]
+    lines = {path: _lines(result, new=result.after is not None) for path, result in results.items()}
+    results.update({path: _with_todos_settled(results[path], lines) for path in paths})
 
 
-def in_written_files(results: Sequence[FileResult]) -> list[FileResult]:
-    """Results whose messages name the lines of other files as those were written.
+def with_lines_settled(results: Sequence[FileResult]) -> list[FileResult]:
+    """Results whose messages name the lines of other files as these are now.
 
     Args:
-        results: What became of the files of a run, once they are written.
+        results: What became of the files of a run, once those are written that the run writes.
     """
-    moved = _moved(result for result in results if result.is_written and not result.is_new)
-    return [_settled(result, moved) for result in results] if moved else list(results)
-
-
-def _moved(results: Iterable[FileResult]) -> Moved:
-    """Tells for each file that gets a new text where its lines are in that."""
-    return {result.path: _once(result.before, result.after) for result in results if result.after is not None}
-
-
-def _once(before: str, after: str) -> Callable[[int], int]:
-    known: list[Callable[[int], int]] = []
-
-    def moved(line: int) -> int:
-        if not known:  # few files are named by others
-            known.append(moved_lines(before, after))
-        return known[0](line)
-
-    return moved
-
-
-def _settled(result: FileResult, moved: Moved) -> FileResult:
-    findings = [
-        replace(
-            finding,
-            message=_in_new_files(finding.message, moved, result.path),
-            advice=_in_new_files(finding.advice, moved, result.path),
-        )
-        if "line " in finding.message or "line " in finding.advice
-        else finding
-        for finding in result.findings
+    lines = {result.path: _lines(result, new=result.is_written and not result.is_new) for result in results}
+    return [
+        replace(result, findings=[_settled(finding, lines) for finding in result.findings])
+        if any(finding.template for finding in result.findings)
+        else result
+        for result in results
     ]
-    return replace(result, findings=findings)
 
 
-def _in_new_files(text: str, moved: Moved, own: str) -> str:
-    """A message with the lines of other files as these are now: `line 3 of jobs/a.py`, `jobs/a.py (line 3)`."""
+def _lines(result: FileResult, *, new: bool) -> Callable[[int], str]:
+    """Gives the words for a line of a file as it was read, where that line is in the new text or in the old one."""
 
-    def before_path(found: re.Match[str]) -> str:
-        path = _longest(path for path in moved if _starts_with(text[found.end() :], path))
-        return f"line {moved[path](int(found[1]))} of " if path and path != own else found[0]
+    @cache  # few files are named by others
+    def moved() -> Callable[[int], int]:
+        return moved_lines(result.before, result.after or "") if new else int
 
-    def behind_path(found: re.Match[str]) -> str:
-        words = text[: found.start()].partition(" takes ")[0]
-        path = _longest(path for path in moved if words.endswith(path) and not words[: -len(path)][-1:].strip("( "))
-        return f" (line {moved[path](int(found[1]))})" if path and path != own else found[0]
+    def words(line: int) -> str:
+        document = (result.rewritten if new else None) or result.document
+        cell, there, _ = (0, moved()(line), 1) if document is None else document.place(moved()(line), 1)
+        return f"cell {cell}, line {there}" if cell else f"line {there}"
 
-    text = LINE_OF.sub(before_path, text)
-    return LINE_BEHIND.sub(behind_path, text)
-
-
-def _longest(paths: Iterable[str]) -> str:
-    return max(paths, key=len, default="")
+    return words
 
 
-def _starts_with(text: str, path: str) -> bool:
-    return text.startswith(path) and not PATH_GOES_ON.match(text, len(path))
+def _settled(finding: Finding, lines: Lines) -> Finding:
+    """A finding with the lines that it names as they are now."""
+    if not finding.template:
+        return finding
+    message = NAMED_LINE.sub(
+        lambda found: lines[found[2]](int(found[1])) if found[2] in lines else f"line {found[1]}", finding.template
+    )
+    return replace(finding, message=message)
+
+
+def _with_todos_settled(result: FileResult, lines: Lines) -> FileResult:
+    named = [finding for finding in (*result.findings, *result.left) if finding.template]
+    text = result.before if result.after is None else result.after
+    if not named or MARK not in text:
+        return result
+    known = {said_in_comment(finding): said_in_comment(_settled(finding, lines)) for finding in named}
+
+    def settled(line: str) -> str:
+        said = line.partition(MARK)[2].strip().removesuffix(ONCE)
+        return line.replace(said, known[said]) if said in known else line
+
+    new = "".join(settled(line) for line in text.splitlines(keepends=True))
+    if new == result.before:
+        return replace(result, changes=False, after=None, left=[])
+    return result if new == text else replace(result, changes=True, after=new, left=result.left or result.findings)

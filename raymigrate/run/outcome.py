@@ -285,17 +285,17 @@ def _told_again(
     """
     there: dict[tuple[str, Kind, str], dict[int, list[Finding]]] = {}
     for finding in reversed(left):
-        by_line = there.setdefault((finding.code, finding.kind, finding.message), {})
+        by_line = there.setdefault((finding.code, finding.kind, finding.words), {})
         by_line.setdefault(finding.line, []).append(finding)
     matches: list[Finding | None] = []
     for finding in findings:
-        same = there.get((finding.code, finding.kind, finding.message), {}).get(moved(finding.line))
+        same = there.get((finding.code, finding.kind, finding.words), {}).get(moved(finding.line))
         matches.append(same.pop() if same else None)
     rest = {
         key: [finding for line in sorted(lines, reverse=True) for finding in lines[line]]
         for key, lines in there.items()
     }
     for index, finding in enumerate(findings):
-        if matches[index] is None and (others := rest.get((finding.code, finding.kind, finding.message))):
+        if matches[index] is None and (others := rest.get((finding.code, finding.kind, finding.words))):
             matches[index] = others.pop()
     return matches

@@ -15,6 +15,7 @@ from raymigrate.run.conversion import crashed, failed
 from raymigrate.run.helper_modules import shared_helpers, with_modules
 from raymigrate.run.job import Job
 from raymigrate.run.notebook_pins import pins_of_notebooks
+from raymigrate.run.other_lines import settle_todos
 from raymigrate.run.outcome import FileResult, Summary
 from raymigrate.run.pins import pin_results
 from raymigrate.run.together import Together, left_outside
@@ -117,14 +118,18 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
     together = Together(found, job, results)
     if waiting or results:
         together.convert(waiting)
+        if options.todo:
+            settle_todos(results, list(results))
         legacy |= together.legacy
         summary.together, summary.projects = together.groups(), together.summaries()
         for result in results.values():
             result.asked, result.done = [], []  # they hold trees, which no other process needs
     if found.candidates or found.named_lists:
         results.update((result.path, result) for result in list(pin_results(found, results, legacy, job)))
-        told = pins_of_notebooks(found, results, legacy, job, together.with_pins)
-        results.update((result.path, result) for result in list(told))
+        told = list(pins_of_notebooks(found, results, legacy, job, together.with_pins))
+        results.update((result.path, result) for result in told)
+        if options.todo:
+            settle_todos(results, [result.path for result in told])
     for path, result in results.items():
         if result.changes and found.leads_out(path):
             results[path] = left_outside(result)

@@ -75,6 +75,11 @@ def _todos(text: str) -> list[tuple[Comment, re.Match[str]]]:
     return [(comment, todo) for comment in comments if comment.alone and (todo := TODO.fullmatch(comment.text))]
 
 
+def said_in_comment(finding: Finding) -> str:
+    """What the comment of a finding says of it."""
+    return f"{finding.code} {finding.message}"
+
+
 def _said(finding: Finding) -> tuple[str, str, int, int]:
     """What a finding says, and where."""
     return finding.code, finding.message, finding.line, finding.column
@@ -117,7 +122,7 @@ def _with_todos(text: str, findings: Sequence[tuple[Finding, bool]]) -> tuple[st
             start = logical.first if logical is not None and logical.first <= finding.line else finding.line
             if (start, finding.code, finding.message) in kept:
                 continue
-            todos[start][f"# {MARK}{finding.code} {finding.message}{'' if again else ONCE}"] = None
+            todos[start][f"# {MARK}{said_in_comment(finding)}{'' if again else ONCE}"] = None
     result: list[str] = []
     places: list[int] = []
     for number, line in enumerate(lines, 1):

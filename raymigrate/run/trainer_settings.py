@@ -18,6 +18,7 @@ from raymigrate.codemods.torch_trainer.train_v2_arguments import (
 from raymigrate.codemods.transformers_trainer.transformers_trainer import RM103
 from raymigrate.facts.hydra_trainers import makers_of, named_in
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.named_lines import line_of_file
 
 if TYPE_CHECKING:
     from raymigrate.facts.project import Project
@@ -75,5 +76,5 @@ def where_made(text: str, path: str, project: Project) -> dict[int, str]:
     return {
         trainer.line: MAKES_IT.format(" and ".join(places))
         for trainer in named_in(text, path)
-        if (places := [module.named_line(call) for module, call in makers_of(project, trainer)])
+        if (places := [line_of_file(module, call) for module, call in makers_of(project, trainer)])
     }

@@ -1,11 +1,13 @@
 """Messages that name a line of another file name the one where it stands once both are written."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from raymigrate.base.options import Options
 from raymigrate.run.job import Job
+from raymigrate.run.outcome import Summary
 from tests.projects.files import INIT, convert, write
 
 FACTORY = """
@@ -66,3 +68,70 @@ def test_a_comment_names_the_new_line(tmp_path: Path) -> None:
     convert(tmp_path, job=Job(Options(todo=True)))
     line = line_of(tmp_path / "factory.py", "RunConfig(name")
     assert f"in line {line} of {tmp_path / 'factory.py'}." in (tmp_path / "run.py").read_text()
+
+
+CHECKPOINT = "def load(checkpoint):\n    return checkpoint.get_model(1)\n\n\ndef build"  # gets a comment of its own
+PLAIN, CELLS, NOTEBOOK = ".py", "# %%", ".ipynb"
+
+
+def stored(path: Path, text: str, form: str) -> Path:
+    """A script in one of the forms that a file can have; a blank line between two sets cells off."""
+    path = path.with_suffix(".ipynb" if form == NOTEBOOK else ".py")
+    cells = text.lstrip("\n").split("\n\n\n" if "def " in text else "\n\n")
+    if form == NOTEBOOK:
+        told = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": cell} for cell in cells]
+        text = json.dumps({"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": told}, indent=1)
+    elif form == CELLS:
+        text = "".join(f"# %%\n{cell}\n" for cell in cells)
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("form", [PLAIN, CELLS, NOTEBOOK])
+@pytest.mark.parametrize(("module", "script"), [("factory", "run"), ("zfactory", "arun")])
+def test_comments_name_final_lines_at_once_and_another_run_changes_nothing(
+    tmp_path: Path, form: str, module: str, script: str
+) -> None:
+    factory = stored(tmp_path / module, FACTORY.replace("def build", CHECKPOINT), PLAIN if form == NOTEBOOK else form)
+    run = stored(tmp_path / script, RUN.format(module=module), form)
+    job = Job(Options(todo=True))
+    first = convert(tmp_path, job=job)
+    texts = factory.read_text(), run.read_text()
+    made = line_of(factory, "return RunConfig(name")
+    assert f"is made in line {made} of {factory}." in texts[1]
+    where = f"line {line_of(run, 'tune.Tuner(')}" if form != NOTEBOOK else "cell 2, line 3"
+    assert form == NOTEBOOK or f"and {where} of {run} gives this to one." in texts[0]
+    second = convert(tmp_path, job=job)
+    assert (factory.read_text(), run.read_text()) == texts
+    assert not second.changed and not any(project.converted for project in second.projects)
+    assert lines_named(first) == lines_named(second)
+
+
+def lines_named(summary: Summary) -> set[str]:
+    return {found.message for found in summary.findings if " line " in found.message}
+
+
+def test_a_comment_follows_when_only_the_other_file_changes(tmp_path: Path) -> None:
+    write(tmp_path, {"factory.py": FACTORY, "run.py": RUN.format(module="factory")})
+    job = Job(Options(todo=True))
+    convert(tmp_path, job=job)
+    factory, run = tmp_path / "factory.py", tmp_path / "run.py"
+    factory.write_text(
+        "from ray.air.checkpoint import Checkpoint\n" + factory.read_text().replace("def run", f"{USER}def run")
+    )
+    convert(tmp_path, job=job)
+    assert f"in line {line_of(factory, 'return RunConfig(name')} of {factory}." in run.read_text()
+    assert not convert(tmp_path, job=job).changed
+
+
+USER = "def user():\n    return Checkpoint.from_dict({})\n\n\n"
+
+
+def test_a_line_behind_the_name_of_a_file_and_one_of_it(tmp_path: Path) -> None:
+    takers = "from ray.air import session\nimport os\n\n\ndef report():\n    session.report({})\n\n\n"
+    write(
+        tmp_path,
+        {"helpers.py": "from ray.train.trainer import Trainer\n", "a.py": f"{takers}from helpers import Trainer\n"},
+    )
+    [told] = [found for found in convert(tmp_path).findings if found.code == "RM692"]
+    assert f"a.py takes Trainer from here (line {line_of(tmp_path / 'a.py', 'from helpers')})." in told.message

@@ -120,3 +120,32 @@ def test_what_is_imported_from_elsewhere_on_current_libraries_is_not_told(tmp_pa
     helpers = helpers.replace("try:", head)
     write(tmp_path, {"helpers.py": helpers, "train.py": "from helpers import PPOTrainer, DQNTrainer\n"})
     assert not [found for found in convert(tmp_path).findings if found.code == "RM692"]
+
+
+@pytest.mark.parametrize("own", ["", "def own():\n    session.report({})\n"])
+@pytest.mark.parametrize(
+    "imports",
+    ["from ray.air import session", "from ray.air.session import report", "import ray.air.session as session"],
+)
+@pytest.mark.parametrize("star", [True, False])
+def test_session_that_other_files_take_is_told_where_it_is_imported(
+    tmp_path: Path, own: str, imports: str, star: bool
+) -> None:
+    name = imports.rsplit(maxsplit=1)[-1]
+    call = "report({})" if name == "report" else "session.report({})"
+    taken = f"from common import {'*' if star else name}\n\n\ndef train(config):\n    {call}\n"
+    common = f"{imports}\n{own if name == 'session' else ''}"
+    write(tmp_path, {"common.py": common, "loop.py": taken, "other.py": "def session():\n    pass\n"})
+    for _ in range(2):
+        [told] = [found for found in convert(tmp_path).findings if found.code == "RM302" and found.kind is Kind.MANUAL]
+        assert "does nothing but warn inside a worker of Ray >= 2.51, and " in told.message
+        assert f"loop.py takes {name} from here (line {5 if star else 1})." in told.message
+        assert (tmp_path / "loop.py").read_text() == taken
+
+
+def test_session_that_no_other_file_takes_is_not_told(tmp_path: Path) -> None:
+    common = "from ray.air import session\n\n\ndef own():\n    session.report({})\n"
+    loop = "from common import *\n\n\ndef train(session):\n    session.report({})\n"
+    write(tmp_path, {"common.py": common, "loop.py": loop, "other.py": "from common import own\n"})
+    assert not [found for found in convert(tmp_path).findings if found.kind is Kind.MANUAL]
+    assert "ray.air" not in (tmp_path / "common.py").read_text()

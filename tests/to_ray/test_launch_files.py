@@ -115,3 +115,32 @@ def test_accelerate_starts_no_notebook(home: str, text: type[str], script: str, 
     after = (tmp_path / home).read_text()
     assert "TorchTrainer" in after
     assert not any(word in after + result.output for word in ("DEEPSPEED", "DeepSpeedPlugin", OF_THE_USER))
+
+
+@pytest.mark.parametrize("script", [TRAINER, ACCELERATE])
+@pytest.mark.parametrize(
+    ("others", "line", "is_taken"),
+    [
+        ({"other.py": TRAINER}, "", False),
+        ({"other.py": ACCELERATE, "third.py": f"{TRAINER}\nif __name__ == '__main__':\n    pass\n"}, "", False),
+        ({"other.py": TRAINER}, "accelerate launch train.py", True),
+        ({"other.py": TRAINER}, "accelerate launch other.py", False),
+        ({"other.py": "import json\n"}, "", True),
+        ({"other.py": f"from ray.train.torch import TorchTrainer\n{ACCELERATE}TorchTrainer(print).fit()\n"}, "", True),
+        ({"helpers.py": TRAINER, "main.py": "from helpers import trainer\n"}, "", True),
+    ],
+)
+def test_a_file_beside_several_scripts_is_for_none_of_them(
+    others: dict[str, str], line: str, *, is_taken: bool, script: str, tmp_path: Path
+) -> None:
+    after, said = told(tmp_path, script, {"ds.yaml": FILE, "run.sh": f"{line}\n", **others})
+    assert ("DEEPSPEED" in after or "DeepSpeedPlugin" in after) is is_taken
+    passed_over = f"ds.yaml lies beside {', '.join(others)} too, and no line says which script it was for: it is not"
+    assert (passed_over in said) is not is_taken
+
+
+def test_a_file_that_is_named_for_another_script_is_not_unclear(tmp_path: Path) -> None:
+    line = "accelerate launch --config_file ds.yaml other.py\n"
+    after, said = told(tmp_path, TRAINER, {"ds.yaml": FILE, "run.sh": line, "other.py": TRAINER})
+    assert "DEEPSPEED" not in after
+    assert "lies beside" not in said

@@ -215,3 +215,13 @@ def test_a_function_that_a_notebook_starts_is_told_to_be(
     out = " ".join(invoke("check", "--to-ray", str(tmp_path)).output.split())
     assert ("A cell of a.ipynb starts train_all() with a launcher of accelerate" in out) is is_seen
     assert ("convert the script that calls it by hand" in out) is not is_seen
+
+
+def test_one_note_for_each_line_of_a_page(tmp_path: Path) -> None:
+    page = (
+        f"Run `{LAUNCH}` (or `accelerate launch train.py`, {LAUNCH}).\n\n`{LAUNCH}` or `{LAUNCH}`, `python train.py`\n"
+    )
+    found = [finding.message for finding in told(tmp_path, {"README.md": page})]
+    assert [message.partition(" says ")[0] for message in found] == ["README.md:1", "README.md:3"]
+    assert f"`{LAUNCH}` and `accelerate launch train.py`" in found[0]
+    assert found[1].startswith(f"README.md:3 says `{LAUNCH}`; it is `python train.py` now")

@@ -170,6 +170,20 @@ def test_a_file_that_parses_while_workers_import_it_is_in_the_way(
     assert "helper.py for " in said
 
 
+def test_the_line_of_it_is_that_of_the_new_text(tmp_path: Path) -> None:
+    user = "from ray.air.checkpoint import Checkpoint\ndef load(checkpoint):\n    return checkpoint.get_model(1)\n"
+    helper = f"{user}{AT_IMPORT}def n(data):\n    return Checkpoint.from_dict(data)\n"
+    (tmp_path / "helper.py").write_text(helper)
+    (tmp_path / "train.py").write_text(script("from helper import n", "args = n({})"))
+    invoke("--to-ray", "--todo", tmp_path)
+    texts = (tmp_path / "helper.py").read_text(), (tmp_path / "train.py").read_text()
+    line = texts[0].splitlines().index(AT_IMPORT.splitlines()[1]) + 1
+    assert f"line {line} of it parses the command line on import" in texts[1]
+    assert line != helper.splitlines().index(AT_IMPORT.splitlines()[1]) + 1
+    assert "commented" not in invoke("--to-ray", "--todo", tmp_path).stdout
+    assert texts == ((tmp_path / "helper.py").read_text(), (tmp_path / "train.py").read_text())
+
+
 CLICK = "import click\n@click.command()\n@click.option('--epochs')\n"
 HYDRA = "import hydra\n@hydra.main(version_base=None)\n"
 

@@ -5,6 +5,7 @@ import ast
 from raymigrate.codemods.context import Context
 from raymigrate.facts.keys import is_unpacked, unpacked_value
 from raymigrate.facts.module import Module
+from raymigrate.facts.named_lines import line_of_file
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.facts.values import Source, is_none, keyword_argument
 
@@ -57,4 +58,4 @@ def place_of(context: Context, call: TrainerCall, source: Source) -> tuple[ast.A
     """Where to tell of something, and what to add to say where it stands: it may be in another file."""
     if source.module is context.module:
         return source.node, ""
-    return call.node, f": {source.module.named_line(source.node)}"
+    return call.node, f": {line_of_file(source.module, source.node)}"

@@ -12,12 +12,12 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import goes_with_uses, is_attribute, is_exported
+from raymigrate.codemods.shared.taken_elsewhere import taken_elsewhere
 from raymigrate.facts.guards import goes_on_without, is_guarded, is_ready
 from raymigrate.facts.import_places import is_bound_again, is_last_import, is_replaced
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.optional_imports import given_by_handlers, switched_off
-from raymigrate.facts.project_uses import takers
 from raymigrate.facts.scopes import Binding, Scope, import_bindings
 from raymigrate.facts.values import is_none
 from raymigrate.knowledge.libraries import LIBRARIES, look_up
@@ -25,7 +25,6 @@ from raymigrate.knowledge.successors import advice_on
 
 CONDITIONAL = (ast.If, ast.Try, ast.ExceptHandler, ast.While, ast.For, ast.Match)
 THERE = "Import it from its library in that file, and run raymigrate again."
-FEW = 3  # files that a sentence has room for
 OTHER_NAME = "Let nothing else in the file have its name, and run raymigrate again."
 WITHOUT = "Take it out of this block, so that the others are imported, and write what its uses did."
 ONE_WAY = "Import it in one way only, without the alternatives, and run raymigrate again."
@@ -228,7 +227,7 @@ def _is_told_anyway(context: Context, statement: ast.Import | ast.ImportFrom, al
             context.manual(RM692, statement, message, "Write a method of that name that does what it did.")
     elif message := _caught(context, statement, alias, origin):
         context.manual(RM692, statement, message, " ".join(filter(None, (advice_on(origin), WITHOUT))))
-    elif (where := _places(module, local)) and not _is_one_of_several(module, statement, local):
+    elif (where := taken_elsewhere(module, local)) and not _is_one_of_several(module, statement, local):
         context.manual(RM692, statement, f"{origin} is gone: this import raises an ImportError, and {where}.", THERE)
     else:
         return False
@@ -245,7 +244,7 @@ def _caught(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
         return ""
     given = ", ".join(given_by_handlers(module, statement))
     instead = f"what the handler binds is all that is left: {given}" if given else f"{local} is not imported"
-    where = _places(module, local)
+    where = taken_elsewhere(module, local)
     return f"{origin} is gone: the ImportError is caught here, and {instead}.{f' {where}.' if where else ''}"
 
 
@@ -254,7 +253,7 @@ def _takes_others_with_it(module: Module, statement: ast.stmt) -> bool:
     block = module.parent_of[statement]
     together = (part for part in getattr(block, "body", ()) if isinstance(part, ast.Import | ast.ImportFrom))
     names = (name for other in together for name, _ in import_bindings(other))
-    return any(_places(module, name) for name in names if not _is_one_of_several(module, statement, name))
+    return any(taken_elsewhere(module, name) for name in names if not _is_one_of_several(module, statement, name))
 
 
 def _is_one_of_several(module: Module, statement: ast.stmt, name: str) -> bool:
@@ -262,17 +261,6 @@ def _is_one_of_several(module: Module, statement: ast.stmt, name: str) -> bool:
     found = (each for each in module.scope_of[statement].lookup(name) if isinstance(each.node, ast.alias))
     others = any(each.statement is not statement and _exists(each) for each in found)
     return others and is_guarded(module, statement, name)
-
-
-def _places(module: Module, name: str) -> str:
-    """Which files take a name from a module, and in which line: a part of a sentence, empty if none does."""
-    found = [(other.path, f"line {other.start(place)[0]}") for other, place in takers(module, name)]
-    if len(found) < 2:
-        return "".join(f"{path} takes {name} from here ({line})" for path, line in found)
-    listed = [f"{path} ({line})" for path, line in found[:FEW]]
-    if len(found) > FEW:
-        listed.append(f"{len(found) - FEW} more")
-    return f"{', '.join(listed[:-1])} and {listed[-1]} take {name} from here"
 
 
 def _unguarded_use(context: Context, alias: ast.alias, bindings: Sequence[Binding]) -> ast.Name | None:

@@ -20,7 +20,7 @@ RM695 = Rule(
     "a legacy name in a string, or looked up by one",
     "A name in a string is not converted: an import by it fails or gives a class for old code only, and a test that"
     " patches it does not reach converted code, which calls ray.train; the name that a module of the project had for it"
-    " is gone from there (AttributeError).",
+    " is gone from there (AttributeError). A key of results that RLlib has elsewhere today is not found in them.",
     "Change the string where the code that it names is converted.",
     "https://docs.ray.io/en/latest/train/api/api.html",
     unproven="What a string is for is seen only by the code that gets it.",

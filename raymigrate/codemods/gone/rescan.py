@@ -6,7 +6,7 @@ Star imports, names looked up by string, imports of submodules, and keyword argu
 import ast
 import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from raymigrate.base.findings import Rule
@@ -32,6 +32,7 @@ from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.instances import declared_others, instance_of
 from raymigrate.facts.magics import runs_other_files
 from raymigrate.facts.module import Module
+from raymigrate.facts.partials import function_of
 from raymigrate.facts.values import methods_of_object
 from raymigrate.knowledge.libraries import LIBRARIES, constructor, look_up, member, names_of, parameters, takes
 from raymigrate.knowledge.successors import successor
@@ -103,6 +104,7 @@ LEGACY_MODULES = (
     "ray.util.spark",  # has a function that takes other arguments (RM425)
 )
 # The one of them of which current Ray has the classes where they were; of these, what a rule has to look at.
+ENUM = "DistributedType"  # the one of accelerate that has lost members
 UNCHANGED = "ray.data.preprocessors"
 CHANGED = (f"{UNCHANGED}.Concatenator",)
 
@@ -144,9 +146,13 @@ def rescan(context: Context) -> None:
             context.manual(RM692, node, message, advice)
     for call in (*context.module.calls("importlib.import_module"), *context.module.named_calls("getattr")):
         _looked_up_by_string(context, call)
+    for subscript in context.module.of_type(ast.Subscript):
+        _member_by_string(context, subscript, subscript.value, subscript.slice)
     for call in context.module.of_type(ast.Call):
+        if len(call.args) == 1:
+            _member_by_string(context, call, call.func, call.args[0])
         if call.keywords and call not in context.plan.expressions:
-            _arguments(context, call, unbound.get(call.func))
+            _arguments(context, call, unbound)
 
 
 def _star_imports(context: Context) -> list[str]:
@@ -220,17 +226,27 @@ def _looked_up_by_string(context: Context, call: ast.Call) -> None:
         report_gone(context, call, gone)
 
 
-def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
-    name, given = _called(context.module, call, of_star)
-    is_moved = _where_today(context.module.qualified(call.func) or "") is not None  # not gone
-    if given is None or call in context.tuned or (is_dealt_with(context, call.func) and not is_moved):
+def _member_by_string(context: Context, node: ast.expr, enum: ast.expr, given: ast.expr) -> None:
+    """`DistributedType["TPU"]` and `DistributedType("TPU")`, whose members are called as their values are."""
+    owner = context.module.qualified(enum) or ""
+    if owner.startswith("accelerate.") and owner.rpartition(".")[2] == ENUM:
+        member = context.module.constant(given)
+        if isinstance(member, str) and gone_part(f"{owner}.{member}") and not is_guarded(context.module, node, member):
+            report_gone(context, node, f"{owner}.{member}")
+
+
+def _arguments(context: Context, call: ast.Call, of_stars: Mapping[ast.AST, str]) -> None:
+    function = function_of(context.module, call)
+    name, given = _called(context.module, function, of_stars.get(function))
+    is_moved = _where_today(context.module.qualified(function) or "") is not None  # not gone
+    if given is None or call in context.tuned or (is_dealt_with(context, function) and not is_moved):
         return
     for keyword in call.keywords:
         if keyword.arg is None and name.startswith(OF_HUB):
             _unpacked(context, call, keyword, given)
         if keyword.arg is None or _is_taken(name, given, keyword.arg) or is_spoken_of(context, call, keyword):
             continue
-        if is_guarded(context.module, keyword, keyword.arg) or _is_of_own_method(context.module, call):
+        if is_guarded(context.module, keyword, keyword.arg) or _is_of_own_method(context.module, function):
             continue
         message = f"{name}({keyword.arg}=) is refused today"
         others = {other.arg for other in call.keywords}
@@ -254,9 +270,9 @@ def _unpacked(context: Context, call: ast.Call, keyword: ast.keyword, given: tup
             tell_key(context, entry, keyword.value, Change(new), shown(context.module, call, keyword))
 
 
-def _is_of_own_method(module: Module, call: ast.Call) -> bool:
+def _is_of_own_method(module: Module, function: ast.expr) -> bool:
     """Whether a class of the project, made from that of a library, defines the method that is called."""
-    return isinstance(call.func, ast.Attribute) and bool(methods_of_object(module, call.func.value, call.func.attr))
+    return isinstance(function, ast.Attribute) and bool(methods_of_object(module, function.value, function.attr))
 
 
 def _of_configuration(name: str, argument: str) -> str | None:
@@ -278,17 +294,17 @@ def _takes(given: tuple[str, ...]) -> str | None:
     return f"It takes {', '.join(given)}." if 0 < len(given) <= MANY else None
 
 
-def _called(module: Module, call: ast.Call, of_star: str | None) -> tuple[str, tuple[str, ...] | None]:
-    """What a call calls, and its parameters; None if they are unknown."""
-    name = module.qualified(call.func) or of_star
+def _called(module: Module, function: ast.expr, of_star: str | None) -> tuple[str, tuple[str, ...] | None]:
+    """The name of what a call calls, and its parameters; None if they are unknown."""
+    name = module.qualified(function) or of_star
     if name is not None:
         name = _where_today(name) or name
         return name, parameters(look_up(name))
-    if isinstance(call.func, ast.Attribute) and (kind := instance_of(module, call.func.value)):
-        methods = [member(each, call.func.attr) for each in (kind, *declared_others(module, call.func.value))]
+    if isinstance(function, ast.Attribute) and (kind := instance_of(module, function.value)):
+        methods = [member(each, function.attr) for each in (kind, *declared_others(module, function.value))]
         known = [method.parameters for method in methods if method is not None and method.parameters is not None]
         given = tuple(dict.fromkeys(chain(*known))) if len(known) == len(methods) else None
-        return f"{kind.rpartition('.')[2]}.{call.func.attr}", given
+        return f"{kind.rpartition('.')[2]}.{function.attr}", given
     return "", None
 
 

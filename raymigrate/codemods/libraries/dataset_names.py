@@ -15,6 +15,7 @@ from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.local_paths import is_on_disk
 from raymigrate.facts.module import Module
+from raymigrate.facts.named_lines import line_of_file
 from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import Uses, answer
 from raymigrate.facts.values import Source, argument, constants, origins
@@ -166,7 +167,7 @@ class _Told:
         if here and (source.node is given or module.inside(source.node, given)):
             self.add(given, f'load_dataset {RAISES} if this is "{name}".', advice)
             return
-        where = "" if here else f", which {source.module.named_line(source.node)} writes"
+        where = "" if here else f", which {line_of_file(source.module, source.node)} writes"
         message = f'load_dataset({written}) {RAISES} where it gets "{name}"{where}.'
         self.add(given, message, advice, source.node if here else given)
 

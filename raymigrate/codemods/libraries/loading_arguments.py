@@ -22,6 +22,7 @@ from raymigrate.facts.guards import is_asked_for
 from raymigrate.facts.hf_models import PIPELINES, is_model_class
 from raymigrate.facts.keys import perhaps_taken_out, taken_out
 from raymigrate.facts.module import Module
+from raymigrate.facts.partials import function_of, partial_methods
 
 METHOD = "from_pretrained"
 UNHEEDED = "has no effect today"
@@ -33,7 +34,8 @@ READERS = ("get", "pop", "setdefault")
 @codemod(METHOD, phase=Phase.LIBRARIES, after=[keyword_arguments])
 def loading_arguments(context: Context) -> None:
     """Changes the arguments of every `from_pretrained`, and tells of those that it gets by `**`."""
-    calls = [(call, _classes(context.module, method)) for call, method in context.module.method_calls(METHOD)]
+    loading = [*context.module.method_calls(METHOD), *partial_methods(context.module, METHOD)]
+    calls = [(call, _classes(context.module, method)) for call, method in loading]
     of_library = [(call, names) for call, names in calls if any(map(_is_of_library, names))]
     loads = [(call, any(is_model_class(name) for name in names)) for call, names in of_library]
     for call, is_model in sorted(loads, key=lambda load: not load[1]):  # of a key for several classes the error is told
@@ -41,7 +43,7 @@ def loading_arguments(context: Context) -> None:
             change = FROM_PRETRAINED_CHANGES.get(keyword.arg or "")
             if keyword.arg is None:
                 _tell(context, call, keyword, is_model=is_model)
-            elif change is not None and context.module.qualified(call.func) is not None:
+            elif change is not None and context.module.qualified(function_of(context.module, call)) is not None:
                 change_argument(context, call, keyword, change if is_model else replace(change, outcome=UNHEEDED))
 
 

@@ -12,9 +12,8 @@ from raymigrate.facts.carried import MAKERS, carried
 from raymigrate.facts.constructors import reaches
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_arguments import is_training_arguments, own_arguments
+from raymigrate.facts.partials import function_of
 from raymigrate.knowledge.libraries import look_up, parameters, takes
-
-PARTIAL = "functools.partial"
 
 
 def others_get_key(module: Module, key: ast.AST, old: str, new: str | None, of: ast.Call | None = None) -> bool:
@@ -81,10 +80,7 @@ def _hands_on(module: Module, call: ast.Call, names: Set[str | None]) -> bool:
 
 def _classes(module: Module, call: ast.Call) -> list[str]:
     """The classes and functions of libraries that a call may call; empty strings for others."""
-    function = call.func
-    if module.qualified(function) == PARTIAL and call.args:
-        function = call.args[0]
-    return [source.module.qualified(source.node) or "" for source in module.origins(function)]
+    return [source.module.qualified(source.node) or "" for source in module.origins(function_of(module, call))]
 
 
 def _makes_arguments(module: Module, call: ast.Call, name: str) -> bool:

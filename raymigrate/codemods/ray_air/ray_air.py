@@ -13,6 +13,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.names_in_paths import ASKED, note_same_name
 from raymigrate.codemods.ray_air.worker_cpus import read_worker_cpus
 from raymigrate.codemods.shared.moves import Move, drop_unused, move_names
+from raymigrate.codemods.shared.taken_elsewhere import taken_elsewhere
 from raymigrate.facts.guards import is_ready
 from raymigrate.facts.legacy import paths_in_ml
 from raymigrate.facts.outside import outside
@@ -145,6 +146,7 @@ def session_functions(context: Context) -> None:
                 names.setdefault(function, reference.node)
             asked.add(context.module.function(reference.node))
     drop_unused(context, RM302, SESSION)
+    _tell_taken(context)
     note_one_name(context, names)
     found = outside(context.module, context.places, {function for function in asked if function is not None})
     for called, how in sorted(found.items(), key=lambda item: context.module.start(item[0])):
@@ -169,6 +171,20 @@ def note_one_name(context: Context, asked: Mapping[str, ast.AST]) -> None:
     note_same_name(context, RM305, [node for name, node in asked.items() if name in ASKED])
 
 
+def _tell_taken(context: Context) -> None:
+    """Tells of imports of session from which other files take it: what they call by it is not looked at there."""
+    for statement in context.module.imports:
+        for alias in statement.names:
+            origin = context.module.imported(statement, alias)
+            if f"{origin}.".startswith(f"{SESSION}.") and alias not in context.plan.dropped_imports:
+                if where := taken_elsewhere(context.module, alias.asname or alias.name):
+                    message = f"{origin} does nothing but warn inside a worker of Ray >= 2.51, and {where}."
+                    context.manual(
+                        RM302, statement, message, "Import it there as it is here, and run raymigrate again."
+                    )
+
+
+RE_IMPORT = "Import it there as it is here, and run raymigrate again."
 OUTSIDE = "There session gave rank 0, a size of 1, or None, and reported nothing: ask for it on the workers only."
 
 

@@ -17,14 +17,17 @@ from raymigrate.codemods.to_ray.given_datasets import tell_given_datasets
 from raymigrate.codemods.to_ray.launches import (
     NOTEBOOK,
     Launch,
+    file_beside,
     file_of,
     is_databricks,
     is_launched_one_way,
+    is_named_for_others,
     launches_of,
     may_read_file,
     plain_starts_of,
 )
 from raymigrate.codemods.to_ray.notebook_launchers import NotebookLaunch
+from raymigrate.codemods.to_ray.other_scripts import other_scripts
 from raymigrate.codemods.to_ray.outline import Outline, asks_for_gpu
 from raymigrate.codemods.to_ray.script import Script
 from raymigrate.codemods.to_ray.statements import Roles
@@ -39,6 +42,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.project_uses import takers
 from raymigrate.facts.values import is_none
 
+FEW = 3  # names that a sentence has room for
 GPU_PLUGINS = ("fsdp_plugin", "deepspeed_plugin", "deepspeed_plugins")
 GPU_PRECISIONS = ("fp16", "fp8")  # on CPUs the first does nothing, and the other raises
 # What a script that is started in several processes asks for.
@@ -241,9 +245,20 @@ def is_notebook(context: Context) -> bool:
 
 def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
     """Names the lines that launch a script, with what replaces them."""
+    if launched.file is None and not launched.launches and may_read_file(context.path, []):
+        _tell_passed_over(context, place)
     if launched.launches and not is_launched_one_way(launched.launches):
         context.note(RM825, place, "The lines that launch it differ, so the flags of none of them are written.")
     _tell_each(context, place, launched.launches, context.path)
+
+
+def _tell_passed_over(context: Context, place: ast.AST) -> None:
+    """Names a file of accelerate that may have been for this script, or for another one in the same folder."""
+    file, others = file_beside(context.path), other_scripts(Path(context.path))
+    if file is not None and others and not is_named_for_others(context.path, file):
+        names = ", ".join(others[:FEW]) + (" and others" if len(others) > FEW else "")
+        message = f"{file.name} lies beside {names} too, and no line says which script it was for: it is not taken."
+        context.note(RM825, place, f"{message} `raymigrate config {file.name}` shows what to write if it was this one.")
 
 
 def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: str) -> None:
@@ -256,29 +271,33 @@ def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: s
         path: The script: that of the module, or one that imports it.
     """
     name = Path(path).name
-    for launch in launches:
-        own = f"it is `{launch.command(name)}` now, with the script's own arguments"
-        refused, who = _refused_options(context.module, launch, name)
-        left = f", but without {', '.join(refused)}, which {who} refuses today" if refused else ""
-        context.note(RM824, place, f"{_said(context, launch)}; {own}{left}.")
     starts = plain_starts_of(path)
+    # Where the parser itself is told of (RM706), such lines are told by themselves (RM701).
+    told = [] if is_for_old_transformers(context) else starts
+    by_line: dict[str, list[Launch]] = {}
+    for launch in launches:
+        by_line.setdefault(_place(context, launch), []).append(launch)
+    for where, of_line in by_line.items():  # a line of a page may say it several times
+        said = " and ".join(dict.fromkeys(f"`{launch.shown}`" for launch in of_line))
+        own = " and ".join(dict.fromkeys(f"`{launch.command(name)}`" for launch in of_line))
+        of_line += [start for start in told if _place(context, start) == where]
+        refused, who = _refused_options(context.module, of_line, name)
+        left = f", but without {', '.join(refused)}, which {who} refuses today" if refused else ""
+        context.note(RM824, place, f"{where} says {said}; it is {own} now, with the script's own arguments{left}.")
     tell_given_datasets(context, [(start, _place(context, start)) for start in (*launches, *starts)], name)
     refusing: dict[tuple[str, str], list[str]] = {}
-    # Where the parser itself is told of (RM706), such lines are told by themselves (RM701).
-    for start in [] if is_for_old_transformers(context) else starts:
-        refused, who = _refused_options(context.module, start, name)
-        refusing.setdefault((", ".join(refused), who), []).append(_place(context, start))
+    for start in told:
+        refused, who = _refused_options(context.module, [start], name)
+        if (where := _place(context, start)) not in by_line:
+            refusing.setdefault((", ".join(refused), who), []).append(where)
     for (options, who), places in refusing.items():
         if options:
-            context.note(RM824, place, f"{', '.join(places)}: {who} refuses {options} today.")
-
-
-def _said(context: Context, launch: Launch) -> str:
-    """What a line says, and where it stands as seen from the script."""
-    return f"{_place(context, launch)} says `{launch.shown}`"
+            listed = ", ".join(dict.fromkeys(places))
+            context.note(RM824, place, f"{listed}: {who} refuses {options} today.")
 
 
 def _place(context: Context, launch: Launch) -> str:
+    """Where a line stands as seen from the script."""
     return f"{os.path.relpath(launch.file, Path(context.path).parent)}:{launch.place}"
 
 
@@ -301,14 +320,14 @@ def tell_importers(context: Context, place: ast.AST, outline: LaunchedOutline) -
         _tell_each(context, place, launches_of(other.path), other.path)
 
 
-def _refused_options(module: Module, launch: Launch, script: str) -> tuple[list[str], str]:
+def _refused_options(module: Module, starts: list[Launch], script: str) -> tuple[list[str], str]:
     """The options behind the script's name that its parser does not have today, each with its new name; who refuses."""
     parsed = list(parsings(module, TRAINING_ARGUMENTS, parsed_for_trainers(module)))
     own = {name for parsing in parsed for name in parsing.fields}
     taken = [parsing.taken for parsing in parsed]
     seen = frozenset(name for of in taken for name in of or ())
     lost = {name: change for name, change in KEYS_OF_TRL.items() if None not in taken and name not in seen}
-    given = launch.own_arguments(script) if parsed else []
+    given = [word for start in starts for word in start.own_arguments(script)] if parsed else []
     names = dict.fromkeys(word.removeprefix("--").partition("=")[0] for word in given if word.startswith("--"))
     changes = {name: change for name, change in {**lost, **TRAINING_ARGUMENTS_CHANGES}.items() if name not in own}
     refused = [name for name in names if name in changes]

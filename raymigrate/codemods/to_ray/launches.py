@@ -11,6 +11,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+from raymigrate.codemods.to_ray.other_scripts import other_scripts
 from raymigrate.documents.python_commands import UNKNOWN, shell_of_python
 from raymigrate.documents.shell_lines import is_databricks_source, shell_of_notebook, shell_of_source
 from raymigrate.facts.accelerate_config import read_file
@@ -242,7 +243,7 @@ def file_of(script: str, launches: list[Launch]) -> Path | None:
     """The file of accelerate that a script was launched with.
 
     It is one that a line names; else a default_config.yaml of the project; else the only one of the script's folder,
-    unless it is one that lines name for other scripts.
+    unless it is one that lines name for other scripts, or no line starts this one and it lies beside others too.
     """
     folders = _folders(Path(script)) if script else []
     named = [launch.flags["config_file"] for launch in launches if launch.flags.get("config_file")]
@@ -253,12 +254,19 @@ def file_of(script: str, launches: list[Launch]) -> Path | None:
     if named:
         return None
     default = next((folder / DEFAULT_FILE for folder in folders if _is_accelerates(folder / DEFAULT_FILE)), None)
+    found = default or (file_beside(script) if launches or not other_scripts(Path(script)) else None)
+    return None if found is None or is_named_for_others(script, found) else found
+
+
+def is_named_for_others(script: str, file: Path) -> bool:
+    """Whether lines of the project name a file of accelerate, none of which starts this script."""
+    return any(launch.names(file.absolute()) for launch in _lines_around(Path(script).absolute()))
+
+
+def file_beside(script: str) -> Path | None:
+    """The only file of accelerate in the folder of a script."""
     beside = [path for path in _settings_in(Path(script).parent) if _is_accelerates(path)] if script else []
-    found = default or (beside[0] if len(beside) == 1 else None)
-    if found is None:
-        return None
-    is_of_others = any(launch.names(found.absolute()) for launch in _lines_around(Path(script).absolute()))
-    return None if is_of_others else found
+    return beside[0] if len(beside) == 1 else None
 
 
 def _settings_in(folder: Path) -> list[Path]:

@@ -18,6 +18,7 @@ from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.codemods.to_ray.workers import tell_rows
 from raymigrate.facts.functions import returned_values
 from raymigrate.facts.module import Module
+from raymigrate.facts.named_lines import line_of_file
 from raymigrate.facts.scopes import FunctionNode
 from raymigrate.facts.trainers import classes_behind
 from raymigrate.facts.values import last_name, lineage
@@ -84,7 +85,7 @@ def tell_own_loaders(context: Context, rule: Rule, loaders: list[OwnLoader]) -> 
         if loader.unshared is None:
             continue
         is_here = loader.module is context.module
-        where = "" if is_here else f" in {loader.module.named_line(loader.unshared)}"
+        where = "" if is_here else f" in {line_of_file(loader.module, loader.unshared)}"
         what = f"What {loader.method}() returns{where}"
         state = "is not prepared, so that" if loader.is_sure else "is not seen to be prepared: if it is not,"
         place = loader.unshared if is_here else loader.made

@@ -10,6 +10,7 @@ from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.refusals import Reason
 from raymigrate.codemods.to_ray.statements import Roles
 from raymigrate.facts.command_lines import files_of, may_read, names_in, reached, read_flags, read_while_imported
+from raymigrate.facts.named_lines import named_line
 from raymigrate.facts.scopes import import_bindings
 
 
@@ -45,7 +46,7 @@ def _read_while_imported(roles: Roles) -> Reason | None:
             found = read_while_imported(other, known)
             if found is not None:
                 home, place = found
-                what = f"Workers import {home.path} for {ast.unparse(name)}, and line {home.start(place)[0]} of it"
+                what = f"Workers import {home.path} for {ast.unparse(name)}, and {named_line(home, place)} of it"
                 advice = "Parse it in a function that the training calls."
                 return Reason(name, f"{what} parses the command line on import: there it is Ray's. {advice}")
     return None

@@ -28,6 +28,7 @@ from raymigrate.codemods.torch_trainer.former_folders import STORAGE
 from raymigrate.codemods.torch_trainer.storage import ISSUE, RM401, convert_storage
 from raymigrate.facts.carried import carried
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.named_lines import line_of_file
 from raymigrate.facts.removed_trackers import TrackerUse
 from raymigrate.facts.tuners import config_names
 from raymigrate.facts.values import is_none, keyword_argument, written
@@ -143,7 +144,7 @@ def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
     found = carried(context.module, unpacked.value)
     for entry in (entry for entry in found.entries if entry.name in REFUSED[name]):
         is_here = entry.module is context.module
-        written = "" if is_here else f", which {entry.module.named_line(entry.key)} writes,"
+        written = "" if is_here else f", which {line_of_file(entry.module, entry.key)} writes,"
         message = f"{name}({entry.name}=){written} raises on Ray >= 2.51{UNPACKED.get(entry.name, '')}."
         advice = f"Drop the key. {STORAGE_ADVICE}" if name == "RunConfig" else "Drop the key."
         context.manual(RM401, entry.key if is_here else unpacked, message, advice)

@@ -19,6 +19,7 @@ from raymigrate.codemods.tuner.refused_by_train import refused_by_train
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.legacy import RL_TRAINERS, SYNC_CONFIGS
 from raymigrate.facts.module import Module
+from raymigrate.facts.named_lines import line_of_file
 from raymigrate.facts.storage import absolute, is_absolute
 from raymigrate.facts.tuners import (
     REPORT_TO_TUNE,
@@ -98,7 +99,7 @@ def _tell_unseen(context: Context, tuner: TunerCall, given: ast.expr) -> None:
     named = [(source, source.module.qualified(source.node.func)) for source in calls]  # type: ignore[attr-defined]
     other = next((source for source, name in named if name in config_names("RunConfig")), None)
     if other is not None and other.module is not context.module:
-        where = other.module.named_line(other.node)
+        where = line_of_file(other.module, other.node)
         context.manual(RM411, given, f"{ONLY_TUNES}; what this gets is made in {where}.", MAKE_TUNES)
     elif (context.module.references_within("ray.air") or context.of_legacy_job) and {name for _, name in named} != {
         OF_TUNE

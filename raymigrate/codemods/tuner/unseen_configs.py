@@ -16,6 +16,7 @@ from raymigrate.codemods.tuner.tuner_config import ONLY_TUNES, RM411, name_stora
 from raymigrate.facts.keys import is_unpacked, unpacked_value
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.named_lines import line_of_file
 from raymigrate.facts.project_uses import importing_modules
 from raymigrate.facts.tuners import TUNERS, config_names
 from raymigrate.facts.values import Source, keyword_argument
@@ -89,7 +90,7 @@ def _given_elsewhere(module: Module) -> Iterator[tuple[ast.Call, str]]:
                         known[source.module] = {made: place for place, made in _by_definition(source.module).items()}
                     found = known[source.module].get(source.node)
                     if found in configs:
-                        yield configs[found], other.named_line(call)
+                        yield configs[found], line_of_file(other, call)
 
 
 def _by_definition(module: Module) -> dict[tuple[str, int], ast.Call]:

@@ -1,0 +1,70 @@
+"""RM731: what jobs of Databricks in JSON and shell scripts install beside Ray."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.test_pins import LEGACY, pins_in, project, run
+
+
+def job(*packages: str, runtime: str = "15.4.x-scala2.12", **more: object) -> str:
+    libraries: list[object] = [{"pypi": {"package": package}} for package in packages]
+    task = {
+        "spark_python_task": {"python_file": "train.py"},
+        "new_cluster": {"spark_version": runtime},
+        "libraries": [*libraries, {"jar": "x.jar"}],
+    }
+    return json.dumps({"name": "train", "tasks": [{**task, **more}]}, indent=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "codes"),
+    [
+        ("job.json", job("ray[air]==2.3.0", "transformers==4.26.0"), 2),
+        ("train_task.json", job("ray==2.3.0", runtime="11.3.x-gpu-ml-scala2.12"), 2),
+        ("databricks.json", job("ray>=2.51", "transformers>=5.0", runtime="11.3.x-scala2.12"), 1),
+        ("init.sh", '#!/bin/bash\n/databricks/python/bin/pip install "ray==2.3.0" transformers==4.26.0\n', 2),
+        ("setup.sh", "set -e\nuv pip install 'ray[train]==2.3'\npip install \\\n  accelerate==0.17\n", 2),
+        (
+            "bundle.yml",
+            "new_cluster:\n  spark_version: 11.3.x-scala2.12\nlibraries:\n  - pypi: {package: ray==2.3.0}\n",
+            2,
+        ),
+        # of others, or of nothing that is too old
+        ("job.json", job("transformers==4.26.0", runtime="11.3.x-scala2.12"), 0),
+        ("job.json", job("ray==2.55.0", "transformers>=5.0"), 0),
+        ("job.json", '{"package": "ray==2.3.0", "libraries": "ray==2.3.0"}', 0),
+        ("job.json", '{"libraries": [{"pypi": {"package": "ray==2.3.0"}', 0),
+        ("data.json", job("ray==2.3.0"), 0),
+        ("serve.sh", "pip install transformers==4.26.0\n", 0),
+        ("serve.sh", "# pip install ray==2.3.0\necho ray==2.3.0\n", 0),
+        ("serve.sh", "pip install ray-lightning==0.3 transformers==4.26.0\n", 0),
+    ],
+)
+def test_what_a_job_or_a_shell_script_installs_beside_ray(tmp_path: Path, name: str, text: str, codes: int) -> None:
+    project(tmp_path, train_py=LEGACY)
+    (tmp_path / name).write_text(text)
+    said = [line for line in run("--check", tmp_path).stdout.splitlines() if ": RM731 " in line]
+    assert len(said) == codes
+    assert all(line.startswith(f"{tmp_path / name}:") for line in said)
+    run("--unsafe", tmp_path)
+    after = (tmp_path / name).read_text()
+    raised = (">=2.51" in after and ">=2.51" not in text) or (">=5.0" in after and ">=5.0" not in text)
+    assert raised is (codes > 0 and ">=2.51" not in text)
+    assert after == text if codes == 0 else not name.endswith(".json") or json.loads(after)
+
+
+def test_of_several_tasks_those_with_ray_are_read(tmp_path: Path) -> None:
+    tasks = [json.loads(job(package))["tasks"][0] for package in ("ray==2.3.0", "transformers==4.26.0")]
+    project(tmp_path, train_py=LEGACY)
+    (tmp_path / "job.json").write_text(json.dumps({"tasks": tasks}, indent=1))
+    assert len(pins_in(run("--check", tmp_path))) == 1
+
+
+def test_accelerate_is_asked_for_in_a_shell_script_that_installs_ray(tmp_path: Path) -> None:
+    project(tmp_path, train_py=f"{LEGACY}\nfrom transformers import TrainingArguments\n")
+    (tmp_path / "init.sh").write_text("pip install ray==2.3.0 transformers==4.26.0\n")
+    assert "RM732 manual" in run("--check", tmp_path).stdout
+    (tmp_path / "init.sh").write_text("pip install transformers==4.26.0\n")
+    assert "RM732" not in run("--check", tmp_path).stdout
