@@ -33,6 +33,7 @@ from raymigrate.facts.values.dicts import (
     seen_entries,
     seen_items,
 )
+from raymigrate.facts.values.fixtures import of_conftest
 from raymigrate.facts.values.members import (
     attribute,
     class_named,
@@ -253,6 +254,8 @@ def _behind_name(module: Module, node: ast.Name, *, elsewhere: bool) -> Behind:
         given = assigned(module, binding.node)
         if isinstance(binding.node, ast.arg):
             behind = given_to(module, binding.node)
+            if elsewhere and not behind.found:
+                behind = of_conftest(module, binding.node)
             found += behind.found
             whole &= behind.whole
         elif (items := _looped_over(module, binding.node)) is not None:

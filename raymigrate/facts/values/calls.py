@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from raymigrate.facts.functions import default_of, is_generator_or_async, returns
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
+from raymigrate.facts.values.fixtures import of_fixture
 from raymigrate.facts.values.parametrized import parametrized
 
 if TYPE_CHECKING:
@@ -136,12 +137,16 @@ def given_to(module: Module, parameter: ast.arg) -> Behind:
     assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
     default = default_of(parameter, function.args)
     optional = [Source(module, default)] if default is not None else []
+    by_pytest = parametrized(module, function, parameter)
+    given = None if by_pytest else of_fixture(module, function, parameter)
+    if given is not None:
+        return given
     name, skipped = _name_to_call(module, function)
     scope = module.scope_of[function].find(name) if name else None
     if scope is None or not _is_called_by(module, scope.bindings[name]):
         return Behind(optional)
     uses = [_given_by(module, use, function, parameter, skipped) for use in module.uses(name, scope)]
-    uses += parametrized(module, function, parameter)
+    uses += by_pytest
     return joined(uses) if uses else Behind(optional)
 
 
