@@ -22,7 +22,7 @@ def variables_set(module: Module, *names: str) -> Iterator[tuple[ast.AST, str]]:
         names: The variables.
     """
     for key in _keys(module):
-        name = module.constant(key)
+        name = key.value if isinstance(key, ast.Constant) else module.constant(key)
         if isinstance(name, str) and name in names and _is_set(module, key):
             yield key, name
     for call, keyword in module.keywords(*names):

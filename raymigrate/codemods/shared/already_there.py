@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from raymigrate.facts.helpers import Helper, code_of
 from raymigrate.facts.module import Module
@@ -41,14 +42,20 @@ def same_definition(module: Module, source: str, users: Sequence[ast.AST]) -> st
 
 def definitions_of(module: Module, helper: Helper) -> Iterator[Definition]:
     """The definitions of a helper in a module, under whatever name."""
-    *inner, _ = ast.parse(helper.source()).body
+    *inner, _ = _statements(helper.source())
     inner_names = [d.name for part in inner if isinstance(part, Definition) for d in _like(module, part)]
     for name in inner_names if inner else [helper.inner]:
-        wanted = ast.parse(helper.source(inner=name)).body[-1]
+        wanted = _statements(helper.source(inner=name))[-1]
         assert isinstance(wanted, Definition)
         for definition in _like(module, wanted):
             if _has_imports(module, helper, definition):
                 yield definition
+
+
+@lru_cache(256)
+def _statements(source: str) -> list[ast.stmt]:
+    """Those of the source of a helper, which is compared with the code of many files."""
+    return ast.parse(source).body
 
 
 def _like(module: Module, wanted: Definition) -> Iterator[Definition]:
