@@ -41,9 +41,10 @@ def test_what_only_has_another_name_gets_it(before: str, after: str) -> None:
     assert converted(f"{HEAD}{before}\nray.init()\n").text == f"{HEAD}{after}\nray.init()\n"
 
 
-def test_each_name_is_told_once() -> None:
-    told = converted(f"{HEAD}PPOConfig().env_runners(num_rollout_workers=2)\nray.init()\n").findings
-    assert [code for code, _, _ in told] == ["RM693"]
+@pytest.mark.parametrize(("method", "told"), [("env_runners", ["RM693"]), ("rollouts", ["RM693", "RM693"])])
+def test_each_name_that_changes_is_told_once(method: str, told: list[str]) -> None:
+    outcome = converted(f"{HEAD}PPOConfig().{method}(num_rollout_workers=2)\nray.init()\n")
+    assert [code for code, _, _ in outcome.findings] == told
 
 
 @pytest.mark.parametrize(

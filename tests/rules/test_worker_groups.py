@@ -1,8 +1,12 @@
 """RM723: attributes that the group of workers lost which a Backend of ray.train is given."""
 
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 
 from raymigrate.base.findings import Kind
+from raymigrate.cli import main
 from tests.rules.scripts import converted
 
 SCRIPT = """
@@ -77,6 +81,14 @@ def test_so_it_is_of_what_is_declared_as_one() -> None:
 def test_so_it_is_of_what_a_backend_hands_on() -> None:
     assert told(read="count(group)", counted="handed.num_workers")[0] == [24]
     assert told("object", read="count(group)", counted="handed.num_workers")[0] == []
+
+
+def test_so_it_is_where_another_file_is_handed_it(tmp_path: Path) -> None:
+    (tmp_path / "count.py").write_text("import ray\n\n\ndef count(handed):\n    return handed.num_workers\n")
+    own = SCRIPT.format(base="Between", method="on_start", group="group", read="count(group)", elsewhere=0, counted=0)
+    own = own.replace("def count(handed)", "def shown(handed)")
+    (tmp_path / "own.py").write_text(f"from count import count\n{own}")
+    assert "count.py:5:12: RM723 manual" in CliRunner().invoke(main, [str(tmp_path)]).output
 
 
 @pytest.mark.parametrize(
