@@ -81,7 +81,7 @@ class Finding:
         path: File, as the user named it.
         cell: In a notebook the cell, counted from 1 over all cells, those with prose too; else 0.
         reason: Why it is skipped, in the words of the comment that skips it.
-        template: The message as it came, if it names lines by `named_line`.
+        templates: The message and the advice as they came, if they name lines by `named_line`.
     """
 
     code: str
@@ -93,12 +93,14 @@ class Finding:
     path: str = ""
     cell: int = 0
     reason: str = ""
-    template: str = ""
+    templates: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if NAMED_LINE.search(self.message):
-            object.__setattr__(self, "template", self.message)
+        texts = self.message, self.advice
+        if any(map(NAMED_LINE.search, texts)):
+            object.__setattr__(self, "templates", texts)
             object.__setattr__(self, "message", NAMED_LINE.sub(r"line \1", self.message))
+            object.__setattr__(self, "advice", NAMED_LINE.sub(r"line \1", self.advice))
         # Thousands of findings, which come from other processes, say the same: each text is kept once.
         for name in ("code", "message", "advice", "path", "reason"):
             text = getattr(self, name)
@@ -110,7 +112,7 @@ class Finding:
     @property
     def words(self) -> str:
         """The message, which is the same wherever the lines are that it names."""
-        return NAMED_LINE.sub(r"\2", self.template) or self.message
+        return NAMED_LINE.sub(r"\2", self.templates[0]) if self.templates else self.message
 
     def skipped(self, reason: str) -> Finding:
         """The same finding, which a comment silences."""

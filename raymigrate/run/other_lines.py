@@ -34,7 +34,7 @@ def with_lines_settled(results: Sequence[FileResult]) -> list[FileResult]:
     lines = {result.path: _lines(result, new=result.is_written and not result.is_new) for result in results}
     return [
         replace(result, findings=[_settled(finding, lines) for finding in result.findings])
-        if any(finding.template for finding in result.findings)
+        if any(finding.templates for finding in result.findings)
         else result
         for result in results
     ]
@@ -57,16 +57,17 @@ def _lines(result: FileResult, *, new: bool) -> Callable[[int], str]:
 
 def _settled(finding: Finding, lines: Lines) -> Finding:
     """A finding with the lines that it names as they are now."""
-    if not finding.template:
+    if not finding.templates:
         return finding
-    message = NAMED_LINE.sub(
-        lambda found: lines[found[2]](int(found[1])) if found[2] in lines else f"line {found[1]}", finding.template
+    message, advice = (
+        NAMED_LINE.sub(lambda found: lines[found[2]](int(found[1])) if found[2] in lines else f"line {found[1]}", text)
+        for text in finding.templates
     )
-    return replace(finding, message=message)
+    return replace(finding, message=message, advice=advice)
 
 
 def _with_todos_settled(result: FileResult, lines: Lines) -> FileResult:
-    named = [finding for finding in (*result.findings, *result.left) if finding.template]
+    named = [finding for finding in (*result.findings, *result.left) if finding.templates]
     text = result.before if result.after is None else result.after
     if not named or MARK not in text:
         return result

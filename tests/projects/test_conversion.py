@@ -119,8 +119,8 @@ def test_a_mapper_with_another_use_is_left_in_all_files(tmp_path: Path, use: str
 
 
 def test_no_file_changes_for_one_that_cannot(tmp_path: Path) -> None:
-    """The mapper shares its line with another statement, which the rewriter refuses."""
-    helpers = MAPPER.replace("mapper = Batch", "first = 1; mapper = Batch")
+    """The mapper shares its line with what may stand for a magic of a notebook, which the rewriter refuses."""
+    helpers = MAPPER.replace("mapper = Batch", "double; mapper = Batch")
     driver = MAPPED.format(imports="from helpers import mapper", preprocessor="mapper")
     write(tmp_path, {"helpers.py": helpers, "train.py": driver})
     summary = convert(tmp_path)

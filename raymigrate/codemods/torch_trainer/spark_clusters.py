@@ -48,9 +48,9 @@ HALVES = {
     "num_gpus_worker_node": "spark.task.resource.gpu.amount of Spark's configuration, 0 where that isn't set",
 }
 WHOLE_WORKERS = (
-    "Since Ray 2.10 each Ray node takes a whole Spark worker, on Spark >= 3.4 and Databricks: no more nodes start than"
-    " there are workers. Before, it took spark.task.cpus, 1 by default. num_cpus_worker_node= and num_gpus_worker_node="
-    " say otherwise."
+    "Since Ray 2.10 each node of setup_ray_cluster() takes a whole Spark worker, on Spark >= 3.4 and Databricks: no"
+    " more nodes start than there are workers. Before, it took spark.task.cpus, 1 by default. num_cpus_worker_node= and"
+    " num_gpus_worker_node= say otherwise."
 )
 PAIR = "setup_ray_cluster() returns a pair today; with num_worker_nodes= it returned the address of the cluster alone."
 
