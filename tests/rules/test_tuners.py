@@ -137,8 +137,12 @@ SCALING = "scaling = ScalingConfig(num_workers=2)"
             *(CHOSEN.format("max_concurrent_trials=3"), SCALING, "scaling"),
             "min(chosen.max_concurrent_trials, trials_at_once(scaling))",
         ),
+        (
+            *(CHOSEN.format("max_concurrent_trials=args.at_once"), SCALING, "scaling"),
+            "min(filter(None, [chosen.max_concurrent_trials, trials_at_once(scaling)]))",
+        ),
     ],
-    ids=["inline", "named", "any number", "asked for"],
+    ids=["inline", "named", "any number", "asked for", "perhaps asked for"],
 )
 def test_a_tune_config_made_before_the_scaling_config_gets_its_limit_after_it(
     first: str, second: str, scaling: str, limit: str
@@ -151,6 +155,12 @@ def test_a_tune_config_made_before_the_scaling_config_gets_its_limit_after_it(
 def test_a_tune_config_made_after_the_scaling_config_is_given_its_limit() -> None:
     outcome = converted(MADE_BEFORE.format(first=SCALING, second=CHOSEN.format(""), scaling="scaling"))
     assert "chosen = tune.TuneConfig(max_concurrent_trials=trials_at_once(scaling))" in outcome.text
+
+
+def test_a_number_of_trials_that_may_be_none_is_no_limit_then() -> None:
+    chosen = CHOSEN.format("max_concurrent_trials=args.at_once")
+    text = converted(MADE_BEFORE.format(first=SCALING, second=chosen, scaling="scaling")).text
+    assert "max_concurrent_trials=min(filter(None, [args.at_once, trials_at_once(scaling)]))" in text
 
 
 def test_a_function_below_the_one_that_searches_is_no_second_value() -> None:

@@ -202,13 +202,18 @@ class TrainDriver:
         is_asked = asked is not None and self.module.constant(asked) not in (None, 0)
         if not self._is_bound_at(given, scaling):  # it is made before the trainer's arguments are
             config = self.tuner.arguments["tune_config"]
-            limit = f"min($config.max_concurrent_trials, {limit})" if is_asked else limit
+            limit = self._least("$config.max_concurrent_trials", asked, limit) if is_asked else limit
             code = Code(f"$config.max_concurrent_trials = {limit}", {"config": config})
             self.context.plan.statement(self.module.statement(self.tuner.node)).before.append(code)
         elif is_asked and asked is not None:
-            self.context.plan.call(given).set("max_concurrent_trials", f"min($asked, {limit})", asked=asked)
+            self.context.plan.call(given).set("max_concurrent_trials", self._least("$asked", asked, limit), asked=asked)
         else:
             self.context.plan.call(given).set("max_concurrent_trials", limit)
+
+    def _least(self, template: str, asked: ast.expr | None, limit: str) -> str:
+        """The least of two numbers, of which what was asked for may be None or 0: Tune takes those for no limit."""
+        is_number = isinstance(self.module.constant(asked), int)
+        return f"min({template}, {limit})" if is_number else f"min(filter(None, [{template}, {limit}]))"
 
     def _without_limiter(self, limiter: Limiter) -> ast.expr:
         """Takes a search algorithm out of its limiter, beside which a TuneConfig may set no other number."""
