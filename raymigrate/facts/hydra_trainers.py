@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from raymigrate.base.findings import named_line
 from raymigrate.facts.indirect import INSTANTIATES
 from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.project_uses import files_with, settings_files
@@ -39,8 +40,8 @@ class NamedTrainer:
 
     @property
     def place(self) -> str:
-        """Where it is named; run/other_lines.py looks for this form."""
-        return f"line {self.line} of {self.path}"
+        """Where it is named."""
+        return f"{named_line(self.path, self.line)} of {self.path}"
 
 
 def named_in(text: str, path: str) -> Iterator[NamedTrainer]:
