@@ -56,6 +56,32 @@ def test_what_else_a_parameter_may_be_is_not(script: str) -> None:
     assert not told(HEAD + script)
 
 
+IN_CLASS = """class {name}:
+    @pytest.fixture
+    def result(self):
+        return {given}
+
+    def test_method(self, result):
+        assert {read}
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("of_class", "of_file", "method_told", "function_told"),
+    [(FIT, "make()", True, False), ("make()", FIT, False, True), (FIT, None, True, False)],
+)
+def test_a_fixture_of_a_class_is_for_its_methods(
+    of_class: str, of_file: str | None, method_told: bool, function_told: bool
+) -> None:
+    file = f"@pytest.fixture\ndef result():\n    return {of_file}\n\n\n" if of_file is not None else ""
+    method = IN_CLASS.format(name="TestIt", given=of_class, read="result.log_dir")
+    assert told(f"{HEAD}{file}{method}") is method_told
+    other = IN_CLASS.format(name="TestIt", given=of_class, read="result")
+    assert told(f"{HEAD}{file}{other}{TEST.lstrip()}") is function_told
+
+
 @pytest.mark.parametrize(
     ("name", "is_told"), [("tests/test_it.py", True), ("tests/deep/it_test.py", True), ("tests/run.py", False)]
 )

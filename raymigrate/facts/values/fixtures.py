@@ -10,6 +10,7 @@ import ast
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -28,23 +29,39 @@ IS_COLLECTED = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py")
 
 def of_fixture(module: Module, function: FunctionNode, parameter: ast.arg) -> Behind | None:
     """What the fixture gives that a parameter of a test or of another fixture names; None where the file has none."""
-    if not isinstance(function, ast.FunctionDef):
+    if not isinstance(function, ast.FunctionDef) or not _is_given_fixtures(module, function):
         return None
-    known = _fixtures(module)
-    if not (function.name.startswith("test") or function in known.values()):
+    fixtures = _seen_by(module, function, parameter.arg)
+    if not fixtures:
         return None
-    fixture = known.get(parameter.arg)
-    return _given(module, fixture) if fixture is not None and fixture is not function else None
+    return _given(module, fixtures[0]) if len(fixtures) == 1 else UNKNOWN
 
 
 def of_conftest(module: Module, parameter: ast.arg) -> Behind:
     """What a fixture of another file gives that a parameter names, where the file has none of that name."""
-    function, known = module.parent_of[module.parent_of[parameter]], _fixtures(module)
-    if not isinstance(function, ast.FunctionDef) or known.get(parameter.arg) not in (None, function):
+    function = module.parent_of[module.parent_of[parameter]]
+    if not isinstance(function, ast.FunctionDef) or not _is_given_fixtures(module, function):
         return UNKNOWN
-    if not (function.name.startswith("test") or function in known.values()):
+    if _seen_by(module, function, parameter.arg):
         return UNKNOWN
     return next((_given(other, made) for other, made in _of_conftests(module, parameter.arg)), UNKNOWN)
+
+
+def _is_given_fixtures(module: Module, function: ast.FunctionDef) -> bool:
+    return function.name.startswith("test") or function in _fixtures(module).functions
+
+
+def _seen_by(module: Module, function: ast.FunctionDef, name: str) -> list[ast.FunctionDef]:
+    """The fixtures of a name that a function of a file sees there: those of its class go before those of the file.
+
+    A fixture that takes one of its own name takes the one further out.
+    """
+    fixtures, around = _fixtures(module), module.parent_of[function]
+    for owner in [around, None] if isinstance(around, ast.ClassDef) else [None]:
+        found = fixtures.by_owner.get((owner, name), [])
+        if found and function not in found:
+            return found
+    return []
 
 
 def _of_conftests(module: Module, name: str) -> Iterator[tuple[Module, ast.FunctionDef]]:
@@ -56,23 +73,46 @@ def _of_conftests(module: Module, name: str) -> Iterator[tuple[Module, ast.Funct
         path = os.path.join(above, CONFTEST)
         if os.path.isfile(path) and not (above == folder and file == CONFTEST):
             other = project.module(project.name(path))
-            if other is not None and name in _fixtures(other):
-                yield other, _fixtures(other)[name]
+            made = _fixtures(other).by_owner.get((None, name), []) if other is not None else []
+            if other is not None and len(made) == 1:
+                yield other, made[0]
         if above == project.folder(module.path):
             return
 
 
+@dataclass(frozen=True)
+class Fixtures:
+    """The fixtures of a module.
+
+    Args:
+        by_owner: By the class that they are methods of, or None, and their names.
+        functions: All of them.
+        yields: What their functions yield.
+    """
+
+    by_owner: dict[tuple[ast.ClassDef | None, str], list[ast.FunctionDef]]
+    functions: frozenset[ast.FunctionDef]
+    yields: dict[ast.FunctionDef, list[ast.Yield]]
+
+
 @lru_cache(maxsize=8)
-def _fixtures(module: Module) -> dict[str, ast.FunctionDef]:
-    """The fixtures of a module by their names, less those of which there are several."""
-    found: dict[str, list[ast.FunctionDef]] = {}
+def _fixtures(module: Module) -> Fixtures:
+    found: dict[tuple[ast.ClassDef | None, str], list[ast.FunctionDef]] = {}
     for function in module.of_type(ast.FunctionDef) if "fixture" in module.text else ():
         assert isinstance(function, ast.FunctionDef)
+        around = module.parent_of[function]
         for decorator in function.decorator_list:
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
             if module.qualified(called) == FIXTURE:
-                found.setdefault(_name(module, decorator) or function.name, []).append(function)
-    return {name: functions[0] for name, functions in found.items() if len(functions) == 1}
+                owner = around if isinstance(around, ast.ClassDef) else None
+                found.setdefault((owner, _name(module, decorator) or function.name), []).append(function)
+    functions = frozenset(function for made in found.values() for function in made)
+    yields: dict[ast.FunctionDef, list[ast.Yield]] = {}
+    for node in module.of_type(ast.Yield) if functions else ():
+        home = module.function(node)
+        if isinstance(home, ast.FunctionDef) and isinstance(node, ast.Yield):
+            yields.setdefault(home, []).append(node)
+    return Fixtures(found, functions, yields)
 
 
 def _name(module: Module, decorator: ast.expr) -> str | None:
@@ -84,7 +124,7 @@ def _name(module: Module, decorator: ast.expr) -> str | None:
 
 
 def _given(module: Module, fixture: ast.FunctionDef) -> Behind:
-    yields = [node for node in module.of_type(ast.Yield) if module.function(node) is fixture]
+    yields = _fixtures(module).yields.get(fixture, [])
     values = [node.value for node in yields] if yields else [end.value for end in returns(module, fixture)]
     seen = [Source(module, value) for value in values if value is not None]
     return Behind(seen, whole=len(seen) == len(values)) if seen else UNKNOWN
