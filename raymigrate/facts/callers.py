@@ -123,6 +123,15 @@ def is_used_elsewhere(module: Module, node: ast.AST, *, surely: bool = False) ->
     return uses is not None and ((bool(uses.unclear) and not surely) or bool(_others(module, uses)))
 
 
+def is_taken_elsewhere(module: Module, node: ast.AST) -> bool:
+    """Whether other files of the project use the function or class that a node is part of, or name it by its module.
+
+    A text that holds its name alone does not: a function is often called as an argument of Ray's is.
+    """
+    uses = _uses(module, node)
+    return uses is not None and (bool(uses.named) or bool(_others(module, uses)))
+
+
 def users_of(module: Module, node: ast.AST) -> list[Module]:
     """The other files that use the function or class that a node is part of; none where some may do so unseen."""
     uses = _uses(module, node)

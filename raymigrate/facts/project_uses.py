@@ -14,7 +14,7 @@ from raymigrate.facts.import_graph import IMPORT, imported_paths
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition, Project
 from raymigrate.facts.scopes import Binding
-from raymigrate.facts.searched import dotted, loads, quotes, word
+from raymigrate.facts.searched import dotted, quotes, takes_by_module, word
 from raymigrate.files.discovery import SKIPPED
 
 SUFFIXES = (".py", ".ipynb")
@@ -33,11 +33,13 @@ class Uses:
         reads: Where it is read, outside the file that defines it or in it.
         imports: The imports that bind it, re-exports included.
         unclear: Files that name it in a way that cannot be followed.
+        named: Those of them that name it together with its module.
     """
 
     reads: list[tuple[Module, ast.expr]] = field(default_factory=list)
     imports: list[tuple[Module, ast.alias]] = field(default_factory=list)
     unclear: list[str] = field(default_factory=list)
+    named: list[str] = field(default_factory=list)
 
 
 def answer(project: Project, question: str, definition: Definition, decide: Callable[[Uses], bool]) -> bool:
@@ -73,22 +75,26 @@ def uses_of(project: Project, definition: Definition) -> Uses:
             passes_all_on = b"import *" in data
             if not (passes_all_on or (name in data and word(name).search(data))) or project.real(path) in seen:
                 continue
+            is_named = takes_by_module(data, _module_name(source), definition.name)
             if not path.endswith(".py"):  # a notebook or a configuration, in which the name may mean anything
                 uses.unclear += [path] if source == home.path else []
+                uses.named += [path] if is_named else []
                 continue
             seen.add(project.real(path))
             if not _gets_to(project, folder, path, source):
                 spelled = quotes(definition.name).search(data) and _may_name(project, path, definition.name)
-                if spelled or loads(_module_name(source), definition.name).search(data):
-                    uses.unclear.append(project.name(path))
+                uses.unclear += [project.name(path)] if spelled or is_named else []
+                uses.named += [project.name(path)] if is_named else []
                 continue
             module, passed_on = project.module(path), len(uses.imports)
             if module is None:
                 uses.unclear.append(path)  # it cannot be parsed
+                uses.named.append(path)
                 continue
             _add(project, uses, module, definition)
             if dotted(definition.name).search(data):
                 uses.unclear.append(project.name(path))
+                uses.named.append(project.name(path))
             if module.star_imports or len(uses.imports) > passed_on:
                 sources.append(path)
     return uses

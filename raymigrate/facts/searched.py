@@ -41,16 +41,22 @@ def dotted(name: str) -> re.Pattern[bytes]:
     return re.compile(rb"['\"][\w.]*\." + re.escape(name.encode()) + rb"['\"]")
 
 
-def loads(module: str, name: str) -> re.Pattern[bytes]:
-    """Finds a module that is imported by its name, or a string that names something of it.
+def takes_by_module(data: bytes, module: str, name: str) -> bool:
+    """Whether a file takes a name from a module by words that are no import of it: in strings, settings or cells.
 
     Args:
+        data: The file.
         module: The last part of the module's name.
-        name: What it has: `import_module("training.init")`, `patch("training.init.build")`.
+        name: What it has: `import_module("training.init")` and `.build`, `patch("training.init.build")`,
+            `_target_: init.build`, and in a cell of a notebook `from init import build`.
     """
     last, found = re.escape(module.encode()), re.escape(name.encode())
-    start = rb"['\"](?:[\w.]*\.)?" + last
-    return re.compile(rb"import_module\(\s*" + start + rb"['\"]|" + start + rb"\." + found + rb"['\"]")
+    imported = rb"\bfrom\s+[\w.]*\b" + last + rb"\s+import\b[^\n\\]*\b" + found + rb"\b"
+    named = rb"\b" + last + rb"\." + found + rb"\b|" + imported
+    loaded = rb"import_module\(\s*['\"](?:[\w.]*\.)?" + last + rb"['\"]"
+    if re.search(named, data):
+        return True
+    return bool(re.search(loaded, data) and re.search(rb"\." + found + rb"\b|['\"]" + found + rb"['\"]", data))
 
 
 def word(text: bytes) -> re.Pattern[bytes]:

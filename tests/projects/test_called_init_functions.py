@@ -87,8 +87,10 @@ def test_one_that_a_string_may_name_stays(tmp_path: Path, test: str) -> None:
         "from job.train import fit\n\nprint(fit(None))\n",
         "def init(rows):\n    return rows\n\n\nprint(init(None))\n",
         "from job.data import init\n\nprint(init(None))\n",
+        "FORMS = ['init', 'fit']\n\nfor form in FORMS:\n    print(form)\n",
+        "from ray.train import ScalingConfig\n\nprint(ScalingConfig(), 'init')\n",
     ],
-    ids=["another_module", "another_function", "a_function_of_its_own", "another_file"],
+    ids=["another_module", "another_function", "a_function_of_its_own", "another_file", "its_name_alone", "ray.train"],
 )
 def test_one_that_no_other_file_uses_becomes_the_training_function(tmp_path: Path, other: str) -> None:
     data = "def init(rows):\n    return rows\n"

@@ -18,7 +18,7 @@ from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.edits.docstrings import adapted
 from raymigrate.edits.plan import Code
 from raymigrate.facts.built_trainers import may_evaluate_by_steps, training_arguments
-from raymigrate.facts.callers import is_used_elsewhere
+from raymigrate.facts.callers import is_taken_elsewhere
 from raymigrate.facts.functions import INIT_DATASETS, assigns_first, has_inline_form, trains
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.import_places import is_seen, needs_at_once
@@ -75,7 +75,7 @@ class TrainFunction:
             and not is_exported(module, init.name)
             and has_inline_form(module, init)
             and not self._stays_at_call
-            and not is_used_elsewhere(module, init)
+            and not is_taken_elsewhere(module, init)
         )
 
     @cached_property
