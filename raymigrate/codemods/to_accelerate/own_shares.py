@@ -6,8 +6,9 @@ import ast
 from collections.abc import Collection, Iterator
 
 from raymigrate.codemods.to_accelerate.process_numbers import MAIN
-from raymigrate.codemods.to_accelerate.processes import SAMPLERS, Processes
+from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import Refusal
+from raymigrate.codemods.to_accelerate.samplers import SAMPLERS
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.functions import returned_values
