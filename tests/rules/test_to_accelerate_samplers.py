@@ -1,9 +1,12 @@
 """RM856: a loader whose DistributedSampler goes shuffles as that did, or the loop stays as it is."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.rules.test_to_accelerate import LOOP, accelerated, refusal
 from tests.rules.test_to_accelerate_arguments import processes
+from tests.rules.test_to_accelerate_files import project
 
 MADE = "sampler = DistributedSampler(data)\n"
 LOADER = "loader = DataLoader(data, batch_size=8, sampler=sampler)\n"
@@ -184,3 +187,48 @@ def test_a_test_that_does_more_stays_native() -> None:
     told = "    if sampler is not None:\n        sampler.set_epoch(epoch)\n        print(epoch)\n"
     rows = CHOICE + loader("sampler=sampler, shuffle=sampler is None")
     assert "outside of its DataLoader" in refusal(EPOCHS.format(told), head=head(rows))
+
+
+MAKING = """from torch.utils.data import DataLoader, DistributedSampler, Sampler
+from job import data
+
+
+def make(number=None):
+    sampler = DistributedSampler(data)
+    return DataLoader(data, sampler=sampler), DataLoader(data)
+
+
+def sampler_of(rows):
+    return DistributedSampler(rows)
+
+
+class Own(DistributedSampler):
+    pass
+
+
+class Other(Sampler):
+    pass
+
+
+sampler = DistributedSampler(data)
+"""
+ELSEWHERE = {
+    "loaders": "from making import make\nloader, test_loader = make()\n",
+    "a sampler of a function": "from making import sampler_of\n" + loader("sampler=sampler_of(data)"),
+    "a sampler": "from making import sampler\n" + loader("sampler=sampler"),
+    "a class": "import making\n" + loader("sampler=making.Own(data)"),
+}
+
+
+@pytest.mark.parametrize("rows", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_a_sampler_of_another_file_would_stay(tmp_path: Path, rows: str) -> None:
+    script = head(rows) + LOOP
+    after, messages = project(tmp_path, main=script, making=MAKING)
+    assert after["main"] == script
+    assert [m.split()[0] for m in messages] == ["RM851"] and "would stay" in messages[0]
+
+
+def test_another_sampler_of_another_file_stays(tmp_path: Path) -> None:
+    rows = "from making import Other\n" + loader("sampler=Other(data)")
+    after, _ = project(tmp_path, main=head(rows) + LOOP, making=MAKING)
+    assert "loader = DataLoader(data, sampler=Other(data))\n" in after["main"] and "prepare(" in after["main"]

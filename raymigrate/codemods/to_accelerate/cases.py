@@ -24,8 +24,15 @@ def meaning(module: Module, node: ast.expr) -> Meaning:
 
 
 def _spelled(module: Module, node: ast.expr) -> Meaning:
-    names = (part for part in ast.walk(node) if isinstance(part, ast.Name) and part in module.scope_of)
-    return ("code", ast.dump(node), *(tuple(reaching(module, name)) for name in names))
+    parts = [part for part in ast.walk(node) if part in module.scope_of]
+    bound = (tuple(reaching(module, part)) for part in parts if isinstance(part, ast.Name))
+    stored = (tuple(_stored_before(module, part)) for part in parts if isinstance(part, ast.Attribute))
+    return ("code", ast.dump(node), *bound, *stored)
+
+
+def _stored_before(module: Module, node: ast.Attribute) -> Iterator[ast.Attribute]:
+    """Where attributes of the name of one are set above it: `args.amp` means another then."""
+    return (store for store in module.stores(node.attr) if module.start(store) < module.start(node))
 
 
 def branches(module: Module, node: ast.AST) -> list[Branch]:

@@ -38,6 +38,7 @@ def check_shares(training: Training, processes: Processes, loaders: Collection[V
         Refusal: If there are some.
     """
     for loader in loaders:
+        processes.samplers.check_elsewhere(loader)
         for maker in training.variables.makers(loader):
             for rows in _rows_of(maker) if isinstance(maker, ast.Call) else ():
                 if rows is not None and rows in training.module.parent_of:

@@ -42,6 +42,20 @@ class Samplers:
                     return True
         return False
 
+    def check_elsewhere(self, loader: Variable) -> None:
+        """Looks for a sampler that another file gives a loader, where it stays.
+
+        Raises:
+            Refusal: If there is one.
+        """
+        reads = self.variables.reads(loader)
+        for source in self.module.origins(reads[0]) if reads else ():
+            sampler = argument(source.node, 3, "sampler") if isinstance(source.node, ast.Call) else None
+            if sampler is not None and source.module is not self.module:
+                if any(map(self._is_distributed, source.module.origins(sampler))):
+                    reason = f"`{loader.name}` gets a DistributedSampler in {source.module.path}, where it would stay"
+                    raise Refusal(self.training.made_at(loader), f"{reason}; make the loader in this file")
+
     def _is_distributed(self, source: Source) -> bool:
         """Whether an expression makes a DistributedSampler, or an object of a class of the project that is one."""
         if not isinstance(source.node, ast.Call):
@@ -153,7 +167,7 @@ class Samplers:
         other = next((source.node for source in samplers if not self._is_here(source)), None)
         if other is not None:
             reason = f"`{ast.unparse(other)}`, a DistributedSampler, is made in another file, or by a class of its own"
-            raise Refusal(loader, f"{reason}: prepared, the DataLoader would split its rows once more")
+            raise Refusal(loader, f"{reason}, and would stay; make a DistributedSampler in this file")
         shuffle = self._shuffle(loader, sampler, sources)
         given = argument(loader, 2, "shuffle")
         changes.gone.update(value for value in (sampler, given) if value is not None)
