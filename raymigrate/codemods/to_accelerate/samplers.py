@@ -85,7 +85,8 @@ class Samplers:
             targets = statement.targets if isinstance(statement, ast.Assign) and statement.value is value else []
             variable = self.variables.spelled(targets[0]) if len(targets) == 1 else None
             if variable is None:
-                raise Refusal(call, "the DistributedSampler is kept in another place than a variable of its own")
+                reason = "the DistributedSampler is kept in another place than a variable of its own"
+                raise Refusal(call, f"{reason}; write `sampler = DistributedSampler(...)`")
             kept.setdefault(variable, []).append(statement)
         for statement in {statement for statements in kept.values() for statement in statements}:
             changes.drop(statement)
