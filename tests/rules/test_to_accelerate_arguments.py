@@ -48,6 +48,27 @@ GIVEN = {
         processes("'nccl', timeout=LIMIT", wrapper="static_graph=True"),
         "InitProcessGroupKwargs(timeout=LIMIT), DistributedDataParallelKwargs(static_graph=True)",
     ),
+    "arguments of the wrapper by position": (
+        processes(wrapper="[device], device, 0, False"),
+        "DistributedDataParallelKwargs(dim=0, broadcast_buffers=False)",
+    ),
+    "what changes nothing": (
+        processes(wrapper="[device], process_group=None, init_sync=True, static_graph=True"),
+        "DistributedDataParallelKwargs(static_graph=True)",
+    ),
+    "the same time in both branches": (
+        processes("'nccl', timeout=LIMIT").replace(
+            "dist.init_process_group('nccl', timeout=LIMIT)\n",
+            "if UNUSED:\n    dist.init_process_group('nccl', timeout=LIMIT)\n"
+            "else:\n    dist.init_process_group('gloo', timeout=LIMIT)\n",
+        ),
+        "InitProcessGroupKwargs(timeout=LIMIT)",
+    ),
+    "the same for two models": (
+        processes(wrapper="find_unused_parameters=UNUSED")
+        + "other = DDP(nn.Linear(4, 2), None, None, find_unused_parameters=True)\n",
+        "DistributedDataParallelKwargs(find_unused_parameters=UNUSED)",
+    ),
 }
 
 
@@ -66,6 +87,90 @@ def test_rows_of_a_sampler_that_does_not_shuffle_stay_in_order(sampler: str) -> 
 )
 def test_what_is_unpacked_is_not_taken_for_nothing(head: str) -> None:
     assert "unpacked" in refusal(LOOP, head=head)
+
+
+MODEL = "model = DDP(nn.Linear(4, 2).to(device), [device])\n"
+GROUP = 'dist.init_process_group("nccl")\n'
+WITHOUT, DIFFERENT, HOOK = (
+    "accelerate cannot give",
+    "are given different",
+    "DistributedDataParallelKwargs(comm_hook=...)",
+)
+NOT_HANDED_ON = {
+    "without a first synchronization": (processes(wrapper="[device], init_sync=False"), f"{WITHOUT} init_sync="),
+    "a group of its own": (processes(wrapper="[device], process_group=GROUP"), f"{WITHOUT} process_group="),
+    "a precision": (processes(wrapper="[device], mixed_precision=WORDS"), f"{WITHOUT} mixed_precision="),
+    "reduced late": (
+        processes(wrapper="[device], delay_all_reduce_named_params=[]"),
+        f"{WITHOUT} delay_all_reduce_named_params=",
+    ),
+    "by a place that torch has moved": (processes(wrapper="[device], device, 0, True, None"), "write the names"),
+    "two models": (processes() + "other = DDP(nn.Linear(4, 2), [device], static_graph=True)\n", DIFFERENT),
+    "two models, the other way": (
+        processes(wrapper="[device], static_graph=True") + "other = DDP(nn.Linear(4, 2), [device])\n",
+        DIFFERENT,
+    ),
+    "by a name that changes": (
+        processes(wrapper="static_graph=UNUSED")
+        + "UNUSED = bool(data)\nother = DDP(nn.Linear(4, 2), static_graph=UNUSED)\n",
+        DIFFERENT,
+    ),
+    "two groups": (
+        processes().replace(GROUP, f"if data:\n    {GROUP}else:\n    dist.init_process_group('gloo', timeout=LIMIT)\n"),
+        DIFFERENT,
+    ),
+    "two times": (
+        processes().replace(
+            GROUP,
+            "if data:\n    dist.init_process_group('gloo', timeout=LIMIT)\n"
+            "else:\n    dist.init_process_group('nccl', timeout=2 * LIMIT)\n",
+        ),
+        DIFFERENT,
+    ),
+    "a hook": (processes() + "model.register_comm_hook(None, data.hook)\n", HOOK),
+    "a hook in a function": (
+        processes() + "def hook(net):\n    net.register_comm_hook(None, data.hook)\n\n\nhook(model)\n",
+        HOOK,
+    ),
+    "a graph that is set": (processes() + "model._set_static_graph()\n", "write static_graph=True"),
+    "rows that end early": (processes() + "with model.join():\n    print(model)\n", "join_uneven_inputs()"),
+}
+
+
+@pytest.mark.parametrize(("head", "reason"), NOT_HANDED_ON.values(), ids=NOT_HANDED_ON)
+def test_settings_that_the_accelerator_has_no_place_for_leave_the_loop_native(head: str, reason: str) -> None:
+    assert reason in refusal(LOOP, head=head)
+
+
+NOT_CALLED = {
+    "a function": "wrap = functools.partial(DDP, static_graph=True)\nmodel = wrap(nn.Linear(4, 2))\n",
+    "a choice": "wrap = DDP if UNUSED else nn.DataParallel\nmodel = wrap(nn.Linear(4, 2))\n",
+    "a table": "wrap = {'ddp': DDP}\nmodel = wrap['ddp'](nn.Linear(4, 2))\n",
+    "a class": "class Own(DDP):\n    pass\n\n\nmodel = Own(nn.Linear(4, 2))\n",
+    "an argument": "def wrap(kind):\n    return kind(nn.Linear(4, 2))\n\n\nmodel = wrap(kind=DDP)\n",
+    "the group": MODEL + "start = functools.partial(dist.init_process_group, timeout=LIMIT)\nstart('nccl')\n",
+}
+
+
+@pytest.mark.parametrize("rows", NOT_CALLED.values(), ids=NOT_CALLED)
+def test_what_is_called_by_another_name_leaves_the_loop_native(rows: str) -> None:
+    head = processes().replace(MODEL, f"import functools\n{rows}")
+    assert "is used here without being called" in refusal(LOOP, head=head)
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        "print(isinstance(model, (DDP, nn.DataParallel)))\n",
+        "KINDS = (DDP, nn.DataParallel)\nprint(isinstance(model, KINDS), type(model) in KINDS)\n",
+        "print(type(model) is DDP)\n",
+        "def show(net: DDP | nn.Module) -> DDP:\n    print(net)\n\n\nshow(model)\n",
+        "match model:\n    case DDP():\n        print(model)\n",
+        "print(', '.join(map(str, data)), os.path.join('a', 'b'))\n",
+    ],
+)
+def test_a_test_of_a_type_does_not(asks: str) -> None:
+    assert "accelerator.prepare(" in accelerated(LOOP, head=processes() + asks).text
 
 
 CLIPPED = {

@@ -117,6 +117,17 @@ class Changes:
         self.dropped.add(statement)
         self.gone.add(statement)
 
+    def drop_whole(self, node: ast.AST) -> None:
+        """Takes away the statement that a node is.
+
+        Raises:
+            Refusal: If it is a part of another one, or see `drop`.
+        """
+        statement = self.module.statement(node)
+        if not isinstance(statement, (ast.Expr, ast.Assign)):
+            raise Refusal(node, "what starts the processes is part of another statement")
+        self.drop(statement)
+
     def is_gone(self, node: ast.AST) -> bool:
         """Whether code is taken away, or other code comes in its place that it is no part of."""
         around = [node, *self.module.ancestors(node)]

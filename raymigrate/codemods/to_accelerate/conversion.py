@@ -166,7 +166,7 @@ class Conversion:
             and self.evaluation.evaluates(loop.node)
         ]
         seen = {v for loop in evaluations for loader, _ in loop.loaders for v in self.variables.of(loader)}
-        split = {loader for loader in seen if self.processes.is_sampled(loader)}
+        split = {loader for loader in seen if self.processes.samplers.is_sampled(loader)}
         for loop in evaluations:
             if split.intersection(self._homes(loop)) and self.processes.runs_in_main_only(loop.node):
                 reason = "the main process alone evaluates, with a loader that may give each process a part of the rows"
@@ -319,7 +319,7 @@ class Conversion:
             arguments.append(f"gradient_accumulation_steps={access.argument(steps)}")
         settings = {
             "InitProcessGroupKwargs": self.processes.grouping,
-            "DistributedDataParallelKwargs": self.processes.wrapping,
+            "DistributedDataParallelKwargs": self.processes.wrappers.given,
             "GradScalerKwargs": half.scaling,
         }
         handlers = []

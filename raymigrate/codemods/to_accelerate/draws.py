@@ -6,10 +6,11 @@ import ast
 from collections.abc import Collection
 
 from raymigrate.codemods.to_accelerate.changes import Changes
-from raymigrate.codemods.to_accelerate.processes import DDP, SET_UP
+from raymigrate.codemods.to_accelerate.processes import SET_UP
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Loop, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.codemods.to_accelerate.wrappers import DDP
 from raymigrate.facts.module import Module
 from raymigrate.facts.random_draws import drawn_in, drawn_while_read, shared_seed
 from raymigrate.facts.unused_parameters import finds_unused, uses_all_parameters

@@ -44,6 +44,8 @@ EQUALS = {
     "is_initialized": "accelerator.use_distributed",
     "monitored_barrier": "accelerator.wait_for_everyone",
 }
+# Functions that get a class to compare with.
+TESTS = frozenset({"cast", "isinstance", "issubclass"})
 
 
 def is_native(training: Training) -> bool:
@@ -144,6 +146,53 @@ def without_name(training: Training, backward: ast.Call) -> ast.expr | None:
             if sources and all(isinstance(end.node, ast.expr) and training.makes_loader(end.node) for end in sources):
                 return iterated
     return None
+
+
+def check_only_called(module: Module, *names: str) -> None:
+    """Looks for classes and functions that go where they are called, and are used in another way: those uses stay.
+
+    Args:
+        module: The module.
+        names: Their qualified names.
+
+    Raises:
+        Refusal: If there is such a use. A test of the type of an object is none.
+    """
+    for reference in module.references_within(*names):
+        node, parent = reference.node, module.parent_of[reference.node]
+        if reference.qualified in names and not (isinstance(parent, ast.Call) and parent.func is node):
+            if not _only_tests(module, node):
+                short = reference.qualified.rpartition(".")[2]
+                reason = f"`{short}` is used here without being called, so that its call cannot be seen"
+                raise Refusal(node, f"{reason}; write {short}(...) in its place")
+
+
+def _only_tests(module: Module, node: ast.expr, above: frozenset[ast.AST] = frozenset()) -> bool:
+    """Whether a class only says what type something has: in `isinstance()`, a comparison, an annotation.
+
+    Args:
+        module: The module.
+        node: The class.
+        above: The assignments that led to it.
+    """
+    child: ast.AST = node
+    for parent in module.ancestors(node):
+        if isinstance(parent, (ast.Compare, ast.MatchClass)):
+            return True
+        if isinstance(parent, ast.Call):
+            return isinstance(parent.func, ast.Name) and parent.func.id in TESTS and child in parent.args
+        if isinstance(parent, (ast.arg, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef)):
+            return child in (getattr(parent, "annotation", None), getattr(parent, "returns", None))
+        if isinstance(parent, ast.Assign):  # CLASSES = (DataParallel, DistributedDataParallel)
+            scope = module.scope_of[parent]
+            targets = [target for target in parent.targets if isinstance(target, ast.Name)]
+            reads = [read for target in targets for read in module.uses(target.id, scope)]
+            is_new = parent not in above and len(targets) == len(parent.targets)
+            return is_new and all(_only_tests(module, read, above | {parent}) for read in reads)
+        if not isinstance(parent, (ast.Tuple, ast.List, ast.Set, ast.Subscript, ast.BinOp)):
+            return False
+        child = parent
+    return False
 
 
 def not_converted(name: str) -> str:

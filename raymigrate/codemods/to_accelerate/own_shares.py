@@ -6,8 +6,9 @@ import ast
 from collections.abc import Collection, Iterator
 
 from raymigrate.codemods.to_accelerate.process_numbers import MAIN
-from raymigrate.codemods.to_accelerate.processes import SAMPLERS, Processes
+from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import Refusal
+from raymigrate.codemods.to_accelerate.samplers import SAMPLERS
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.functions import returned_values
@@ -37,6 +38,7 @@ def check_shares(training: Training, processes: Processes, loaders: Collection[V
         Refusal: If there are some.
     """
     for loader in loaders:
+        processes.samplers.check_elsewhere(loader)
         for maker in training.variables.makers(loader):
             for rows in _rows_of(maker) if isinstance(maker, ast.Call) else ():
                 if rows is not None and rows in training.module.parent_of:

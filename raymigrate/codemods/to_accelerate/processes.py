@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
+from raymigrate.codemods.to_accelerate.cases import meaning
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.local_ranks import (
     local_rank_options,
@@ -12,7 +13,7 @@ from raymigrate.codemods.to_accelerate.local_ranks import (
     related,
     tell_of_local_ranks,
 )
-from raymigrate.codemods.to_accelerate.obstacles import not_converted
+from raymigrate.codemods.to_accelerate.obstacles import check_only_called, not_converted
 from raymigrate.codemods.to_accelerate.process_numbers import (
     LOCAL_RANK,
     MAIN,
@@ -21,22 +22,15 @@ from raymigrate.codemods.to_accelerate.process_numbers import (
     replace_number,
     replace_use,
 )
-from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal, check_nothing_is_unpacked
+from raymigrate.codemods.to_accelerate.rules import RM856, Refusal, check_nothing_is_unpacked
+from raymigrate.codemods.to_accelerate.samplers import SAMPLERS, Samplers
 from raymigrate.codemods.to_accelerate.spawns import SPAWN, Spawn, check_processes
-from raymigrate.codemods.to_accelerate.training import DATA_LOADERS, Training
+from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.codemods.to_accelerate.wrappers import DATA_PARALLEL, DDP, Wrappers
 from raymigrate.facts.values import argument
 
 DIST = "torch.distributed"
-DDP = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
-DATA_PARALLEL = (
-    "torch.nn.DataParallel",
-    "torch.nn.parallel.DataParallel",
-    "torch.nn.parallel.data_parallel.DataParallel",
-)
-SAMPLERS = ("torch.utils.data.distributed.DistributedSampler", "torch.utils.data.DistributedSampler")
-# Arguments of DistributedDataParallel that say how gradients are reduced.
-HANDED_ON = ("find_unused_parameters", "gradient_as_bucket_view", "broadcast_buffers", "static_graph", "bucket_cap_mb")
 NUMBERS = {
     f"{DIST}.get_rank": RANK,
     f"{DIST}.get_world_size": SIZE,
@@ -61,8 +55,9 @@ class Processes:
         self.training = training
         self.module = training.module
         self.variables = training.variables
-        self.wrapping: dict[str, ast.expr] = {}  # arguments for DistributedDataParallelKwargs
-        self.grouping: dict[str, ast.expr] = {}  # and for InitProcessGroupKwargs
+        self.wrappers = Wrappers(training)
+        self.samplers = Samplers(training)
+        self.grouping: dict[str, ast.expr] = {}  # arguments for InitProcessGroupKwargs
         self.removed: dict[ast.FunctionDef, set[str]] = {}  # parameters of functions that go
 
     @cached_property
@@ -122,8 +117,8 @@ class Processes:
         self._refuse_others()
         check_processes(self.training)
         self._start(changes)
-        self._wrapping(changes)
-        self._sampling(changes)
+        self.wrappers.convert(changes)
+        self.samplers.convert(changes)
         self._talking(changes)
         self._numbers(changes)
 
@@ -140,39 +135,39 @@ class Processes:
             if name in known or bare in known or inside or name == DIST or ".elastic." in name:
                 continue
             raise Refusal(reference.node, not_converted(name))
+        functions = (f"{DIST}.{name}" for name in ("init_process_group", "barrier", "all_reduce"))
+        check_only_called(self.module, *SAMPLERS, *DDP, *DATA_PARALLEL, *functions)
 
     def _start(self, changes: Changes) -> None:
+        timeouts = []
         for call in self.module.calls(*SET_UP):
             if self.module.qualified(call.func) == SET_UP[0]:
                 changes.converted(RM856, call, "accelerate makes the process group.")
                 check_nothing_is_unpacked(call, "timeout")
                 timeout = argument(call, 2, "timeout")
+                timeouts.append(meaning(self.module, timeout) if timeout is not None else None)
+                if timeouts[-1] != timeouts[0]:
+                    reason = "several init_process_group() are given different timeout=, and accelerate makes one group"
+                    raise Refusal(call, f"{reason}; give them the same one")
                 if timeout is not None:
-                    self.grouping = {"timeout": timeout}
+                    self.grouping = self.grouping or {"timeout": timeout}
                     changes.moved.add(timeout)
-            changes.drop(self._alone(call))
+            changes.drop_whole(call)
         for call in self.module.calls(f"{DIST}.destroy_process_group"):
             changes.converted(RM856, call, "accelerator.end_training() ends the process group.")
             changes.replace(call, "accelerator.end_training()")
         for node in self.module.of_type(ast.Subscript):
             is_set = isinstance(node.ctx, ast.Store) and self.module.qualified(node.value) == "os.environ"
             if is_set and self.module.constant(node.slice) in ADDRESSES:
-                changes.drop(self._alone(node))
+                changes.drop_whole(node)
         for call, function in self._spawned():
             self._spawn(changes, Spawn(self.module, call, function))
         for call in local_rank_options(self.module):
-            changes.drop(self._alone(call))
+            changes.drop_whole(call)
         if any(map(local_rank_options, related(self.module))):
             for read in local_rank_reads(self.module):
                 replace_number(changes, read, LOCAL_RANK)
         tell_of_local_ranks(changes, self.module, self.training.backwards[0])
-
-    def _alone(self, node: ast.AST) -> ast.stmt:
-        """The statement that a node is, which can go as a whole."""
-        statement = self.module.statement(node)
-        if not isinstance(statement, (ast.Expr, ast.Assign)):
-            raise Refusal(node, "what starts the processes is part of another statement")
-        return statement
 
     def _spawn(self, changes: Changes, spawn: Spawn) -> None:
         function = spawn.function
@@ -189,120 +184,6 @@ class Processes:
                 kept.append(value)
         parts = {f"part_{number}": value for number, value in enumerate(kept)}
         changes.replace(spawn.call, f"{function.name}({', '.join(f'${name}' for name in parts)})", **parts)
-
-    # -- wrappers ------------------------------------------------------------------------------
-
-    def _wrapping(self, changes: Changes) -> None:
-        for call in self.module.calls(*DDP):
-            changes.converted(RM856, call, "The Accelerator wraps the model for several processes.")
-            check_nothing_is_unpacked(call, "find_unused_parameters")
-            kept = {k.arg: k.value for k in call.keywords if k.arg in HANDED_ON}
-            if kept:
-                changes.moved.update(kept.values())
-                self.wrapping = {name: value for name, value in kept.items() if name is not None}
-            self._unwrap(changes, call)
-        for call in self.module.calls(*DATA_PARALLEL):
-            changes.converted(RM856, call, "DataParallel goes: with accelerate each device has a process of its own.")
-            changes.note(
-                RM858,
-                call,
-                "DataParallel split each batch over the devices; now each process takes a batch of that size. Pass"
-                " DataLoaderConfiguration(split_batches=True) as dataloader_config= to keep the size of the whole.",
-            )
-            self._unwrap(changes, call)
-            self._means_over_devices(changes)
-
-    def _means_over_devices(self, changes: Changes) -> None:
-        """Drops `if n_gpu > 1: loss = loss.mean()`: a loss of one process is one number."""
-        for branch in self.module.of_type(ast.If):
-            values = [self.module.value(part) for part in ast.walk(branch.test) if isinstance(part, ast.expr)]
-            calls = [value for value in values if isinstance(value, ast.Call)]
-            counts = any(self.module.qualified(call.func) == "torch.cuda.device_count" for call in calls)
-            if counts and not branch.orelse and all(self._averages(statement) for statement in branch.body):
-                changes.drop(branch)
-
-    def _averages(self, statement: ast.stmt) -> bool:
-        value = statement.value if isinstance(statement, ast.Assign) else None
-        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.func.attr != "mean":
-            return False
-        assert isinstance(statement, ast.Assign)
-        return ast.unparse(statement.targets[0]) == ast.unparse(value.func.value) and not value.args
-
-    def _unwrap(self, changes: Changes, call: ast.Call) -> None:
-        if not call.args:
-            raise Refusal(call, "the model that is wrapped is not seen")
-        changes.replace(call, "$model", model=call.args[0])
-
-    # -- samplers ------------------------------------------------------------------------------
-
-    def _sampling(self, changes: Changes) -> None:
-        samplers: dict[Variable, ast.Call] = {}
-        for call in self.module.calls(*SAMPLERS):
-            statement = self.module.statement(call)
-            is_named = isinstance(statement, ast.Assign) and statement.value is call
-            target = statement.targets[0] if is_named and isinstance(statement, ast.Assign) else None
-            variable = self.variables.spelled(target) if target is not None else None
-            changes.converted(RM856, call, "The Accelerator splits the data: prepared twice, rows would be lost.")
-            if variable is None and not isinstance(self.module.parent_of[call], ast.keyword):
-                raise Refusal(call, "the DistributedSampler is kept in another place than a variable")
-            if variable is not None:
-                samplers[variable] = call
-                changes.drop(statement)
-        for call in self.training.method_calls("set_epoch"):
-            owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-            is_of_loader = isinstance(owner, ast.Attribute) and owner.attr == "sampler"
-            if is_of_loader or self.variables.of(owner) & samplers.keys():
-                changes.drop(self._alone(call))
-        for loader in self.module.calls(*DATA_LOADERS):
-            self._sampler_of(changes, loader, samplers)
-            if any(keyword.arg == "batch_sampler" for keyword in loader.keywords):
-                changes.note(
-                    RM858,
-                    loader,
-                    "Batches of unequal sizes need DataLoaderConfiguration(even_batches=False) as dataloader_config="
-                    " under several processes.",
-                )
-        for variable in samplers:
-            for read in self.variables.reads(variable):
-                if not changes.is_gone(read):
-                    raise Refusal(read, f"`{variable.name}`, a DistributedSampler, is used outside of its DataLoader")
-
-    def _sampler_of(self, changes: Changes, loader: ast.Call, samplers: dict[Variable, ast.Call]) -> None:
-        keyword = next((k for k in loader.keywords if k.arg == "sampler"), None)
-        if keyword is None:
-            return
-        made = self.variables.of(keyword.value)
-        sampler = next((samplers[v] for v in made if v in samplers), None)
-        if sampler is None and isinstance(keyword.value, ast.Call):
-            sampler = keyword.value if self.module.qualified(keyword.value.func) in SAMPLERS else None
-        if sampler is None:
-            return
-        check_nothing_is_unpacked(sampler, "shuffle")
-        shuffle = argument(sampler, 3, "shuffle")
-        shuffles = self.module.constant(shuffle) if shuffle is not None else True
-        changes.gone.add(keyword.value)
-        given = next((k for k in loader.keywords if k.arg == "shuffle"), None)
-        if given is not None:
-            changes.gone.add(given.value)
-        source = self.module.source(shuffle) if shuffle is not None else "True"
-        if shuffle is not None:
-            changes.kept.add(shuffle)
-
-        def edit() -> None:
-            call = changes.context.plan.call(loader)
-            call.remove.add("sampler")
-            if shuffles is not False:
-                call.set("shuffle", source)
-            elif given is not None:
-                call.remove.add("shuffle")
-
-        changes.edits.append(edit)
-        if shuffles is not False:
-            changes.note(
-                RM858,
-                loader,
-                "The rows come in another order than from the DistributedSampler, which had a seed of its own.",
-            )
 
     # -- what processes tell each other --------------------------------------------------------
 
@@ -354,19 +235,6 @@ class Processes:
     def reduces(self) -> bool:
         """Whether the script adds up values of all processes itself."""
         return any(self.module.calls(f"{DIST}.all_reduce"))
-
-    def is_sampled(self, loader: Variable) -> bool:
-        """Whether a loader gives each process a part of the rows already."""
-        for maker in self.variables.makers(loader):
-            given = [k.value for k in maker.keywords if k.arg == "sampler"] if isinstance(maker, ast.Call) else []
-            if given and given[0] in self.module.scope_of:
-                made = self.module.origins(given[0])
-                if any(
-                    isinstance(source.node, ast.Call) and self.module.qualified(source.node.func) in SAMPLERS
-                    for source in made
-                ):
-                    return True
-        return False
 
     def runs_in_main_only(self, node: ast.AST) -> bool:
         """Whether code runs in the main process alone, perhaps in a function that is called there."""
