@@ -55,6 +55,53 @@ def test_what_a_job_or_a_shell_script_installs_beside_ray(tmp_path: Path, name: 
     assert after == text if codes == 0 else not name.endswith(".json") or json.loads(after)
 
 
+BUNDLE = """tasks:
+  - task_key: train
+    new_cluster: {{spark_version: {runtime}, num_workers: 2}}
+    libraries:
+      - pypi: {{package: "ray[train]>=2.51"}}
+      - pypi: {{package: "{other}"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("runtime", "other", "said"),
+    [
+        ("13.1.x-cpu-ml-scala2.12", "transformers>=5.0", "torch"),
+        ("13.3.x-gpu-ml-scala2.12", "transformers>=5.0", "torch"),
+        ("14.3.x-photon-ml-scala2.12", "torch", "torch"),  # which pip takes for installed
+        ("15.4.x-gpu-ml-scala2.12", "torchvision>=0.21", "torch"),
+        ("11.3.x-gpu-ml-scala2.12", "transformers>=5.0", "python"),
+        ("11.3.x-scala2.12", "transformers>=5.0", "python"),
+        # without torch, with a new one, and with one that pip puts in its place
+        ("13.3.x-scala2.12", "transformers>=5.0", ""),
+        ("13.3.x-cpu-mlflow-scala2.12", "transformers>=5.0", ""),
+        ("16.4.x-gpu-ml-scala2.12", "transformers>=5.0", ""),
+        ("17.3.x-cpu-ml-scala2.13", "transformers>=5.0", ""),
+        ("13.3.x-gpu-ml-scala2.12", "torch>=2.6", ""),
+    ],
+)
+def test_a_runtime_for_machine_learning_brings_a_torch(tmp_path: Path, runtime: str, other: str, said: str) -> None:
+    project(tmp_path, train_py=LEGACY)
+    (tmp_path / "bundle.yml").write_text(BUNDLE.format(runtime=runtime, other=other))
+    of_yaml = run("--check", tmp_path).stdout
+    (tmp_path / "bundle.yml").unlink()
+    (tmp_path / "job.json").write_text(job("ray[train]>=2.51", other, runtime=runtime))
+    for shown in (of_yaml, run("--check", tmp_path).stdout):
+        found = [line for line in shown.splitlines() if ": RM731 " in line]
+        assert [f"{runtime} excludes {said} >= " in line for line in found] == [True] * bool(said)
+        assert ("List torch>=2.6 among the libraries" in shown) is (bool(said) and "-ml-" in runtime)
+
+
+def test_a_list_with_torch_is_for_its_own_task_only(tmp_path: Path) -> None:
+    project(tmp_path, train_py=LEGACY)
+    of_ml = "15.4.x-gpu-ml-scala2.12"
+    texts = [job("ray>=2.51", *more, runtime=of_ml) for more in (["torch==2.6.0"], ["transformers>=5.0"])]
+    tasks = [task for text in texts for task in json.loads(text)["tasks"]]
+    (tmp_path / "job.json").write_text(json.dumps({"tasks": tasks}, indent=1))
+    assert "excludes torch" in run("--check", tmp_path).stdout
+
+
 def test_of_several_tasks_those_with_ray_are_read(tmp_path: Path) -> None:
     tasks = [json.loads(job(package))["tasks"][0] for package in ("ray==2.3.0", "transformers==4.26.0")]
     project(tmp_path, train_py=LEGACY)

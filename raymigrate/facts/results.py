@@ -135,15 +135,24 @@ def is_any_checkpoint(module: Module, node: ast.expr) -> bool:
     parameter = module.definition(node)
     if isinstance(parameter, ast.arg) and parameter.annotation is not None:
         return module.qualified(parameter.annotation) in CHECKPOINTS + CHECKPOINT_CLASSES
-    return all(
+    return all(_is_known_checkpoint(module, one) or _is_given_one(module, one) for one in sources(module, node))
+
+
+def _is_known_checkpoint(module: Module, source: ast.expr) -> bool:
+    return (
         _is_of_result(module, source)
         or _is_of_trial(module, source)
         or is_tune_checkpoint(module, source)
         or made_by_script(module, source) is not None
         or class_method(module, source) is not None
         or (isinstance(source, ast.Call) and module.qualified(source.func) in GET_CHECKPOINT)
-        for source in sources(module, node)
     )
+
+
+def _is_given_one(module: Module, source: ast.expr) -> bool:
+    """Whether what another file gives is a checkpoint there: a function, an object, a fixture of pytest."""
+    given = [origin for origin in module.origins(source) if origin.node is not source and not is_none(origin.node)]
+    return bool(given) and all(_is_known_checkpoint(origin.module, origin.node) for origin in given)
 
 
 def is_called_checkpoint(module: Module, node: ast.expr) -> bool:

@@ -1,6 +1,7 @@
 """The files that use what a job hands on: its trainers, their results, and functions that make or fit them.
 
-A Trainer of transformers is one of them: a test calls the init function, and looks at what it gives.
+A Trainer of transformers is one of them: a test calls the init function, and looks at what it gives. So is a class that
+a script makes of a predictor of Ray.
 
 They are found by names: of each file the definitions that speak of a trainer or of fit(), or of such a definition; then
 the files that import those, or that import the file and call fit(), and so on. What a name there really is, is asked
@@ -8,6 +9,7 @@ where it is read.
 """
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
 from raymigrate.facts.handed_on import KNOWN
@@ -17,6 +19,7 @@ from raymigrate.facts.project import Project
 from raymigrate.facts.project_uses import importing_modules, is_imported
 
 FIT = ".fit()"
+PREDICTOR = re.compile(r"ray\.(?:\w+\.)*\w*Predictor")
 
 
 def users(project: Project, jobs: Iterable[str]) -> Iterator[Module]:
@@ -35,7 +38,7 @@ def users(project: Project, jobs: Iterable[str]) -> Iterator[Module]:
         if module is None:
             continue
         trainers = [reference.node for reference in module.references_within(*KNOWN)]
-        own = _handing(module, [*trainers, *module.calls(*HF_TRAINERS)])
+        own = _handing(module, [*trainers, *module.calls(*HF_TRAINERS), *_own_predictors(module)])
         names = own | handed.get(project.real(path), set())
         for other in importing_modules(project, module, FIT, *sorted(names)):
             real = project.real(other.path)
@@ -48,6 +51,14 @@ def users(project: Project, jobs: Iterable[str]) -> Iterator[Module]:
             if not more <= handed.setdefault(real, set()):
                 handed[real] |= more
                 waiting.append(other.path)
+
+
+def _own_predictors(module: Module) -> Iterator[ast.ClassDef]:
+    """The classes of a module that inherit from a predictor of Ray."""
+    for made in module.of_type(ast.ClassDef) if "Predictor" in module.text else ():
+        assert isinstance(made, ast.ClassDef)
+        if any(PREDICTOR.fullmatch(module.qualified(base) or "") for base in made.bases):
+            yield made
 
 
 def _fits(module: Module) -> bool:

@@ -5,7 +5,7 @@ Only those that install Ray too are read: what others install is nobody's concer
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from raymigrate.documents.install_commands import install_commands
 from raymigrate.knowledge.versions import LOWEST, Pin, requirement_pins
@@ -20,6 +20,11 @@ PYTHONS = {
     **{"13.3": "3.10", "14.3": "3.10", "15.4": "3.11", "16.4": "3.12"},
 }
 TAKE = "Take the runtime 13.3 LTS of Databricks or a later one, which have Python >= {python}."
+# Those for machine learning bring a torch: 1.12.1 in 11.3, 2.0.1 in 13.3, 2.3.1 in 15.4, 2.6.0 in 16.4 (release notes).
+# transformers takes an older one than 2.6 for none (5.23 utils/import_utils.py, `is_torch_available`).
+OF_ML = re.compile(r"-ml(?![\w.])")
+OLD_TORCH = ((15, 4), "<=2.3.1")  # the last of them, and what it and those before it have
+LIST_TORCH = "List torch>={torch} among the libraries, or take a runtime with it: 16.4 LTS ML or a later one."
 
 
 def shell_script(text: str) -> Iterator[Pin]:
@@ -32,21 +37,35 @@ def databricks_job(text: str) -> Iterator[Pin]:
     """The libraries and the runtimes of a job or cluster of Databricks, in JSON as its API takes it."""
     if '"pypi"' not in text:
         return
-    listed = {item for items in _libraries(json.loads(text)) if any(map(OF_RAY.match, items)) for item in items}
+    lists = [items for items in _libraries(json.loads(text)) if any(map(OF_RAY.match, items))]
+    listed = {item for items in lists for item in items}
     for found in PACKAGE.finditer(text):
         if found["item"] in listed:
             yield from requirement_pins(found["item"], found.start("item"))
-    if listed:
-        yield from runtime_pins(text)
+    if lists:
+        yield from runtime_pins(text, lists)
 
 
-def runtime_pins(text: str) -> Iterator[Pin]:
-    """What the runtimes of clusters say of their Python: `spark_version: 11.3.x-gpu-ml-scala2.12`."""
+def runtime_pins(text: str, lists: Sequence[Sequence[str]]) -> Iterator[Pin]:
+    """What the runtimes of clusters say of their Python and their torch: `spark_version: 11.3.x-gpu-ml-scala2.12`.
+
+    Args:
+        text: The text of the file.
+        lists: The packages in each list of libraries that has Ray. pip leaves a torch as it is that is there already,
+            unless it is listed with a version.
+    """
+    lists_torch = all(any(pin.name == "torch" for item in items for pin in requirement_pins(item)) for items in lists)
     for found in RUNTIME.finditer(text):
-        python = PYTHONS.get(found["version"])
+        python, place = PYTHONS.get(found["version"]), (found["runtime"], found.start("runtime"))
+        version = tuple(map(int, found["version"].split(".")))
+        has_old = not lists_torch and OF_ML.search(found["runtime"]) is not None and version <= OLD_TORCH[0]
+        advice = LIST_TORCH.format(torch=LOWEST["torch"])
+        pins = [Pin("torch", *place, OLD_TORCH[1], obstacle=advice)] if has_old else []
         if python is not None:
-            advice = TAKE.format(python=LOWEST["python"])
-            yield Pin("python", found["runtime"], found.start("runtime"), f"=={python}.*", obstacle=advice)
+            take = TAKE.format(python=LOWEST["python"])
+            pin = Pin("python", *place, f"=={python}.*", obstacle=f"{take} {advice}" if has_old else take)
+            pins = [pin] if pin.is_too_low else [pin, *pins]
+        yield from pins
 
 
 def _libraries(value: object) -> Iterator[list[str]]:

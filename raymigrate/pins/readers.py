@@ -209,16 +209,16 @@ def _encoded_environments(text: str) -> Iterator[Pin]:
 def _databricks_libraries(text: str) -> Iterator[Pin]:
     """The pins in the lists of libraries of Databricks that name Ray; those of other tasks are nobody's concern."""
     text = COMMENT.sub(lambda found: " " * len(found[0]), text) if "pypi" in text else ""
-    has_ray = False
+    lists: list[list[str]] = []
     for head in LIBRARIES.finditer(text):
         end = _end_of_list(text, head.end(), len(head["indent"]))
         items = list(PYPI.finditer(text, head.end(), end))
         if any(OF_RAY.match(item["item"]) for item in items):
-            has_ray = True
+            lists.append([item["item"] for item in items])
             for item in items:
                 yield from requirement_pins(item["item"], item.start("item"))
-    if has_ray:
-        yield from runtime_pins(text)
+    if lists:
+        yield from runtime_pins(text, lists)
 
 
 def _end_of_list(text: str, start: int, indent: int) -> int:

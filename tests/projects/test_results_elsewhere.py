@@ -348,3 +348,57 @@ def test_a_baseline_of_what_scripts_read_is_json(tmp_path: Path) -> None:
     summary = found(tmp_path, "", {"run.py": run})
     assert json.dumps([f.message for f in summary.findings])
     assert any(r.path.endswith("run.py") and r.is_written for r in summary.results)
+
+
+HANDED_ON = """
+def fit():
+    return make().fit()
+
+
+def last():
+    return fit().checkpoint
+
+
+def kept():
+    return last()
+
+
+class Job:
+    def __init__(self):
+        self.checkpoint = fit().checkpoint
+
+    def best(self):
+        return self.checkpoint
+
+
+def other():
+    return Accelerator()
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "is_told"),
+    [
+        ("last().to_dict()", True),
+        ("factory.kept().to_dict()", True),
+        ("Job().checkpoint.to_dict()", True),
+        ("Job().best().to_dict()", True),
+        ("other().to_dict()", False),
+        ("other().checkpoint.to_dict()", False),
+    ],
+)
+def test_a_checkpoint_is_known_that_another_file_takes_from_a_result(tmp_path: Path, read: str, is_told: bool) -> None:
+    user = f"import ray\nimport factory\nfrom factory import Job, last, other\n\nprint(ray, {read})\n"
+    summary = found(tmp_path, "from accelerate import Accelerator\n" + HANDED_ON, {"user.py": user})
+    told = [f for result in summary.results for f in result.findings if result.path.endswith("user.py")]
+    assert any("Checkpoint.to_dict() raises" in f.message for f in told) is is_told
+
+
+def test_what_another_file_saves_is_not_taken_for_what_this_one_does(tmp_path: Path) -> None:
+    user = (
+        "from factory import last\nfrom ray.air import Checkpoint, session\n\n\ndef other(config):\n"
+        "    session.report({}, checkpoint=Checkpoint.from_dict({'a': 1}))\n\n\nprint(last().to_dict())\n"
+    )
+    summary = found(tmp_path, HANDED_ON.replace("Accelerator()", "1"), {"user.py": user})
+    told = [f for result in summary.results for f in result.findings if result.path.endswith("user.py")]
+    assert [f.kind for f in told if "Checkpoint.to_dict() raises" in f.message] == [Kind.MANUAL]

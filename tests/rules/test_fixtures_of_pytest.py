@@ -99,3 +99,32 @@ def test_the_nearest_one_counts(tmp_path: Path) -> None:
     test = f"from ray.air import Checkpoint\n{TEST}    assert isinstance(result.checkpoint, Checkpoint)\n"
     write(tmp_path, {"conftest.py": conftest, "tests/conftest.py": own, "tests/test_it.py": test})
     assert not [f for result in convert(tmp_path).results for f in result.findings if f.message.startswith(LOST)]
+
+
+RESULT = f"@pytest.fixture\ndef result():\n    return {FIT}\n\n\n"
+LOST_DICT = "Checkpoint.to_dict() raises"
+
+
+@pytest.mark.parametrize(
+    ("fixtures", "is_told"),
+    [
+        ("@pytest.fixture\ndef ckpt(result):\n    return result.checkpoint\n", True),
+        ("@pytest.fixture\ndef ckpt(result):\n    found = result.checkpoint\n    yield found\n", True),
+        ("@pytest.fixture(name='ckpt')\ndef _ckpt(result):\n    return result.best_checkpoints[0][0]\n", True),
+        (
+            "@pytest.fixture\ndef first(result):\n    return result.checkpoint\n\n\n"
+            "@pytest.fixture\ndef ckpt(first):\n    return first\n",
+            True,
+        ),
+        ("@pytest.fixture\ndef ckpt(result):\n    return make(result).checkpoint\n", False),
+        ("@pytest.fixture\ndef ckpt(result):\n    return result\n", False),
+        ("@pytest.fixture\ndef ckpt(result):\n    return make() if make else result.checkpoint\n", False),
+    ],
+)
+def test_a_fixture_may_give_what_it_takes_from_another_one(tmp_path: Path, fixtures: str, is_told: bool) -> None:
+    test = "import ray\n\n\ndef test_it(ckpt):\n    assert ray and ckpt.to_dict()\n"
+    write(tmp_path, {"setup.py": "", "tests/conftest.py": HEAD + RESULT + fixtures, "tests/test_it.py": test})
+    found = [f for result in convert(tmp_path).results for f in result.findings if f.message.startswith(LOST_DICT)]
+    assert [finding.path for finding in found] == [str(tmp_path / "tests/test_it.py")] * is_told
+    same_file = converted(HEAD + RESULT + fixtures + test.removeprefix("import ray\n").replace("ray and ", ""))
+    assert any(message.startswith(LOST_DICT) for message in same_file.messages) is is_told

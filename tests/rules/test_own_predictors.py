@@ -166,12 +166,39 @@ def test_what_an_own_from_checkpoint_gives_is_one_of_the_class(body: str) -> Non
     assert any(message.startswith("predict() came from ray.train.") for message in messages)
 
 
-def test_a_predictor_of_another_file_is_known(tmp_path: Path) -> None:
-    (tmp_path / "own.py").write_text(OWN.format(use=""))
-    use = "import ray\nfrom own import P as OwnPredictor\n\nprint(OwnPredictor.from_checkpoint(c).predict(1))\n"
+@pytest.mark.parametrize(
+    "use",
+    [
+        "import ray\nfrom own import P as OwnPredictor\n\nprint(OwnPredictor.from_checkpoint(c).predict(1))\n",
+        "import os\nfrom own import P as OwnPredictor\n\nprint(OwnPredictor.from_checkpoint(c).predict(1))\n",
+        "\nimport own\n\nprint(own.Q(1).predict(1))\n",
+        "\nfrom own import load\n\nprint(load().predict(1))\n",
+        "\nimport sub\n\nprint(sub.S.from_checkpoint(c).predict(1))\n",
+        "from own import P\nclass R(P):\n    def go(self):\n        return self.predict(1)\n",
+    ],
+)
+def test_a_predictor_of_another_file_is_known_also_where_nothing_names_ray(tmp_path: Path, use: str) -> None:
+    (tmp_path / "own.py").write_text(OWN.format(use="def load():\n    return P.from_checkpoint(c)\n"))
+    (tmp_path / "sub.py").write_text("from own import P\n\n\nclass S(P):\n    pass\n")
     (tmp_path / "serve.py").write_text(use)
     shown = CliRunner().invoke(main, ["--check", str(tmp_path)]).stdout
     assert [line for line in shown.splitlines() if "serve.py:4" in line and "predict() came from" in line]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "from own import other\nfrom sklearn.svm import SVC\n\nprint(other(SVC()).predict(1))\n",
+        "from own import Full\n\n\nprint(Full.from_checkpoint(c).predict(1))\n",
+        "class P:\n    def predict(self, data):\n        return data\n\n\nprint(P().predict(1))\n",
+        "from transformers import AdamW\nfrom own import other\n\nprint(AdamW, other(1))\n",
+    ],
+)
+def test_a_file_that_uses_something_else_of_that_file_is_left_alone(tmp_path: Path, use: str) -> None:
+    (tmp_path / "own.py").write_text(OWN.format(use="def other(model):\n    return model\n"))
+    (tmp_path / "serve.py").write_text(use)
+    shown = CliRunner().invoke(main, ["--check", str(tmp_path)]).stdout
+    assert "serve.py" not in shown and "own.py" in shown
 
 
 def test_the_class_is_still_told() -> None:

@@ -228,3 +228,78 @@ def test_what_two_stars_give_a_config_is_told_too(given: str, call: str, said: s
     [told] = [message.partition(" Make it ")[0] for message in messages if ONLY_TUNES in message]
     assert said in told
     assert bool(said) == ("ray.train" in told)
+
+
+OF_BOTH = "RunConfig(name='a', storage_path='runs', verbose=1)"
+FIT = "TorchTrainer(loop, run_config={}).fit()\nTuner(read, run_config={}).fit()"
+OF_NAME = FIT.format("config", "config")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        f"config = {OF_BOTH}\n{OF_NAME}",
+        f"def config():\n    return {OF_BOTH}\n\n{FIT.format('config()', 'config()')}",
+        f"class Job:\n    def config(self):\n        return {OF_BOTH}\n\n    def fit(self):\n"
+        "        TorchTrainer(loop, run_config=self.config()).fit()\n"
+        "        Tuner(read, run_config=self.config()).fit()",
+        "def fit(config):\n    TorchTrainer(loop, run_config=config).fit()\n"
+        "    Tuner(read, run_config=config).fit()\n\n"
+        f"fit({OF_BOTH})",
+        f"def config():\n    return {OF_BOTH}\n\ndef make():\n    return TorchTrainer(loop, run_config=config())\n\n"
+        "make().fit()\nTuner(make(), run_config=config()).fit()",
+    ],
+)
+def test_a_trainer_that_shares_it_is_told_of_its_name_and_folder_too(script: str) -> None:
+    outcome = converted(HEAD + script)
+    assert outcome.lines("RM411", Kind.MANUAL) and len(outcome.lines("RM406", Kind.MANUAL)) == 1
+    assert outcome.lines("RM402", Kind.CONVERTED) and "storage_path=os.path.abspath('runs')" in outcome.text
+
+
+def test_a_folder_that_may_be_relative_is_told_in_a_config_of_both() -> None:
+    above = "import os\nconfig = RunConfig(storage_path=os.getenv('RUNS', 'runs'))\n"
+    outcome = converted(HEAD + above + OF_NAME)
+    alone = converted(HEAD + above + FIT.format("config", "None"))
+    assert outcome.lines("RM402", Kind.MANUAL) == alone.lines("RM402", Kind.MANUAL) != []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        f"Tuner(read, run_config={OF_BOTH}).fit()\nTorchTrainer(loop).fit()",
+        "import uuid\nconfig = RunConfig(name=uuid.uuid4().hex, storage_path='/runs')\n" + OF_NAME,
+        "config = RunConfig(storage_path='/runs')\n" + OF_NAME,
+    ],
+)
+def test_a_name_of_a_tuner_alone_or_a_new_one_each_time_is_not_told(script: str) -> None:
+    outcome = converted(HEAD + script)
+    assert not outcome.lines("RM406", Kind.MANUAL) and not outcome.lines("RM402", Kind.CONVERTED)
+
+
+def test_the_name_of_a_config_of_another_file_is_told_where_a_trainer_gets_it(tmp_path: Path) -> None:
+    (tmp_path / "configs.py").write_text(
+        "from ray.air import RunConfig\n\n\ndef config():\n    return " + OF_BOTH + "\n"
+    )
+    head = "from configs import config\nfrom job import loop\n"
+    (tmp_path / "fit.py").write_text(
+        f"from ray.air import session\nfrom ray.train.torch import TorchTrainer\n{head}\n"
+        "print(session.get_checkpoint())\nTorchTrainer(loop, run_config=config()).fit()\n"
+    )
+    (tmp_path / "search.py").write_text(f"from ray import tune\n{head}\ntune.Tuner(loop, run_config=config()).fit()\n")
+    told = CliRunner().invoke(main, ["check", str(tmp_path)]).stdout
+    assert "fit.py:7:31: RM406" in told and "configs.py:5:12: RM411" in told and "configs.py:5:32: RM402" in told
+
+
+@pytest.mark.parametrize(
+    ("given", "advice"),
+    [
+        ("verbose=1, log_to_file=True", "Leave verbose=, log_to_file= out of a trainer's."),
+        ("stop=search", "In place of stop= use num_train_epochs, max_steps or EarlyStoppingCallback"),
+        ("callbacks=[read()]", "In place of callbacks of Tune write a ray.train.UserCallback with after_report()"),
+        ("storage_path='/a'", ""),
+    ],
+)
+def test_the_advice_says_what_a_trainer_has_in_place_of_what_it_refuses(given: str, advice: str) -> None:
+    for script in (SHARED.format(above="", given=given), UNSEEN_CONFIG.format(given=given, call="")):
+        [told] = [message for message in converted(HEAD + script).messages if ONLY_TUNES in message]
+        assert advice in told and bool(advice) == ("Leave " in told or "In place of " in told)

@@ -6,10 +6,11 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.predictors.predictors import OTHERS, PIPELINE_PREDICTORS, RM603
+from raymigrate.facts.declared import Declared, own_lineage
 from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.items import DEEPEST, collections_of, items_of
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import Source, is_none, lineage
+from raymigrate.facts.values import Source, is_none
 
 BASES = frozenset({*OTHERS, *PIPELINE_PREDICTORS})
 KEEP = "Keep the preprocessor in an attribute of its own, which __init__ sets, and apply it to the data yourself."
@@ -68,10 +69,10 @@ def _base_with(module: Module, node: ast.Attribute) -> str | None:
     """The predictor of Ray from which an own class inherits what an attribute of it is; None for other attributes."""
     of_super = isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "super"
     for home, made in _classes(module, node.value):
-        line = lineage(home, made)
-        bases = [home.qualified(base) or "" for one in line for base in one.bases]
+        line = list(own_lineage(Declared(home, made)))
+        bases = [where.qualified(base) or "" for where, one in line for base in one.bases]
         found = next((base for base in bases if base in BASES), None)
-        if found is not None and not any(_has(home, one, node.attr) for one in line[of_super:]):
+        if found is not None and not any(_has(where, one, node.attr) for where, one in line[of_super:]):
             return found
     return None
 

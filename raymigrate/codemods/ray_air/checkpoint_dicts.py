@@ -107,7 +107,7 @@ def to_dict(context: Context) -> None:
             context.manual(RM304, node, f"{MESSAGE}.", advice + models)
         elif layout(module, checkpoint) is Layout.NESTED:
             context.manual(RM304, node, f"{MESSAGE}.", FILES)
-        elif not written or node.args or node.keywords:
+        elif not written or node.args or node.keywords or _is_from_elsewhere(module, checkpoint):
             context.manual(RM304, node, f"{MESSAGE}.", OPENED + models)
         elif context.converts(RM304, node, f"{MESSAGE}; now its file is read."):
             _load(context, module.statement(node), node)
@@ -146,6 +146,11 @@ def _holds_model(module: Module, writer: Reference) -> bool:
     call = module.parent_of[writer.node]
     given = call.args[:1] if isinstance(call, ast.Call) and call.func is writer.node else []
     return any(models_in(module, data) for data in given)
+
+
+def _is_from_elsewhere(module: Module, checkpoint: ast.expr) -> bool:
+    """Whether another file gives a checkpoint: what its run saves need not be what this one does."""
+    return any(source.module is not module for source in module.origins(checkpoint))
 
 
 def _makers(module: Module, checkpoint: ast.expr) -> set[str]:

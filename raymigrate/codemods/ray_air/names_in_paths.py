@@ -43,7 +43,8 @@ def note_same_name(context: Context, rule: Rule, asked: list[ast.AST]) -> None:
 
 def _has_one_name(context: Context) -> bool:
     """Whether a RunConfig of the module, and not of a Tuner, has a name that is written out."""
-    configs = (config for config in context.module.calls(*RUN_CONFIGS) if config not in context.tuned)
+    of_tune = context.tuned - context.undecided
+    configs = (config for config in context.module.calls(*RUN_CONFIGS) if config not in of_tune)
     names = [name for config in configs if (name := argument(config, 0, "name")) is not None]
     found = [constants(context.module, name) for name in names]
     return any(values and all(isinstance(value, str) for _, value in values) for values in found)

@@ -119,7 +119,7 @@ def _names(context: Context, given: ast.expr) -> Iterator[tuple[ast.AST, Source 
     """The names in what a `run_config=` can be, each with the place to report; None where it cannot be seen."""
     for source in context.module.origins(given):
         module, config = source.module, source.node
-        if is_none(config) or config in context.tuned:
+        if is_none(config) or config in context.tuned - context.undecided:
             continue
         seen, name = _name(module, config)
         if seen and is_none(name):

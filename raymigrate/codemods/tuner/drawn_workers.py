@@ -1,4 +1,4 @@
-"""RM405 for a ScalingConfig whose number of workers a search draws: it is made before that is drawn, and refuses it."""
+"""RM405 for a ScalingConfig whose workers, or their resources, a search draws: it is made before, and refuses that."""
 
 import ast
 from collections.abc import Iterator
@@ -11,33 +11,38 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.tuners import config_names
 from raymigrate.facts.values import argument
 
-DRAWN = "ScalingConfig(num_workers=) raises a ValueError on Ray >= 2.51 for what is still to be drawn."
+DRAWN = "ScalingConfig({}=) raises {} on Ray >= 2.51 for what is still to be drawn."
 AS_DICT = "Give the arguments as a dict, and make the ScalingConfig of it in the function that fits the trainer."
 OF_TUNE = "ray.tune."
-WORKERS, POSITION = "num_workers", 1
+GRID_SEARCH = "grid_search"
+RESOURCES = "resources_per_worker"
+# The place of each argument, and the error. Of other arguments nothing is asked yet (measured on Ray 2.60).
+REFUSED = {"num_workers": (1, "a ValueError"), RESOURCES: (3, "an AttributeError")}
 
 
 @codemod("ScalingConfig", "Tuner", phase=Phase.TRIALS)
 def drawn_workers(context: Context) -> None:
-    """Reports numbers of workers that a search draws, where no Tuner was converted that reads them."""
-    for value in dict.fromkeys([*_given_here(context), *_handed_on(context.module)]):
-        context.manual(RM405, value, DRAWN, AS_DICT)
+    """Reports numbers and resources of workers that a search draws, where no Tuner was converted that reads them."""
+    for value, name in dict.fromkeys([*_given_here(context), *_handed_on(context.module)]):
+        context.manual(RM405, value, DRAWN.format(name, REFUSED[name][1]), AS_DICT)
 
 
-def _given_here(context: Context) -> Iterator[ast.Call]:
-    """What the ScalingConfigs of a file get, also by a parameter of a function around them."""
+def _given_here(context: Context) -> Iterator[tuple[ast.Call, str]]:
+    """What the ScalingConfigs of a file get, also by a parameter of a function around them, and as which argument."""
     module = context.module
     for call in module.calls(*config_names("ScalingConfig")):
-        workers = argument(call, POSITION, WORKERS)
         edit = context.plan.calls.get(call)
-        if workers is None or (edit is not None and edit.function == "dict"):
+        if edit is not None and edit.function == "dict":
             continue
-        for source in module.origins(workers):
-            if source.module is module and isinstance(source.node, ast.Call) and _is_drawn(module, source.node):
-                yield source.node
+        for name, (position, _) in REFUSED.items():
+            given = argument(call, position, name)
+            for source in module.origins(given) if given is not None else ():
+                drawn = source.node
+                if source.module is module and isinstance(drawn, ast.Call) and _is_refused(module, drawn, name):
+                    yield drawn, name
 
 
-def _handed_on(module: Module) -> Iterator[ast.Call]:
+def _handed_on(module: Module) -> Iterator[tuple[ast.Call, str]]:
     """What is given to a partial() of the class, or to a function of another file that makes one."""
     for drawn in module.of_type(ast.Call):
         if not isinstance(drawn, ast.Call) or not _is_drawn(module, drawn):
@@ -47,12 +52,19 @@ def _handed_on(module: Module) -> Iterator[ast.Call]:
         if not isinstance(call, ast.Call) or (module.qualified(call.func) or "").startswith("ray."):
             continue
         name = keyword.arg if isinstance(keyword, ast.keyword) else None
-        if (name == WORKERS and _is_partial(module, call)) or _makes_config(module, call, drawn, name):
-            yield drawn
+        given = name if name in REFUSED and _is_partial(module, call) else _made_with(module, call, drawn, name)
+        if given is not None and _is_refused(module, drawn, given):
+            yield drawn, given
 
 
 def _is_drawn(module: Module, call: ast.Call) -> bool:
     return (module.qualified(call.func) or "").startswith(OF_TUNE)
+
+
+def _is_refused(module: Module, call: ast.Call, name: str) -> bool:
+    """Whether something is drawn that an argument cannot be: grid_search() makes a dict, as resources are."""
+    is_dict = (module.qualified(call.func) or "").endswith(f".{GRID_SEARCH}")
+    return _is_drawn(module, call) and not (is_dict and name == RESOURCES)
 
 
 def _is_partial(module: Module, call: ast.Call) -> bool:
@@ -66,17 +78,21 @@ def _is_partial_call(module: Module, node: ast.AST) -> bool:
     return module.qualified(node.args[0]) in config_names("ScalingConfig")
 
 
-def _makes_config(module: Module, call: ast.Call, drawn: ast.Call, name: str | None) -> bool:
-    """Whether a function of another file makes a ScalingConfig with the number of workers that it is given."""
+def _made_with(module: Module, call: ast.Call, drawn: ast.Call, name: str | None) -> str | None:
+    """The argument of a ScalingConfig that a function of another file makes of what it is given."""
     for source in module.origins(call):
         made = source.node
         if source.module is module or not isinstance(made, ast.Call):
             continue
         if source.module.qualified(made.func) in config_names("ScalingConfig"):
-            workers, function = argument(made, POSITION, WORKERS), source.module.function(made)
-            if isinstance(workers, ast.Name) and isinstance(function, ast.FunctionDef):
-                names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
-                given = name or (names[call.args.index(drawn)] if call.args.index(drawn) < len(names) else None)
-                if given == workers.id:
-                    return True
-    return False
+            function = source.module.function(made)
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
+            place = call.args.index(drawn) if name is None else len(names)
+            parameter = name or (names[place] if place < len(names) else None)
+            for argued, (position, _) in REFUSED.items():
+                given = argument(made, position, argued)
+                if isinstance(given, ast.Name) and given.id == parameter:
+                    return argued
+    return None

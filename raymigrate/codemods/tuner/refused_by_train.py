@@ -15,6 +15,14 @@ from raymigrate.knowledge.libraries import look_up, parameters, takes
 CALLBACKS = "callbacks"
 NAMES = ", ".join(sorted(REFUSED["RunConfig"]))
 UNSEEN = f" What ** gives it cannot be seen; look for {NAMES}: that of ray.train raises."
+# What does the same for a trainer; of what is not here, nothing does.
+INSTEAD = {
+    "stop": "In place of stop= use num_train_epochs, max_steps or EarlyStoppingCallback, or leave the training loop.",
+    "sync_config": "The upload_dir of a SyncConfig is storage_path= there.",
+    "local_dir": "In place of local_dir= give it storage_path=, an absolute path or a URI.",
+    CALLBACKS: "In place of callbacks of Tune write a ray.train.UserCallback with after_report(), or log from rank 0 of"
+    " the training function.",
+}
 
 
 def configs_within(context: Context, config: ast.Call) -> list[ast.Call]:
@@ -23,20 +31,32 @@ def configs_within(context: Context, config: ast.Call) -> list[ast.Call]:
     return [config, *(call for call in context.module.calls(*names) if context.module.inside(call, config))]
 
 
-def refused_by_train(context: Context, config: ast.Call) -> str:
-    """Sentences on what ray.train's RunConfig would refuse of one: "", or with a blank before them.
+def refused_by_train(context: Context, config: ast.Call) -> tuple[str, str]:
+    """What ray.train's RunConfig would refuse of one, and what to do in that of a trainer.
 
     Args:
         context: The module, with the edits of the RunConfig planned.
         config: The RunConfig.
+
+    Returns:
+        Sentences on either: "", or with a blank before them.
     """
     unpacked = [carried(context.module, keyword.value) for keyword in config.keywords if keyword.arg is None]
     named = [name for call in configs_within(context, config) for name in _refused(context, call)]
     named += _refused_entries(config, context, unpacked)
     refused = [f"{name}=" for name in dict.fromkeys(named)]
-    refused += ["callbacks of Tune"] if any(_callbacks(context, config, unpacked)) else []
+    if any(_callbacks(context, config, unpacked)):
+        refused, named = [*refused, "callbacks of Tune"], [*named, CALLBACKS]
     told = f" That of ray.train refuses {', '.join(refused)}." if refused else ""
-    return told if all(found.whole for found in unpacked) else f"{told}{UNSEEN}"
+    return told if all(found.whole for found in unpacked) else f"{told}{UNSEEN}", _instead(named)
+
+
+def _instead(refused: list[str]) -> str:
+    """What to do in the RunConfig of a trainer with what it refuses."""
+    left_out = [f"{name}=" for name in dict.fromkeys(refused) if name not in INSTEAD]
+    told = [f"Leave {', '.join(left_out)} out of a trainer's."] if left_out else []
+    told += [sentence for name, sentence in INSTEAD.items() if name in refused]
+    return "".join(f" {sentence}" for sentence in told)
 
 
 def _refused(context: Context, config: ast.Call) -> list[str]:

@@ -76,7 +76,8 @@ def run_configs(context: Context) -> None:
             _tell_unseen(context, tuner, given)
         elif not _is_for_tuners(context.module, given) or not is_named_first(config):
             _leave(context, config)
-            context.manual(RM411, given, f"{ONLY_TUNES}.{refused_by_train(context, config)}")
+            refused, instead = refused_by_train(context, config)
+            context.manual(RM411, given, f"{ONLY_TUNES}.{refused}", f"{RM411.fix}{instead}")
         elif shared := [part for value, part in _nested(context.module, config) if not only_use(context.module, value)]:
             for part in shared:
                 context.manual(RM411, part, SHARED.format(name=_class_name(context.module, part)), MAKE_TWO)
@@ -109,21 +110,25 @@ def _tell_unseen(context: Context, tuner: TunerCall, given: ast.expr) -> None:
 
 def _leave(context: Context, config: ast.Call) -> None:
     """Lets no other rule make a configuration of Train of a RunConfig, or of what is in it."""
-    name_storage(context, config)
-    context.tuned.update((config, *(part for _, part in _nested(context.module, config))))
+    leave_to_person(context, config)
+    context.tuned.update(part for _, part in _nested(context.module, config))
 
 
-def name_storage(context: Context, config: ast.Call) -> None:
-    """Writes local_dir= as storage_path= in a RunConfig of which it is not seen whose it is: both refuse the old one.
+def leave_to_person(context: Context, config: ast.Call) -> None:
+    """Leaves a RunConfig of which it is not seen whose it is, but for where results go.
+
+    Tune and Train both refuse local_dir= and a relative path; of sync_config= Tune goes on to take a part.
 
     Args:
         context: The module.
         config: The RunConfig.
     """
-    if keyword_argument(config, "sync_config") is None:
-        for keyword in config.keywords:
-            if keyword.arg == "local_dir":
-                convert_storage(context, config, keyword)
+    with_sync = keyword_argument(config, "sync_config") is not None
+    for keyword in config.keywords:
+        if keyword.arg == "storage_path" or (keyword.arg == "local_dir" and not with_sync):
+            convert_storage(context, config, keyword)
+    context.tuned.add(config)
+    context.undecided.add(config)
 
 
 def _class_name(module: Module, made: ast.Call) -> str:

@@ -12,7 +12,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.refused_by_train import configs_within, refused_by_train
-from raymigrate.codemods.tuner.tuner_config import ONLY_TUNES, RM411, name_storage, run_configs
+from raymigrate.codemods.tuner.tuner_config import ONLY_TUNES, RM411, leave_to_person, run_configs
 from raymigrate.facts.keys import is_unpacked, unpacked_value
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
@@ -45,8 +45,9 @@ def unseen_run_configs(context: Context) -> None:
 def _leave(context: Context, config: ast.Call, message: str) -> None:
     if config in context.tuned:
         return
-    name_storage(context, config)
-    context.manual(RM411, config, f"{message}.{refused_by_train(context, config)}", ADVICE)
+    leave_to_person(context, config)
+    refused, instead = refused_by_train(context, config)
+    context.manual(RM411, config, f"{message}.{refused}", f"{ADVICE}{instead}")
     context.tuned.update(configs_within(context, config))
 
 
