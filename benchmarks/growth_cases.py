@@ -7,6 +7,7 @@ import json
 
 from benchmarks.growth_inputs import IMPORT, REPORT, USE, Case, beside, notebook, notebook_of, parted, project, script
 from benchmarks.growth_plain import CASES as PLAIN
+from benchmarks.growth_values import CASES as VALUES
 
 JOB = """\
 import ray
@@ -373,4 +374,4 @@ FILES = [
     Case("patterns of a .gitignore", 500, beside(".gitignore", "*a<n>*\n")),
     Case("stars of a pattern", 200, lambda n: {f"{'a' * 200}.py": USE, ".gitignore": "*a" * n + "b\n"}),
 ]
-CASES = [*PLAIN, *LINES, *FINDINGS, *NAMES, *COMMENTS, *CELLS, *OUTPUTS, *FILES]
+CASES = [*PLAIN, *LINES, *FINDINGS, *NAMES, *VALUES, *COMMENTS, *CELLS, *OUTPUTS, *FILES]

@@ -14,12 +14,11 @@ from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.project_uses import files_with, settings_files
 from raymigrate.facts.settings import TARGET, targets
 from raymigrate.facts.values import argument, last_name
+from raymigrate.files.discovery import CONFIGURATION
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
     from raymigrate.facts.project import Project
-
-YAML = (".yaml", ".yml")
 
 
 @dataclass(frozen=True)
@@ -69,13 +68,16 @@ def made_by_hydra(module: Module) -> Iterator[tuple[ast.Call, list[NamedTrainer]
     """
     calls = list(module.calls(*INSTANTIATES))
     trainers = _trainers_of(module.project, module.path) if calls and module.project is not None else []
+    fitted: set[ast.AST] | None = None
     for call in calls if trainers else ():
         name = _name_of_settings(module, call)
         found = [trainer for trainer in trainers if name in trainer.names]
         if found:
             yield call, found, True
-        elif not name and call in _fitted(module):
-            yield call, trainers, False
+        elif not name:
+            fitted = _fitted(module) if fitted is None else fitted
+            if call in fitted:
+                yield call, trainers, False
 
 
 def makers_of(project: Project, trainer: NamedTrainer) -> Iterator[tuple[Module, ast.Call]]:
@@ -96,7 +98,7 @@ def _trainers_of(project: Project, path: str) -> list[NamedTrainer]:
         project.named_trainers[folder] = [
             trainer
             for file, data in settings_files(project, folder)
-            if file.endswith(YAML) and TARGET.encode() in data
+            if file.endswith(CONFIGURATION) and TARGET.encode() in data
             for trainer in named_in(data.decode(errors="replace"), project.name(file))
         ]
     return project.named_trainers[folder]
@@ -113,7 +115,8 @@ def _name_of_settings(module: Module, call: ast.Call) -> str:
 
 
 def _fitted(module: Module) -> set[ast.AST]:
-    """What is called to make the objects whose fit() is called, also by way of a partial."""
-    made = {source.node for call, method in module.method_calls("fit") for source in module.origins(method.value)}
+    """What is called to make the objects whose fit() is called, also by way of a partial; Ray's fit() takes nothing."""
+    fitted = [method.value for call, method in module.method_calls("fit") if not call.args and not call.keywords]
+    made = {source.node for value in fitted for source in module.origins(value)}
     partial = {s.node for node in made if isinstance(node, ast.Call) for s in module.origins(node.func)}
     return made | partial

@@ -9,6 +9,7 @@ from raymigrate.facts.command_lines import makes_parser_of_dataclasses
 from raymigrate.facts.constructors import fields
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_arguments import is_training_arguments
+from raymigrate.facts.partials import PARTIAL, function_of
 from raymigrate.facts.settings import TARGET
 from raymigrate.facts.trainers import library_bases
 from raymigrate.facts.values import argument, class_named, keyword_argument
@@ -33,8 +34,8 @@ def calls_by_name(module: Module, names: frozenset[str]) -> Iterator[ast.Call]:
     for lookup in module.named_calls("getattr"):
         if len(lookup.args) > 1 and f"{module.qualified(lookup.args[0])}.{module.constant(lookup.args[1])}" in names:
             yield from _calls_of(module, lookup)
-    for call in module.calls("functools.partial"):
-        if call.args and module.qualified(call.args[0]) in names:
+    for call in module.calls(PARTIAL):
+        if module.qualified(function_of(module, call)) in names:
             yield call
 
 

@@ -83,7 +83,7 @@ class Module(Nodes):
         self.classes: dict[ast.AST, str] = {}  # of values, as far as `facts/instances.py` was asked for them
         self.classes_of_bound: dict[ast.AST, frozenset[str]] = {}  # likewise, of names by what binds them
         self.grouped_calls: dict[tuple[str, ...], dict[ast.AST, list[ast.Call]]] = {}  # for `facts/calls.py`
-        self.datasets: dict[tuple[ast.AST, bool], bool] = {}  # as far as `facts/ray_data.py` was asked
+        self.datasets: dict[tuple[object, ast.AST, bool], bool] = {}  # as far as `facts/ray_data.py` was asked
         self.trained: Trained | None = None  # what gradients are made for, once `facts/trained.py` was asked
         self.gpus: dict[str, dict[ast.AST, UseGpu]] = {}  # of training functions: see `facts/trainers.py`
         self.comments: list[Comment] | None = None  # as far as `facts/comments.py` was asked for them

@@ -1,9 +1,13 @@
 """Calls of functools.partial, which give a function arguments before it is called."""
 
+from __future__ import annotations
+
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from raymigrate.facts.module import Module
+if TYPE_CHECKING:
+    from raymigrate.facts.module import Module
 
 PARTIAL = "functools.partial"
 

@@ -1,7 +1,7 @@
 """Which expressions are Ray Datasets, or a worker's shard of one."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from raymigrate.facts.callers import is_used_elsewhere
@@ -80,6 +80,7 @@ class _Value:
 
 
 Known = set[_Value]
+Step = Callable[[_Value], list[_Value] | None]
 
 
 def is_dataset(module: Module, node: ast.expr) -> bool:
@@ -93,22 +94,32 @@ def is_dataset(module: Module, node: ast.expr) -> bool:
         module: The module.
         node: The expression.
     """
-    waiting, seen, starts_somewhere = [_Value(module, node)], set[_Value](), False
+    return _begins(_Value(module, node), _behind_dataset)
+
+
+def _begins(asked: _Value, step: Step) -> bool:
+    """Whether each way to a value, step by step, begins where it is to begin; one that leads back to itself is none.
+
+    Args:
+        asked: The value.
+        step: Gives what has to begin so for one value to do, nothing where it is the beginning; None where it does not.
+    """
+    waiting, seen, starts_somewhere = [asked], set[_Value](), False
     while waiting:
         value = waiting.pop()
-        known = value.module.datasets.get((value.node, value.several))
+        known = value.module.datasets.get((step, value.node, value.several))
         if known or value in seen:
             starts_somewhere |= bool(known)
             continue
         seen.add(value)
-        behind = None if known is False else _behind(value)
+        behind = None if known is False else _behind(value, step)
         if behind is None:
-            module.datasets[node, False] = False
+            asked.module.datasets[step, asked.node, asked.several] = False
             return False
         starts_somewhere |= not behind
         waiting += behind
     for value in seen:
-        value.module.datasets[value.node, value.several] = starts_somewhere
+        value.module.datasets[step, value.node, value.several] = starts_somewhere
     return starts_somewhere
 
 
@@ -131,7 +142,7 @@ def is_made_here(module: Module, dataset: ast.expr, known: Known, *, several: bo
             return False
         seen.add(value)
         predicted = _predicted_rows(module, value.node)
-        behind = _behind(value)
+        behind = _behind(value, _behind_dataset)
         waiting += (behind or ()) if predicted is None else [_Value(module, predicted)]
         is_made |= behind == [] and isinstance(value.node, ast.Call)
     known |= seen if is_made else set()
@@ -150,13 +161,18 @@ def _ways(value: _Value) -> list[_Value]:
     return [way for way in found if not is_none(way.node)] or found
 
 
-def _behind(value: _Value) -> list[_Value] | None:
-    """What else has to be Datasets, or collections of them, for a value to be what is asked; None where it is not."""
+def _behind(value: _Value, step: Step) -> list[_Value] | None:
+    """What a value can come from; where that is seen no further, what the step gives, beside its other ways."""
     ways = _ways(value)
     if value not in ways:
         return ways
-    own = (_behind_several if value.several else _behind_one)(value.module, value.node)
+    own = step(value)
     return [*own, *(way for way in ways if way != value)] if own is not None else None
+
+
+def _behind_dataset(value: _Value) -> list[_Value] | None:
+    """What else has to be Datasets, or collections of them, for a value to be what is asked; None where it is not."""
+    return (_behind_several if value.several else _behind_one)(value.module, value.node)
 
 
 def _behind_one(module: Module, node: ast.expr) -> list[_Value] | None:
@@ -267,29 +283,18 @@ def _is_mapped(source: Source) -> bool:
 
 def is_made_of_frames(module: Module, dataset: ast.expr) -> bool:
     """Whether the blocks of a Dataset are the DataFrames that it was made of, which it hands out as they are."""
-    known: dict[ast.expr, bool] = {}
-    return all(_is_made_of_frames(source, known) for source in module.origins(dataset))
+    return _begins(_Value(module, dataset), _behind_frames)
 
 
-def _is_made_of_frames(source: Source, known: dict[ast.expr, bool]) -> bool:
-    """Whether each way to a Dataset begins with DataFrames; of a collection, which is mapped as one, to each item."""
-    if source.node not in known:
-        known[source.node] = False  # until it is known, for what leads to itself
-        known[source.node] = _begins_with_frames(source, known)
-    return known[source.node]
-
-
-def _begins_with_frames(source: Source, known: dict[ast.expr, bool]) -> bool:
-    module, node = source.module, source.node
+def _behind_frames(value: _Value) -> list[_Value] | None:
+    """What else has to hand out its DataFrames for a value to do; of a collection, mapped as one, each of its items."""
+    module, node = value.module, value.node
     if not isinstance(node, ast.Call):
-        before = _held(source)
-    elif module.qualified(node.func) == FROM_PANDAS:
-        return True
-    elif isinstance(node.func, ast.Attribute) and node.func.attr in KEEP_FRAMES | READERS | {"values"}:
-        before = module.origins(node.func.value)
-    else:
-        return False
-    return bool(before) and all(_is_made_of_frames(origin, known) for origin in before)
+        return [_Value(held.module, held.node) for held in _held(Source(module, node))] or None
+    if module.qualified(node.func) == FROM_PANDAS:
+        return []
+    is_kept = isinstance(node.func, ast.Attribute) and node.func.attr in KEEP_FRAMES | READERS | {"values"}
+    return [_Value(module, node.func.value)] if is_kept else None  # type: ignore[attr-defined]
 
 
 def _chain(source: Source) -> Iterator[tuple[Module, ast.Call]]:

@@ -63,13 +63,30 @@ def told(folder: Path, fit: str, files: dict[str, str]) -> list[tuple[str, int, 
 def test_the_call_that_makes_it_is_told(tmp_path: Path, fit: str, name: str, text: str, line: int) -> None:
     [(code, where, message)] = told(tmp_path, fit, {name: text})
     assert (code, where) == ("RM209", 12)
-    assert f"hydra makes AccelerateTrainer here, by line {line} of " in message and f"{name}: Ray" in message
+    assert (
+        f"hydra makes AccelerateTrainer here (named on line {line} of " in message and f"{name}), which Ray" in message
+    )
 
 
-def test_settings_under_a_name_that_is_not_seen_are_told_where_fit_is_called(tmp_path: Path) -> None:
-    [(_, _, message)] = told(tmp_path, "instantiate(choose(cfg)).fit()", {"conf/config.yaml": SETTINGS})
-    assert message.startswith("hydra may make AccelerateTrainer here")
-    assert not told(tmp_path, "instantiate(choose(cfg))", {})
+@pytest.mark.parametrize(
+    ("fit", "is_told"),
+    [
+        ("instantiate(choose(cfg)).fit()", True),
+        ("instantiate(choose(cfg), _partial_=True)(loop).fit()", True),
+        ("made.fit(rows) or made.fit() if (made := instantiate(cfg)) else None", True),
+        ("instantiate(choose(cfg))", False),
+        ("instantiate(cfg).fit(rows, labels)", False),
+        ("instantiate(cfg).fit(*rows)", False),
+        ("hydra.utils.instantiate(cfg, _partial_=True)().fit(X=rows)", False),
+    ],
+)
+def test_settings_under_a_name_that_is_not_seen_are_told_where_fit_is_called(
+    tmp_path: Path, fit: str, is_told: bool
+) -> None:
+    """The fit() of others takes rows, that of Ray nothing."""
+    messages = [message for _, _, message in told(tmp_path, fit, {"conf/config.yaml": SETTINGS})]
+    assert len(messages) == is_told
+    assert all(message.startswith("hydra may make AccelerateTrainer here") for message in messages)
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,10 @@ MADE = "ray.data.from_pandas(pd.read_csv({0!r}))"
         (f"train, valid = {MADE.format('a')}.random_shuffle(seed=1).train_test_split(0.2)", False),
         (f"train = {MADE.format('a')}.repartition(8)\nvalid = {MADE.format('b')}.limit(9)", False),
         (f"train = {MADE.format('a')}\nvalid = {MADE.format('b')}.sort('number')", True),
+        (f"train = valid = {MADE.format('a')}\n" + "valid = valid.repartition(2)\n" * 400, False),
+        (f"train = valid = {MADE.format('a')}\nfor _ in range(n):\n    valid = valid.random_shuffle()", False),
         (f"train = {MADE.format('a')}.random_sample(0.5)\nvalid = {MADE.format('b')}", True),
+        (f"train = valid = {MADE.format('a')}\nfor _ in range(n):\n    valid = valid.map(f).limit(9)", True),
         (f"train = {MADE.format('a')}\nvalid = ray.data.read_csv('b')", True),
     ],
 )

@@ -204,6 +204,8 @@ BOTH = "That of ray.train refuses stop=, callbacks of Tune."
         ("", "stop=search, callbacks=[read()]"),
         ("more = {'stop': search, 'callbacks': [read()]}\n", "**more"),
         ("more = dict(callbacks=[read()])\n", "stop=search, **more"),
+        ("some = []\nsome.append(read())\n", "stop=search, callbacks=some"),
+        ("some = []\nread(some)\n", "stop=search, **{'callbacks': some}"),
         ("more = {}\nmore['stop'] = search\nmore.update(callbacks=[read()])\n", "**more"),
     ],
 )
@@ -220,6 +222,11 @@ def test_a_trainer_that_shares_it_is_told_what_it_refuses(above: str, given: str
         ("stop=search, **read()", "", "refuses stop=. What ** gives it cannot be seen; look for callbacks, "),
         ("**more", "storage_path='/a'", ""),
         ("**more", "callbacks=None", ""),
+        ("**more", "callbacks=[]", ""),
+        ("callbacks=[]", "", ""),
+        ("callbacks=()", "", ""),
+        ("**{'callbacks': ()}", "", ""),
+        ("callbacks=[*read()]", "", "refuses callbacks of Tune."),
         ("", "", ""),
     ],
 )

@@ -4,7 +4,7 @@ Ray's fit() takes nothing, unlike that of most other libraries; and few others c
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -26,16 +26,17 @@ PERHAPS = "If this is the result of a trainer"
 def unknown_results(context: Context) -> None:
     """Tells of what is gone from results, where a value of which nothing is known may be one."""
     module = context.module
-    if not context.of_legacy_job and not any(made_by_hydra(module)):
+    by_hydra = frozenset(call for call, _, _ in made_by_hydra(module))
+    if not context.of_legacy_job and not by_hydra:
         return
     for read in module.attributes("log_dir"):
-        if any(_is_fit_of_unknown(module, source) for source in sources(module, read.value)):
+        if any(_is_fit_of_unknown(module, source, by_hydra) for source in sources(module, read.value)):
             message = f"{PERHAPS}: result.log_dir raises an AttributeError on Ray >= 2.51."
             context.manual(RM604, read, message, "result.path is the folder of the run, a str.")
     for metrics, keys, outcome in _lookups(module):
         names = (module.constant(key) for key in keys)
         missing = sorted({name for name in names if isinstance(name, str)} & KEYS)
-        if missing and any(_may_be_metrics(module, source) for source in sources(module, metrics)):
+        if missing and any(_may_be_metrics(module, source, by_hydra) for source in sources(module, metrics)):
             listed = " and ".join(f'"{name}"' for name in missing)
             message = f"{PERHAPS}: result.metrics has no {listed} on Ray >= 2.51, and {outcome}."
             context.manual(RM604, metrics, message, advice(missing))
@@ -50,11 +51,12 @@ def _lookups(module: Module) -> Iterator[tuple[ast.expr, list[ast.expr], str]]:
         yield method.value, call.args[:1], "this gives the default"
 
 
-def _may_be_metrics(module: Module, value: ast.expr) -> bool:
+def _may_be_metrics(module: Module, value: ast.expr, by_hydra: Collection[ast.expr]) -> bool:
     """Whether a value is the `metrics` of something of which nothing is known."""
     if not isinstance(value, ast.Attribute) or value.attr != "metrics":
         return False
-    return any(_is_fit_of_unknown(module, s) or _is_unknown_argument(module, s) for s in sources(module, value.value))
+    results = sources(module, value.value)
+    return any(_is_fit_of_unknown(module, s, by_hydra) or _is_unknown_argument(module, s) for s in results)
 
 
 def _is_unknown_argument(module: Module, value: ast.expr) -> bool:
@@ -64,14 +66,19 @@ def _is_unknown_argument(module: Module, value: ast.expr) -> bool:
     return is_free and trainers_of(module, value) == {None}
 
 
-def _is_fit_of_unknown(module: Module, value: ast.expr) -> bool:
-    """Whether a value is what fit() gives, without arguments, of an object of which nothing is known."""
+def _is_fit_of_unknown(module: Module, value: ast.expr, by_hydra: Collection[ast.expr]) -> bool:
+    """Whether a value is what fit() gives, without arguments, of an object of which nothing is known.
+
+    Args:
+        module: The module.
+        value: The value.
+        by_hydra: The calls by which hydra makes, or may make, a legacy trainer: of these nothing is known either.
+    """
     if not isinstance(value, ast.Call) or value.args or value.keywords:
         return False
     if not isinstance(value.func, ast.Attribute) or value.func.attr != "fit":
         return False
     owner = value.func.value
-    by_hydra = {call for call, _, _ in made_by_hydra(module)}
     made = [source.func for source in sources(module, owner) if isinstance(source, ast.Call) and source not in by_hydra]
     of_others = any(_is_of_library(module, maker) or _is_method_of_class(module, maker) for maker in made)
     return not of_others and not instance_of(module, owner) and trainers_of(module, value) == {None}

@@ -20,6 +20,6 @@ def hydra_trainers(context: Context) -> None:
     for call, trainers, is_sure in made_by_hydra(context.module):
         for trainer in trainers:
             name = trainer.qualified.rpartition(".")[2]
-            maybe = "" if is_sure else "may "
-            message = f"hydra {maybe}make{'s' if is_sure else ''} {name} here, by {trainer.place}: Ray >= 2.9 has none."
+            makes = "makes" if is_sure else "may make"
+            message = f"hydra {makes} {name} here (named on {trainer.place}), which Ray >= 2.9 does not have."
             context.manual(RM209 if trainer.qualified in ACCELERATE_TRAINERS else RM103, call, message, ADVICE)

@@ -8,6 +8,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.tuner import RM405
 from raymigrate.facts.module import Module
+from raymigrate.facts.partials import function_of
 from raymigrate.facts.tuners import config_names
 from raymigrate.facts.values import argument
 
@@ -73,9 +74,9 @@ def _is_partial(module: Module, call: ast.Call) -> bool:
 
 
 def _is_partial_call(module: Module, node: ast.AST) -> bool:
-    if not isinstance(node, ast.Call) or module.qualified(node.func) != "functools.partial" or not node.args:
+    if not isinstance(node, ast.Call) or (given := function_of(module, node)) is node.func:
         return False
-    return module.qualified(node.args[0]) in config_names("ScalingConfig")
+    return module.qualified(given) in config_names("ScalingConfig")
 
 
 def _made_with(module: Module, call: ast.Call, drawn: ast.Call, name: str | None) -> str | None:

@@ -8,8 +8,9 @@ from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED
 from raymigrate.edits.plan import CallEdit
 from raymigrate.facts.carried import Carried, carried
 from raymigrate.facts.legacy import CONFIG_CLASSES
+from raymigrate.facts.module import Module
 from raymigrate.facts.tuners import config_names
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import written
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 CALLBACKS = "callbacks"
@@ -43,7 +44,7 @@ def refused_by_train(context: Context, config: ast.Call) -> tuple[str, str]:
     """
     unpacked = [carried(context.module, keyword.value) for keyword in config.keywords if keyword.arg is None]
     named = [name for call in configs_within(context, config) for name in _refused(context, call)]
-    named += _refused_entries(config, context, unpacked)
+    named += _refused_entries(context, config, unpacked)
     refused = [f"{name}=" for name in dict.fromkeys(named)]
     if any(_callbacks(context, config, unpacked)):
         refused, named = [*refused, "callbacks of Tune"], [*named, CALLBACKS]
@@ -67,7 +68,7 @@ def _refused(context: Context, config: ast.Call) -> list[str]:
     return _not_taken(context, config, given)
 
 
-def _refused_entries(config: ast.Call, context: Context, unpacked: list[Carried]) -> list[str]:
+def _refused_entries(context: Context, config: ast.Call, unpacked: list[Carried]) -> list[str]:
     return _not_taken(context, config, [entry.name for found in unpacked for entry in found.entries])
 
 
@@ -80,5 +81,11 @@ def _callbacks(context: Context, config: ast.Call, unpacked: list[Carried]) -> I
     """Of each callbacks= that a RunConfig may be given whether it may hold some."""
     for keyword in config.keywords:
         if keyword.arg == CALLBACKS:
-            yield context.module.constant(keyword.value) is not None
-    yield from (not is_none(entry.value) for found in unpacked for entry in found.entries if entry.name == CALLBACKS)
+            yield _may_hold_some(context.module, keyword.value)
+    given = (entry for found in unpacked for entry in found.entries if entry.name == CALLBACKS)
+    yield from (_may_hold_some(entry.module, entry.value) for entry in given)
+
+
+def _may_hold_some(module: Module, callbacks: ast.expr) -> bool:
+    """Whether there may be a callback: a list that has a name may be filled by it."""
+    return module.constant(callbacks) is not None and written(callbacks) not in (None, [], ())

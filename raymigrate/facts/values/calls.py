@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.facts.functions import default_of, is_generator_or_async, returns
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.partials import PARTIAL
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
 from raymigrate.facts.values.fixtures import of_fixture
 from raymigrate.facts.values.parametrized import parametrized
@@ -222,7 +223,7 @@ def _handed(module: Module, use: ast.Name, outer: ast.AST, *, makes_object: bool
         return None
     if outer.func is use:
         return _of_call(outer)
-    if module.qualified(outer.func) == "functools.partial" and not has_unpacking(outer):
+    if module.qualified(outer.func) == PARTIAL and not has_unpacking(outer):
         named = {keyword.arg: keyword.value for keyword in outer.keywords if keyword.arg}
         return _Handed(list(outer.args[1:]), named, complete=False) if use in outer.args[:1] else None
     method = outer.func.attr if isinstance(outer.func, ast.Attribute) else ""
