@@ -307,3 +307,18 @@ def test_a_new_scale_is_not_lost() -> None:
 def test_a_loss_that_is_not_scaled_beside_one_that_is() -> None:
     loop = f"    with autocast(USE):\n        {LOSS}    if USE:\n{STEP}    if not USE:\n{PLAIN}"
     assert "scales one loss and not this one" in reason(looped(loop, scaler="GradScaler(enabled=USE)"))
+
+
+def test_a_function_that_runs_the_model_may_be_called_under_autocast() -> None:
+    """In a branch of its own, and for the evaluation without it."""
+    helper = "def forward(x):\n    return model(x)\n"
+    loop = f"    if USE:\n{HALF_LOSS}{STEP}    else:\n        {LOSS}{PLAIN}".replace("model(x)", "forward(x)")
+    evaluation = "with torch.no_grad():\n  for x, y in test_loader:\n    print(forward(x))\n"
+    head = HEAD.replace("import torch\n", f"import torch\nimport config\n{IMPORTS}", 1) + "scaler = GradScaler()\n"
+    outcome = accelerated(helper, FIRST, loop, evaluation, head=head)
+    assert ON in outcome.text and any(said.startswith("This ran in full") for said in outcome.messages)
+    half = f"    with autocast():\n        {LOSS}".replace("model(x)", "forward(x)")
+    more = "    print(forward(x))\n"
+    steps = STEP.replace("        ", "    ")
+    assert "mixed_precision" in accelerated(helper, FIRST, half, steps, evaluation, head=head).text
+    assert "outside of autocast()" in reason(accelerated(helper, FIRST, half, more, steps, evaluation, head=head))

@@ -32,6 +32,7 @@ class Autocasts:
     Attributes:
         calls: Those that are not off.
         off: Those that always are: they stay around their code.
+        chosen: Statements that are in half precision where that is used, though no autocast() is over them.
     """
 
     def __init__(self, training: Training, conditions: Conditions) -> None:
@@ -46,6 +47,7 @@ class Autocasts:
         self.calls = [call for call in found if call not in self.off]
         if not self.calls:
             self.calls, self.off = self.off, []
+        self.chosen: list[ast.stmt] = []
 
     def check_names(self) -> None:
         """Checks that the names of autocast() and GradScaler are called, and nothing else.
@@ -164,25 +166,43 @@ class Autocasts:
             text = ast.unparse(head)
             raise Refusal(head, f"`{text}` is autocast() or something else; write autocast(enabled=...) for both")
 
-    def covers(
-        self, node: ast.AST, calls: Collection[ast.Call], how: Callable[[Iterator[bool]], bool] = all, depth: int = 6
-    ) -> bool:
-        """Whether autocast() is over a piece of code, or over the calls of the function that it is in.
+    def covers(self, node: ast.AST) -> bool:
+        """Whether autocast() is over a piece of code, or over all calls of the function that it is in."""
+        return self._is_in(node, self._half, all)
 
-        Args:
-            node: The code.
-            calls: Which ones count.
-            how: `all` or `any`, of several calls of the function.
-            depth: Through how many functions to look.
-        """
-        over = {place for call in calls for place in self._places[call]}
+    def switches_off(self, node: ast.AST) -> bool:
+        """Whether autocast(enabled=False) is over a piece of code, or over a call of the function that it is in."""
+        return self._is_in(node, {place for call in self.off for place in self._places[call]}, any)
+
+    @property
+    def _half(self) -> set[ast.AST]:
+        return {*self.chosen, *(place for call in self.calls for place in self._places[call])}
+
+    def _is_in(
+        self, node: ast.AST, places: set[ast.AST], how: Callable[[Iterator[bool]], bool], depth: int = 6
+    ) -> bool:
         for outer in self.module.ancestors(node):
-            if outer in over:
+            if outer in places:
                 return True
             if isinstance(outer, ast.FunctionDef):
                 uses = self.variables.uses_of(outer)
-                return bool(uses and depth) and how(self.covers(use, calls, how, depth - 1) for use in uses)
+                return bool(uses and depth) and how(self._is_in(use, places, how, depth - 1) for use in uses)
         return False
+
+    def trains_without(self, node: ast.AST) -> bool:
+        """Whether code belongs to the steps of a training, with gradients, and no autocast() is over it there."""
+        return self._trains_without(node, frozenset(), is_in_loop=False)
+
+    def _trains_without(self, node: ast.AST, seen: frozenset[ast.AST], *, is_in_loop: bool) -> bool:
+        for outer in self.module.ancestors(node):
+            if outer in self._half or switches_gradients_off(outer):
+                return False
+            is_in_loop = is_in_loop or outer in self._loops
+            if isinstance(outer, FUNCTIONS):
+                uses = [] if outer in seen else self.variables.uses_of(outer)
+                if uses:
+                    return any(self._trains_without(use, seen | {outer}, is_in_loop=is_in_loop) for use in uses)
+        return is_in_loop
 
     def trains(self, call: ast.Call) -> bool:
         """Whether an autocast() is over code that trains; True where that cannot be seen."""

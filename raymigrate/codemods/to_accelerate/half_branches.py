@@ -35,7 +35,6 @@ class HalfBranches:
             for call in training.method_calls(*SCALER_METHODS)
             if isinstance(call.func, ast.Attribute) and training.variables.of(call.func.value) & scalers
         }
-        self.plain: list[ast.stmt] = []  # the statements of the branches that remain
 
     def choose(self, changes: Changes, conditions: Conditions) -> list[tuple[ast.If, Condition]]:
         """Plans that the branches without half precision remain.
@@ -68,12 +67,8 @@ class HalfBranches:
             found.append((branch, condition if in_body else condition.opposite))
             changes.converted(RM852, branch, "The branch without half precision remains: the Accelerator adds it.")
             changes.instead(branch, plain)
-            self.plain += plain
+            self.autocasts.chosen += plain
         return found
-
-    def is_in_plain(self, node: ast.AST) -> bool:
-        """Whether code is in a branch that remains."""
-        return any(node is statement or self.module.inside(node, statement) for statement in self.plain)
 
     def _is_half(self, block: list[ast.stmt]) -> bool:
         known = {*self.autocasts.calls, *self.scaler_calls}

@@ -110,8 +110,7 @@ class Precision:
     def _in_full_precision(self, changes: Changes) -> Iterator[ast.Call]:
         """The calls of the models that no autocast() is around."""
         for call in self.models:
-            is_half = self.autocasts.covers(call, self.autocasts.calls) or self.branches.is_in_plain(call)
-            if not is_half and not changes.is_gone(call):
+            if not self.autocasts.covers(call) and not changes.is_gone(call):
                 yield call
 
     def _check_models(self, changes: Changes) -> None:
@@ -119,14 +118,14 @@ class Precision:
         if self.condition == ALWAYS.opposite:
             return
         for call in self._in_full_precision(changes):
-            if self.autocasts.is_in_training(call):
+            if self.autocasts.trains_without(call):
                 raise Refusal(
                     call,
                     "the model trains outside of autocast() here, and a prepared one computes in half precision"
                     " wherever it is called; put autocast() around it too",
                 )
         for call in self.models:
-            if not changes.is_gone(call) and self.autocasts.covers(call, self.autocasts.off, any):
+            if not changes.is_gone(call) and self.autocasts.switches_off(call):
                 raise Refusal(
                     call,
                     "the model runs in autocast(enabled=False) here, and a prepared one computes in half precision all"
@@ -223,9 +222,12 @@ class Precision:
         """Refuses a loss that is not scaled beside one that is: accelerator.backward() scales both."""
         live = [call for call in self.training.backwards if not changes.is_gone(call)]
         scaled = [call for call in live if self._scales(call)]
-        plain = [call for call in live if call not in scaled and not self.branches.is_in_plain(call)]
+        plain = [call for call in live if call not in scaled and not self._is_chosen(call)]
         if scaled and plain:
             raise Refusal(plain[0], "a GradScaler scales one loss and not this one; accelerate scales all of them")
+
+    def _is_chosen(self, node: ast.AST) -> bool:
+        return any(outer in self.autocasts.chosen for outer in self.module.ancestors(node))
 
     def _scales(self, backward: ast.Call) -> bool:
         assert isinstance(backward.func, ast.Attribute)
