@@ -322,3 +322,31 @@ def test_a_function_that_runs_the_model_may_be_called_under_autocast() -> None:
     steps = STEP.replace("        ", "    ")
     assert "mixed_precision" in accelerated(helper, FIRST, half, steps, evaluation, head=head).text
     assert "outside of autocast()" in reason(accelerated(helper, FIRST, half, more, steps, evaluation, head=head))
+
+
+MAIN = """from torch.cuda.amp import GradScaler, autocast
+def train(opt, model, loader, optimizer, scaler):
+    for x, y in loader:
+        with autocast(opt.amp):
+            loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+def main(args):
+    args.amp = args.amp and args.cuda
+    loader = DataLoader(data, batch_size=8, shuffle=True)
+    model = nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = GradScaler(enabled=args.amp)
+    train(args, model, loader, optimizer, scaler)
+"""
+
+
+def test_a_flag_that_a_function_is_given_under_another_name() -> None:
+    head = HEAD.partition("device =")[0]
+    assert '"fp16" if args.amp else "no"' in accelerated(MAIN, head=head).text
+    late = MAIN.replace("    train(args", "    args.amp = False\n    train(args")
+    assert "`args.amp` gets another value here" in reason(accelerated(late, head=head))
+    inside = MAIN.replace("    for x", "    opt.amp = False\n    for x")
+    assert "`args.amp` gets another value here" in reason(accelerated(inside, head=head))

@@ -150,7 +150,8 @@ class Precision:
             first = self.conditions.key(found[0][1])
             other = next(node for node, condition in found if self.conditions.key(condition) != first)
             raise Refusal(other, "autocast() and GradScaler are switched on by different conditions")
-        self.condition = found[0][1] if found else ALWAYS
+        # That of a GradScaler comes last: it is made beside what is trained, where the Accelerator has to read it.
+        self.condition = found[-1][1] if found else ALWAYS
         if self.condition == ALWAYS.opposite:
             self.kind = "no"
 
