@@ -197,11 +197,28 @@ def test_the_accelerator_limits_gradients_where_it_takes_what_is_given(call: str
     assert f"    {becomes}\n" in accelerated(loop).text
 
 
-def test_gradients_that_are_scaled_need_the_method_of_the_accelerator() -> None:
-    head = HEAD + "scaler = torch.amp.GradScaler('cuda')\n"
-    loop = LOOP.replace("loss.backward()", "scaler.scale(loss).backward()").replace(
-        "optimizer.step()",
-        "nn.utils.clip_grad_norm_(model.parameters(), 1.0, error_if_nonfinite=True)\n    scaler.step(optimizer)\n"
-        "    scaler.update()",
-    )
-    assert "clip_grad_norm_() is given what" in refusal(loop, head=head)
+SCALED = HEAD + "scaler = torch.amp.GradScaler('cuda')\n"
+HALF = """for x, y in loader:
+    with torch.autocast("cuda"):
+        loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    {clip}
+    scaler.step(optimizer)
+    scaler.update()
+"""
+NOT_TAKEN = {
+    "error_if_nonfinite=True": "clip_grad_norm_() is given error_if_nonfinite=, which the Accelerator's does not take",
+    "error_if_nonfinite=strict": "clip_grad_norm_() is given error_if_nonfinite=",
+    "**words": "clip_grad_norm_() is given `**words`",
+    "*more": "clip_grad_norm_() is given `*more`",
+}
+
+
+@pytest.mark.parametrize(("given", "reason"), NOT_TAKEN.items())
+def test_gradients_that_are_scaled_need_the_method_of_the_accelerator(given: str, reason: str) -> None:
+    clip = f"nn.utils.clip_grad_norm_(model.parameters(), 1.0, {given})"
+    message = refusal(HALF.format(clip=clip), head=SCALED)
+    assert reason in message and "take that away, or call scaler.unscale_(optimizer) before" in message
+    unscaled = accelerated(HALF.format(clip=f"scaler.unscale_(optimizer)\n    {clip}"), head=SCALED).text
+    assert f"accelerator.unscale_gradients(optimizer)\n    {clip}\n" in unscaled

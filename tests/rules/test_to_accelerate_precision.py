@@ -1,7 +1,10 @@
 """RM852: whether, and with what, half precision is used; nothing that autocast() or a GradScaler is given gets lost."""
 
+from textwrap import indent
+
 import pytest
 
+from tests.rules.scripts import Outcome
 from tests.rules.test_to_accelerate import HEAD, accelerated
 
 SCALED = """
@@ -13,7 +16,9 @@ SCALED = """
     scaler.update()
 """
 IMPORTS = (
-    "from torch.cuda.amp import GradScaler, autocast\nUSE = config.half\nKEYWORDS = dict(enabled=False)\nSCALE = 64\n"
+    "from contextlib import nullcontext\nfrom functools import partial\n"
+    "from torch.cuda.amp import GradScaler, autocast\n"
+    "USE, OTHER = config.half, config.other\nuse = USE\nKEYWORDS = dict(enabled=False)\nSCALE = 64\n"
 )
 
 
@@ -31,6 +36,16 @@ FLAGS = {
     "by position": ("autocast(USE)", "GradScaler(enabled=USE)", ON),
     "behind the device": ("torch.autocast('cuda', torch.float16, USE)", "torch.amp.GradScaler(enabled=USE)", ON),
     "always": ("autocast(True)", "GradScaler(enabled=True)", 'Accelerator(mixed_precision="fp16")'),
+    "not": ("autocast(not USE)", "GradScaler(enabled=not USE)", 'Accelerator(mixed_precision="no" if USE else "fp16")'),
+    "or nothing": ("autocast() if USE else nullcontext()", "GradScaler(enabled=USE)", ON),
+    "nothing, or it by name": (
+        "half",
+        "GradScaler(enabled=not USE)\nhalf = nullcontext() if USE else autocast()",
+        'Accelerator(mixed_precision="no" if USE else "fp16")',
+    ),
+    "whether there is a scaler": ("autocast(scaler is not None)", "GradScaler() if USE else None", ON),
+    "another name": ("autocast(USE)", "GradScaler(enabled=use)", ON),
+    "what is on a CPU": ("torch.autocast('cpu')", "torch.amp.GradScaler('cpu')", 'Accelerator(mixed_precision="bf16")'),
     "never": ("autocast(False)", "GradScaler(enabled=False)", 'Accelerator(mixed_precision="no")'),
 }
 
@@ -63,6 +78,40 @@ REFUSED = {
     "unpacked": ("autocast(**KEYWORDS)", "GradScaler(**KEYWORDS)", "unpacked"),
     "the scaler alone has a condition": ("autocast()", "GradScaler(enabled=USE)", "different conditions"),
     "autocast alone has one": ("autocast(USE)", "GradScaler()", "different conditions"),
+    "the name stands for another value by then": ("autocast(use)", "GradScaler(enabled=use)\nuse = False", "different"),
+    "an attribute is another one by then": (
+        "autocast(config.half)",
+        "GradScaler(enabled=config.half)\nconfig.half = False",
+        "`config.half` gets another",
+    ),
+    "an attribute is set by name": (
+        "autocast(config.half)",
+        "GradScaler(enabled=config.half)\nsetattr(config, 'half', 0)",
+        "gets another value",
+    ),
+    "a function sets it": (
+        "autocast(config.half)",
+        "GradScaler(enabled=config.half)\ndef off(c):\n    c.half = False\noff(config)",
+        "gets another value",
+    ),
+    "the name is handed on": ("half('cuda')", "GradScaler()\nhalf = partial(torch.autocast)", "cannot be followed"),
+    "the name is chosen": ("half()", "GradScaler()\nhalf = autocast if USE else nullcontext", "cannot be followed"),
+    "a name for it or nothing": (
+        "half",
+        "GradScaler()\nhalf = nullcontext()\nif USE:\n    half = autocast()",
+        "is autocast() or something else",
+    ),
+    "scalers of other values": (
+        "autocast()",
+        "GradScaler(64.)\nother = GradScaler(growth_interval=64.)",
+        "are given different values",
+    ),
+    "no autocast": ("torch.enable_grad()", "GradScaler()", "no autocast() can be seen"),
+    "a scaler of a function": (
+        "autocast()",
+        "made()\ndef made():\n    return GradScaler() if USE else None",
+        "cannot be seen",
+    ),
 }
 
 
@@ -81,3 +130,223 @@ def test_an_autocast_that_is_off_stays_around_its_code() -> None:
     text = accelerated("for x, y in loader:" + step, head=head).text
     assert "with autocast(enabled=False):" in text and "with accelerator.autocast():" in text
     assert 'Accelerator(mixed_precision="fp16")' in text and "import autocast" in text
+
+
+def test_what_autocast_is_given_besides_goes_to_the_accelerator() -> None:
+    (made,) = trained("autocast(cache_enabled=False)", "GradScaler()")
+    assert "kwargs_handlers=[AutocastKwargs(cache_enabled=False)]" in made
+
+
+def test_a_type_that_depends_on_the_device_is_told() -> None:
+    loop = "for x, y in loader:" + SCALED.format(autocast="torch.autocast(device.type)")
+    head = HEAD + "scaler = torch.amp.GradScaler(device.type)\n"
+    assert any(message.startswith("On a CPU this was bfloat16") for message in accelerated(loop, head=head).messages)
+
+
+STEP = "        scaler.scale(loss).backward()\n        scaler.step(optimizer)\n        scaler.update()\n"
+PLAIN = "        loss.backward()\n        optimizer.step()\n"
+LOSS = "loss = F.cross_entropy(model(x), y)\n"
+HALF_LOSS = f"        with autocast():\n            {LOSS}"
+FORWARD = f"    if {{test}}:\n{HALF_LOSS}    else:\n        {LOSS}"
+FIRST = "for x, y in loader:\n    x, y = x.to(device), y.to(device)\n    optimizer.zero_grad()\n"
+
+
+def looped(*parts: str, scaler: str = "GradScaler()") -> Outcome:
+    head = HEAD.replace("import torch\n", f"import torch\nimport config\n{IMPORTS}", 1) + f"scaler = {scaler}\n"
+    return accelerated(FIRST, *parts, head=head)
+
+
+def reason(outcome: Outcome) -> str:
+    (message,) = [said for said in outcome.messages if "stays native" in said]
+    return message
+
+
+BRANCHES = {
+    "one for all": (f"    if USE:\n{HALF_LOSS}{STEP}    else:\n        {LOSS}{PLAIN}", ON),
+    "the plain one first": (f"    if not USE:\n        {LOSS}{PLAIN}    else:\n{HALF_LOSS}{STEP}", ON),
+    "by another test": (
+        f"    if OTHER == 32:\n        {LOSS}{PLAIN}    else:\n{HALF_LOSS}{STEP}",
+        'Accelerator(mixed_precision="no" if OTHER == 32 else "fp16")',
+    ),
+    "one for each part": (f"{FORWARD.format(test='USE')}    if USE:\n{STEP}    else:\n{PLAIN}", ON),
+}
+
+
+@pytest.mark.parametrize(("loop", "made"), BRANCHES.values(), ids=BRANCHES)
+def test_the_test_of_branches_is_the_condition_of_the_accelerator(loop: str, made: str) -> None:
+    text = looped(loop).text
+    assert f"accelerator = {made}\n" in text
+    assert text.endswith(f"    {LOSS}    accelerator.backward(loss)\n    optimizer.step()\n")
+
+
+def test_branches_of_the_forward_pass_alone_are_a_condition_too() -> None:
+    loop = FORWARD.format(test="USE").replace("autocast()", "torch.autocast('cuda', torch.bfloat16)")
+    text = accelerated("USE = data.half\n", FIRST, loop, "    loss.backward()\n    optimizer.step()\n").text
+    assert 'Accelerator(mixed_precision="bf16" if USE else "no")' in text.replace("data.half", "USE")
+
+
+def test_so_are_those_of_an_evaluation() -> None:
+    evaluation = f"with torch.no_grad():\n  for x, y in test_loader:\n{FORWARD.format(test='USE')}    print(loss)\n"
+    loop = f"    with autocast(USE):\n        {LOSS}{STEP.replace('        ', '    ')}"
+    outcome = looped(loop, evaluation, scaler="GradScaler(enabled=USE)")
+    assert ON in outcome.text and "if USE:" not in outcome.text
+
+
+CLIP = "        nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n"
+SPLIT = {
+    "by two tests": (
+        f"    if USE:\n{HALF_LOSS}{STEP}    else:\n        {LOSS}{PLAIN}"
+        f"    if OTHER:\n{HALF_LOSS}{STEP}    else:\n        {LOSS}{PLAIN}",
+        "different conditions",
+    ),
+    "in part": (f"{FORWARD.format(test='USE')}{STEP.replace('        ', '    ')}", "different conditions"),
+    "that differ by more": (
+        f"    if USE:\n{HALF_LOSS}{CLIP}{STEP}    else:\n        {LOSS}{PLAIN}",
+        "differ by more than that, first in `nn.utils.clip_grad_norm_",
+    ),
+    "without else": (f"    if USE:\n{HALF_LOSS}{STEP}        continue\n    {LOSS}", "trains outside of autocast()"),
+    "of which one sees its gradients": (
+        "    if USE:\n{}{}    else:\n{}{}".format(
+            HALF_LOSS,
+            STEP.replace("        scaler.step", f"        scaler.unscale_(optimizer)\n{CLIP}{CLIP}        scaler.step"),
+            f"        {LOSS}",
+            PLAIN.replace("        optimizer", f"{CLIP}{CLIP}        optimizer"),
+        ),
+        "in one of its branches",
+    ),
+}
+
+
+@pytest.mark.parametrize(("loop", "why"), SPLIT.values(), ids=SPLIT)
+def test_branches_that_are_more_than_half_precision_stay(loop: str, why: str) -> None:
+    assert why in reason(looped(loop))
+
+
+def test_a_flag_of_a_function_is_another_one_than_that_outside() -> None:
+    step = f"    with autocast(enabled=use):\n        {LOSS}{STEP.replace('        ', '    ')}"
+    function = "def train(model, loader, optimizer, scaler, use):\n" + indent(FIRST + step, "    ")
+    head = HEAD.replace("import torch\n", f"import torch\nimport config\n{IMPORTS}", 1)
+    head += f"scaler = GradScaler(enabled=use)\n{function}"
+    given = accelerated(head, "train(model, loader, optimizer, scaler, USE)\n", head="").text
+    assert ON.replace("USE", "use") in given or ON in given
+    outcome = accelerated(head, "train(model, loader, optimizer, scaler, False)\n", head="")
+    assert "different conditions" in reason(outcome)
+
+
+ALONE = {
+    "a model in another place": (
+        f"    with autocast():\n        {LOSS}    loss = loss + model(x).mean()\n",
+        "outside of",
+    ),
+    "a model where it is off": (
+        f"    with autocast():\n        {LOSS}    with torch.no_grad(), autocast(enabled=False):\n        model(x)\n",
+        "runs in autocast(enabled=False)",
+    ),
+    "a loss in another place": (f"    with autocast():\n        {LOSS}    loss = loss.float() + 0\n", ""),
+    "a loss where it is off": (
+        f"    with autocast():\n        {LOSS}    with autocast(enabled=False):\n        loss = loss + 0\n",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("loop", "why"), ALONE.values(), ids=ALONE)
+def test_a_model_trains_in_half_precision_everywhere_or_stays(loop: str, why: str) -> None:
+    """accelerate puts autocast around the forward of a prepared model, wherever that is called."""
+    outcome = looped(loop, STEP.replace("        ", "    "))
+    assert why in reason(outcome) if why else 'Accelerator(mixed_precision="fp16")' in outcome.text
+
+
+def test_an_autocast_around_the_evaluation_alone_stays() -> None:
+    evaluation = "with torch.no_grad(), torch.autocast('cuda', torch.bfloat16):\n  for x, y in loader:\n    model(x)\n"
+    text = accelerated(FIRST, f"    {LOSS}", PLAIN.replace("        ", "    "), evaluation).text
+    assert "accelerator = Accelerator()\n" in text and "torch.autocast('cuda', torch.bfloat16):" in text
+
+
+STEP_ALONE = "    scaler.step(optimizer)\n    scaler.update()\n"
+SEEN = [
+    "for p in model.parameters():\n        p.grad.clamp_(-1, 1)",
+    "print(sum(p.grad.norm() for p in model.parameters()))",
+    "clip(model)",
+    "clip = nn.utils.clip_grad_norm_\n    clip(model.parameters(), 1.0)",
+    "nn.utils.clip_grad_value_(x, 1.0)\n    nn.utils.clip_grad_value_(y, 1.0)",
+    "total = nn.utils.get_total_norm(parameters)\n    nn.utils.clip_grads_with_norm_(parameters, 1.0, total)",
+    "nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n    log(parameters)",
+]
+
+
+@pytest.mark.parametrize("seen", SEEN)
+def test_what_sees_gradients_sees_them_unscaled(seen: str) -> None:
+    """The Accelerator's step unscales them, and its clipping; nothing else does."""
+    loop = f"    with autocast():\n        {LOSS}    scaler.scale(loss).backward()\n    scaler.unscale_(optimizer)\n"
+    text = looped("", loop, f"    {seen}\n", STEP_ALONE).text
+    body = text.partition("accelerator.backward(loss)\n")[2]
+    assert body.startswith("    accelerator.unscale_gradients(optimizer)\n") and "accelerator.clip" not in body
+    plain = looped("", loop, STEP_ALONE).text  # the step itself unscales them
+    assert "accelerator.backward(loss)\n    optimizer.step()\n" in plain
+
+
+def test_steps_of_other_optimizers_come_before_gradients_are_unscaled() -> None:
+    """accelerate updates its scaler at each step: what was unscaled before would be unscaled again."""
+    other = "other = nn.Linear(2, 2).to(device)\nlast = torch.optim.SGD(other.parameters(), lr=0.1)"
+    loop = "    with autocast():\n        loss = F.cross_entropy(other(model(x)), y)\n{}    scaler.update()\n"
+    one, both = "scaler.unscale_({0})", "    scaler.scale(loss).backward()\n"
+    steps = [f"    {one.format(name)}\n" for name in ("optimizer", "last")]
+    steps += [f"    scaler.step({name})\n" for name in ("optimizer", "last")]
+    refused = looped(loop.format(both + "".join(steps)), scaler=f"GradScaler()\n{other}")
+    assert "before the step of another" in reason(refused)
+    in_turn = both + "".join(steps[place] for place in (0, 2, 1, 3))
+    assert "mixed_precision" in looped(loop.format(in_turn), scaler=f"GradScaler()\n{other}").text
+
+
+def test_a_new_scale_is_not_lost() -> None:
+    loop = f"    with autocast():\n        {LOSS}{STEP.replace('        ', '    ').replace('update()', 'update(2.0)')}"
+    assert "scaler.update() is used in a way" in reason(looped(loop))
+
+
+def test_a_loss_that_is_not_scaled_beside_one_that_is() -> None:
+    loop = f"    with autocast(USE):\n        {LOSS}    if USE:\n{STEP}    if not USE:\n{PLAIN}"
+    assert "scales one loss and not this one" in reason(looped(loop, scaler="GradScaler(enabled=USE)"))
+
+
+def test_a_function_that_runs_the_model_may_be_called_under_autocast() -> None:
+    """In a branch of its own, and for the evaluation without it."""
+    helper = "def forward(x):\n    return model(x)\n"
+    loop = f"    if USE:\n{HALF_LOSS}{STEP}    else:\n        {LOSS}{PLAIN}".replace("model(x)", "forward(x)")
+    evaluation = "with torch.no_grad():\n  for x, y in test_loader:\n    print(forward(x))\n"
+    head = HEAD.replace("import torch\n", f"import torch\nimport config\n{IMPORTS}", 1) + "scaler = GradScaler()\n"
+    outcome = accelerated(helper, FIRST, loop, evaluation, head=head)
+    assert ON in outcome.text and any(said.startswith("This ran in full") for said in outcome.messages)
+    half = f"    with autocast():\n        {LOSS}".replace("model(x)", "forward(x)")
+    more = "    print(forward(x))\n"
+    steps = STEP.replace("        ", "    ")
+    assert "mixed_precision" in accelerated(helper, FIRST, half, steps, evaluation, head=head).text
+    assert "outside of autocast()" in reason(accelerated(helper, FIRST, half, more, steps, evaluation, head=head))
+
+
+MAIN = """from torch.cuda.amp import GradScaler, autocast
+def train(opt, model, loader, optimizer, scaler):
+    for x, y in loader:
+        with autocast(opt.amp):
+            loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+def main(args):
+    args.amp = args.amp and args.cuda
+    loader = DataLoader(data, batch_size=8, shuffle=True)
+    model = nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = GradScaler(enabled=args.amp)
+    train(args, model, loader, optimizer, scaler)
+"""
+
+
+def test_a_flag_that_a_function_is_given_under_another_name() -> None:
+    head = HEAD.partition("device =")[0]
+    assert '"fp16" if args.amp else "no"' in accelerated(MAIN, head=head).text
+    late = MAIN.replace("    train(args", "    args.amp = False\n    train(args")
+    assert "`args.amp` gets another value here" in reason(accelerated(late, head=head))
+    inside = MAIN.replace("    for x", "    opt.amp = False\n    for x")
+    assert "`args.amp` gets another value here" in reason(accelerated(inside, head=head))

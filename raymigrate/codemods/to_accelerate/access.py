@@ -13,6 +13,7 @@ from raymigrate.codemods.to_accelerate.objects import OWN, is_attribute
 from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.process_numbers import number_given, replace_use
 from raymigrate.codemods.to_accelerate.rules import Refusal
+from raymigrate.codemods.to_accelerate.stores import stores_of
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.edits.plan import Code
@@ -179,12 +180,20 @@ class Access:
         """
         names = [part for part in ast.walk(expression) if isinstance(part, ast.Name)]
         late = [name for name in names if not self._has_value(name)]
-        if not late:
-            return self.module.source(expression)
-        given = self._given_here(expression)
+        given = self._given_here(expression) if late else expression
         if given is None:
             raise Refusal(late[0], f"`{late[0].id}` has no value yet where the Accelerator is made")
+        for read, store in stores_of(self.variables, given):
+            if self._runs_later(store):
+                reason = "gets another value here, after the place where the Accelerator is made with it; set it before"
+                raise Refusal(store, f"`{ast.unparse(read)}` {reason}")
         return self.module.source(given)
+
+    def _runs_later(self, node: ast.AST) -> bool:
+        """Whether code may run after the Accelerator is made: directly, or in a function that is called there."""
+        nodes = [part for part in (node, *self._calls_to(node)) if self._runs_here(part)]
+        places = [place for part in nodes if (place := self.home.place(self.block, part)) is not None]
+        return not places or max(places) >= self.place
 
     def _given_here(self, expression: ast.expr) -> ast.expr | None:
         """What a name stands for, in terms of what has its value where the Accelerator is made."""
@@ -193,7 +202,7 @@ class Access:
             if variable is None or len(bindings := self.variables.bindings(variable)) != 1:
                 return None
             if isinstance(bindings[0], ast.arg):
-                given = {ast.unparse(value): value for value in self.variables.given(bindings[0])}
+                given = {ast.unparse(value): value for value in self.variables.given_by_all(bindings[0])}
                 value = next(iter(given.values())) if len(given) == 1 else None
             else:
                 value = self.module.assigned(bindings[0])

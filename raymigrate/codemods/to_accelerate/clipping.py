@@ -7,7 +7,7 @@ import ast
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import has_unpacking
+from raymigrate.facts.values import has_unpacking, named_arguments
 
 CLIPS = ("torch.nn.utils.clip_grad_norm", "torch.nn.utils.clip_grad_value", "torch.nn.utils.clip_grad.clip_grad_")
 METHODS = {
@@ -30,28 +30,35 @@ def clips_gradients(module: Module, call: ast.Call) -> bool:
     return (module.qualified(call.func) or "").startswith(CLIPS)
 
 
-def clip_gradients(module: Module, changes: Changes, *, scales: bool) -> None:
+def is_taken(module: Module, call: ast.Call) -> bool:
+    """Whether the Accelerator has a method for a call that limits gradients, and for all that it is given."""
+    method = _method(module, call)
+    return method is not None and not _in_the_way(call, method)
+
+
+def clip_gradients(module: Module, changes: Changes, *, scales: bool, is_unscaled: bool) -> None:
     """Plans the edits.
 
     Args:
         module: The script.
         changes: The edits.
         scales: Whether the Accelerator scales the loss: what torch's function sees is scaled then.
+        is_unscaled: Whether code of the loop unscales the gradients: what sees them stays torch's function.
 
     Raises:
         Refusal: If a call needs torch's function, and gets gradients that are still scaled.
     """
     for call in module.of_type(ast.Call):
-        if not clips_gradients(module, call) or changes.is_gone(call):
+        if is_unscaled or not clips_gradients(module, call) or changes.is_gone(call):
             continue
-        method = METHODS.get((module.qualified(call.func) or "").rpartition(".")[2])
+        method = _method(module, call)
         if method is None:
             continue
-        given = dict(zip(PARAMETERS[method], call.args, strict=False))
-        given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
-        if has_unpacking(call) or not _is_false(given.get(RAISES)):
+        given = named_arguments(call, PARAMETERS[method])
+        if in_the_way := _in_the_way(call, method):
             if scales:
-                raise Refusal(call, f"{method}() is given what the Accelerator's does not take")
+                reason = f"{method}() is given {in_the_way}, which the Accelerator's does not take"
+                raise Refusal(call, f"{reason}; take that away, or call scaler.unscale_(optimizer) before")
         elif given.keys() <= TAKEN:
             changes.replace(call.func, f"accelerator.{method}")
         else:
@@ -61,5 +68,16 @@ def clip_gradients(module: Module, changes: Changes, *, scales: bool) -> None:
             changes.replace(call, f"accelerator.{method}({code})", **parts)
 
 
-def _is_false(value: ast.expr | None) -> bool:
-    return value is None or (isinstance(value, ast.Constant) and not value.value)
+def _method(module: Module, call: ast.Call) -> str | None:
+    return METHODS.get((module.qualified(call.func) or "").rpartition(".")[2])
+
+
+def _in_the_way(call: ast.Call, method: str) -> str:
+    """What a call is given that the Accelerator's method does not take, or that cannot be seen; empty if nothing."""
+    if has_unpacking(call):
+        starred = [given for given in call.args if isinstance(given, ast.Starred)]
+        values = [keyword.value for keyword in call.keywords if keyword.arg is None]
+        return f"`{ast.unparse(starred[0]) if starred else f'**{ast.unparse(values[0])}'}`"
+    value = named_arguments(call, PARAMETERS[method]).get(RAISES)
+    is_false = value is None or (isinstance(value, ast.Constant) and not value.value)
+    return "" if is_false else f"{RAISES}="

@@ -96,11 +96,11 @@ class Conversion:
         schedulers = Schedules(training, self.home).prepared(changes)
         steps = Accumulation(training).convert(changes, frozenset(schedulers))
         half = Precision(training, self.evaluation)
-        precision = half.convert(changes)
+        half.convert(changes)
         self.access = access = Access(training, self.home, self.devices, half.parameters)
         changes.names = access.name_at
         self._gradients()
-        clip_gradients(self.module, changes, scales=half.kind == "fp16")
+        clip_gradients(self.module, changes, scales=half.kind == "fp16", is_unscaled=half.is_unscaled)
         for gathering in self.gatherings:
             changes.converted(
                 RM855, gathering.loop.node, "The rows that all processes evaluate are gathered and counted."
@@ -133,7 +133,7 @@ class Conversion:
         self._early_ends()
         self._own_rates()
         on_cpu = Cpu(training, self.devices).keep(changes, first_loop.node)
-        self._make(access, steps, half, precision, on_cpu=on_cpu)
+        self._make(access, steps, half, on_cpu=on_cpu)
         for function, names in self.processes.removed.items():
             changes.edits.append(lambda f=function, n=names: self.context.plan.function(f).without.update(n))  # type: ignore[misc]
         changes.need_import("accelerate", "Accelerator", import_place(self.module, access.owner))
@@ -310,17 +310,20 @@ class Conversion:
 
     # -- the Accelerator -----------------------------------------------------------------------
 
-    def _make(self, access: Access, steps: ast.expr | None, half: Precision, precision: str, *, on_cpu: bool) -> None:
+    def _make(self, access: Access, steps: ast.expr | None, half: Precision, *, on_cpu: bool) -> None:
         arguments = ["cpu=True"] if on_cpu else []
-        if precision:
-            choice = f' if {access.argument(half.flag)} else "no"' if half.flag is not None else ""
-            arguments.append(f"mixed_precision={precision}{choice}")
+        if half.kind:
+            kinds = [f'"{half.kind}"', '"no"'] if half.condition.holds else ['"no"', f'"{half.kind}"']
+            test = half.condition.test
+            choice = f"{kinds[0]} if {access.argument(test)} else {kinds[1]}" if test is not None else f'"{half.kind}"'
+            arguments.append(f"mixed_precision={choice}")
         if steps is not None:
             arguments.append(f"gradient_accumulation_steps={access.argument(steps)}")
         settings = {
             "InitProcessGroupKwargs": self.processes.grouping,
             "DistributedDataParallelKwargs": self.processes.wrappers.given,
             "GradScalerKwargs": half.scaling,
+            "AutocastKwargs": half.caching,
         }
         handlers = []
         for handler, given in settings.items():

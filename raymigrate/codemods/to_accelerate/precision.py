@@ -5,22 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from raymigrate.codemods.to_accelerate.autocasts import Autocasts
 from raymigrate.codemods.to_accelerate.changes import Changes
-from raymigrate.codemods.to_accelerate.clipping import clips_gradients
+from raymigrate.codemods.to_accelerate.conditions import ALWAYS, Condition, Conditions
 from raymigrate.codemods.to_accelerate.evaluation import Evaluation
+from raymigrate.codemods.to_accelerate.half_branches import HalfBranches
 from raymigrate.codemods.to_accelerate.rules import RM852, RM858, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.codemods.to_accelerate.variables import Variable
-from raymigrate.facts.gradients import switches_gradients_off
+from raymigrate.codemods.to_accelerate.unscaling import Unscaling
+from raymigrate.facts.values import named_arguments
 
-PLACES = ("torch.amp", "torch.cuda.amp", "torch.cpu.amp")
-AUTOCASTS = ("torch.autocast", *(f"{p}{m}.autocast" for p in PLACES for m in ("", ".autocast_mode")))
-# What they take, in order (torch/amp/autocast_mode.py, torch/cuda/amp/, torch/amp/grad_scaler.py).
-BY_DEVICE, BY_NAME = ("device_type", "dtype", "enabled", "cache_enabled"), ("enabled", "dtype", "cache_enabled")
-SCALING = ("init_scale", "growth_factor", "backoff_factor", "growth_interval")  # as GradScalerKwargs does
-PRECISIONS = {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.half": "fp16"}
-# What a GradScaler does that the Accelerator does itself.
-SCALER_METHODS = ("scale", "unscale_", "step", "update")
+# What a GradScaler takes (torch/amp/grad_scaler.py), as GradScalerKwargs does.
+SCALING = ("init_scale", "growth_factor", "backoff_factor", "growth_interval")
 # accelerate wraps forward() in convert_outputs_to_fp32; measured on an H100: losses of 1.23307 and 1.23261.
 FLOAT32 = (
     "A prepared model returns float32: what the loop computes from its outputs, such as a loss of its own, is more"
@@ -33,176 +29,213 @@ EVALUATION = (
 )
 
 
+ON_CPU = (
+    'On a CPU this was bfloat16; there, the Accelerator\'s fp16 has no effect. Give it mixed_precision="bf16" to train'
+    " on a CPU as before."
+)
+
+
 class Precision:
     """The half precision of a training.
 
     Args:
         training: What is trained.
         evaluation: Where its models run.
+
+    Attributes:
+        kind: The `mixed_precision=` of the Accelerator; empty where it has none.
+        condition: When that is used.
+        scaling: What the GradScaler is given besides whether to use it.
+        caching: What autocast() is given besides that, and how.
+        parameters: The functions that are given the scaler, and its name there.
+        is_unscaled: Whether code of the loop unscales the gradients.
     """
 
     def __init__(self, training: Training, evaluation: Evaluation) -> None:
         self.training = training
         self.module = training.module
-        self.evaluation = evaluation
-        self.flag: ast.expr | None = None  # whether to use it, where that is a choice
         self.kind = ""
-        self.scaling: dict[str, ast.expr] = {}  # what the GradScaler is given besides whether to use it
-        self.parameters: dict[ast.FunctionDef, str] = {}  # functions that are given the scaler, and its name there
+        self.condition = ALWAYS
+        self.scaling: dict[str, ast.expr] = {}
+        self.caching: dict[str, ast.expr] = {}
+        self.parameters: dict[ast.FunctionDef, str] = {}
+        self.is_unscaled = False
+        self.makers = [call for call in self.module.of_type(ast.Call) if training.is_scaler(call)]
+        self.conditions = Conditions(training)
+        self.autocasts = Autocasts(training, self.conditions)
+        self.models = sorted(evaluation.runs_models(self.module.tree), key=self.module.start)
+        self.branches = HalfBranches(training, self.autocasts, self.models)
 
-    def convert(self, changes: Changes) -> str:
+    def convert(self, changes: Changes) -> None:
         """Plans the edits.
 
-        Returns:
-            The `mixed_precision=` of the Accelerator; empty where it has none.
+        Raises:
+            Refusal: If it is not sure when, and for what, half precision is used.
         """
-        scalers = set(self.training.scalers)
-        makers = {call: None for call in self.module.of_type(ast.Call) if self.training.is_scaler(call)}
-        contexts = list(self.module.calls(*AUTOCASTS))
-        if not makers and not contexts:
-            return ""
-        contexts = [call for call in contexts if not self._is_off(call)] or contexts  # it stays around other code
-        self._choose_branches(changes, contexts)
-        kinds = {self._kind(call, has_scaler=bool(makers)) for call in contexts}
-        kinds = kinds or {"fp16"}
+        contexts, makers = self.autocasts.calls, self.makers
+        self.autocasts.check_names()
+        if not makers and not any(map(self.autocasts.trains, contexts)):
+            return  # what evaluates under autocast() does so as before
+        if not contexts:
+            raise Refusal(makers[0], "a GradScaler is used, and no autocast() can be seen in this file")
+        branches = self.branches.choose(changes, self.conditions)
+        kinds = {self.autocasts.kind(call, has_scaler=bool(makers)) for call in contexts}
         if len(kinds) > 1:
             raise Refusal(contexts[-1], "autocast() is used with two types of half precision")
         self.kind = kinds.pop()
-        self._find_flag([*makers, *(call for call in contexts if not changes.is_gone(call))])
-        self._find_scaling(list(makers))
-        for call in contexts:
-            if not changes.is_gone(call):
-                changes.converted(RM852, call, "autocast() becomes accelerator.autocast().")
-                changes.replace(call, "accelerator.autocast()")
+        live = [call for call in contexts if not changes.is_gone(call)]
+        self._find_condition(changes, branches, live)
+        self._check_models(changes)
+        self._find_scaling()
+        self._find_caching()
+        for call in live:
+            changes.converted(RM852, call, "autocast() becomes accelerator.autocast().")
+            changes.replace(self.autocasts.whole(call), "accelerator.autocast()")
         for maker in makers:
             changes.converted(RM852, maker, "accelerator.backward() scales the loss: no GradScaler is needed.")
             changes.drop(self.module.statement(maker))
-        self._calls(changes, scalers)
+        self._calls(changes)
         changes.note(RM852, next(iter([*makers, *contexts])), FLOAT32)
-        evaluated = next((call for call in self._evaluations(contexts) if not changes.is_gone(call)), None)
+        if self.kind == "fp16" and (there := [call for call in contexts if self.autocasts.depends_on_device(call)]):
+            changes.note(RM852, there[0], ON_CPU)
+        evaluated = next(self._in_full_precision(changes), None)
         if evaluated is not None:
             changes.note(RM852, evaluated, EVALUATION)
-        changes.moved.update(self.scaling.values())
-        if self.flag is not None:
-            changes.moved.add(self.flag)
-        return f'"{self.kind}"'
+        changes.moved.update((*self.scaling.values(), *self.caching.values()))
+        if self.condition.test is not None:
+            changes.moved.add(self.condition.test)
 
-    def _evaluations(self, contexts: list[ast.Call]) -> Iterator[ast.Call]:
-        """The calls of the models without gradients that no autocast() is around."""
-        for call in sorted(self.evaluation.runs_models(self.module.tree), key=self.module.start):
-            if any(map(switches_gradients_off, self.module.ancestors(call))) and not self._is_half(call, contexts):
+    # -- where it is used ----------------------------------------------------------------------
+
+    def _in_full_precision(self, changes: Changes) -> Iterator[ast.Call]:
+        """The calls of the models that no autocast() is around."""
+        for call in self.models:
+            if not self.autocasts.covers(call) and not changes.is_gone(call):
                 yield call
 
-    def _is_half(self, node: ast.AST, contexts: list[ast.Call], *, looks_at_calls: bool = True) -> bool:
-        """Whether autocast() is around a piece of code, or around a call of the function that it is in."""
-        for outer in self.module.ancestors(node):
-            if isinstance(outer, ast.With):
-                values = [self.module.value(item.context_expr) for item in outer.items]
-                if any(part in contexts for value in values for part in ast.walk(value)):
-                    return True
-            if isinstance(outer, ast.FunctionDef):
-                if any("autocast" in ast.unparse(decorator) for decorator in outer.decorator_list):
-                    return True
-                uses = self.module.reads(outer.name) if looks_at_calls else []
-                if any(self._is_half(use, contexts, looks_at_calls=False) for use in uses):
-                    return True
-        return False
-
-    def _kind(self, call: ast.Call, *, has_scaler: bool) -> str:
-        by_name = self._parameters(call) == BY_NAME
-        given = self._given(call)
-        if "dtype" in given:
-            kind = PRECISIONS.get(self.module.qualified(self.module.value(given["dtype"])) or "")
-            if kind is None:
-                raise Refusal(call, "the type of half precision of autocast() cannot be seen")
-            return kind
-        name = self.module.qualified(call.func) or ""
-        place = self.module.constant(given.get("device_type")) if not by_name else name.split(".")[1]
-        if place == "cuda" or has_scaler:
-            return "fp16"
-        if place == "cpu":
-            return "bf16"
-        raise Refusal(call, "the type of half precision of autocast() depends on the device; give its dtype=")
-
-    def _parameters(self, call: ast.Call) -> tuple[str, ...]:
-        """What an autocast() or a GradScaler takes by position."""
-        name = self.module.qualified(call.func) or ""
-        by_name = name.startswith(("torch.cuda.", "torch.cpu."))
-        if name.endswith("GradScaler"):
-            return (*(() if by_name else ("device",)), *SCALING, "enabled")
-        return BY_NAME if by_name else BY_DEVICE
-
-    def _given(self, call: ast.Call) -> dict[str, ast.expr]:
-        """What an autocast() or a GradScaler is given.
-
-        Raises:
-            Refusal: If something is unpacked in it.
-        """
-        check_nothing_is_unpacked(call, "enabled")
-        by_position = dict(zip(self._parameters(call), call.args, strict=False))
-        return by_position | {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
-
-    def _is_off(self, call: ast.Call) -> bool:
-        flag = self._given(call).get("enabled")
-        return isinstance(flag, ast.Constant) and flag.value is False
-
-    def _find_flag(self, calls: list[ast.Call]) -> None:
-        """Finds the one condition on which half precision is used: that of each call, or of a branch around it."""
-        flags = {call: self._given(call).get("enabled") for call in calls}
-        named = {"True" if flag is None else ast.unparse(flag): flag for flag in flags.values()}
-        if self.flag is not None and set(named) <= {"True", ast.unparse(self.flag)}:
+    def _check_models(self, changes: Changes) -> None:
+        """Refuses models that train in half precision in one place, and in full precision in another one."""
+        if self.condition == ALWAYS.opposite:
             return
-        if len(named) > 1 or (named and self.flag is not None):
-            raise Refusal(calls[-1], "autocast() and GradScaler are switched on by different conditions")
-        flag = next(iter(named.values()), None)
-        if isinstance(flag, ast.Constant):
-            self.kind = self.kind if flag.value else "no"
-        else:
-            self.flag = flag
+        for call in self._in_full_precision(changes):
+            if self.autocasts.trains_without(call):
+                raise Refusal(
+                    call,
+                    "the model trains outside of autocast() here, and a prepared one computes in half precision"
+                    " wherever it is called; put autocast() around it too",
+                )
+        for call in self.models:
+            if not changes.is_gone(call) and self.autocasts.switches_off(call):
+                raise Refusal(
+                    call,
+                    "the model runs in autocast(enabled=False) here, and a prepared one computes in half precision all"
+                    " the same; take that autocast() away",
+                )
 
-    def _find_scaling(self, makers: list[ast.Call]) -> None:
+    # -- what it is given ----------------------------------------------------------------------
+
+    def _find_condition(
+        self, changes: Changes, branches: list[tuple[ast.If, Condition]], contexts: list[ast.Call]
+    ) -> None:
+        """Finds the one condition on which half precision is used: that of each call, or of branches around it."""
+        found: list[tuple[ast.AST, Condition]] = [*branches]
+        found += [(call, self.autocasts.condition(call)) for call in contexts]
+        uses_scaler = not all(map(changes.is_gone, self.branches.scaler_calls))
+        for maker in self.makers:
+            condition = self._of_maker(maker)
+            if uses_scaler or condition != ALWAYS or not found:
+                found.append((maker, condition))
+        keys = {self.conditions.key(condition) for _, condition in found}
+        if len(keys) > 1:
+            first = self.conditions.key(found[0][1])
+            other = next(node for node, condition in found if self.conditions.key(condition) != first)
+            raise Refusal(other, "autocast() and GradScaler are switched on by different conditions")
+        # That of a GradScaler comes last: it is made beside what is trained, where the Accelerator has to read it.
+        self.condition = found[-1][1] if found else ALWAYS
+        if self.condition == ALWAYS.opposite:
+            self.kind = "no"
+
+    def _of_maker(self, maker: ast.Call) -> Condition:
+        """When a GradScaler is there and on."""
+        flag = self._given(maker).get("enabled")
+        enabled = self.conditions.of_test(flag) if flag is not None else ALWAYS
+        there = {
+            condition: None
+            for variable in self.training.scalers
+            if maker in self.training.variables.makers(variable)
+            for condition in [self.conditions.of_scaler(variable)]
+        }
+        if not there or set(there) == {ALWAYS}:
+            return enabled
+        condition = next(iter(there))
+        if enabled != ALWAYS and self.conditions.key(enabled) != self.conditions.key(condition):
+            raise Refusal(maker, "the GradScaler is on by two conditions")
+        return condition
+
+    def _given(self, maker: ast.Call) -> dict[str, ast.expr]:
+        """What a GradScaler is given."""
+        check_nothing_is_unpacked(maker, "enabled")
+        by_name = (self.module.qualified(maker.func) or "").startswith(("torch.cuda.", "torch.cpu."))
+        return named_arguments(maker, (*(() if by_name else ("device",)), *SCALING, "enabled"))
+
+    def _find_scaling(self) -> None:
         """Finds what a GradScaler is given, for GradScalerKwargs; without float16 accelerate makes none."""
-        given = [{name: self._given(maker)[name] for name in SCALING if name in self._given(maker)} for maker in makers]
-        if len({tuple(map(ast.unparse, found.values())) for found in given}) > 1:
-            raise Refusal(makers[-1], "the GradScalers are given different values")
-        self.scaling = given[0] if given and self.kind == "fp16" else {}
+        given = [{name: v for name, v in self._given(maker).items() if name in SCALING} for maker in self.makers]
+        self._check_same(given, self.makers, "the GradScalers are given different values")
+        if given and self.kind == "fp16":
+            self.scaling = {name: given[0][name] for name in SCALING if name in given[0]}
 
-    def _choose_branches(self, changes: Changes, contexts: list[ast.Call]) -> None:
-        """Of `if use_amp: ... else: ...`, each with a backward(), the plain branch remains."""
-        for branch in self.module.of_type(ast.If):
-            if not branch.orelse or not all(
-                any(self.module.inside(call, statement) for statement in block for call in self.training.backwards)
-                for block in (branch.body, branch.orelse)
+    def _find_caching(self) -> None:
+        """Finds the `cache_enabled=` of autocast(), for AutocastKwargs."""
+        calls = self.autocasts.calls
+        given = [{name: v for name, v in self.autocasts.given(c).items() if name == "cache_enabled"} for c in calls]
+        self._check_same(given, calls, "autocast() is given different values for cache_enabled=")
+        self.caching = given[0]
+
+    def _check_same(self, given: list[dict[str, ast.expr]], calls: list[ast.Call], reason: str) -> None:
+        for call, values in zip(calls[1:], given[1:], strict=True):
+            if values.keys() != given[0].keys() or not all(
+                self.conditions.same(value, given[0][name]) for name, value in values.items()
             ):
-                continue
-            half = [
-                any(self.module.inside(c, s) for s in block for c in contexts) for block in (branch.body, branch.orelse)
-            ]
-            if half == [True, False]:
-                self.flag = branch.test
-                changes.converted(RM852, branch, "The branch without half precision remains: the Accelerator adds it.")
-                changes.instead(branch, branch.orelse)
+                raise Refusal(call, reason)
 
-    def _calls(self, changes: Changes, scalers: set[Variable]) -> None:
-        unscaled = False
-        for call in self.training.method_calls(*SCALER_METHODS):
-            assert isinstance(call.func, ast.Attribute)
-            if not self.training.variables.of(call.func.value) & scalers:
-                continue
-            unscaled |= call.func.attr == "unscale_"
+    # -- the scaler ----------------------------------------------------------------------------
+
+    def _calls(self, changes: Changes) -> None:
+        calls = self.branches.scaler_calls
+        unscaling = Unscaling(self.training, calls)
+        unscaling.check(changes)
+        self.is_unscaled = unscaling.is_written
+        self._check_backwards(changes)
+        for call, method in calls.items():
             if not changes.is_gone(call):
-                self._call(changes, call, call.func.attr)
-        self._check_others(changes, scalers)
-        clips = [call for call in self.module.of_type(ast.Call) if clips_gradients(self.module, call)]
-        if scalers and clips and not unscaled:
+                self._call(changes, call, method, unscaling)
+        self._check_others(changes)
+        if self.makers and unscaling.clips and not unscaling.calls and not self.is_unscaled:
             changes.note(
                 RM858,
-                clips[0],
+                unscaling.clips[0],
                 "The gradients were clipped while they were still scaled, without scaler.unscale_(); "
                 "accelerator.clip_grad_norm_() unscales them first, so that the limit now means what it says.",
             )
 
-    def _call(self, changes: Changes, call: ast.Call, method: str) -> None:
+    def _check_backwards(self, changes: Changes) -> None:
+        """Refuses a loss that is not scaled beside one that is: accelerator.backward() scales both."""
+        live = [call for call in self.training.backwards if not changes.is_gone(call)]
+        scaled = [call for call in live if self._scales(call)]
+        plain = [call for call in live if call not in scaled and not self._is_chosen(call)]
+        if scaled and plain:
+            raise Refusal(plain[0], "a GradScaler scales one loss and not this one; accelerate scales all of them")
+
+    def _is_chosen(self, node: ast.AST) -> bool:
+        return any(outer in self.autocasts.chosen for outer in self.module.ancestors(node))
+
+    def _scales(self, backward: ast.Call) -> bool:
+        assert isinstance(backward.func, ast.Attribute)
+        owner = backward.func.value
+        return isinstance(owner, ast.Call) and self.branches.scaler_calls.get(owner) == "scale"
+
+    def _call(self, changes: Changes, call: ast.Call, method: str, unscaling: Unscaling) -> None:
         statement = self.module.statement(call)
         if method == "scale":
             outer = self.module.parent_of[self.module.parent_of[call]]
@@ -211,19 +244,22 @@ class Precision:
                 rest = "".join(f", {self.module.source(keyword)}" for keyword in outer.keywords)
                 changes.replace(outer, f"accelerator.backward($loss{rest})", loss=call.args[0])
                 return
-        elif isinstance(statement, ast.Expr) and statement.value is call:
+        elif isinstance(statement, ast.Expr) and statement.value is call and not call.keywords:
             if method == "step" and len(call.args) == 1:
                 changes.converted(RM852, call, "scaler.step(optimizer) becomes optimizer.step().")
                 changes.replace(call, "$optimizer.step()", optimizer=call.args[0])
                 return
-            if method in ("unscale_", "update"):
+            if method == "unscale_" and len(call.args) == 1:
+                unscaling.convert(changes, call)
+                return
+            if method == "update" and not call.args:
                 changes.drop(statement)
                 return
         raise Refusal(call, f"scaler.{method}() is used in a way that accelerate has no equal for")
 
-    def _check_others(self, changes: Changes, scalers: set[Variable]) -> None:
+    def _check_others(self, changes: Changes) -> None:
         """Refuses what else a script does with its scaler; handing it to its own functions is understood."""
-        variables = self.training.variables
+        variables, scalers = self.training.variables, set(self.training.scalers)
         for read in self.module.of_type(ast.Name):
             if not isinstance(read.ctx, ast.Load) or not variables.of(read) & scalers or changes.is_gone(read):
                 continue

@@ -153,6 +153,12 @@ class Variables:
             if (value := self.argument_for(call, function, parameter.arg)) is not None:
                 yield value
 
+    def given_by_all(self, parameter: ast.arg) -> list[ast.expr]:
+        """What the calls in the module give for a parameter; nothing where one leaves it out, or may not be seen."""
+        function = self.module.parent_of[self.module.parent_of[parameter]]
+        given = list(self.given(parameter))
+        return given if len(given) == len(self.uses_of(function)) else []
+
     def calls_of(self, function: ast.AST) -> list[ast.Call]:
         """The calls of a function in its module; `mp.spawn` is none."""
         parents = ((use, self.module.parent_of[use]) for use in self.uses_of(function))

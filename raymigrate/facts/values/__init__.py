@@ -19,6 +19,7 @@ from raymigrate.facts.values.calls import (
     keyword_argument,
     keyword_named,
     last_name,
+    named_arguments,
     returned,
 )
 from raymigrate.facts.values.constants import constant, constants, head, is_none, leading_text, trailing_text, written
@@ -79,6 +80,7 @@ __all__ = [
     "method_of",
     "methods",
     "methods_of_object",
+    "named_arguments",
     "names_of",
     "origins",
     "reaching",

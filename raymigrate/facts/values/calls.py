@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.functions import default_of, is_generator_or_async, returns
@@ -54,6 +55,18 @@ def keyword_argument(call: ast.Call, *names: str) -> ast.expr | None:
 def keyword_named(call: ast.Call, name: str) -> ast.keyword | None:
     """The keyword that gives an argument; None where there is none."""
     return next((keyword for keyword in call.keywords if keyword.arg == name), None)
+
+
+def named_arguments(call: ast.Call, parameters: Sequence[str]) -> dict[str, ast.expr]:
+    """The arguments of a call by name; neither those that are unpacked nor what stands by position behind them.
+
+    Args:
+        call: The call.
+        parameters: What the function takes by position, in order.
+    """
+    named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    seen = takewhile(lambda given: not isinstance(given, ast.Starred), call.args)
+    return dict(zip(parameters, seen, strict=False)) | named
 
 
 def last_name(node: ast.AST | None) -> str:
