@@ -13,9 +13,8 @@ from raymigrate.base.options import Options
 from raymigrate.edits import rewriter
 from raymigrate.edits.excerpt import Excerpt, NotFilled
 from raymigrate.edits.imports import place_imports
-from raymigrate.edits.plan import Plan
+from raymigrate.edits.plan import Plan, RewriteError
 from raymigrate.edits.stand_ins import NothingHidden, untouched
-from raymigrate.edits.visit import RewriteError
 from raymigrate.facts.module import Module
 from raymigrate.run.engine import convert
 

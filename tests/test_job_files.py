@@ -115,3 +115,35 @@ def test_accelerate_is_asked_for_in_a_shell_script_that_installs_ray(tmp_path: P
     assert "RM732 manual" in run("--check", tmp_path).stdout
     (tmp_path / "init.sh").write_text("pip install transformers==4.26.0\n")
     assert "RM732" not in run("--check", tmp_path).stdout
+
+
+def test_what_is_called_a_package_elsewhere_stays(tmp_path: Path) -> None:
+    other = {"package": "ray==2.3.0", "note": 'see "package": "ray==2.3.0"', "old": {"pypi": {"package": "ray==2.3.0"}}}
+    project(tmp_path, train_py=LEGACY)
+    (tmp_path / "job.json").write_text(job("ray==2.3.0", **other))
+    run("--unsafe", tmp_path)
+    [task] = json.loads((tmp_path / "job.json").read_text())["tasks"]
+    assert {key: task[key] for key in other} == other
+    assert task["libraries"][0] == {"pypi": {"package": "ray>=2.51"}}
+
+
+@pytest.mark.parametrize(
+    ("command", "raised"),
+    [
+        ("ssh host pip install ray==2.3.0", False),
+        ("ssh host \\\n  sudo pip install ray==2.3.0", False),
+        ("eval pip install ray==2.3.0", False),
+        ("ray exec cluster.yaml pip install ray==2.3.0", False),
+        ("docker run image pip install ray==2.3.0", True),
+        ("apt install openssh-server && pip install ray==2.3.0", True),
+        ("ssh host ls; pip install ray==2.3.0", True),
+        ("ssh host true\npip install ray==2.3.0", True),
+    ],
+)
+def test_a_command_for_another_shell_is_left(tmp_path: Path, command: str, raised: bool) -> None:
+    project(tmp_path, train_py=LEGACY)
+    (tmp_path / "init.sh").write_text(f"{command}\n")
+    said = run("--unsafe", tmp_path).stdout
+    after = command.replace("ray==2.3.0", "'ray>=2.51'") if raised else command
+    assert (tmp_path / "init.sh").read_text() == f"{after}\n"
+    assert ("go to another shell" in said and """write "'ray>=2.51'" there""" in said) is not raised

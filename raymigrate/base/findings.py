@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 
-# A line that a message names, and its file, between characters that no script has.
-NAMED_LINE = re.compile("\ue000([0-9]+)\ue001([^\ue002]*)\ue002")
+# The lines that a message names, and their file, between characters that no script has.
+NAMED_LINE = re.compile("\ue000([0-9,]+)\ue001([^\ue002]*)\ue002")
 
 
-def named_line(path: str, line: int) -> str:
-    """`line 12` for a message: the finding knows of which file it is, and says another number once lines have moved."""
-    return f"\ue000{line}\ue001{path}\ue002"
+def named_line(path: str, *lines: int) -> str:
+    """`line 12` or `lines 12, 15` for a message: the finding says other numbers once lines have moved.
+
+    Args:
+        path: The file; empty for that of the finding itself.
+        lines: The lines.
+    """
+    return f"\ue000{','.join(map(str, lines))}\ue001{path}\ue002"
+
+
+def lines_named(found: re.Match[str]) -> list[int]:
+    """The lines that a match of `NAMED_LINE` names."""
+    return [int(line) for line in found[1].split(",")]
+
+
+def words_of_lines(lines: Sequence[int]) -> str:
+    """How a message names lines."""
+    return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
 
 
 def one_line(text: str) -> str:
@@ -81,7 +97,7 @@ class Finding:
         path: File, as the user named it.
         cell: In a notebook the cell, counted from 1 over all cells, those with prose too; else 0.
         reason: Why it is skipped, in the words of the comment that skips it.
-        templates: The message and the advice as they came, if they name lines by `named_line`.
+        templates: The message and the advice as they came, if they name lines by `named_line` and still say the same.
     """
 
     code: str
@@ -97,10 +113,13 @@ class Finding:
 
     def __post_init__(self) -> None:
         texts = self.message, self.advice
-        if any(map(NAMED_LINE.search, texts)):
-            object.__setattr__(self, "templates", texts)
-            object.__setattr__(self, "message", NAMED_LINE.sub(r"line \1", self.message))
-            object.__setattr__(self, "advice", NAMED_LINE.sub(r"line \1", self.advice))
+        if self.templates or any(map(NAMED_LINE.search, texts)):
+            # `replace` may have given one of the texts new words: then what it was made from is no longer what it says.
+            known = self.templates or texts
+            came = tuple(old if _plain(old) == text else text for old, text in zip(known, texts, strict=True))
+            object.__setattr__(self, "templates", came if any(map(NAMED_LINE.search, came)) else ())
+            object.__setattr__(self, "message", _plain(self.message))
+            object.__setattr__(self, "advice", _plain(self.advice))
         # Thousands of findings, which come from other processes, say the same: each text is kept once.
         for name in ("code", "message", "advice", "path", "reason"):
             text = getattr(self, name)
@@ -110,10 +129,31 @@ class Finding:
         return Finding, tuple(getattr(self, each.name) for each in fields(self))
 
     @property
+    def template(self) -> str:
+        """The message as it came: another one that is made of it knows the lines that it names, too."""
+        return self.templates[0] if self.templates else self.message
+
+    @property
     def words(self) -> str:
         """The message, which is the same wherever the lines are that it names."""
-        return NAMED_LINE.sub(r"\2", self.templates[0]) if self.templates else self.message
+        return NAMED_LINE.sub(r"\2", self.template)
+
+    def with_own_lines(self, moved: Callable[[int], int]) -> Finding:
+        """The same finding in a text where the lines of its own file have other numbers."""
+        if not self.templates:
+            return self
+
+        def there(found: re.Match[str]) -> str:
+            return found[0] if found[2] else named_line("", *map(moved, lines_named(found)))
+
+        message, advice = (NAMED_LINE.sub(there, text) for text in self.templates)
+        return replace(self, message=message, advice=advice)
 
     def skipped(self, reason: str) -> Finding:
         """The same finding, which a comment silences."""
         return replace(self, kind=Kind.SKIPPED, advice="", reason=reason)
+
+
+def _plain(text: str) -> str:
+    """A text with the numbers of the lines that it names, as it is shown."""
+    return one_line(NAMED_LINE.sub(lambda found: words_of_lines(lines_named(found)), text))

@@ -24,6 +24,7 @@ from raymigrate.reporting.report_file import is_page, refuse_among, refuse_unfit
 from raymigrate.run.baseline import read_baseline, without_known, write_baseline
 from raymigrate.run.conversion import failed
 from raymigrate.run.job import Job
+from raymigrate.run.other_lines import settle_todos, with_lines_settled
 from raymigrate.run.outcome import Summary
 from raymigrate.run.session import converted_apart, run
 
@@ -69,12 +70,16 @@ def convert_stdin(settings: Settings, choices: Choices) -> int:
         job, reason = _job(choices, write=False), too_large(path, len(data))
         project = Project(named=(path,), may_write=lambda path: False)
         result = failed(path, reason) if reason else converted_apart(job, path, data, project)
+        if choices["todo"]:
+            settled = {path: result}
+            settle_todos(settled, [path])
+            result = settled[path]
         if result.findings or result.changes:
             summary.results.append(result)
         if result.after is not None and result.document is not None and not _dry_run(choices):
             data = result.new_bytes
             summary.results = [result.written()]
-        summary.results = [result.in_cells() for result in summary.results]
+        summary.results = [result.in_cells() for result in with_lines_settled(summary.results)]
     if not _dry_run(choices):
         stdout = sys.stdout.buffer
         stdout.write(data)

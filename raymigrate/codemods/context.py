@@ -236,7 +236,7 @@ class Context:
                 continue  # a word on an edit
             advice = finding.advice if finding.kind is Kind.MANUAL else ""
             if finding.kind in (Kind.CONVERTED, Kind.UNSAFE):
-                what = finding.message.rpartition(NOW)[0] or finding.message.removesuffix(".").removesuffix(REMOVED)
+                what = finding.template.rpartition(NOW)[0] or finding.template.removesuffix(".").removesuffix(REMOVED)
                 finding = replace(finding, message=f"{what}; not changed, since the script stays as it is.")
             if finding.kind is not Kind.SKIPPED:
                 finding = replace(finding, kind=Kind.NOTE, advice=advice)

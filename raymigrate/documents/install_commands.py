@@ -7,6 +7,9 @@ from dataclasses import replace
 from raymigrate.knowledge.versions import Pin, conda_pins, requirement_pins
 
 NESTED = "The command is in a string: write {name}>={lowest} there, with quotes around it for the inner shell."
+HANDED_ON = "The words of this command go to another shell, without quotes: write \"'{name}>={lowest}'\" there."
+# What makes one text of its words, which a shell reads once more; it takes the sign `>` for a redirection then.
+TO_ANOTHER_SHELL = re.compile(r"(?<![\w-])(?:ssh|pdsh|clush|eval|ray[ \t]+exec)(?=[ \t])")
 # A word of a shell command, which may be quoted, after `pip install` or `conda create` up to the end of that command.
 INSTALL = re.compile(
     r"\b(?:(?:pip[\d.]*|uv pip|conda|mamba)(?:[ \t]+-[\w-]+)*[ \t]+install|(?:conda|mamba)[ \t]+create)\b"
@@ -21,7 +24,16 @@ def install_commands(text: str) -> Iterator[Pin]:
     """The requirements that shell commands name: `pip install -q "ray[air]==2.6.3" transformers==4.30.2`."""
     for command in commands(text):
         line = _line_before(command)
-        yield from _command_pins(command, within_string=line.count('"') % 2 + line.count("'") % 2 > 0)
+        within_string = line.count('"') % 2 + line.count("'") % 2 > 0
+        yield from _command_pins(command, NESTED if within_string else HANDED_ON if _is_handed_on(command) else "")
+
+
+def _is_handed_on(command: re.Match[str]) -> bool:
+    """Whether a command is the end of one that hands its words to another shell: `ssh host pip install ...`."""
+    before = (
+        command.string[max(0, command.start() - 1000) : command.start()].replace("\\\r\n", " ").replace("\\\n", " ")
+    )
+    return bool(TO_ANOTHER_SHELL.search(re.split(r"[\n;&|]", before)[-1]))
 
 
 # What makes a comment of a command of a notebook: `# !pip install ray`, `#%pip install ray`.
@@ -52,12 +64,12 @@ def _line_before(command: re.Match[str]) -> str:
     return text[max(text.rfind("\n", max(0, end - 1000), end) + 1, end - 1000, 0) : end]
 
 
-def _command_pins(command: re.Match[str], *, within_string: bool) -> Iterator[Pin]:
+def _command_pins(command: re.Match[str], obstacle: str) -> Iterator[Pin]:
     """The pins in an install command.
 
     Args:
         command: A match of `INSTALL`.
-        within_string: Whether the command is in a string of another one.
+        obstacle: What stands in the way of an edit, and what to do; empty if nothing does.
     """
     text, first = command.string, command.start("words")
     read = conda_pins if command[0].startswith(("conda", "mamba")) else requirement_pins
@@ -66,8 +78,8 @@ def _command_pins(command: re.Match[str], *, within_string: bool) -> Iterator[Pi
         start = first + parts[0].start("quoted" if is_whole and parts[0]["quoted"] is not None else 0)
         said = "".join(map(_said, parts))
         for pin in read(said, start):
-            if within_string and pin.replacement:
-                yield replace(pin, replacement="", obstacle=NESTED.format(name=pin.name, lowest=pin.lowest))
+            if obstacle and pin.replacement:
+                yield replace(pin, replacement="", obstacle=obstacle.format(name=pin.name, lowest=pin.lowest))
             elif not pin.replacement or (is_whole and text[start - 1] in "\"'"):
                 yield pin
             else:  # a shell would take the sign `>` for a redirection

@@ -16,6 +16,19 @@ Part = ast.expr | str
 Needed = tuple[str, str | None, ast.stmt | None]  # an import: see `Plan.need_import`
 
 
+class RewriteError(Exception):
+    """The plan cannot be carried out on this text; nothing was changed.
+
+    Args:
+        message: Why.
+        line: The line that is to blame, where it is one.
+    """
+
+    def __init__(self, message: str, line: int = 1) -> None:
+        super().__init__(message)
+        self.line = line
+
+
 @dataclass(frozen=True)
 class Code:
     """Source with `$name` placeholders, and what fills them.

@@ -4,10 +4,10 @@ import libcst as cst
 
 from raymigrate.edits.excerpt import Excerpt, NotFilled
 from raymigrate.edits.imports import place_imports
-from raymigrate.edits.plan import Plan
+from raymigrate.edits.plan import Plan, RewriteError
 from raymigrate.edits.positions import Place, Span, Writing, code_of
 from raymigrate.edits.stand_ins import MAX_NODES, NothingHidden, untouched
-from raymigrate.edits.visit import TO_COME, RewriteError, Statement, Visit
+from raymigrate.edits.visit import TO_COME, Statement, Visit
 from raymigrate.facts.module import Module
 
 VISITS = 4
@@ -63,5 +63,5 @@ def _rewritten(excerpt: Excerpt, plan: Plan) -> str:
         raise RewriteError("parts of edits wait for each other")
     if visit.pending:
         line = min(start[0] for _, start in visit.pending)
-        raise RewriteError(f"an edit at line {line} found no place")
+        raise RewriteError("an edit of this line found no place", line)
     return excerpt.filled(code)

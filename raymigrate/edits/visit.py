@@ -13,17 +13,13 @@ from raymigrate.edits.formatted_strings import NotQuotedError, fitted
 from raymigrate.edits.kinds import kind_of
 from raymigrate.edits.layout import one_per_line_if_broken, one_per_line_if_long, shifted
 from raymigrate.edits.line_length import LIMITS, line_length, outgrows
-from raymigrate.edits.plan import CallEdit, Code, FunctionEdit, Part, Plan, StatementEdit
+from raymigrate.edits.plan import CallEdit, Code, FunctionEdit, Part, Plan, RewriteError, StatementEdit
 from raymigrate.edits.positions import Place, Span, code_of
 from raymigrate.edits.sequences import add_names, edit_call, edit_dict, import_within
 
 Statement = blocks.Statement
 FUNCTION_COLUMN = 4  # where the body of a new function starts
 TO_COME = "_raymigrate_part_to_come"  # stands for a part that was not reached yet
-
-
-class RewriteError(Exception):
-    """The plan cannot be carried out on this text; nothing was changed."""
 
 
 class Visit(cst.CSTTransformer):
@@ -296,7 +292,7 @@ class Visit(cst.CSTTransformer):
         if not alone and not any(other in self.statements or other in self.moving for other in others):
             return False
         if blocks.is_lone_name(line.body[0]):  # a magic of a notebook, which has all of its line
-            raise RewriteError(f"line {start[0]} holds several statements; put each on its own line")
+            raise RewriteError("this line holds several statements; put each on its own line", start[0])
         return True
 
     def _each_placed(self, original: blocks.SharedLine, updated: blocks.SharedLine) -> list[cst.BaseStatement]:

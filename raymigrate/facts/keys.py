@@ -6,15 +6,16 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import Scope
+from raymigrate.facts.scopes import COMPREHENSIONS, Scope
 from raymigrate.facts.values import Source, reaching, seen_entries
 
 READERS = ("get", "pop", "setdefault")
 # Code inside these may not run, or not in its turn.
+FIRST_PARTS = ("test", "iter", "subject")  # of `if` and `while`, of `for`, and of `match`
 NOT_ALWAYS = (
     *(ast.If, ast.IfExp, ast.BoolOp, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match),
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda),
-    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+    *COMPREHENSIONS,
 )
 
 
@@ -116,10 +117,10 @@ def _taken_by_parameters(module: Module, unpacked: ast.expr) -> dict[str, ast.AS
     return {named.arg: function.body[0] for named in (*function.args.args, *function.args.kwonlyargs)}
 
 
-def perhaps_taken_out(module: Module, unpacked: ast.expr) -> dict[str, int]:
-    """The keys that a dict may have lost when a call unpacks it, with the line that takes each out in some cases."""
+def perhaps_taken_out(module: Module, unpacked: ast.expr) -> dict[str, ast.Name]:
+    """The keys that a dict may have lost when a call unpacks it, with the place that takes each out in some cases."""
     out = taken_out(module, unpacked)
-    return {name: use.lineno for name, use in _takings(module, unpacked) if name not in out}
+    return {name: use for name, use in _takings(module, unpacked) if name not in out}
 
 
 def _takings(module: Module, unpacked: ast.expr) -> Iterator[tuple[str, ast.Name]]:
@@ -151,9 +152,18 @@ def _runs_before(module: Module, earlier: ast.AST, later: ast.AST) -> bool:
     for outer in module.ancestors(earlier):
         if module.inside(later, outer):
             return True
-        if isinstance(outer, NOT_ALWAYS):
+        if isinstance(outer, NOT_ALWAYS) and not module.inside(earlier, _first_part(outer)):
             return False
     return False
+
+
+def _first_part(node: ast.AST) -> ast.AST | None:
+    """What always runs of code that may not run as a whole: the condition of `if`, what a loop goes through."""
+    if isinstance(node, ast.BoolOp):
+        return node.values[0]
+    if isinstance(node, COMPREHENSIONS):
+        return node.generators[0].iter
+    return next((part for name in FIRST_PARTS if (part := getattr(node, name, None)) is not None), None)
 
 
 def _of_uses(module: Module, uses: list[ast.Name]) -> Keys:

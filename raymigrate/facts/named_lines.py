@@ -1,4 +1,4 @@
-"""Lines that messages about another file name, in the numbers of the file as it was read."""
+"""Lines that messages name: of another file in the numbers of the file as it was read."""
 
 import ast
 
@@ -6,6 +6,11 @@ from raymigrate.base import findings
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.documents.line_changes import moved_lines
 from raymigrate.facts.module import Module
+
+
+def own_lines(module: Module, *nodes: ast.AST) -> str:
+    """The lines where nodes start, as messages of the same file name them: `line 12`, `lines 12, 15`."""
+    return findings.named_line("", *sorted(module.start(node)[0] for node in nodes))
 
 
 def named_line(module: Module, node: ast.AST) -> str:

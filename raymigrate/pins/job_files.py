@@ -8,17 +8,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from raymigrate.documents.install_commands import install_commands
+from raymigrate.documents.json_spans import elements, members, start_of_value
 from raymigrate.knowledge.versions import LOWEST, Pin, requirement_pins
 from raymigrate.pins.needed import installed
 
 OF_RAY = re.compile(r"ray\b(?!-)")
-PACKAGE = re.compile(r"\"package\"\s*:\s*\"(?P<item>[^\"\\\n]+)\"")
 RUNTIME = re.compile(r"\bspark_version[\"']?\s*:\s*[\"']?(?P<runtime>(?P<version>\d+\.\d+)\.x[\w.-]*)")
-# The Python of each runtime of Databricks, from its release notes; those before 13 have one that is too old for Ray.
-PYTHONS = {
-    **{"9.1": "3.8", "10.4": "3.8", "11.3": "3.9", "12.2": "3.9"},
-    **{"13.3": "3.10", "14.3": "3.10", "15.4": "3.11", "16.4": "3.12"},
-}
+# The Python of the runtimes of Databricks whose Python is too old for Ray, from their release notes; 13.3 has 3.10.
+PYTHONS = {"9.1": "3.8", "10.4": "3.8", "11.3": "3.9", "12.2": "3.9"}
 TAKE = "Take the runtime 13.3 LTS of Databricks or a later one, which have Python >= {python}."
 # Those for machine learning bring a torch: 1.12.1 in 11.3, 2.0.1 in 13.3, 2.3.1 in 15.4, 2.6.0 in 16.4 (release notes).
 # transformers takes an older one than 2.6 for none (5.23 utils/import_utils.py, `is_torch_available`).
@@ -37,13 +34,12 @@ def databricks_job(text: str) -> Iterator[Pin]:
     """The libraries and the runtimes of a job or cluster of Databricks, in JSON as its API takes it."""
     if '"pypi"' not in text:
         return
-    lists = [items for items in _libraries(json.loads(text)) if any(map(OF_RAY.match, items))]
-    listed = {item for items in lists for item in items}
-    for found in PACKAGE.finditer(text):
-        if found["item"] in listed:
-            yield from requirement_pins(found["item"], found.start("item"))
+    json.loads(text)  # of other texts no places can be told
+    lists = [items for items in _libraries(text, start_of_value(text)) if any(OF_RAY.match(item) for item, _ in items)]
+    for item, start in (library for items in lists for library in items):
+        yield from requirement_pins(item, start)
     if lists:
-        yield from runtime_pins(text, lists)
+        yield from runtime_pins(text, [[item for item, _ in items] for items in lists])
 
 
 def runtime_pins(text: str, lists: Sequence[Sequence[str]]) -> Iterator[Pin]:
@@ -68,13 +64,23 @@ def runtime_pins(text: str, lists: Sequence[Sequence[str]]) -> Iterator[Pin]:
         yield from pins
 
 
-def _libraries(value: object) -> Iterator[list[str]]:
-    """The packages of PyPI in each list of libraries."""
-    if isinstance(value, dict):
-        for inner in value.values():
-            yield from _libraries(inner)
-    elif isinstance(value, list):
-        packages = (each.get("pypi") for each in value if isinstance(each, dict))
-        yield [str(package.get("package")) for package in packages if isinstance(package, dict)]
-        for inner in value:
-            yield from _libraries(inner)
+def _libraries(text: str, start: int) -> Iterator[list[tuple[str, int]]]:
+    """The packages of PyPI in each list of libraries of a value that starts at a place, and where each stands."""
+    if text[start] == "{":
+        for inner, _ in members(text, start).values():
+            yield from _libraries(text, inner)
+    elif text[start] == "[":
+        inside = [begin for begin, _ in elements(text, start)]
+        yield [found for begin in inside if (found := _package(text, begin)) is not None]
+        for begin in inside:
+            yield from _libraries(text, begin)
+
+
+def _package(text: str, start: int) -> tuple[str, int] | None:
+    """The package of a library that starts at a place, `{"pypi": {"package": "ray==2.3.0"}}`, and where it stands."""
+    for key in ("pypi", "package"):
+        if text[start] != "{" or (span := members(text, start).get(key)) is None:
+            return None
+        start, end = span
+    item = text[start + 1 : end - 1]
+    return (item, start + 1) if text[start] == '"' and "\\" not in item else None

@@ -34,6 +34,7 @@ def json_document(value: object) -> bytes:
 
 
 def finding_dict(finding: Finding) -> dict[str, Any]:
-    """One finding, with the link of its rule."""
-
-    return {**asdict(finding), "kind": finding.kind.value, "link": rule_by_code(finding.code).link}
+    """One finding, with the link of its rule; what its texts were made from is nobody else's concern."""
+    told = asdict(finding)
+    del told["templates"]
+    return {**told, "kind": finding.kind.value, "link": rule_by_code(finding.code).link}

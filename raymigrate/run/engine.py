@@ -15,6 +15,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import drop_unused_imports
 from raymigrate.comments.skips import RM906, skipped_whole
 from raymigrate.edits.import_names import NotRenamedError
+from raymigrate.edits.plan import RewriteError
 from raymigrate.edits.stand_ins import fits_libcst
 from raymigrate.facts.execution import compile_error, surely_unbound, unbound_names
 from raymigrate.facts.module import Module
@@ -238,7 +239,6 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
         The new text, and what a second run says of it.
     """
     from raymigrate.edits.rewriter import rewrite  # noqa: PLC0415 - imports LibCST
-    from raymigrate.edits.visit import RewriteError  # noqa: PLC0415
 
     try:
         after = settle(rewrite(context.module, context.plan))
@@ -247,7 +247,7 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
         raise Refused(RM910, message, error.line) from error
     except RewriteError as error:
         _refuse_lone_returns(context.module.text)
-        raise Refused(RM903, f"left as it was: {error}.") from error
+        raise Refused(RM903, f"left as it was: {error}.", error.line) from error
     try:
         again = plan(after, context.path, options, context.module.project, again=True)
     except Refused as refused:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
 
 Key = tuple[str, str, int, int]
-# How a message names other lines of its own file.
-OTHER_LINES = re.compile(r"(?<=\()lines (\d+(?:(?:, | and )\d+)*)(?=\))|\b([Ll])ine (\d+)(?= holds several statements)")
 
 
 @lru_cache(maxsize=2)
@@ -35,25 +32,6 @@ def _line(text: str, number: int) -> str:
     """One of the lines, counted from 1; empty where there is none."""
     lines = _lines(text)
     return lines[number - 1] if number <= len(lines) else ""
-
-
-def _in_cells(message: str, document: Document) -> str:
-    """A message with the lines that it names where a reader of the file sees them: in a notebook by cell."""
-    if isinstance(document, Plain):
-        return message
-
-    def line_in_cell(number: str) -> str:
-        cell, line, _ = document.place(int(number), 1)
-        return f"cell {cell}, line {line}" if cell else str(line)
-
-    def in_cells(match: re.Match[str]) -> str:
-        if match[1]:
-            numbers = [line_in_cell(number) for number in re.findall(r"\d+", match[1])]
-            return "; ".join(numbers) if "cell" in numbers[0] else f"lines {', '.join(numbers)}"
-        cell, line, _ = document.place(int(match[3]), 1)
-        return f"{match[2]}ine {line}{f' of cell {cell}' if cell else ''}"
-
-    return OTHER_LINES.sub(in_cells, message)
 
 
 def key_of(finding: Finding) -> Key:
@@ -203,8 +181,7 @@ class FileResult:
         findings = []
         for finding in self.findings:
             cell, line, column = document.place(finding.line, finding.column)
-            message = _in_cells(finding.message, self.document or document)
-            findings.append(replace(finding, cell=cell, line=line, column=column, message=message))
+            findings.append(replace(finding, cell=cell, line=line, column=column))
         findings += [replace(remark, path=self.path) for remark in document.remarks]
         return replace(self, findings=by_place(findings))
 

@@ -119,7 +119,7 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
     if waiting or results:
         together.convert(waiting)
         if options.todo:
-            settle_todos(results, list(results))
+            settle_todos(results, list(results), found.leads_out)
         legacy |= together.legacy
         summary.together, summary.projects = together.groups(), together.summaries()
         for result in results.values():
@@ -129,7 +129,7 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
         told = list(pins_of_notebooks(found, results, legacy, job, together.with_pins))
         results.update((result.path, result) for result in told)
         if options.todo:
-            settle_todos(results, [result.path for result in told])
+            settle_todos(results, [result.path for result in told], found.leads_out)
     for path, result in results.items():
         if result.changes and found.leads_out(path):
             results[path] = left_outside(result)

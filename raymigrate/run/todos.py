@@ -35,30 +35,40 @@ def convert_with_todos(
             because of the job.
     """
     bare, places = _without_todos(text)
-    result = convert(bare)
+    bare_result = convert(bare)
+    result = replace(bare_result, findings=_with_lines(bare_result.findings, places))
     findings = _with_told_once(text, _moved(result.findings, places), result.path)
     if any(finding.kind is Kind.ERROR for finding in findings):
         return replace(result, before=text, findings=findings, changes=False, after=None)
+    first: list[Finding] = []
     if result.after is None:
-        again = {_said(finding) for finding in told_later(bare)} if result.findings else set()
+        again = {_said(finding) for finding in _with_lines(told_later(bare), places)} if result.findings else set()
         new, due = bare, [(finding, _said(finding) in again) for finding in result.findings]
     else:
-        later = [(finding, True) for finding in result.told_first_by_a_later_run()]
-        new, due = result.after, [*result.in_new_text(), *later]
-    after, new_places = _with_todos(new, due)
+        first = result.told_first_by_a_later_run()
+        new, due = result.after, result.in_new_text()
+    _, new_places = _with_todos(new, [*due, *((finding, True) for finding in first)])
+    first = _with_lines(first, new_places)  # where the comments stand, these among them
+    after, _ = _with_todos(new, [*due, *((finding, True) for finding in first)])
     if after == text:
         return replace(result, before=text, findings=findings, changes=False, after=None, left=[])
-    known = result.findings if result.after is None else result.left
-    left = _with_told_once(after, _moved(known, new_places), result.path)
+    known = bare_result.findings if result.after is None else result.left
+    left = _with_told_once(after, _moved(_with_lines(known, new_places), new_places), result.path)
     return replace(result, before=text, findings=findings, changes=True, after=after, left=left)
+
+
+def _with_lines(findings: Sequence[Finding], places: Sequence[int]) -> list[Finding]:
+    """Findings with the lines of their file that they name looked up."""
+    return [finding.with_own_lines(lambda line: _place(line, places)) for finding in findings]
 
 
 def _moved(findings: Sequence[Finding], places: Sequence[int]) -> list[Finding]:
     """Findings with their lines looked up; a place after the last line stays where it is."""
-    return [
-        replace(finding, line=places[finding.line - 1]) if finding.line <= len(places) else finding
-        for finding in findings
-    ]
+    return [replace(finding, line=_place(finding.line, places)) for finding in findings]
+
+
+def _place(line: int, places: Sequence[int]) -> int:
+    return places[line - 1] if line <= len(places) else line
 
 
 def _without_todos(text: str) -> tuple[str, list[int]]:

@@ -68,12 +68,12 @@ def convert_in_two_steps(text: str, options: Options, convert: Convert, *, rewri
 
 def _both(first: list[Finding], second: list[Finding]) -> list[Finding]:
     """What either step tells, once; of comments that silence nothing, what both tell."""
-    told = {(finding.code, finding.message) for finding in second}
-    earlier = {(finding.code, finding.message) for finding in first}
+    told = {(finding.code, finding.words) for finding in second}
+    earlier = {(finding.code, finding.words) for finding in first}
     stays_native = any(finding.code == NATIVE for finding in first)  # which says why it does not go to Ray either
-    findings = [f for f in first if (f.code, f.message) not in told and not _is_told_again(f, second)]
-    findings += [f for f in second if f.code != RM906.code or (f.code, f.message) in earlier]
-    findings = [f for f in findings if f.code != RM906.code or (f.code, f.message) in told]
+    findings = [f for f in first if (f.code, f.words) not in told and not _is_told_again(f, second)]
+    findings += [f for f in second if f.code != RM906.code or (f.code, f.words) in earlier]
+    findings = [f for f in findings if f.code != RM906.code or (f.code, f.words) in told]
     return by_place([f for f in findings if not (stays_native and f.code == NOT_ON_RAY)])
 
 
@@ -106,5 +106,6 @@ def _placed(findings: list[Finding], between: str, text: str) -> list[Finding]:
         line = next((number for number in range(line, len(lines) + 1) if lines[number - 1].strip()), line)
         now, before = changed[finding.line - 1], lines[line - 1]
         start = len(before) - len(before.lstrip()) + 1
-        placed.append(replace(finding, line=line, column=finding.column if now == before else start))
+        column = finding.column if now == before else start
+        placed.append(replace(finding, line=line, column=column).with_own_lines(moved))
     return placed

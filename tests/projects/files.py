@@ -6,7 +6,7 @@ from textwrap import dedent
 from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.files.discovery import SUFFIXES, discover
-from raymigrate.files.needles import NEEDLES
+from raymigrate.files.needles import needles
 from raymigrate.run.job import Job
 from raymigrate.run.outcome import Summary
 from raymigrate.run.session import run
@@ -53,8 +53,10 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 
 def convert(*paths: Path, job: Job | None = None, exclude: tuple[str, ...] = ()) -> Summary:
-    found = discover([str(path) for path in paths], needles=NEEDLES, exclude=exclude, suffixes=SUFFIXES)
-    return run(found, job or Job(Options()), jobs=1)
+    job = job or Job(Options())
+    words = needles(to_ray=job.options.to_ray, to_accelerate=job.options.to_accelerate)
+    found = discover([str(path) for path in paths], needles=words, exclude=exclude, suffixes=SUFFIXES)
+    return run(found, job, jobs=1)
 
 
 def codes(summary: Summary, kind: Kind, name: str) -> set[str]:

@@ -1,10 +1,13 @@
 """Messages that name a line of another file name the one where it stands once both are written."""
 
 import json
+import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from raymigrate.base.findings import Finding, Kind, named_line
 from raymigrate.base.options import Options
 from raymigrate.run.job import Job
 from raymigrate.run.outcome import Summary
@@ -135,3 +138,132 @@ def test_a_line_behind_the_name_of_a_file_and_one_of_it(tmp_path: Path) -> None:
     )
     [told] = [found for found in convert(tmp_path).findings if found.code == "RM692"]
     assert f"a.py takes Trainer from here (line {line_of(tmp_path / 'a.py', 'from helpers')})." in told.message
+
+
+def test_what_a_comment_silences_gets_no_advice(tmp_path: Path) -> None:
+    run = RUN.format(module="factory").replace(".fit()", ".fit()  # raymigrate: skip ours")
+    write(tmp_path, {"factory.py": FACTORY, "run.py": run})
+    [told] = [found for found in convert(tmp_path).findings if "is made in line" in found.message]
+    assert (told.code, told.kind, told.advice) == ("RM411", Kind.SKIPPED, "")
+    made = line_of(tmp_path / "factory.py", "RunConfig(name")
+    assert f"is made in line {made} of {tmp_path / 'factory.py'}." in told.message
+
+
+def test_a_comment_names_the_old_line_of_a_file_that_may_not_be_written(tmp_path: Path) -> None:
+    write(tmp_path, {"other/factory.py": FACTORY, "jobs/run.py": RUN.format(module="factory")})
+    link = tmp_path / "jobs/factory.py"
+    link.symlink_to("../other/factory.py")
+    convert(tmp_path / "jobs", job=Job(Options(todo=True)))
+    run = (tmp_path / "jobs/run.py").read_text()
+    assert link.read_text() == FACTORY.lstrip("\n")
+    assert f"is made in line {line_of(link, 'return RunConfig(name')} of {link}." in run
+
+
+def test_new_words_of_a_finding_are_not_those_that_it_came_with() -> None:
+    line = named_line("b.py", 3)
+    came = Finding("RM411", Kind.MANUAL, f"Made in {line} of b.py.", f"Look at {line}.")
+    assert (came.message, came.advice) == ("Made in line 3 of b.py.", "Look at line 3.")
+    other = replace(came, advice="Another.")
+    assert (other.message, other.advice, other.templates[1]) == (came.message, "Another.", "Another.")
+    assert replace(other, message="Another.").templates == ()
+    again = replace(came, message=f"{came.template.rstrip('.')}; not changed.")
+    assert again.message == "Made in line 3 of b.py; not changed."
+    assert again.words == "Made in b.py of b.py; not changed."
+    assert pickle.loads(pickle.dumps(came)) == came == replace(came, line=1)
+
+
+TRIED = """
+try:
+    from ray.train.trainer import Trainer
+except ImportError:
+    Trainer = None
+
+from ray.train.huggingface import TransformersTrainer
+from transformers import Trainer as T, TrainingArguments
+
+
+def init(train_dataset, eval_dataset=None, **config):
+    return T(make_model(), TrainingArguments("out", report_to="none"), train_dataset=train_dataset)
+
+
+TransformersTrainer(init, datasets=data).fit()
+
+Trainer(backend="torch").start()
+"""
+TAKEN = """
+from ray.train.huggingface import TransformersTrainer
+from transformers import Trainer, TrainingArguments
+
+
+def init(train_dataset, eval_dataset=None, **config):
+    s = eval_dataset and config.pop("evaluation_strategy")
+    return Trainer(make_model(), TrainingArguments("out", **config), train_dataset=train_dataset)
+
+
+given = {"evaluation_strategy": "steps", "logging_steps": 2}
+
+TransformersTrainer(init, trainer_init_config=given, datasets=read()).fit()
+"""
+LOOP = """
+import torch
+
+
+def other(model, loader):
+    for batch in loader:
+        model(batch).sum().backward()  # two
+
+
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for batch in torch.utils.data.DataLoader(read()):  # one
+    loss = model(batch).sum()
+    loss.backward()
+    optimizer.step()
+"""
+TRAINED = """
+from transformers import Trainer
+
+trainer = Trainer(model)
+
+trainer.train()  # one
+
+trainer.train()  # two
+"""
+OWN = {
+    "gone name": (TRIED, {}, "and {} fails.", ("Trainer(backend",)),
+    "taken out": (TAKEN, {}, "unless {} takes it out;", ('config.pop("evaluation',)),
+    "two loops": (LOOP, {"to_accelerate": True}, "two trainings in one script ({});", ("# two", "# one")),
+    "two trainings": (TRAINED, {"to_ray": True}, "Two trainings in one script ({});", ("# one", "# two")),
+}
+
+
+@pytest.mark.parametrize("form", [PLAIN, CELLS, NOTEBOOK])
+@pytest.mark.parametrize(("text", "options", "words", "named"), OWN.values(), ids=OWN)
+def test_a_line_of_the_own_file(
+    tmp_path: Path, text: str, options: dict[str, bool], words: str, named: tuple[str, ...], form: str
+) -> None:
+    path = stored(tmp_path / "train", text, form)
+    job = Job(Options(todo=True, **options))
+    first = convert(tmp_path, job=job)
+    after = path.read_text()
+    said = words.format(where(path, named, form))
+    assert after.count("TODO(raymigrate): RM") == after.count(said) == 1
+    second = convert(tmp_path, job=job)
+    assert not second.changed and path.read_text() == after
+    assert [[f.message for f in found.findings if said in f.message] for found in (first, second)] == [
+        [message] for message in {f.message for f in second.findings if said in f.message}
+    ] * 2
+
+
+def where(path: Path, named: tuple[str, ...], form: str) -> str:
+    """How a message names the lines of a file that hold these words."""
+    cells = json.loads(path.read_text())["cells"] if form == NOTEBOOK else [{"source": path.read_text()}]
+    lines = [
+        (cell, number, line)
+        for cell, code in enumerate(("".join(cell["source"]) for cell in cells), 1)
+        for number, line in enumerate(code.splitlines(), 1)
+    ]
+    places = [next((cell, number) for cell, number, line in lines if word in line) for word in named]
+    if form == NOTEBOOK:
+        return "; ".join(f"cell {cell}, line {line}" for cell, line in places)
+    return f"line{'s' if len(places) > 1 else ''} {', '.join(str(line) for _, line in places)}"

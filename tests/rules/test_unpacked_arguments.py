@@ -258,6 +258,12 @@ BY_KEYWORD = "evaluation_strategy=s, "
         ('s = "no" if eval_dataset is None else config.pop("evaluation_strategy")', BY_KEYWORD, None),
         ("s = eval_dataset and config.pop('evaluation_strategy')", "", "gets it, unless line 7 takes it out;"),
         ("if eval_dataset: del config['evaluation_strategy']", "", "gets it, unless line 7 takes it out;"),
+        ("if config.pop('evaluation_strategy'): print(1)", "", None),
+        ("s = config.pop('evaluation_strategy') or 'no'", BY_KEYWORD, None),
+        ("s = [x for x in config.pop('evaluation_strategy')]", "", None),
+        ("if eval_dataset and config.pop('evaluation_strategy'): pass", "", "gets it, unless line 7 takes it out;"),
+        ("for x in eval_dataset: config.pop('evaluation_strategy')", "", "gets it, unless line 7 takes it out;"),
+        ("s = [config.pop('evaluation_strategy') for x in eval_dataset]", "", "gets it, unless line 7 takes it out;"),
         ("s = eval_dataset and config.pop('logging_steps')", "", "gets it;"),
         ("s = 1", "", "gets it;"),
     ],
@@ -272,6 +278,8 @@ def test_a_key_that_is_taken_out_in_some_cases_is_told_for_the_others(pop: str, 
     assert len(messages) == (said is not None)
     assert not outcome.lines("RM706", Kind.MANUAL)
     assert all(str(said) in message for message in messages)
+    again = converted(outcome.text)  # has_evaluation, which the training function takes out itself, is not among it
+    assert not again.lines("RM702", Kind.MANUAL)
 
 
 JOB = """

@@ -17,6 +17,7 @@ from raymigrate.facts.guards import goes_on_without, is_guarded, is_ready
 from raymigrate.facts.import_places import is_bound_again, is_last_import, is_replaced
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.named_lines import own_lines
 from raymigrate.facts.optional_imports import given_by_handlers, switched_off
 from raymigrate.facts.scopes import Binding, Scope, import_bindings
 from raymigrate.facts.values import is_none
@@ -196,7 +197,7 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
         elif origin in TRAINERS and _has_no_other_trainer(context, local, scope):
             context.manual(RM692, statement, f"{origin} is gone, and what takes its place here is no trainer.", ONE_WAY)
         elif (use := _unguarded_use(context, alias, bindings)) is not None:
-            message = f"{origin} is gone, so that {local} is None here, and line {module.start(use)[0]} fails."
+            message = f"{origin} is gone, so that {local} is None here, and {own_lines(module, use)} fails."
             context.manual(RM692, statement, message, advice_on(origin) or ONE_WAY)
         elif not any(isinstance(above, CONDITIONAL) for above in module.ancestors(statement)):
             context.manual(RM692, statement, f"{origin} is gone: this import raises an ImportError.", OTHER_NAME)

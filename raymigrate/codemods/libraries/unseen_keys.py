@@ -15,7 +15,7 @@ from raymigrate.facts.guards import is_asked_for
 from raymigrate.facts.keys import READERS, Keys, keys_of, perhaps_taken_out, taken_out
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
-from raymigrate.facts.named_lines import line_of_file
+from raymigrate.facts.named_lines import line_of_file, own_lines
 from raymigrate.facts.tuners import TUNERS, TunerCall
 from raymigrate.facts.values import Source
 from raymigrate.knowledge.libraries import look_up, parameters, takes
@@ -152,8 +152,8 @@ def tell_key(context: Context, entry: Entry, given: ast.expr, change: Change, wh
     is_here = entry.module is context.module
     if is_here and _is_dealt_with(context, entry.key):
         return
-    line = perhaps_taken_out(context.module, given).get(entry.name)
-    unless = f", unless line {line} takes it out" if line is not None else ""
+    taker = perhaps_taken_out(context.module, given).get(entry.name)
+    unless = f", unless {own_lines(context.module, taker)} takes it out" if taker is not None else ""
     written = "" if is_here else f", which {line_of_file(entry.module, entry.key)} writes,"
     message = f"{entry.name}={written} {change.outcome} where {what} gets it{unless}"
     _left(context, entry.key if is_here else given, entry.name, change, message)

@@ -16,6 +16,7 @@ from raymigrate.codemods.to_accelerate.rules import RM851, Refusal
 from raymigrate.edits.line_length import line_length
 from raymigrate.edits.plan import Code, Part, StatementEdit
 from raymigrate.facts.module import Module
+from raymigrate.facts.named_lines import own_lines
 
 NAME = "accelerator"
 
@@ -105,7 +106,10 @@ class Changes:
         parent = self.module.parent_of[statement]
         blocks = (getattr(parent, field, None) for field in ("body", "orelse", "finalbody"))
         if any(_shares_line(statement, block) for block in blocks if isinstance(block, list)):
-            raise Refusal(statement, f"line {statement.lineno} holds several statements; put each on its own line")
+            raise Refusal(
+                statement,
+                f"{own_lines(self.context.module, statement)} holds several statements; put each on its own line",
+            )
 
     def drop(self, statement: ast.stmt) -> None:
         """Takes a statement away.
@@ -241,7 +245,7 @@ class Changes:
             if not self._is_wanted(told):
                 raise Refusal(
                     loop,
-                    f"{told.rule.code} is left out in line {self.context.module.start(told.node)[0]}, and a loop is"
+                    f"{told.rule.code} is left out in {own_lines(self.context.module, told.node)}, and a loop is"
                     " converted whole or not at all",
                 )
         for told in self.told:

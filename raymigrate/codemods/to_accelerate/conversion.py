@@ -39,6 +39,7 @@ from raymigrate.codemods.to_accelerate.shares import Shares
 from raymigrate.codemods.to_accelerate.trackers import Trackers
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
 from raymigrate.codemods.to_accelerate.variables import WRAPPERS, Variable
+from raymigrate.facts.named_lines import own_lines
 
 NATIVE = (
     "A native training loop: an Accelerator prepares what it trains. A batch is that of one process: N of them take N"
@@ -272,8 +273,8 @@ class Conversion:
         if again is None:
             reason = f"`{model.name}` does not come to the place where its optimizer is made by a name of its own"
             return self.training.made_at(model), reason
-        line = self.module.start(again)[0]
-        reason = f"`{model.name}` becomes another model in line {line}, and what runs after it may mean either"
+        line = own_lines(self.module, again)
+        reason = f"`{model.name}` becomes another model in {line}, and what runs after it may mean either"
         return again, f"{reason}; give that one a name of its own"
 
     def _prepare_each(self, loaders: Variable) -> None:

@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.module import Module
+from raymigrate.facts.named_lines import own_lines
 
 Block = list[ast.stmt]
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -60,10 +61,10 @@ class Home:
         optimizers = training.optimizers
         scopes = {optimizer.scope for optimizer in optimizers}
         if len(scopes) > 1:
-            lines = " and ".join(str(self.module.start(training.made_at(o))[0]) for o in optimizers)
+            lines = own_lines(self.module, *map(training.made_at, optimizers))
             names = ", ".join(f"`{name}`" for name in self._shared_names())
             share = f" share {names}" if names else ""
-            reason = f"two trainings in one script (lines {lines}){share}; convert them one at a time"
+            reason = f"two trainings in one script ({lines}){share}; convert them one at a time"
             raise Refusal(training.made_at(optimizers[-1]), reason)
         self.scope = scopes.pop()
         self.is_constructor = False
@@ -162,8 +163,8 @@ class Home:
         reached = set(self._reached(self.block[self.start :]))
         for call in self.training.backwards:
             if call not in reached:
-                first, second = self.module.start(self.block[self.start])[0], self.module.start(call)[0]
-                reason = f"two trainings in one script (lines {first} and {second}); convert them one at a time"
+                lines = own_lines(self.module, self.block[self.start], call)
+                reason = f"two trainings in one script ({lines}); convert them one at a time"
                 raise Refusal(call, reason)
 
     def _check_early(self) -> None:

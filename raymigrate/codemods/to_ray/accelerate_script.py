@@ -109,7 +109,7 @@ def convert(context: Context) -> None:
     if all(isinstance(step, DEFINITIONS) for step in roles.moved()):
         _leave_unstarted(context, made[0])
         return
-    reason = shares_line(roles) or rebinds_import(script, roles) or hidden_by_class(script, roles)
+    reason = shares_line(script.module, roles) or rebinds_import(script, roles) or hidden_by_class(script, roles)
     reason = reason or refusal_for_others(context, script, roles, Training([], trains, []))
     reason = reason or read_out_of_reach(roles)
     if reason is not None:

@@ -59,7 +59,7 @@ def launch_of(module: Module) -> NotebookLaunch | Reason | None:
         return None
     call = calls[0]
     if len(calls) > 1:
-        return several(calls)
+        return several(module, calls)
     function, arguments = argument(call, 0, "function"), argument(call, 1, "args")
     if has_unpacking(call) or function is None or not isinstance(module.parent_of[call], ast.Expr):
         return Reason(call, "What notebook_launcher starts cannot be seen here.")

@@ -147,7 +147,7 @@ def convert(context: Context) -> None:
         leave(context, mixed.node, f"The statement cannot be moved: {mixed}.")
         return
     reason = (
-        shares_line(roles)
+        shares_line(module, roles)
         or rebinds_import(script, roles)
         or hidden_by_class(script, roles)
         or needed_behind_main(script, roles)

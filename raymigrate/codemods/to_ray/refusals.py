@@ -24,6 +24,7 @@ from raymigrate.codemods.to_ray.trainer_calls import (
 from raymigrate.facts.launch_form import NoRayFormError
 from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
+from raymigrate.facts.named_lines import own_lines
 from raymigrate.facts.project_uses import importing_modules
 from raymigrate.facts.scopes import FUNCTIONS, import_bindings
 from raymigrate.facts.values import methods
@@ -78,11 +79,11 @@ def leave(context: Context, node: ast.AST, message: str, advice: str | None = No
     context.manual(RM802, node, message, advice)
 
 
-def several(trainings: Sequence[ast.Call]) -> Reason:
+def several(module: Module, trainings: Sequence[ast.Call]) -> Reason:
     """That a script trains several times."""
     number = NUMBERS.get(len(trainings), str(len(trainings)))
-    lines = ", ".join(str(call.lineno) for call in trainings)
-    return Reason(trainings[1], f"{number} trainings in one script (lines {lines}); convert them one at a time.")
+    lines = own_lines(module, *trainings)
+    return Reason(trainings[1], f"{number} trainings in one script ({lines}); convert them one at a time.")
 
 
 def refusal(context: Context, training: Training, besides: tuple[str, ...] = ()) -> Reason | None:
@@ -123,7 +124,7 @@ def refusal(context: Context, training: Training, besides: tuple[str, ...] = ())
         if not isinstance(statement, (ast.Expr, ast.Assign, ast.Return)) or value is not call:
             return Reason(call, "train() is called within another expression; give it a statement of its own.")
     if len(training.trains) > 1 and common_branch(module, training.trains) is None:
-        return several(training.trains)
+        return several(module, training.trains)
     repeated = (_repeated(module, call) for call in training.trains)
     return next(repeated, None) or _arguments_made_elsewhere(module, training) or _asks(module)
 
@@ -145,8 +146,9 @@ def _repeated(module: Module, call: ast.Call) -> Reason | None:
             return None
         calls = _calls_of(module, function)
         if len(calls) > 1:
-            lines = ", ".join(str(other.lineno) for other in calls)
-            return Reason(calls[1], f"{function.name} trains, and is called several times (lines {lines}).")
+            return Reason(
+                calls[1], f"{function.name} trains, and is called several times ({own_lines(module, *calls)})."
+            )
         node = calls[0] if calls else function
     return None
 
@@ -268,11 +270,11 @@ def _asks(module: Module) -> Reason | None:
     return None
 
 
-def shares_line(roles: Roles) -> Reason | None:
+def shares_line(module: Module, roles: Roles) -> Reason | None:
     """Why a script cannot be converted in which a statement that moves stands on a line with another one."""
     for step, following in pairwise(sorted(roles.of, key=lambda step: step.lineno)):
         if following.lineno <= (step.end_lineno or 0) and (roles.of[step].moves or roles.of[following].moves):
-            message = f"Line {following.lineno} holds several statements, of which one has to move"
+            message = f"One of several statements in {own_lines(module, following)} has to move"
             return Reason(following, f"{message}; put each on a line of its own.")
     return None
 
