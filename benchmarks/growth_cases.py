@@ -6,6 +6,7 @@
 import json
 
 from benchmarks.growth_inputs import IMPORT, REPORT, USE, Case, beside, notebook, notebook_of, parted, project, script
+from benchmarks.growth_libraries import CASES as LIBRARIES
 from benchmarks.growth_plain import CASES as PLAIN
 from benchmarks.growth_values import CASES as VALUES
 
@@ -374,4 +375,4 @@ FILES = [
     Case("patterns of a .gitignore", 500, beside(".gitignore", "*a<n>*\n")),
     Case("stars of a pattern", 200, lambda n: {f"{'a' * 200}.py": USE, ".gitignore": "*a" * n + "b\n"}),
 ]
-CASES = [*PLAIN, *LINES, *FINDINGS, *NAMES, *VALUES, *COMMENTS, *CELLS, *OUTPUTS, *FILES]
+CASES = [*PLAIN, *LIBRARIES, *LINES, *FINDINGS, *NAMES, *VALUES, *COMMENTS, *CELLS, *OUTPUTS, *FILES]

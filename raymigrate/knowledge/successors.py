@@ -109,6 +109,12 @@ CACHE_FOLDERS = tuple(
 ADVICE = {
     "accelerate.DistributedType.TPU": "It is DistributedType.XLA now.",
     "accelerate.utils.DistributedType.TPU": "It is DistributedType.XLA now.",
+    # docs/semantics/libraries.md#names-of-transformers
+    **dict.fromkeys(
+        ("accelerate.utils.is_tpu_available", "accelerate.utils.imports.is_tpu_available"),
+        "Ask for a TPU with accelerate.utils.is_torch_xla_available(check_is_tpu=True). Without check_is_tpu= it is"
+        " True for torch_xla on a GPU too, where the old one was False; it has no check_device.",
+    ),
     "ray.air.util.check_ingest": "Nothing took its place: to see how fast a dataset is read, iterate over it.",
     "datasets.inspect_metric": "Metrics are in the package evaluate.",
     "datasets.list_metrics": "Metrics are in the package evaluate: evaluate.list_evaluation_modules().",
@@ -272,14 +278,8 @@ ADVICE = {
     ),
     "trl.PPOTrainer": "trl has no PPO any more: stay with the trl of the script.",
 }
-# The same function under another name (peft 0.10 and accelerate 1.0 took the old ones away).
-RENAMED = {
-    "peft.prepare_model_for_int8_training": "peft.prepare_model_for_kbit_training",
-    **{
-        f"accelerate.utils.{module}is_tpu_available": "accelerate.utils.is_torch_xla_available"
-        for module in ("", "imports.")
-    },
-}
+# The same function under another name (peft 0.10 took the old one away).
+RENAMED = {"peft.prepare_model_for_int8_training": "peft.prepare_model_for_kbit_training"}
 # Classes of whose kind there are many: the end of the old name, and that of the new one.
 ENDINGS = {"FeatureExtractor": "ImageProcessor"}
 # Packages of Ray within which names went from one module to another, and where those of ray.air went.

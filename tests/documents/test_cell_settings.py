@@ -79,7 +79,7 @@ def test_a_file_in_parts_or_forms_is_told(tmp_path: Path, cells: list[str]) -> N
     assert "AccelerateTrainer(" in code
     [message] = left
     assert message.startswith(
-        "RM207 accelerate_config names the file 'acc.yaml', of which cells of this notebook write"
+        "RM207 accelerate_config names the file 'acc.yaml', of which cells of this notebook write a part (-a) or"
     )
 
 

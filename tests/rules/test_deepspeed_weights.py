@@ -58,6 +58,38 @@ def test_a_path_that_may_be_one_is_told_in_a_script_that_is_older_than_the_chang
     assert not told(code)
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        '"weights/", "global_step1"',
+        'out, "global_step1", False',
+        'output_dir, f"global_step{1}"',
+        'out, "global_step1", exclude_frozen_parameters=True',
+    ],
+)
+def test_a_tag_by_position_is_told(given: str) -> None:
+    messages = told(f"convert_zero_checkpoint_to_fp32_state_dict(folder, {given})")
+    assert messages[0].startswith("DeepSpeed >= 0.15.3 takes it for max_shard_size")
+    assert "global_step1" in messages[0] or "global_step{1}" in messages[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "old"),
+    [("tag", "tag"), ("args.tag", "tag"), ("None, True", "exclude_frozen_parameters"), ("None, flag", "exclude")],
+)
+def test_what_may_be_one_is_told_in_a_script_that_is_older(given: str, old: str) -> None:
+    code = f"convert_zero_checkpoint_to_fp32_state_dict(folder, 'weights/', {given})"
+    [message] = told(LEGACY + code)
+    assert message.startswith(f"If this is the {old}") and not told(code)
+
+
+def test_a_command_is_told_at_its_own_expression() -> None:
+    lines = 'a = [\n    "x",\n    os.system("python zero_to_fp32.py . a.bin"),\n]\n' * 2
+    found = [line for rule, kind, line in converted(HEAD + lines).findings if rule == "RM768" and kind is Kind.MANUAL]
+    first = HEAD.lstrip().count("\n") + 3
+    assert found == [first, first + 4]
+
+
 def test_the_former_name_of_the_argument_is_told() -> None:
     [message] = told('convert_zero_checkpoint_to_fp32_state_dict(folder, output_file="model.bin")')
     assert message.startswith("DeepSpeed >= 0.15.3 has no output_file= here: it raises a TypeError.")
@@ -69,6 +101,15 @@ def test_the_former_name_of_the_argument_is_told() -> None:
         'convert_zero_checkpoint_to_fp32_state_dict(folder, "weights/")',
         "convert_zero_checkpoint_to_fp32_state_dict(folder, args.output_dir)",
         'convert_zero_checkpoint_to_fp32_state_dict(folder, "weights.bin", max_shard_size=None)',
+        'convert_zero_checkpoint_to_fp32_state_dict(folder, "weights/", None)',
+        'convert_zero_checkpoint_to_fp32_state_dict(folder, "weights/", None, None)',
+        'convert_zero_checkpoint_to_fp32_state_dict(folder, out, "5GB")',
+        'convert_zero_checkpoint_to_fp32_state_dict(folder, "weights.bin", 1_000_000, True)',
+        'convert_zero_checkpoint_to_fp32_state_dict(folder, "weights.bin", size, False, "global_step1")',
+        'convert_zero_checkpoint_to_fp32_state_dict(folder, "weights/", tag="global_step1")',
+        'convert_zero_checkpoint_to_fp32_state_dict(folder, "weights.bin", size, tag="global_step1")',
+        'convert_zero_checkpoint_to_fp32_state_dict(folder, "weights.bin", size, safe_serialization=True)',
+        'convert_zero_checkpoint_to_fp32_state_dict(folder, "weights.bin", SIZE)\nSIZE = "5GB"',
         'os.system("python zero_to_fp32.py . output_dir/")',
         'os.system("python zero_to_fp32.py . model.bin --safe_serialization")',
         'os.system("python zero_to_fp32.py --help")',

@@ -192,8 +192,6 @@ def test_what_a_function_takes_under_its_name_of_today_is_not_told(call: str) ->
             "import accelerate.memory_utils as mu\nprint(mu.find_executable_batch_size)",
             "accelerate.utils.find_executable_batch_size",
         ),
-        ("from accelerate.utils import is_tpu_available\nprint(is_tpu_available())", "print(is_torch_xla_available())"),
-        ("from accelerate.utils.imports import is_tpu_available as t\nt()", "import is_torch_xla_available as t"),
     ],
 )
 def test_names_of_accelerate_are_in_its_utils(script: str, now: str) -> None:
@@ -206,3 +204,26 @@ def test_names_of_accelerate_are_in_its_utils(script: str, now: str) -> None:
 def test_a_name_that_accelerate_has_nowhere_is_told(name: str) -> None:
     home, _, last = name.rpartition(".")
     assert converted(f"import ray\nfrom {home} import {last}\nprint({last})\n").lines("RM692", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "from accelerate.utils import is_tpu_available\nprint(is_tpu_available())\n",
+        "from accelerate.utils import is_tpu_available\nprint(is_tpu_available(False))\n",
+        "from accelerate.utils.imports import is_tpu_available as t\nprint(t(check_device=False))\n",
+        "import accelerate.utils.imports\nprint(accelerate.utils.imports.is_tpu_available())\n",
+        "from accelerate import utils\nprint(utils.is_tpu_available())\n",
+    ],
+)
+def test_a_function_that_asked_something_else_is_told(script: str) -> None:
+    outcome = converted(f"import ray\n{script}")
+    assert outcome.text.endswith(script) and outcome.lines("RM692", Kind.MANUAL)
+    assert any("is_torch_xla_available(check_is_tpu=True)" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(("given", "told"), [("", 0), ("False", 1), ("check_device=True", 1), ("**options", 1)])
+def test_the_argument_of_is_torch_tpu_available_is_told(given: str, told: int) -> None:
+    outcome = converted(f"import ray\nfrom transformers import is_torch_tpu_available as t\nprint(t({given}))\n")
+    assert "import is_torch_xla_available as t" in outcome.text
+    assert len(outcome.lines("RM711", Kind.MANUAL)) == told

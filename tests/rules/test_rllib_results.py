@@ -10,6 +10,7 @@ from ray import tune
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
 algo = PPOConfig().environment("CartPole-v1").build()
 """
+READ = 'print(r["episode_reward_mean"])\n'
 TUNED = 'grid = tune.Tuner({trainable}, tune_config=tune.TuneConfig(metric="{metric}", mode="max")).fit()\n'
 
 
@@ -20,6 +21,11 @@ TUNED = 'grid = tune.Tuner({trainable}, tune_config=tune.TuneConfig(metric="{met
         'result = algo.train()\nfor i in range(3): print(result["episode_reward_min"])',
         'best = max(0, PPO(config={}).train().get("episode_len_mean"))',
         'grid = tune.Tuner("PPO").fit()\nprint(grid.get_best_result().metrics["episode_reward_mean"])',
+        'r = algo.train()\nx = dict(r)\nprint(x["episode_reward_mean"])',
+        'r = algo.train()\nprint(r["episode_reward_mean"])\nr["episode_reward_mean"] = 1',
+        'r = algo.train()\nr["episode_reward_mean"] = r["episode_reward_mean"] * 2',
+        'r, s = algo.train(), {}\ns["episode_reward_mean"] = r["episode_reward_mean"]',
+        'r = algo.train()\nr["episode_reward_mean"] = 1\nr = PPO(config={}).train()\nprint(r["episode_reward_mean"])',
         'frame = tune.Tuner(trainable=PPO).fit().get_dataframe()\nprint(frame["episode_reward_max"])',
     ],
 )
@@ -35,6 +41,7 @@ def test_a_key_that_is_read_from_a_result_is_told(read: str) -> None:
     "read",
     [
         'def on_train_result(self, *, algorithm, result):\n    x = result["episode_reward_mean"]\n',
+        'def f(k):\n    print(algo.train()[k]["episode_reward_mean"])\n',
         'grid = tune.Tuner(PPO).fit()\nfor one in grid: print(one.metrics["episode_reward_mean"])\n',
     ],
 )
@@ -72,6 +79,26 @@ def test_a_metric_of_runs_of_rllib_is_told(use: str) -> None:
         "r = algo.train()\ntry:\n    x = r['episode_reward_mean']\nexcept KeyError:\n    x = r['env_runners']['a']\n",
         "r = algo.train()\nif 'env_runners' not in r:\n    x = r['episode_reward_mean']\n",
         'tune.report({"episode_reward_mean": 1})\n',
+        'print(algo.train().get("env_runners", {}).get("episode_len_mean"))\n',
+        'r = algo.train()\nx = r.get("env_runners", r)\nprint(x["episode_len_mean"])\n',
+        'x = algo.train().pop("env_runners")\nprint(x["episode_len_mean"])\n',
+        'x = dict(algo.train()["env_runners"])\nprint(x["episode_len_mean"])\n',
+        'x = algo.train()["env_runners"].copy()\nprint(x["episode_len_mean"])\n',
+        'x = (algo.train().get("env_runners") or {}).get("episode_len_mean")\n',
+        'def f(r):\n    for k in ("env_runners", "evaluation"):\n        print(r[k]["episode_len_mean"])\n',
+        'K = "env_runners"\nprint(algo.train()[K]["episode_len_mean"])\n',
+        f'r = algo.train()\nr["episode_reward_mean"] = 1\n{READ}',
+        f'r = algo.train()\nr.update({{"episode_reward_mean": 1}})\n{READ}',
+        f"r = algo.train()\nr.update(episode_reward_mean=1)\n{READ}",
+        f'r = algo.train()\nr |= {{"episode_reward_mean": 1}}\n{READ}',
+        f'r = algo.train()\nr.setdefault("episode_reward_mean", 1)\n{READ}',
+        f'r = dict(step=1)\nr["episode_reward_mean"] = 1\n{READ}',
+        f'r = {{}}\nr["episode_reward_mean"] = 1\n{READ}',
+        f'r = {{"episode_reward_mean": 1}}\nr["step"] = 1\n{READ}',
+        'def put(result):\n    result["episode_reward_mean"] = 1\n\n'
+        f"def show(result):\n    put(result)\n    {READ.replace('r[', 'result[')}show(algo.train())\n",
+        'class A:\n    def f(self):\n        self.r["episode_reward_mean"] = 1\n'
+        f"    def g(self):\n        {READ.replace('r[', 'self.r[')}",
         'import json\nprint(json.load(open("x"))["episode_reward_mean"])\n',
         'print("episode_reward_mean")\n',
     ],

@@ -109,3 +109,4 @@ def test_exec_may_bind_anything() -> None:
 def test_a_cluster_on_spark_behind_a_star_is_told(use: str) -> None:
     outcome = converted(f"import ray\nfrom ray.util.spark import *\n{use}\nray.init()\n")
     assert outcome.lines("RM694", Kind.MANUAL) == [2]
+    assert any(message.startswith("The names that ray.util.spark brings in here") for message in outcome.messages)

@@ -113,7 +113,8 @@ def leave_settings(context: Context, call: TrainerCall) -> None:
     name = shortened(one or path.name) if path is not None else ""
     written = context.written_settings.get(os.path.normpath(path), ...) if path is not None else ...
     if written is None:
-        message = f"accelerate_config names the file {name}, of which cells of this notebook write more than one form."
+        several = "of which cells of this notebook write a part (-a) or more than one form"
+        message = f"accelerate_config names the file {name}, {several}."
         advice = f"{IN_ONE_CELL} {shown}"
     elif path is not None and context.path and written is ... and not path.exists():
         message = f"accelerate_config names the file {name}, which was not found beside the script."

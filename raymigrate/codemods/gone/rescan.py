@@ -99,12 +99,11 @@ CHANGES = {
     "Accelerator": ACCELERATOR_CHANGES,
     "load_dataset": DATASET_CHANGES,
 }
-LEGACY_MODULES = (
-    *("ray.air", "ray.train.huggingface", "ray.ml", "ray.data.preprocessors", "ray.train.batch_predictor"),
-    "ray.util.spark",  # has a function that takes other arguments (RM425)
-)
-# The one of them of which current Ray has the classes where they were; of these, what a rule has to look at.
+LEGACY_MODULES = ("ray.air", "ray.train.huggingface", "ray.ml", "ray.data.preprocessors", "ray.train.batch_predictor")
+# Modules of whose names a star import cannot show which need a rule: setup_ray_cluster() takes other arguments (RM425).
+UNSEEN = (*LEGACY_MODULES, "ray.util.spark")
 ENUM = "DistributedType"  # the one of accelerate that has lost members
+# The legacy module of which current Ray has the classes where they were; of these, what a rule has to look at.
 UNCHANGED = "ray.data.preprocessors"
 CHANGED = (f"{UNCHANGED}.Concatenator",)
 
@@ -140,7 +139,7 @@ def rescan(context: Context) -> None:
     unbound = dict(_names_of_stars(context.module, stars))
     for node, name in unbound.items():
         module, _, short = name.rpartition(".")
-        if gone_part(name) is not None and not any(star.startswith(LEGACY_MODULES) for star in stars):
+        if gone_part(name) is not None and not any(star.startswith(UNSEEN) for star in stars):
             message = f"Nothing here defines {short}, and the star import of {module} does not bring it in (NameError)."
             advice = f"If {module} had it, look up its successor in the library's migration guide; else define it."
             context.manual(RM692, node, message, advice)
@@ -156,7 +155,7 @@ def rescan(context: Context) -> None:
 
 
 def _star_imports(context: Context) -> list[str]:
-    """The modules of the libraries that are imported with a star; those of legacy Ray are reported."""
+    """The modules of the libraries that are imported with a star; those that hide what rules look at are told."""
     found = []
     for statement in context.module.imports:
         if not isinstance(statement, ast.ImportFrom) or statement.level or statement.names[0].name != "*":
@@ -164,9 +163,10 @@ def _star_imports(context: Context) -> list[str]:
         module = context.module.imported(statement, statement.names[0]).removesuffix(".*")
         if module.partition(".")[0] in LIBRARIES:
             found.append(module)
-        if f"{module}.".startswith(tuple(f"{name}." for name in LEGACY_MODULES)):
+        if f"{module}.".startswith(tuple(f"{name}." for name in UNSEEN)):
             if not _all_are_there(context.module, module):
-                context.manual(RM694, statement, f"The legacy names that {module} brings in here cannot be seen.")
+                kind = "legacy " if module.startswith(LEGACY_MODULES) else ""
+                context.manual(RM694, statement, f"The {kind}names that {module} brings in here cannot be seen.")
     return found
 
 

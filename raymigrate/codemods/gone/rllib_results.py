@@ -5,7 +5,8 @@ returns there in place of rewards (rllib/env/single_agent_env_runner.py).
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
+from types import EllipsisType
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -13,8 +14,10 @@ from raymigrate.codemods.gone.names_in_strings import RM695
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.module import Module
+from raymigrate.facts.places import TRAINABLE
 from raymigrate.facts.tuners import TUNERS
-from raymigrate.facts.values import Source, argument
+from raymigrate.facts.values import Source, argument, constants
+from raymigrate.facts.written_keys import WrittenKeys
 
 KEYS = {
     "episode_reward_mean": "episode_return_mean",
@@ -24,7 +27,6 @@ KEYS = {
 }
 HOME = "env_runners"
 RUNS = (*TUNERS, "ray.tune.run", "ray.tune.tune.run")
-TRAINABLE = ("trainable", "run_or_experiment")
 METRIC = ("metric", "checkpoint_score_attribute", "checkpoint_score_attr")
 BEST = ("get_best_result", "get_best_trial", "get_best_logdir", "get_best_config", "get_best_checkpoint")
 
@@ -36,13 +38,19 @@ def rllib_results(context: Context) -> None:
     if not context.is_ray_script:
         return
     tuned = [_is_of_rllib(module, given) for call in module.calls(*RUNS) if (given := argument(call, 0, *TRAINABLE))]
+    today = _around(module, filter(_is_of_today, module.of_type(ast.Constant)))
+    goals = {module.value(keyword.value) for _, keyword in module.keywords("stop")}
     for key, new in KEYS.items():
-        for node in module.spelling(key):
-            if not isinstance(node, ast.Constant) or is_guarded(module, node, key) or _knows_both(module, node, key):
+        nodes = [node for node in module.spelling(key) if isinstance(node, ast.Constant)]
+        asked = _around(module, nodes)
+        own = WrittenKeys(module, key)
+        for node in nodes:
+            if is_guarded(module, node, key) or _knows_both(module, node, asked, today):
                 continue
             if (read := _read(module, node)) is not None:
-                _tell_read(context, node, read, new)
-            elif (use := _use_by_tune(module, node)) and tuned and all(tuned):
+                if not own.has(node, read[0]):
+                    _tell_read(context, node, read, new)
+            elif (use := _use_by_tune(module, node, goals)) and tuned and all(tuned):
                 outcome = f'"{key}" is no metric of RLlib today, {use}'
                 context.manual(RM695, node, f"{outcome}.", f'Write "{HOME}/{new}".')
 
@@ -57,22 +65,43 @@ def _tell_read(context: Context, node: ast.Constant, read: tuple[ast.expr, str],
         context.manual(RM695, node, message, f'Read ["{HOME}"]["{new}"], in a data frame of results "{HOME}/{new}".')
 
 
-def _knows_both(module: Module, node: ast.AST, key: str) -> bool:
-    """Whether code has another way for the key of today: `try`, `or`, a condition that names one of both."""
+def _around(module: Module, nodes: Iterable[ast.AST]) -> set[ast.AST]:
+    """The nodes, and all that they are in."""
+    found = set[ast.AST]()
+    for node in nodes:
+        found.add(node)
+        for above in module.ancestors(node):
+            if above in found:
+                break
+            found.add(above)
+    return found
+
+
+def _knows_both(module: Module, node: ast.AST, asked: Collection[ast.AST], today: Collection[ast.AST]) -> bool:
+    """Whether code has another way for the key of today: `try`, `or`, a condition that names one of both.
+
+    Args:
+        module: The module.
+        node: The key of before.
+        asked: What that key is in, at any place.
+        today: What a key of today is in.
+    """
     for above in module.ancestors(node):
         asks = above.test if isinstance(above, ast.If) else None
-        if asks is None or any(isinstance(part, ast.Constant) and part.value == key for part in ast.walk(asks)):
-            ways = isinstance(above, (ast.Try, ast.If, ast.IfExp, ast.BoolOp))
-            if ways and any(_is_of_today(part) for part in ast.walk(above)):
+        if asks is None or asks in asked:
+            if isinstance(above, (ast.Try, ast.If, ast.IfExp, ast.BoolOp)) and above in today:
                 return True
-        elif any(_is_of_today(part) for part in ast.walk(asks)):
+        elif asks in today:
             return True
     return False
 
 
 def _is_of_today(node: ast.AST) -> bool:
-    value = node.value if isinstance(node, ast.Constant) else None
-    return isinstance(value, str) and value.partition("/")[0] == HOME
+    return isinstance(node, ast.Constant) and _names_today(node.value)
+
+
+def _names_today(key: object) -> bool:
+    return isinstance(key, str) and key.partition("/")[0] == HOME
 
 
 def _read(module: Module, node: ast.Constant) -> tuple[ast.expr, str] | None:
@@ -85,17 +114,15 @@ def _read(module: Module, node: ast.Constant) -> tuple[ast.expr, str] | None:
     return None
 
 
-def _use_by_tune(module: Module, node: ast.Constant) -> str:
-    """What comes of a key that Tune is given: as metric, or in the dict of what ends a trial."""
+def _use_by_tune(module: Module, node: ast.Constant, goals: Collection[ast.AST]) -> str:
+    """What comes of a key that Tune is given: as metric, or in one of the dicts of what ends a trial."""
     parent = module.parent_of[node]
     if isinstance(parent, ast.keyword) and parent.arg in METRIC:
         return "so that Tune raises an error"
     if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and parent.func.attr in BEST:
         return "so that none is found"
-    if isinstance(parent, ast.Dict) and node in parent.keys:
-        if any(module.value(keyword.value) is parent for _, keyword in module.keywords("stop")):
-            return "so that no trial ends by it"
-    return ""
+    is_goal = isinstance(parent, ast.Dict) and parent in goals and node in parent.keys
+    return "so that no trial ends by it" if is_goal else ""
 
 
 def _is_of_rllib(module: Module, trainable: ast.expr) -> bool:
@@ -111,37 +138,57 @@ def _is_of_rllib(module: Module, trainable: ast.expr) -> bool:
 
 def _is_result(module: Module, node: ast.expr) -> bool | None:
     """Whether a value is a result of RLlib, or of a Tuner that runs it; None where it may be."""
-    known = set(_kinds(module, node))
+    reached = list(_reached(module, node))
+    if any(_is_below(source) for source in reached):
+        return False  # perhaps one way of several: who wrote that knows both
+    known = {kind for source in reached if (kind := _kind(source)) is not ...}
     return known.pop() if len(known) == 1 else None if known else False
 
 
-def _kinds(module: Module, node: ast.expr) -> Iterator[bool | None]:
-    """For each value that it may be whether that is one: by the call or the object at its start."""
+def _reached(module: Module, node: ast.expr) -> Iterator[Source]:
+    """Each value that it may be, and what those are taken from."""
     waiting, seen = [Source(module, node)], set[Source]()
     while waiting:
         current = waiting.pop()
         for source in current.module.origins(current.node):
-            if source in seen:
-                continue
-            seen.add(source)
-            value = source.node
-            function = value.func if isinstance(value, ast.Call) else None
-            name = source.module.qualified(function) if function is not None else None
-            if isinstance(value, ast.Call) and name in RUNS:
-                given = argument(value, 0, *TRAINABLE)
-                yield None if given is None else _is_of_rllib(source.module, given)
-            elif name is not None:
-                yield name.startswith("ray.rllib.")
-            elif isinstance(value, (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.DictComp)) or _is_below(value):
-                yield False
-            elif isinstance(value, (ast.Attribute, ast.Subscript)):
-                waiting.append(Source(source.module, value.value))
-            elif isinstance(function, ast.Attribute):
-                waiting.append(Source(source.module, function.value))
-            else:
-                yield None
+            if source not in seen:
+                seen.add(source)
+                yield source
+                if (owner := _owner(source)) is not None and not _is_below(source):
+                    waiting.append(Source(source.module, owner))
 
 
-def _is_below(value: ast.AST) -> bool:
-    """Whether a value is what a result holds of the episodes today."""
-    return isinstance(value, ast.Subscript) and _is_of_today(value.slice)
+def _owner(source: Source) -> ast.expr | None:
+    """What a value is taken from, or a copy of: `x` of `x.metrics`, `x[0]`, `x.fit()` and `dict(x)`."""
+    match source.node:
+        case ast.Attribute(value=value) | ast.Subscript(value=value):
+            return value
+        case ast.Call(func=ast.Attribute(value=value)) as call if source.module.qualified(call.func) is None:
+            return value
+        case ast.Call(func=ast.Name(id="dict"), args=[value]):
+            return value
+    return None
+
+
+def _kind(source: Source) -> bool | EllipsisType | None:
+    """Whether a value is a result; None where that is not known, `...` where what it is taken from tells."""
+    value = source.node
+    name = source.module.qualified(value.func) if isinstance(value, ast.Call) else None
+    if isinstance(value, ast.Call) and name in RUNS:
+        given = argument(value, 0, *TRAINABLE)
+        return None if given is None else _is_of_rllib(source.module, given)
+    if name is not None:
+        return name.startswith("ray.rllib.")
+    if isinstance(value, (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.DictComp)):
+        return False
+    if isinstance(value, ast.Subscript) and any(key is ... for _, key in constants(source.module, value.slice)):
+        return None  # by a key that is not known
+    return None if _owner(source) is None else ...
+
+
+def _is_below(source: Source) -> bool:
+    """Whether a value is what a result holds of the episodes today: by `[...]`, `get()`, `pop()` or `setdefault()`."""
+    match source.node:
+        case ast.Subscript(slice=key) | ast.Call(func=ast.Attribute(attr="get" | "pop" | "setdefault"), args=[key, *_]):
+            return any(_names_today(name) for _, name in constants(source.module, key))
+    return False

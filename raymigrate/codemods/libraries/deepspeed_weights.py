@@ -7,6 +7,7 @@ import ast
 import re
 import shlex
 from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -15,7 +16,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.documents.python_commands import UNKNOWN, shell_of_python
 from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import argument, keyword_argument, trailing_text
+from raymigrate.facts.values import argument, keyword_argument, trailing_text, written
 
 RM768 = Rule(
     "RM768",
@@ -31,6 +32,12 @@ FUNCTION = "convert_zero_checkpoint_to_fp32_state_dict"
 FUNCTIONS = (f"deepspeed.utils.zero_to_fp32.{FUNCTION}", f"zero_to_fp32.{FUNCTION}")
 SCRIPT = "zero_to_fp32"
 FORMER, PLACE = "output_file", 1
+# The positions of what stood behind it up to 0.15.2, with the names then and now, and what comes of the old one.
+MOVED = {
+    2: ("tag", "max_shard_size", "raises a ValueError"),
+    3: ("exclude_frozen_parameters", "safe_serialization", "writes model.safetensors, with frozen parameters"),
+}
+SIZE = re.compile(r"(?i)\s*[\d.]+\s*[kmgt]i?b\s*")
 RENAMED = f"DeepSpeed >= 0.15.3 has no {FORMER}= here: it raises a TypeError. It takes output_dir=, a folder."
 MAKES_FOLDER = "DeepSpeed >= 0.15.3 makes a folder of this path, with the weights as pytorch_model.bin in it."
 MAY_MAKE_FOLDER = f"If this is the path of a file: {MAKES_FOLDER}"
@@ -59,12 +66,47 @@ def deepspeed_weights(context: Context) -> None:
             if not is_guarded(module, call, FORMER):
                 context.manual(RM768, call, RENAMED, ADVICE)
             continue
-        given = argument(call, PLACE, "output_dir")
-        if given is not None and keyword_argument(call, "max_shard_size", "safe_serialization") is None:
+        if _is_of_today(module, call):
+            continue
+        _tell_moved(context, call)
+        if (given := argument(call, PLACE, "output_dir")) is not None:
             _tell(context, call, trailing_text(module, given) or ast.unparse(given).replace(".", " "), ADVICE)
     for node, command in _commands(module):
         for _, path in written_paths(command):
             _tell(context, node, path, OF_COMMAND)
+
+
+def _is_of_today(module: Module, call: ast.Call) -> bool:
+    """Whether a call knows of sizes: by position or by name, or by one argument more than there were."""
+    size = argument(call, min(MOVED))
+    by_name = size is not None and keyword_argument(call, MOVED[min(MOVED)][0]) is not None
+    by_name |= keyword_argument(call, "max_shard_size", "safe_serialization") is not None
+    return by_name or len(call.args) > max(MOVED) + 1 or (size is not None and _is_size(module, size) is True)
+
+
+def _is_size(module: Module, given: ast.expr) -> bool | None:
+    """Whether an argument is a size for parts of the weights; None where that is not known, or it says nothing."""
+    known = module.constant(given)
+    if known is None or known is ...:
+        return None
+    return isinstance(known, int) or (isinstance(known, str) and SIZE.fullmatch(known) is not None)
+
+
+def _tell_moved(context: Context, call: ast.Call) -> None:
+    """Tells of arguments by position that stand for something else today."""
+    module = context.module
+    if is_guarded(module, call, FUNCTION):
+        return
+    is_old = False  # a tag that is no size tells of what follows it too
+    for position, (old, new, outcome) in MOVED.items():
+        given = argument(call, position)
+        if given is None or written(given) in (None, False):
+            continue
+        is_old |= position == min(MOVED) and _is_size(module, given) is False
+        if is_old or context.of_legacy_job:  # others may know the order of today
+            where = "" if is_old else f"If this is the {old}: "
+            message = f"{where}DeepSpeed >= 0.15.3 takes it for {new}, and {outcome}."
+            context.manual(RM768, given, message, f"Write {old}={module.source(given)}.")
 
 
 def _tell(context: Context, node: ast.AST, path: str, advice: str) -> None:
@@ -106,13 +148,18 @@ def _commands(module: Module) -> Iterator[tuple[ast.AST, str]]:
     """The commands that a script starts, each with the expression that it is written in."""
     if f"{SCRIPT}.py" not in module.text:
         return
+    kinds = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.BinOp)
+    nodes = (node for kind in kinds for node in module.of_type(kind) if isinstance(node, ast.expr))
+    begin = [(node.lineno, node.col_offset, number, node) for number, node in enumerate(nodes)]
+    heapify(begin)
+    inside = list[tuple[int, int, int, ast.expr]]()  # that began at or above a line, the one that began last first
     for line, command in enumerate(shell_of_python(module.text).split("\n"), 1):
-        if SCRIPT in command:
-            held = [
-                node
-                for kind in (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.BinOp)
-                for node in module.of_type(kind)
-                if isinstance(node, ast.expr) and node.lineno <= line <= (node.end_lineno or line)
-            ]
-            if held:
-                yield max(held, key=lambda node: (node.lineno, -node.col_offset)), command.replace(UNKNOWN, "$value")
+        if SCRIPT not in command:
+            continue
+        while begin and begin[0][0] <= line:
+            start, column, number, node = heappop(begin)
+            heappush(inside, (-start, column, number, node))
+        while inside and (inside[0][3].end_lineno or line) < line:
+            heappop(inside)
+        if inside:
+            yield inside[0][3], command.replace(UNKNOWN, "$value")

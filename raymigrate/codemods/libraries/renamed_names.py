@@ -10,7 +10,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.moves import Move, move_names
-from raymigrate.facts.guards import is_ready
+from raymigrate.facts.guards import is_guarded, is_ready
 from raymigrate.facts.metrics import LOAD_METRIC
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.successors import CACHE_FOLDERS, ONE_MEANING, successor
@@ -39,6 +39,9 @@ RM713 = Rule(
     errors=(*gone_names("datasets", "load_metric"), *gone_names("datasets.load", "load_metric")),
 )
 
+TPU = "transformers.is_torch_tpu_available"
+NO_DEVICE = "is_torch_xla_available() has no check_device: by name it is a TypeError, by position it asks for a TPU."
+LOOKS_FOR_NONE = "Leave it out: is_torch_xla_available() looks for no device; check_is_tpu=True asks for a TPU."
 # The folder for models, a text as before (transformers 4.30.2 utils/hub.py:99-102, 5.23 utils/hub.py:482).
 MODELS = Move("huggingface_hub.constants", "HF_HUB_CACHE")
 MOVED = {
@@ -59,7 +62,7 @@ MOVED = {
             "unset_hf_deepspeed_config",
         )
     },
-    "transformers.is_torch_tpu_available": Move("transformers", "is_torch_xla_available"),
+    TPU: Move("transformers", "is_torch_xla_available"),
     "datasets.GenerateMode": Move("datasets", "DownloadMode"),
     **dict.fromkeys(CACHE_FOLDERS, MODELS),
 }
@@ -75,6 +78,9 @@ def moved(context: Context) -> None:
     """Names with a plain successor; what a script sets nothing may read under another name."""
     stored = {r.qualified for r in context.references(*CACHE_FOLDERS) if not isinstance(r.node.ctx, ast.Load)}
     move_names(context, RM711, {name: move for name, move in MOVED.items() if name not in stored})
+    for call in context.module.calls(TPU):
+        if (call.args or call.keywords) and not is_guarded(context.module, call, TPU.rpartition(".")[2]):
+            context.manual(RM711, call, NO_DEVICE, LOOKS_FOR_NONE)
 
 
 @codemod("ray", phase=Phase.REST)
