@@ -87,9 +87,17 @@ INSIDE_A_LOOP = {
     "prints in a loop": "        print(loss.item())\n",
     "losses that are summed up": "        total_<n> += loss.item()\n",
 }
+
+
+def _around_a_file(number: int) -> dict[str, str]:
+    """Scripts beside a file that accelerate may have launched each of them with."""
+    return project(TRAINER + TRAINING, "s<n>.py")(number) | {"accelerate.yaml": LAUNCHED}
+
+
 MANY_FILES = [
     Case("plain scripts in folders", 100, project(TRAINER + TRAINING, "s<n>/train.py"), TO_RAY),
     Case("plain scripts in a folder", 50, project(TRAINER + TRAINING, "s<n>.py"), TO_RAY),
+    Case("plain scripts around a file of accelerate config", 50, _around_a_file, TO_RAY),
     Case("native scripts in a folder", 50, project(NATIVE + NATIVE_LOOP, "s<n>.py"), TO_ACCELERATE),
     Case(
         "lines of a file of accelerate config",

@@ -35,15 +35,23 @@ def is_guarded(module: Module, node: ast.AST, missing: str) -> bool:
     for parent in module.ancestors(node):
         if isinstance(parent, ast.Try) and (child in parent.body and _catches(parent.handlers)):
             return True
-        if isinstance(parent, ast.Try) and isinstance(child, ast.ExceptHandler) and _works(parent.body):
-            return True
         if isinstance(parent, ast.If | ast.IfExp | ast.While) and child is not parent.test:
             if _is_asked(module, parent.test, of_else=child not in _taken(parent)):
                 return True
         if isinstance(parent, ast.With) and any(_suppresses(module, item.context_expr) for item in parent.items):
             return True
         child = parent
-    return missing in _looked_for(module)
+    return missing in _looked_for(module) or takes_over(module, node)
+
+
+def takes_over(module: Module, node: ast.AST) -> bool:
+    """Whether code runs only where imports fail that are there today: `except ImportError:` behind such a `try`."""
+    child = node
+    for parent in module.ancestors(node):
+        if isinstance(parent, ast.Try) and isinstance(child, ast.ExceptHandler) and _works(parent.body):
+            return True
+        child = parent
+    return False
 
 
 def is_asked_for(module: Module, node: ast.AST, name: str) -> bool:

@@ -76,6 +76,7 @@ class Project:
         crashed: Real paths of files that end the process when they are parsed.
         shared: The helpers that scripts import from modules which the run writes.
         judge: Tells what there is to say of a file.
+        becomes: Gives the new text of a file; None where it stays as it is, or where that is not known.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Project:
         crashed: Collection[str] = (),
         shared: SharedHelpers = NOTHING_SHARED,
         judge: Callable[[str], Sequence[Finding]] = lambda path: (),
+        becomes: Callable[[str], str | None] = lambda path: None,
     ) -> None:
         self.shared = shared
         self.tops = frozenset(os.path.abspath(top) for top in tops)
@@ -102,6 +104,7 @@ class Project:
         self.places: dict[tuple[str, str], Place] = {}  # answers of callers.py, likewise
         self._may_write = may_write
         self._judge = judge
+        self.new_text = becomes
         self._crashed = crashed
         self._planned = {real: text.encode() for real, text in shared.texts.items()}  # what files will hold
         self._modules: OrderedDict[str, Module | None] = OrderedDict()

@@ -75,7 +75,7 @@ def uses_of(project: Project, definition: Definition) -> Uses:
             passes_all_on = b"import *" in data
             if not (passes_all_on or (name in data and word(name).search(data))) or project.real(path) in seen:
                 continue
-            is_named = takes_by_module(data, _module_name(source), definition.name)
+            is_named = takes_by_module(data, module_name(source), definition.name)
             if not path.endswith(".py"):  # a notebook or a configuration, in which the name may mean anything
                 uses.unclear += [path] if source == home.path else []
                 uses.named += [path] if is_named else []
@@ -234,7 +234,7 @@ def _with_import(project: Project, folder: str, source: str) -> list[str]:
             imports = IMPORT.findall(_content(project, folder, path)) if path.endswith(".py") else ()
             for word in {word for statement in imports for word in WORD.findall(statement)}:
                 by_word.setdefault(word, []).append(path)
-    named = project.searched.importing[folder].get(os.fsencode(_module_name(source)), [])
+    named = project.searched.importing[folder].get(os.fsencode(module_name(source)), [])
     if not source.endswith("__init__.py"):
         return named
     package = os.path.join(os.path.dirname(source), "")
@@ -250,7 +250,7 @@ def _importers(project: Project, folder: str, source: str) -> list[str]:
     key = folder, source
     if key not in project.searched.importers:
         package = os.path.join(os.path.dirname(source), "") if source.endswith("__init__.py") else None
-        named = word(os.fsencode(_module_name(source)))
+        named = word(os.fsencode(module_name(source)))
         itself = os.path.abspath(source)  # long, perhaps, and searched for each of its names
         others = (path for path in _files(project, folder) if path != itself)
         project.searched.importers[key] = [
@@ -293,7 +293,8 @@ def _read(project: Project, path: str) -> bytes:
         return b""
 
 
-def _module_name(path: str) -> str:
+def module_name(path: str) -> str:
+    """The last part of the name by which a file is imported."""
     return os.path.basename(os.path.dirname(path) if path.endswith("__init__.py") else path).removesuffix(".py")
 
 

@@ -20,6 +20,7 @@ class Searched:
         imported: The real paths of the files that the imports of a file lead to; None where not all can be told.
         ways: Whether the imports of a file lead to another one, in one step or several, by path and real path.
         strings: The strings of files that may be names of functions; None where a file cannot be parsed.
+        scripts: The names of the scripts of a folder that accelerate may have launched, by folder.
     """
 
     contents: dict[str, dict[str, bytes | None]] = field(default_factory=dict)
@@ -29,6 +30,7 @@ class Searched:
     imported: dict[str, frozenset[str] | None] = field(default_factory=dict)
     ways: dict[tuple[str, str], bool] = field(default_factory=dict)
     strings: dict[str, frozenset[str] | None] = field(default_factory=dict)
+    scripts: dict[str, list[str]] = field(default_factory=dict)
 
 
 def quotes(name: str) -> re.Pattern[bytes]:

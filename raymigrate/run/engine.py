@@ -249,7 +249,7 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
         _refuse_lone_returns(context.module.text)
         raise Refused(RM903, f"left as it was: {error}.", error.line) from error
     try:
-        again = plan(after, context.path, options, context.module.project, again=True)
+        again = plan(after, context.path, replace(options, later=True), context.module.project, again=True)
     except Refused as refused:
         raise Refused(RM903, f"left as it was: the result {refused}") from refused
     if again.plan:
@@ -270,7 +270,7 @@ def of_later_runs(options: Options) -> Options:
     """With which options a later run looks at the file: once a job is converted, its modules belong to none of ours,
     and nor do the scripts that cells write.
     """
-    return replace(options, part_of_job=False, cell_scripts=())
+    return replace(options, part_of_job=False, cell_scripts=(), later=True)
 
 
 def _tried_again(before: Module, after: Module) -> dict[str, list[ast.stmt]]:

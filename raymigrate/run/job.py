@@ -23,6 +23,7 @@ from raymigrate.run.conversion import broken, convert_document, crashed, failed
 from raymigrate.run.gates import concerns
 from raymigrate.run.other_lines import with_lines_settled
 from raymigrate.run.outcome import FileResult
+from raymigrate.run.replaced_names import with_told_once
 from raymigrate.run.writing import written
 
 if TYPE_CHECKING:
@@ -116,5 +117,5 @@ class Job:
             leads_out: Tells of a path whether it leads to where nothing may be written.
         """
         if self.write:
-            results = written(results, together, leads_out)
+            results = list(map(with_told_once, written(results, together, leads_out)))
         return [result.in_cells() for result in with_lines_settled(results)]

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from raymigrate.base.findings import Finding, Kind, is_to_ray
+from raymigrate.codemods.gone.names_in_strings import RM695
 from raymigrate.comments.skips import RM906, Skips
 from raymigrate.facts.own_modules import may_import_files
 from raymigrate.facts.project import Project
@@ -25,6 +26,7 @@ from raymigrate.run.environment_variables import told_of_variables
 from raymigrate.run.job import Job
 from raymigrate.run.neighbours import looked_at_again
 from raymigrate.run.outcome import FileResult, ProjectSummary
+from raymigrate.run.replaced_names import replacing_files
 from raymigrate.run.serve_configs import serves, told_in_serve_configs
 from raymigrate.run.settings_files import told_in_settings
 from raymigrate.run.tuner_settings import retold
@@ -54,8 +56,10 @@ class Together:
             crashed=job.crashed,
             shared=job.shared,
             judge=self._findings,
+            becomes=self._new_text,
         )
         self._judged: dict[str, list[Finding]] = {}  # by real path: what files are asked about that others run as jobs
+        self._new_texts: dict[str, str | None] = {}  # by real path: those of files whose names others replace
         self.given = {os.path.normpath(path) for path in (*found.named, *found.candidates)}
         self._layers: dict[str, list[Patterns]] = {}  # by folder
         self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
@@ -83,6 +87,7 @@ class Together:
                 self._add(path, self.job)
             self._convert_asked()
             self._convert_imported()
+            self._look_at_tests()
             if refused := self._refused():
                 self.project.refused |= refused
             elif not self._look_again():
@@ -143,6 +148,25 @@ class Together:
             result = self.new.get(real) or self.alone.get(real)
             self._judged[real] = (result or self._converted(path, replace(self.job, rewrite=False))).findings
         return self._judged[real]
+
+    def _look_at_tests(self) -> None:
+        """Looks at the files that may replace names in the modules that change, whether or not they name Ray."""
+        searched = {*map(os.path.realpath, self.found.candidates), *self.new}
+        if self.job.options.enabled(RM695.code):
+            for path in [*replacing_files({**self.alone, **self.new}.values(), self.project)]:
+                if os.path.realpath(path) not in searched and self._is_covered(path):
+                    self._add(path, self.job)
+
+    def _new_text(self, path: str) -> str | None:
+        """What becomes of a file, before it is its turn, and where nothing is written too."""
+        real = os.path.realpath(path)
+        if real not in self._new_texts:
+            self._new_texts[real] = None  # where two files replace names in each other
+            result = self.new.get(real) or self.alone.get(real)
+            if result is None or (result.changes and result.after is None):
+                result = self._converted(path, replace(self.job, rewrite=True))
+            self._new_texts[real] = result.after
+        return self._new_texts[real]
 
     def _look_again(self) -> bool:
         """Looks at the files that change beside those that change too; whether one of them has to stay as it is."""

@@ -143,6 +143,35 @@ def test_session_that_other_files_take_is_told_where_it_is_imported(
         assert (tmp_path / "loop.py").read_text() == taken
 
 
+OLD = "from ray.air import session"
+NEW = "from ray import train as session"
+
+
+@pytest.mark.parametrize(
+    ("common", "told"),
+    [
+        (f"try:\n    {NEW}\nexcept ImportError:\n    {OLD}\n", []),
+        (f"try:\n    from ray.train import report\nexcept ImportError:\n    {OLD}\n", []),
+        (f"try:\n    {NEW}\nexcept ImportError:\n    try:\n        {OLD}\n    except ImportError:\n        0\n", []),
+        (f"import ray\n\nif ray.__version__ >= '2.7':\n    {NEW}\nelse:\n    {OLD}\n", []),
+        (f"import ray\n\nif hasattr(ray.train, 'report'):\n    {NEW}\nelse:\n    {OLD}\n", []),
+        (f"try:\n    {OLD}\nexcept ImportError:\n    {NEW}\n", ["can still be imported, but"]),
+        (f"import ray\n\nif ray.__version__ >= '2':\n    {OLD}\nelse:\n    from a import session\n", ["can still"]),
+        (f"try:\n    {OLD}\nexcept ImportError:\n    session = None\n", ["loop.py takes session from here"]),
+        (f"import ray\n\nif ray.__version__ >= '2.0':\n    {OLD}\n", ["loop.py takes session from here"]),
+        (f"try:\n    from ray.gone import a\nexcept ImportError:\n    {OLD}\n", ["loop.py takes session from here"]),
+        (f"{NEW}\n{OLD}\n", ["loop.py takes session from here"]),
+    ],
+)
+def test_session_that_current_ray_takes_from_elsewhere_is_not_told(
+    tmp_path: Path, common: str, told: list[str]
+) -> None:
+    loop = "from common import session\n\n\ndef train(config):\n    session.report({})\n"
+    write(tmp_path, {"common.py": common, "loop.py": loop})
+    found = [found.message for found in convert(tmp_path).findings if found.code == "RM302"]
+    assert len(found) == len(told) and all(part in message for part, message in zip(told, found, strict=True)), found
+
+
 def test_session_that_no_other_file_takes_is_not_told(tmp_path: Path) -> None:
     common = "from ray.air import session\n\n\ndef own():\n    session.report({})\n"
     loop = "from common import *\n\n\ndef train(session):\n    session.report({})\n"

@@ -5,6 +5,10 @@ from pathlib import Path
 import pytest
 
 from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
+from raymigrate.reporting.text import summary_text
+from raymigrate.run.job import Job
+from raymigrate.run.outcome import Summary
 from tests.projects.files import convert, write
 
 TRAIN = """
@@ -106,3 +110,77 @@ def test_an_init_function_that_a_test_replaces_stays(tmp_path: Path, line: str) 
     head, _, fit = TRAIN.partition("    for trainer")
     told(tmp_path, line, head + fit[fit.index("    return") :])
     assert "def init(train_dataset" in (tmp_path / "job/train.py").read_text()
+
+
+LOOP = """
+from ray.air import Checkpoint, session
+from job import f
+
+
+def loop(config):
+    session.report({{"loss": 1}}, checkpoint={})
+"""
+WITHOUT_RAY = "from unittest import mock\nimport job.train\nfrom job import train\n\n\n"
+BY_DICT = 'Checkpoint.from_dict({"epoch": 1})'
+
+
+def converted(tmp_path: Path, test: str, checkpoint: str = "None", where: str = "", job: Job | None = None) -> Summary:
+    files = {"job/__init__.py": "", "job/train.py": LOOP.format(checkpoint), "test_loop.py": f"{WITHOUT_RAY}{test}"}
+    write(tmp_path, files)
+    return convert(tmp_path / where, job=job)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        '@mock.patch("job.train.session")\ndef test_loop(session):\n    train.loop({})\n',
+        'def test_loop(monkeypatch):\n    monkeypatch.setattr(job.train, "session", None)\n',
+        'def test_loop(monkeypatch):\n    monkeypatch.delattr("job.train.session")\n',
+        'def test_loop(mocker):\n    mocker.spy(train, "session")\n',
+        'def test_loop():\n    setattr(train, "session", None)\n',
+    ],
+)
+def test_a_test_without_a_word_of_ray_is_told_by_the_run_that_converts_the_module(tmp_path: Path, test: str) -> None:
+    summary = converted(tmp_path, test)
+    [told] = [finding for finding in summary.findings if finding.code == "RM695"]
+    assert told.message.startswith('"job.train.session" names ray.air.session, which is gone from there')
+    assert "such as ray.train.report" in told.advice
+    assert "1 of them reported by this run only" in summary_text(summary, dry_run=False)
+    assert not list(convert(tmp_path).findings)
+
+
+@pytest.mark.parametrize(
+    ("test", "where"),
+    [
+        ('@mock.patch("job.train.loop")\ndef test_loop(loop):\n    train.loop({})\n', ""),
+        ('@mock.patch("job.train.session")\ndef test_loop(session):\n    train.loop({})\n', "job"),
+        ('def test_loop(monkeypatch):\n    monkeypatch.setattr(job.other, "session", None)\n', ""),
+        ('def test_loop(monkeypatch):\n    job.train.loop({"session": monkeypatch})\n', ""),
+    ],
+)
+def test_a_test_that_replaces_nothing_that_goes_is_not_told(tmp_path: Path, test: str, where: str) -> None:
+    summary = converted(tmp_path, test, where=where)
+    assert [result.path.endswith("train.py") for result in summary.changed] == [True]
+    assert not [finding for finding in summary.findings if finding.code == "RM695"]
+
+
+@pytest.mark.parametrize(("checkpoint", "is_gone"), [(BY_DICT, True), ("f(Checkpoint)", False)])
+@pytest.mark.parametrize("rewrite", [True, False])
+def test_a_class_that_the_converted_module_has_no_more_is_told(
+    tmp_path: Path, checkpoint: str, *, is_gone: bool, rewrite: bool
+) -> None:
+    test = '@mock.patch("job.train.Checkpoint")\ndef test_loop(checkpoint):\n    train.loop({})\n'
+    summary = converted(tmp_path, test, checkpoint, job=Job(Options(), rewrite=rewrite, write=rewrite))
+    assert len([finding for finding in summary.findings if finding.code == "RM695"]) == is_gone
+    assert ("import Checkpoint" in (tmp_path / "job/train.py").read_text()) is not (is_gone and rewrite)
+    assert ("by this run only" in summary_text(summary, dry_run=not rewrite)) is (is_gone and rewrite)
+
+
+def test_a_comment_keeps_what_no_later_run_tells(tmp_path: Path) -> None:
+    test = '@mock.patch("job.train.session")\ndef test_loop(session):\n    train.loop({})\n'
+    first = converted(tmp_path, test, job=Job(Options(todo=True)))
+    text = (tmp_path / "test_loop.py").read_text()
+    assert "(told once: delete this line when it is done)" in text
+    for summary in first, convert(tmp_path, job=Job(Options(todo=True))):
+        assert [finding.code for finding in summary.findings if finding.path.endswith("test_loop.py")] == ["RM695"]
+        assert (tmp_path / "test_loop.py").read_text() == text

@@ -144,3 +144,46 @@ def test_a_file_that_is_named_for_another_script_is_not_unclear(tmp_path: Path) 
     after, said = told(tmp_path, TRAINER, {"ds.yaml": FILE, "run.sh": line, "other.py": TRAINER})
     assert "DEEPSPEED" not in after
     assert "lies beside" not in said
+
+
+TEST = f"import train\n{TRAINER}\n\ndef test_rows():\n    train.main()\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "importing", "is_script"),
+    [
+        ("helper.py", TRAINER, "import os, helper\n", False),
+        ("helper.py", TRAINER, "import os, job.helper as helping\n", False),
+        ("helper.py", TRAINER, "from . import helper\n", False),
+        ("helper.py", TRAINER, "from job import (\n    train,\n    helper as helping,\n)\n", False),
+        ("helper.py", TRAINER, "def main():\n    from .helper import trainer\n", False),
+        ("test_rows.py", TEST, "", False),
+        ("rows_test.py", TEST.replace("def test", "async def test"), "", False),
+        ("test_rows.py", f"import unittest\n{TRAINER}", "", False),
+        ("conftest.py", TRAINER, "", False),
+        ("test_rows.py", TRAINER, "", True),  # scripts that test a model have such names too
+        ("tested.py", TEST, "", True),
+        ("helper.py", TRAINER, '"""Takes rows\nfrom helper processes."""\n', True),
+        ("helper.py", TRAINER, "from transformers import helper\n", True),
+        ("helper.py", TRAINER, "from .. import helper\n", True),
+        ("helper.py", f"{TRAINER}\nif __name__ == '__main__':\n    pass\n", "from . import helper\n", True),
+    ],
+)
+def test_modules_and_tests_are_no_other_scripts(
+    name: str, text: str, importing: str, *, is_script: bool, tmp_path: Path
+) -> None:
+    job = tmp_path / "job"
+    job.mkdir()
+    (tmp_path / "setup.py").write_text("")
+    after, said = told(job, TRAINER, {"ds.yaml": FILE, "__init__.py": "", "main.py": importing, name: text})
+    assert ("DEEPSPEED" in after) is not is_script
+    assert (f"ds.yaml lies beside {name} too" in said) is is_script
+
+
+def test_a_module_that_is_imported_from_another_folder_is_no_other_script(tmp_path: Path) -> None:
+    for folder in ("job", "tools"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "setup.py").write_text("")
+    (tmp_path / "tools/run.py").write_text("import os, job.helper\n")
+    after, _ = told(tmp_path / "job", TRAINER, {"ds.yaml": FILE, "__init__.py": "", "helper.py": TRAINER})
+    assert "DEEPSPEED" in after

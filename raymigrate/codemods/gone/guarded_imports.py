@@ -12,6 +12,7 @@ from raymigrate.codemods.gone.gone_names import gone_part
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED, RM301, RM302, SESSION
 from raymigrate.codemods.shared.moves import goes_one_way
+from raymigrate.facts.guards import takes_over
 from raymigrate.facts.import_places import is_bound_again
 
 OF_TODAY = "ray.train"
@@ -37,6 +38,8 @@ def _is_chosen(context: Context, statement: ast.ImportFrom, alias: ast.alias, or
     module = context.module
     places = module.meanings(module.scope_of[statement], alias.asname or alias.name)
     if len(places) < 2 or is_bound_again(module, statement, alias) or gone_part(origin) is not None:
+        return False
+    if takes_over(module, statement):
         return False
     if origin in MOVED and goes_one_way(module, statement, alias, MOVED):
         return False

@@ -14,8 +14,9 @@ from raymigrate.codemods.ray_air.names_in_paths import ASKED, note_same_name
 from raymigrate.codemods.ray_air.worker_cpus import read_worker_cpus
 from raymigrate.codemods.shared.moves import Move, drop_unused, move_names
 from raymigrate.codemods.shared.taken_elsewhere import taken_elsewhere
-from raymigrate.facts.guards import is_ready
+from raymigrate.facts.guards import is_ready, takes_over
 from raymigrate.facts.legacy import paths_in_ml
+from raymigrate.facts.module import Module
 from raymigrate.facts.outside import outside
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.libraries import look_up
@@ -176,12 +177,21 @@ def _tell_taken(context: Context) -> None:
     for statement in context.module.imports:
         for alias in statement.names:
             origin = context.module.imported(statement, alias)
-            if f"{origin}.".startswith(f"{SESSION}.") and alias not in context.plan.dropped_imports:
-                if where := taken_elsewhere(context.module, alias.asname or alias.name):
-                    message = f"{origin} does nothing but warn inside a worker of Ray >= 2.51, and {where}."
-                    context.manual(
-                        RM302, statement, message, "Import it there as it is here, and run raymigrate again."
-                    )
+            if not f"{origin}.".startswith(f"{SESSION}.") or alias in context.plan.dropped_imports:
+                continue
+            if _has_another_way(context.module, statement, alias):
+                continue
+            if where := taken_elsewhere(context.module, alias.asname or alias.name):
+                message = f"{origin} does nothing but warn inside a worker of Ray >= 2.51, and {where}."
+                context.manual(RM302, statement, message, RE_IMPORT)
+
+
+def _has_another_way(module: Module, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
+    """Whether current Ray takes a name from elsewhere, or `guarded_imports` tells that it takes it from here."""
+    if takes_over(module, statement):
+        return True
+    is_conditional = any(isinstance(outer, (ast.Try, ast.If)) for outer in module.ancestors(statement))
+    return is_conditional and len(module.meanings(module.scope_of[statement], alias.asname or alias.name)) > 1
 
 
 RE_IMPORT = "Import it there as it is here, and run raymigrate again."

@@ -105,7 +105,8 @@ def launched_of(context: Context, notebook: NotebookLaunch | None = None) -> Lau
     launches = launches_of(context.path)
     if notebook is not None:  # which reads no file
         return Launched(launches, notebook=notebook)
-    file = file_of(context.path, launches) if may_read_file(context.path, launches) else None
+    reads = may_read_file(context.path, launches)
+    file = file_of(context.path, launches, context.module.project) if reads else None
     flags = launches[0].known_flags if is_launched_one_way(launches) else {}
     name = file.name if file is not None else "the command"
     try:
@@ -254,7 +255,7 @@ def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
 
 def _tell_passed_over(context: Context, place: ast.AST) -> None:
     """Names a file of accelerate that may have been for this script, or for another one in the same folder."""
-    file, others = file_beside(context.path), other_scripts(Path(context.path))
+    file, others = file_beside(context.path), other_scripts(Path(context.path), context.module.project)
     if file is not None and others and not is_named_for_others(context.path, file):
         names = ", ".join(others[:FEW]) + (" and others" if len(others) > FEW else "")
         message = f"{file.name} lies beside {names} too, and no line says which script it was for: it is not taken."

@@ -15,6 +15,7 @@ from raymigrate.codemods.to_ray.other_scripts import other_scripts
 from raymigrate.documents.python_commands import UNKNOWN, shell_of_python
 from raymigrate.documents.shell_lines import is_databricks_source, shell_of_notebook, shell_of_source
 from raymigrate.facts.accelerate_config import read_file
+from raymigrate.facts.project import Project
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import SKIPPED
 from raymigrate.files.script import UndecodableError
@@ -239,11 +240,16 @@ def notebooks_writing(script: Path) -> Iterator[Path]:
                 yield file
 
 
-def file_of(script: str, launches: list[Launch]) -> Path | None:
+def file_of(script: str, launches: list[Launch], project: Project | None = None) -> Path | None:
     """The file of accelerate that a script was launched with.
 
     It is one that a line names; else a default_config.yaml of the project; else the only one of the script's folder,
     unless it is one that lines name for other scripts, or no line starts this one and it lies beside others too.
+
+    Args:
+        script: The script.
+        launches: The lines that launch it.
+        project: That of the script.
     """
     folders = _folders(Path(script)) if script else []
     named = [launch.flags["config_file"] for launch in launches if launch.flags.get("config_file")]
@@ -254,7 +260,7 @@ def file_of(script: str, launches: list[Launch]) -> Path | None:
     if named:
         return None
     default = next((folder / DEFAULT_FILE for folder in folders if _is_accelerates(folder / DEFAULT_FILE)), None)
-    found = default or (file_beside(script) if launches or not other_scripts(Path(script)) else None)
+    found = default or (file_beside(script) if launches or not other_scripts(Path(script), project) else None)
     return None if found is None or is_named_for_others(script, found) else found
 
 
