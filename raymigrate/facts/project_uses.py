@@ -91,10 +91,11 @@ def uses_of(project: Project, definition: Definition) -> Uses:
                 uses.unclear.append(path)  # it cannot be parsed
                 uses.named.append(path)
                 continue
+            known = len(uses.unclear)
             _add(project, uses, module, definition)
             if dotted(definition.name).search(data):
                 uses.unclear.append(project.name(path))
-                uses.named.append(project.name(path))
+            uses.named += uses.unclear[known:]
             if module.star_imports or len(uses.imports) > passed_on:
                 sources.append(path)
     return uses

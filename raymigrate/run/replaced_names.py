@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -27,7 +28,7 @@ def replacing_files(results: Iterable[FileResult], project: Project) -> Iterator
     modules: dict[str, set[bytes]] = {}  # by folder
     for result in results:
         if result.changes and result.is_legacy:
-            modules.setdefault(project.folder(result.path), set()).add(module_name(result.path).encode())
+            modules.setdefault(project.folder(result.path), set()).add(os.fsencode(module_name(result.path)))
     for folder, names in modules.items():
         for path, data in files_with(project, folder, *REPLACES):
             if path.endswith(".py") and not names.isdisjoint(WORD.findall(data)):

@@ -76,6 +76,8 @@ class Precision:
         self.autocasts.check_names()
         if not makers and not any(map(self.autocasts.trains, contexts)):
             return  # what evaluates under autocast() does so as before
+        if not contexts and not self._is_given_losses():
+            return  # a GradScaler that nothing is given to does nothing
         if not contexts:
             raise Refusal(makers[0], "a GradScaler is used, and no autocast() can be seen in this file")
         branches = self.branches.choose(changes, self.conditions)
@@ -104,6 +106,12 @@ class Precision:
         changes.moved.update((*self.scaling.values(), *self.caching.values()))
         if self.condition.test is not None:
             changes.moved.add(self.condition.test)
+
+    def _is_given_losses(self) -> bool:
+        """Whether a loss is scaled."""
+        scalers, variables = set(self.training.scalers), self.training.variables
+        calls = self.training.method_calls("scale")
+        return any(variables.of(call.func.value) & scalers for call in calls)  # type: ignore[attr-defined]
 
     # -- where it is used ----------------------------------------------------------------------
 

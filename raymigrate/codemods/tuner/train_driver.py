@@ -212,7 +212,7 @@ class TrainDriver:
 
     def _least(self, template: str, asked: ast.expr | None, limit: str) -> str:
         """The least of two numbers, of which what was asked for may be None or 0: Tune takes those for no limit."""
-        is_number = isinstance(self.module.constant(asked), int)
+        is_number = self.tuner.limiter is not None or isinstance(self.module.constant(asked), int)
         return f"min({template}, {limit})" if is_number else f"min(filter(None, [{template}, {limit}]))"
 
     def _without_limiter(self, limiter: Limiter) -> ast.expr:
