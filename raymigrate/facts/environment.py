@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from raymigrate.facts.module import Module
 
@@ -21,14 +22,20 @@ def variables_set(module: Module, *names: str) -> Iterator[tuple[ast.AST, str]]:
         module: The script.
         names: The variables.
     """
-    for key in _keys(module):
-        name = key.value if isinstance(key, ast.Constant) else module.constant(key)
-        if isinstance(name, str) and name in names and _is_set(module, key):
+    for name, key in _named_keys(module):
+        if name in names and _is_set(module, key):
             yield key, name
     for call, keyword in module.keywords(*names):
         is_dict = isinstance(call.func, ast.Name) and call.func.id == "dict"
         if _takes_variables(module, call) or (is_dict and goes_to_environment(module, call)):
             yield keyword, str(keyword.arg)
+
+
+@lru_cache(maxsize=8)
+def _named_keys(module: Module) -> list[tuple[str, ast.expr]]:
+    """What names a variable by its place alone, with the name; it is asked for by several rules."""
+    keys = ((key.value if isinstance(key, ast.Constant) else module.constant(key), key) for key in _keys(module))
+    return [(name, key) for name, key in keys if isinstance(name, str)]
 
 
 def value_set(module: Module, place: ast.AST) -> ast.expr | None:

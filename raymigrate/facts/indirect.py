@@ -65,8 +65,9 @@ def _may_hold_class(module: Module, function: ast.expr) -> bool:
     if isinstance(function, ast.Name):
         return isinstance(module.definition(function), (ast.Name, ast.arg, type(None)))
     if isinstance(function, ast.Attribute):
-        bound = (node for node in module.spelling(function.attr) if isinstance(node, (ast.Name, ast.Attribute)))
-        return any(isinstance(node.ctx, ast.Store) for node in bound)
+        return bool(module.stores(function.attr)) or any(
+            isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) for node in module.spelling(function.attr)
+        )
     return isinstance(function, (ast.IfExp, ast.Subscript))
 
 

@@ -68,6 +68,7 @@ class Places:
     def __init__(self, module: Module) -> None:
         self.module = module
         self.unseen_trainables = False
+        self._callees: dict[ast.Call, tuple[FunctionNode, ...]] = {}
         self.trials = self._with_callees(self._trainables())
         self.workers = self._with_callees(self._training_functions())
 
@@ -207,7 +208,13 @@ class Places:
             if reference.qualified.endswith("Trainer") and isinstance(call, ast.Call) and call.func is reference.node:
                 yield from functions_behind(self.module, argument(call, 0, *TRAINING_FUNCTION))
 
-    def _called(self, call: ast.Call) -> Iterator[FunctionNode]:
+    def _called(self, call: ast.Call) -> tuple[FunctionNode, ...]:
+        """What a call calls in the module; each question follows the calls anew, and they stay as they are."""
+        if call not in self._callees:
+            self._callees[call] = tuple(self._find_called(call))
+        return self._callees[call]
+
+    def _find_called(self, call: ast.Call) -> Iterator[FunctionNode]:
         """The functions of the module that a call calls, by name or as methods of an object; of a class __init__."""
         if isinstance(call.func, ast.Name):
             found = list(functions_behind(self.module, call.func))

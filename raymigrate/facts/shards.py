@@ -7,6 +7,7 @@ train/_internal/session.py, `get_dataset_shard`: None for it.
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from raymigrate.facts.guards import tested as tested_values
 from raymigrate.facts.items import items_behind
@@ -58,11 +59,28 @@ def optional_shards(homes: Iterable[Module]) -> Iterator[Shard]:
             yield Shard(home, call, frozenset(map(str, names)))
 
 
-def runs(trainer: TrainerCall, shard: Shard, homes: list[Module]) -> bool:
-    """Whether the workers of a trainer may ask for a shard."""
-    code = TrainingCode(homes)
-    code.add(trainer.module, trainer.node)
-    return code.may_run(shard.module, shard.call)
+class ShardUsers:
+    """The trainers whose workers ask for shards; what each of them runs is looked for once.
+
+    Args:
+        trainers: The trainers.
+        homes: The files that may have a part in what they run.
+    """
+
+    def __init__(self, trainers: Iterable[TrainerCall], homes: list[Module]) -> None:
+        self._trainers = list(trainers)
+        self._homes = homes
+
+    @cached_property
+    def _codes(self) -> list[tuple[TrainerCall, TrainingCode]]:
+        found = [(trainer, TrainingCode(self._homes)) for trainer in self._trainers]
+        for trainer, code in found:
+            code.add(trainer.module, trainer.node)
+        return found
+
+    def of(self, shard: Shard) -> list[TrainerCall]:
+        """Those whose workers may ask for a shard."""
+        return [trainer for trainer, code in self._codes if code.may_run(shard.module, shard.call)]
 
 
 def has_dataset(trainer: TrainerCall, name: str) -> bool | None:

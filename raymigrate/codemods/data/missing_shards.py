@@ -12,7 +12,7 @@ from raymigrate.facts.callers import is_used_elsewhere
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
 from raymigrate.facts.reports import with_all_imported
-from raymigrate.facts.shards import Shard, has_dataset, optional_shards, runs
+from raymigrate.facts.shards import Shard, ShardUsers, has_dataset, optional_shards
 from raymigrate.facts.trainers import TrainerCall, trainers_with_function
 from raymigrate.facts.tuners import TUNERS
 
@@ -43,10 +43,11 @@ def missing_shards(context: Context) -> None:
     module = context.module
     trainers = list(trainers_with_function(module))
     homes = with_all_imported(module) if trainers else [module]
+    users_of = ShardUsers(trainers, homes)
     for shard in optional_shards(homes):
         if _is_of_helper(shard):
             continue  # the loop that was written with it makes one only where the trainer has the dataset
-        users = [trainer for trainer in trainers if runs(trainer, shard, homes)]
+        users = users_of.of(shard)
         for name in sorted(shard.names):
             if users:
                 _with_trainers(context, shard, name, users)

@@ -14,7 +14,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.scaling import has_one_worker
-from raymigrate.facts.shards import READING, Shard, read_on_some_ranks, runs
+from raymigrate.facts.shards import READING, Shard, ShardUsers, read_on_some_ranks
 from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
 from raymigrate.facts.values import argument
 
@@ -37,8 +37,9 @@ def shards_by_rank(context: Context) -> None:
         return
     shards = list(read_on_some_ranks(module))
     trainers = list(trainer_calls(module, WITH_LOOP, TRAIN_LOOP)) if shards else []
+    users_of = ShardUsers(trainers, [module])
     for shard in shards:
-        users = [trainer for trainer in trainers if runs(trainer, shard, [module])]
+        users = users_of.of(shard)
         several = [user for user in users if not has_one_worker(module, user.arguments.get("scaling_config"))]
         if not users and not any(module.calls(*TRANSFORMERS_TRAINERS)):
             context.note(RM205, shard.call, READ_ALONE)

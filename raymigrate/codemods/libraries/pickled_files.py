@@ -7,6 +7,7 @@ of numpy (transformers 5.23, trainer.py: `_save`, `_save_rng_state`).
 
 import ast
 import re
+from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -39,36 +40,33 @@ def pickled_files(context: Context) -> None:
     module = context.module
     if not context.of_legacy_job:
         return
+    used_as_modules: set[ast.expr] | None = None
     for call in module.calls("torch.load"):
         if not call.args or any(keyword.arg in SWITCHES for keyword in call.keywords):
             continue
         if FILES.search(trailing_text(module, call.args[0])):
             what = "This file holds a pickled object"
-        elif _is_module(module, call):
-            what = "What is loaded is used as a module"
         else:
-            continue
+            used_as_modules = _used_as_modules(module) if used_as_modules is None else used_as_modules
+            if call not in used_as_modules:
+                continue
+            what = "What is loaded is used as a module"
         message = f"{what}, which raises an UnpicklingError on torch >= 2.6; now weights_only=False."
         if context.converts(RM756, call, message):
             context.plan.call(call).set("weights_only", "False")
 
 
-def _is_module(module: Module, load: ast.Call) -> bool:
-    """Whether what was loaded is used as a module: it is called, or a method of modules is."""
-    methods = (node for node in module.attributes(*OF_MODULES) if isinstance(module.parent_of[node], ast.Call))
-    if any(_is_loaded(module, method.value, load) for method in methods):
-        return True
-    called = (call.func for call in module.of_type(ast.Call) if isinstance(call, ast.Call))
-    return any(_is_loaded(module, function, load) for function in called if module.qualified(function) is None)
+def _used_as_modules(module: Module) -> set[ast.expr]:
+    """What is used as a module: it is called, or a method of modules is."""
+    methods = [node.value for node in module.attributes(*OF_MODULES) if isinstance(module.parent_of[node], ast.Call)]
+    called = [call.func for call in module.of_type(ast.Call) if module.qualified(call.func) is None]
+    return {found for node in (*methods, *called) for found in _loaded(module, node)}
 
 
-def _is_loaded(module: Module, node: ast.expr, load: ast.Call, depth: int = 0) -> bool:
-    """Whether a value is what was loaded, on whatever device: `torch.load(path).to(device)`."""
+def _loaded(module: Module, node: ast.expr, depth: int = 0) -> Iterator[ast.expr]:
+    """What a value may be, on whatever device: `torch.load(path)` of `torch.load(path).to(device)` too."""
     for found in sources(module, node):
-        if found is load:
-            return True
+        yield found
         method = found.func if isinstance(found, ast.Call) else None
         if isinstance(method, ast.Attribute) and method.attr in SAME and depth < MAX_STEPS:
-            if _is_loaded(module, method.value, load, depth + 1):
-                return True
-    return False
+            yield from _loaded(module, method.value, depth + 1)

@@ -60,10 +60,13 @@ def _statements(source: str) -> list[ast.stmt]:
 
 def _like(module: Module, wanted: Definition) -> Iterator[Definition]:
     """The definitions of a module with the same code as another one."""
+    takes, code = _takes(wanted), ""
     for definition in module.of_type(type(wanted)):
         has_its_size = abs(len(definition.body) - len(wanted.body)) <= 1  # one has a docstring
-        if has_its_size and _takes(definition) == _takes(wanted) and code_of(definition) == code_of(wanted):
-            yield definition
+        if has_its_size and type(definition.body[-1]) is type(wanted.body[-1]) and _takes(definition) == takes:
+            code = code or code_of(wanted)
+            if code_of(definition) == code:
+                yield definition
 
 
 def _takes(definition: Definition) -> list[str]:
