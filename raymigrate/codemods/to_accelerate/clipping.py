@@ -22,7 +22,7 @@ PARAMETERS = {
     "clip_grad_value_": ("parameters", "clip_value", "foreach"),
 }
 TAKEN = frozenset({"parameters", "max_norm", "norm_type", "clip_value"})
-RAISES, HOW = "error_if_nonfinite", "foreach"  # the second says how to compute, not what
+RAISES = "error_if_nonfinite"  # `foreach=` says how to compute, not what
 
 
 def clips_gradients(module: Module, call: ast.Call) -> bool:

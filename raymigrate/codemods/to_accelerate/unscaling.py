@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.clipping import clips_gradients, is_taken
+from raymigrate.codemods.to_accelerate.home import blocks_around
 from raymigrate.codemods.to_accelerate.rules import RM852, Refusal
 from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.facts.values import last_name
 
 SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign)
 NUMBERS = frozenset({"float", "item", "detach", "cpu"})  # what is done with the norm that a clipping returns
@@ -41,9 +43,9 @@ class Unscaling:
 
     def _clips_twice(self) -> bool:
         """Whether two clippings stand in one block: only one of the Accelerator's may come before a step."""
-        statements = [self.module.statement(clip) for clip in self.clips if clip not in self.followed]
-        blocks = [id(b) for s in statements for b in _blocks(self.module.parent_of[s]) if s in b]
-        return len(set(blocks)) < len(blocks)
+        alone = [clip for clip in self.clips if clip not in self.followed]
+        blocks = {id(next(blocks_around(self.module, clip))[0]) for clip in alone}
+        return len(blocks) < len(alone)
 
     def _in_plain(self) -> set[ast.Call]:
         """The clippings of branches without a GradScaler."""
@@ -58,22 +60,17 @@ class Unscaling:
     def _is_quiet(self, call: ast.Call) -> bool:
         """Whether nothing but one clipping of the Accelerator's kind sees the gradients before the step."""
         seen: list[ast.Call] = []
-        statement: ast.stmt = self.module.statement(call)
-        while True:
-            outer = self.module.parent_of[statement]
-            block = next((b for b in _blocks(outer) if statement in b), None)
-            if block is None:
-                return False
-            for later in block[block.index(statement) + 1 :]:
+        for block, place in blocks_around(self.module, call):
+            for later in block[place + 1 :]:
                 step = self._step(later)
                 if step is not None:
                     self.followed.update(seen)
                     return len(seen) <= 1 and all(is_taken(self.module, clip) for clip in seen)
                 if not self._is_harmless(later, seen):
                     return False
-            if not isinstance(outer, (ast.If, ast.With)):
+            if not isinstance(self.module.parent_of[block[place]], (ast.If, ast.With)):
                 return False
-            statement = outer
+        return False
 
     def _step(self, statement: ast.stmt) -> ast.Call | None:
         call = statement.value if isinstance(statement, ast.Expr) else None
@@ -97,13 +94,9 @@ class Unscaling:
             if part in self.clips:
                 seen.append(part)
                 inner.update(ast.walk(part))
-            elif self.scaler_calls.get(part) != "unscale_" and not self._is_number(part):
+            elif self.scaler_calls.get(part) != "unscale_" and last_name(part.func) not in NUMBERS:
                 return False
         return True
-
-    def _is_number(self, call: ast.Call) -> bool:
-        func = call.func
-        return (func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")) in NUMBERS
 
     # -- edits ---------------------------------------------------------------------------------
 
@@ -141,7 +134,3 @@ class Unscaling:
             return
         changes.converted(RM852, call, "scaler.unscale_(optimizer) becomes accelerator.unscale_gradients(optimizer).")
         changes.replace(call, "accelerator.unscale_gradients($optimizer)", optimizer=call.args[0])
-
-
-def _blocks(node: ast.AST) -> Sequence[list[ast.stmt]]:
-    return [block for name in ("body", "orelse", "finalbody") if isinstance(block := getattr(node, name, None), list)]

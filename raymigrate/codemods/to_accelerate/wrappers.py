@@ -8,6 +8,7 @@ from raymigrate.codemods.to_accelerate.cases import meaning
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.facts.values import named_arguments
 
 DDP = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
 DATA_PARALLEL = (
@@ -98,8 +99,7 @@ class Wrappers:
         if len(call.args) > len(PARAMETERS):
             reason = f"what DistributedDataParallel() gets behind {PARAMETERS[-1]}= depends on the version of torch"
             raise Refusal(call.args[len(PARAMETERS)], f"{reason}; write the names of these arguments")
-        positional = dict(zip(PARAMETERS, call.args, strict=False))
-        given = {**positional, **{keyword.arg or "": keyword.value for keyword in call.keywords}}
+        given = named_arguments(call, PARAMETERS)
         for name, value in given.items():
             if name in HANDED_ON or name in CHOSEN or name == PARAMETERS[0]:
                 continue
