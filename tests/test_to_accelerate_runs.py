@@ -38,6 +38,13 @@ import torch._dynamo, transformers.modeling_utils  # which each child would impo
 
 jobs = json.loads(sys.argv[1])
 codes = {}
+# torch 2.13 may hang at the end of a process in which a wrapped model is the last that holds gloo's group: the thread
+# that ends the group has Python's lock and waits for one that wants it. So no model ends before its process.
+kept, wrap = [], torch.nn.parallel.DistributedDataParallel.__init__
+def wrapped(self, *args, **kwargs):
+    kept.append(self)
+    wrap(self, *args, **kwargs)
+torch.nn.parallel.DistributedDataParallel.__init__ = wrapped
 gc.freeze()  # else each child looks through, and so copies, all that was imported
 for name, script, folder, size in jobs:
     os.makedirs(folder)

@@ -446,6 +446,31 @@ def test_a_checkpoint_is_read_with_the_state_of_its_optimizer(tmp_path: Path, mo
     assert found["unreadable"] == {}
 
 
+TWO_WRITERS = """
+import json, os
+from ray.train import Checkpoint
+from raymigrate_recorder.checkpoints import contents
+for left in ('{"global_step": 4, "epoch": 1.0}', '{"global_step": 4, "epoch": 1.0}}', ""):
+    with open("trainer_state.json", "w") as stream:
+        stream.write(left)
+    print(json.dumps(contents(Checkpoint(os.getcwd()))))
+"""
+
+
+@pytest.mark.ray
+def test_a_state_that_two_workers_wrote_at_once_is_a_fault_of_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers that each take themselves for the first write one file together."""
+    (tmp_path / "checkpoint").mkdir()
+    monkeypatch.chdir(tmp_path / "checkpoint")
+    whole, broken, empty = map(json.loads, recorded(tmp_path / "trace", "pass", TWO_WRITERS).splitlines())
+    assert (whole["state"], whole["unreadable"]) == ({"step": 4, "epoch": 1.0}, {})
+    for found in (broken, empty):
+        assert found["state"] is None
+        assert found["unreadable"].keys() == {"trainer_state.json"}
+
+
 @pytest.mark.parametrize(
     ("changed", "told"),
     [

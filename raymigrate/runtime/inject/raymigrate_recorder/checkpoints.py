@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -22,6 +23,7 @@ def contents(checkpoint: Any) -> dict[str, Any]:
     `tensors` is parameter -> hashes, `stored` the same as it is written: name -> shape, dtype, hash and parameter. A
     reader that looks for a name, as load_state_dict() does, finds it or not by what `stored` says. `training` is what
     optimizer and scheduler go on with: name, behind that of the file -> shape, dtype and hash, or the plain value.
+    `unreadable` is file -> what reading it raised.
 
     Args:
         checkpoint: `ray.train.Checkpoint` or the old `ray.air.Checkpoint`; both have `as_directory`.
@@ -45,13 +47,14 @@ def contents(checkpoint: Any) -> dict[str, Any]:
                     tensors.setdefault(parameter, []).append(what[-1])
             except Exception as error:
                 unreadable[name] = repr(error)
+        state = _trainer_state(folder, files, unreadable)
     return {
         "files": files,
         "tensors": tensors,
         "stored": stored,
         "training": training,
         "unreadable": unreadable,
-        "state": _trainer_state(checkpoint),
+        "state": state,
     }
 
 
@@ -138,14 +141,19 @@ def _state(loaded: Any) -> Iterator[tuple[str, Any]]:
             yield name, leaf
 
 
-def _trainer_state(checkpoint: Any) -> dict[str, Any] | None:
-    """Step and epoch that a Hugging Face Trainer wrote beside its model."""
-    import json
+def _trainer_state(folder: str, files: list[str], unreadable: dict[str, str]) -> dict[str, Any] | None:
+    """Step and epoch that a Hugging Face Trainer wrote beside its model; None if there is none that can be read.
 
-    with checkpoint.as_directory() as folder:
-        for name in _files(folder):
-            if os.path.basename(name) == "trainer_state.json":
+    Where each worker takes itself for the first one, all of them write the same file at once, and what is left may be
+    no JSON: a fault of the job, which the recorder tells as it tells of weights that cannot be read.
+    """
+    for name in files:
+        if os.path.basename(name) == "trainer_state.json":
+            try:
                 with open(os.path.join(folder, name), encoding="utf-8") as stream:
                     state = json.load(stream)
-                return {"step": state.get("global_step"), "epoch": state.get("epoch")}
+            except ValueError as error:
+                unreadable[name] = repr(error)
+                return None
+            return {"step": state.get("global_step"), "epoch": state.get("epoch")}
     return None

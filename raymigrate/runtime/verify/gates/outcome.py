@@ -297,7 +297,7 @@ def _state(pair: Pair) -> Check:
     if not states or states[0] is None:
         return not_applicable("Trainer's state", "there is no trainer_state.json")
     if states[1] is None:
-        return check("Trainer's state", False, f"there is no trainer_state.json in {pair.right.name}")
+        return check("Trainer's state", False, f"there is no trainer_state.json in {pair.right.name} that can be read")
     steps = [state["step"] for state in states if state]
     epochs = [round(state["epoch"], 6) for state in states if state]
     figures = f"step {steps[0]}, epoch {epochs[0]:g}"
