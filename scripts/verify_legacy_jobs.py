@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,8 @@ def verify(case: Path) -> dict[str, Any]:
         split = command.index("--") if "--" in command else len(command)
         run = [sys.executable, "-m", *command[:split], "--report", str(report), *command[split:]]
         process = subprocess.run(run, cwd=folder, check=False, capture_output=True, text=True)
+        if not report.exists() and "has nothing to convert" in process.stderr:
+            return {"made_from": made_from(case), "day": str(date.today()), "not_run": "Nothing in it is converted."}
         if not report.exists():
             raise SystemExit(f"{case_name(case)} could not be verified:\n{process.stderr}")
         found = json_verification(report.read_text(encoding="utf-8"))
