@@ -130,6 +130,14 @@ def test_a_checkpoint_gives_back_what_was_put_in(tmp_path: Path) -> None:
     assert results and all(results.values()), results
 
 
+def test_classes_of_the_script_do_what_they_did(tmp_path: Path) -> None:
+    results = run("own_classes", tmp_path)
+    assert results["own"] == [None, {"0": "a", "1": "b"}, "FITTED"]
+    assert results["stateless"] is True
+    assert results["of Ray"] == [True, {"mean(x)": 2.0}]
+    assert results["model"] == results["wrapped model"] == ["Net", True]
+
+
 @pytest.fixture
 def accelerate_environment(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(INJECT))

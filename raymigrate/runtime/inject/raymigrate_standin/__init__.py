@@ -8,11 +8,11 @@ name `raymigrate_standin`, imports nothing of raymigrate, and is on the PYTHONPA
 defines can be pickled by name.
 
 Modules: `importing` makes the names importable; `air_config`, `air_checkpoint`, `air_session`, `logger_callbacks` and
-`preprocessors` are ray.air and its neighbours; `ray_data` is Ray Data, and `ingest` what became of datasets before
-training; `torch_trainer` is what all trainers share, with `job` and `results`; `tuner` is what searches with them,
-and `predictors` what comes after; `transformers_trainer` is the driver's side of HuggingFaceTrainer alias
-TransformersTrainer, `transformers_loop` the workers' side and `transformers_report` its callback;
-`accelerate_trainer` and `accelerate_environment` are AccelerateTrainer.
+`preprocessors` are ray.air and its neighbours; `own_classes` is what scripts made from them; `ray_data` is Ray Data,
+and `ingest` what became of datasets before training; `torch_trainer` is what all trainers share, with `job` and
+`results`; `tuner` is what searches with them, and `predictors` what comes after; `transformers_trainer` is the
+driver's side of HuggingFaceTrainer alias TransformersTrainer, `transformers_loop` the workers' side and
+`transformers_report` its callback; `accelerate_trainer` and `accelerate_environment` are AccelerateTrainer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from raymigrate_standin import air_config, air_session, ray_data
+from raymigrate_standin import air_config, air_session, own_classes, ray_data
 from raymigrate_standin.importing import GONE_MODULES, LENT_NAMES, UNKNOWN_NAMES, GoneModules, lend
 
 Patch = Callable[[ModuleType], None]
@@ -50,6 +50,8 @@ def install(after: Callable[[str], Callable[[Patch], Any]]) -> None:
     after("ray.data")(ray_data.old_functions)
     after("ray.data.dataset")(ray_data.old_methods)
     after("ray.data.iterator")(lambda module: ray_data.old_iterators(module.DataIterator))
+    after("ray.data.preprocessor")(own_classes.fit_as_before)
+    after("ray.train.torch.torch_checkpoint")(own_classes.save_models_by_value)
     after("ray.tune.tuner")(_tune_trainers)
     after("transformers.training_args")(_average_like_before)
 
