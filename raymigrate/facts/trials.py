@@ -10,6 +10,8 @@ from raymigrate.facts.tuners import TUNERS
 from raymigrate.facts.values import Source, argument, is_none, sources
 
 GRIDS = ("fit", "get_results")
+ANALYSES = tuple(f"ray.tune.{place}ExperimentAnalysis" for place in ("", "analysis.", "analysis.experiment_analysis."))
+ANALYZED = ("experiment_checkpoint_path", "experiment_path")  # the folder that one reads
 RESTORED = tuple(f"{tuner}.restore" for tuner in TUNERS)
 
 

@@ -26,8 +26,8 @@ LOADERS = ("datasets.load_dataset", "datasets.load.load_dataset")
 DICTS = ("datasets.DatasetDict", "datasets.dataset_dict.DatasetDict")
 # Methods of a DatasetDict that give one, as those of the same names of a Dataset give a Dataset.
 CHAINED = frozenset(
-    "map filter shuffle remove_columns rename_column rename_columns select_columns cast cast_column with_format flatten"
-    " class_encode_column".split()
+    {"map", "filter", "shuffle", "remove_columns", "rename_column", "rename_columns", "select_columns"}
+    | {"cast", "cast_column", "with_format", "flatten", "class_encode_column"}
 )
 
 

@@ -8,15 +8,14 @@ Up to 2.6 they opened it as a folder.
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.results.experiment_analysis import NAMES, PATH
 from raymigrate.codemods.torch_trainer.storage import ABSOLUTE, RM402
 from raymigrate.facts.storage import absolute, is_absolute, is_taken, may_be_relative
-from raymigrate.facts.trials import RESTORED
+from raymigrate.facts.trials import ANALYSES, ANALYZED, RESTORED
 from raymigrate.facts.tuners import TUNERS
 from raymigrate.facts.values import argument
 
 READERS = {
-    **dict.fromkeys(NAMES, ("ExperimentAnalysis", *PATH)),
+    **dict.fromkeys(ANALYSES, ("ExperimentAnalysis", *ANALYZED)),
     **dict.fromkeys(RESTORED, ("Tuner.restore", "path")),
     **{f"{tuner}.can_restore": ("Tuner.can_restore", "path") for tuner in TUNERS},
 }  # how each is spoken of, and the names of its first argument
