@@ -1,10 +1,12 @@
 """RM505: what is a DatasetDict of Hugging Face, wherever it was made."""
 
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from raymigrate.base.findings import Kind
+from tests.projects.files import convert, write
 from tests.rules.scripts import converted
 
 MADE = {
@@ -112,3 +114,25 @@ def test_what_may_be_a_dict_is_told(body: str) -> None:
 @pytest.mark.parametrize("body", NO_DICTS.values(), ids=NO_DICTS)
 def test_what_is_not_seen_to_be_a_dict_is_left_in_peace(body: str) -> None:
     assert "RM505" not in {code for code, _, _ in converted(HEAD + dedent(body)).findings}
+
+
+@pytest.mark.parametrize(
+    ("given", "kinds"),
+    [
+        (["raw"], [Kind.CONVERTED]),
+        (["raw", "raw.shuffle(1)"], [Kind.CONVERTED]),
+        (["raw", "raw['train']"], [Kind.MANUAL]),
+        (["raw['train']"], []),
+    ],
+)
+def test_a_dict_that_other_files_hand_over_is_seen(given: list[str], kinds: list[Kind], tmp_path: Path) -> None:
+    calls = "\n".join(f"to_ray({each})" for each in given)
+    write(
+        tmp_path,
+        {
+            "helpers.py": "import ray\n\n\ndef to_ray(data):\n    return ray.data.from_huggingface(data)\n",
+            "job.py": f"{HEAD}from helpers import to_ray\n\nraw = load_dataset('org/data')\n{calls}\n",
+        },
+    )
+    found = convert(tmp_path).findings
+    assert [finding.kind for finding in found if finding.code == "RM505"] == kinds

@@ -34,6 +34,7 @@ DECODED = {
     "by position": ("ids = p[0]", "ids"),
     "at once": ("", "p[0]"),
     "of a tuple": ("preds, labels = p\nif isinstance(preds, tuple):\n    preds = preds[0]", "preds"),
+    "of a tuple, at once": ("preds, labels = p\npreds = preds[0] if isinstance(preds, tuple) else preds", "preds"),
     "renamed": ("preds, labels = p\ngenerated = preds", "generated"),
 }
 
@@ -84,6 +85,30 @@ def test_rows_that_are_decoded_one_by_one_are_filled_before(before: str, rows: s
 
 def test_texts_of_bytes_are_no_predictions() -> None:
     assert not outcome_of("texts = [row.decode('utf-8') for row in p.predictions]", "[]").lines("RM752", Kind.MANUAL)
+
+
+MADE = {
+    "a lambda": ("", "lambda p: {'n': len(tokenizer.batch_decode(p[0]))}"),
+    "by another function": (
+        "def make(kind):\n    def f(p):\n        return {kind: len(tokenizer.batch_decode(p[0]))}\n    return f",
+        "make('n')",
+    ),
+    "a partial": (
+        "def score(kind, p):\n    return {kind: len(tokenizer.batch_decode(p[0]))}",
+        "functools.partial(score, 'n')",
+    ),
+    "an object": (
+        "class Score:\n    def __call__(self, p):\n        return {'n': len(tokenizer.batch_decode(p[0]))}",
+        "Score()",
+    ),
+}
+
+
+@pytest.mark.parametrize(("metrics", "given"), MADE.values(), ids=MADE)
+def test_the_function_of_metrics_is_seen_however_it_is_made(metrics: str, given: str) -> None:
+    outcome = converted("import functools\n" + SCRIPT.format(metrics=metrics, given=given).lstrip())
+    assert FILLED.format("p[0]") in outcome.text
+    assert converted(outcome.text).text == outcome.text
 
 
 def test_a_function_that_no_trainer_is_given_stays() -> None:

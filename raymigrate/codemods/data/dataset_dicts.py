@@ -5,6 +5,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.facts.handed_on import handed_on
 from raymigrate.facts.hf_datasets import is_hf_dataset
 from raymigrate.facts.instances import instance_of
 from raymigrate.facts.module import Module
@@ -39,7 +40,7 @@ def dataset_dicts(context: Context) -> None:
         given = argument(call, 0, "dataset")
         if given is None:
             continue
-        cases = [_is_dataset_dict(source, set()) for source in module.origins(given)]
+        cases = [_is_dataset_dict(source, set()) for source in _origins(module, given)]
         if not all(cases) and not _is_read_as_dict(module, call):
             if any(cases):
                 context.manual(RM505, call, f"Where this is a DatasetDict: {RAISES}.")
@@ -51,6 +52,15 @@ def dataset_dicts(context: Context) -> None:
             end = "\n" if first else ""
             source = f"{{{first}name: {function}(split){last}for name, split in $given.items(){end}}}"
             context.plan.replace(call, source, given=given)
+
+
+def _origins(module: Module, node: ast.expr) -> list[Source]:
+    """The expressions that a value can come from, through the calls of other files too."""
+    found: list[Source] = []
+    for source in module.origins(node):
+        given = handed_on(source.module, source.node) if isinstance(source.node, ast.Name) else []
+        found += [behind for one in given for behind in one.module.origins(one.node)] or [source]
+    return found
 
 
 def _is_dataset_dict(source: Source, seen: set[ast.AST]) -> bool:
@@ -74,7 +84,7 @@ def _is_dataset_dict(source: Source, seen: set[ast.AST]) -> bool:
         return is_hf_dataset(module, method.value)
     if method.attr not in CHAINED:
         return False
-    return all(_is_dataset_dict(behind, seen) for behind in module.origins(method.value))
+    return all(_is_dataset_dict(behind, seen) for behind in _origins(module, method.value))
 
 
 def _is_read_as_dict(module: Module, call: ast.Call) -> bool:

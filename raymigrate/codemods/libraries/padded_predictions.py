@@ -17,7 +17,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.generation import RM752
 from raymigrate.facts.functions import parameters
 from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.scopes import FUNCTIONS, FunctionNode
 from raymigrate.facts.values import argument, reaching
 
 DECODES = {"batch_decode": ("sequences",), "decode": ("token_ids",)}  # and the name of what is decoded
@@ -29,6 +29,7 @@ MESSAGE = (
 )
 ADVICE = "Decode numpy.where({0} != -100, {0}, tokenizer.pad_token_id) in its place."
 SEQ2SEQ = "Seq2SeqTrainer"
+HANDED_ON = (ast.Name, ast.Attribute, ast.Subscript, ast.IfExp)
 MOST_NAMES = 8  # through which predictions go, one after the other
 
 
@@ -70,6 +71,8 @@ def _are_predictions(module: Module, node: ast.expr, depth: int = 0) -> bool:
     """Whether an expression is the array of predictions that a Trainer hands over, with nothing done to it."""
     if depth > MOST_NAMES:
         return False
+    if isinstance(node, ast.IfExp):
+        return all(_are_predictions(module, branch, depth + 1) for branch in (node.body, node.orelse))
     if isinstance(node, ast.Attribute):
         return node.attr == PREDICTIONS and _has_predictions(module, node.value)
     if isinstance(node, ast.Subscript):  # `predictions[0]`, where they are a tuple; `eval_predictions[0]`
@@ -87,7 +90,7 @@ def _binds_predictions(module: Module, target: ast.AST, depth: int) -> bool:
         statement = module.parent_of[parent]
         is_first = isinstance(statement, ast.Assign) and parent.elts[0] is target
         return is_first and isinstance(statement, ast.Assign) and _has_predictions(module, statement.value)
-    if isinstance(parent, ast.Assign) and isinstance(parent.value, (ast.Name, ast.Attribute, ast.Subscript)):
+    if isinstance(parent, ast.Assign) and isinstance(parent.value, HANDED_ON):
         return _are_predictions(module, parent.value, depth + 1)
     return False
 
@@ -113,21 +116,34 @@ def _is_evaluated(module: Module, node: ast.expr) -> bool:
     function = module.function(parameter) if isinstance(parameter, ast.arg) else None
     if not isinstance(function, FUNCTIONS):
         return False
-    given = [each for each in parameters(function) if each.arg not in ("self", "cls")]
-    return bool(given) and given[0] is parameter and _computes_metrics(module, function)
+    names = [each for each in parameters(function) if each.arg not in ("self", "cls")]
+    given = _given_before(module, function)
+    return given is not None and names[given : given + 1] == [parameter]
 
 
-def _computes_metrics(module: Module, function: ast.AST) -> bool:
-    """Whether a function is one that a Trainer calls for its metrics: by its name, or since one is given it."""
-    name = getattr(function, "name", "")
-    if name == METRICS:
-        return True
-    values = [keyword.value for _, keyword in module.keywords(METRICS)]
-    named = {value.id if isinstance(value, ast.Name) else getattr(value, "attr", "") for value in values}
-    owner = module.parent_of[function]
-    if name == "__call__" and isinstance(owner, ast.ClassDef):
-        return any(isinstance(value, ast.Call) and module.definition(value.func) is owner for value in values)
-    return function in values or (bool(name) and name in named)
+def _given_before(module: Module, function: FunctionNode) -> int | None:
+    """How many arguments a function has that a Trainer calls for its metrics; None if it does not call it."""
+    if getattr(function, "name", "") == METRICS:
+        return 0
+    owner = module.parent_of[function] if getattr(function, "name", "") == "__call__" else None
+    for _, keyword in module.keywords(METRICS):
+        for source in module.origins(keyword.value, elsewhere=False):
+            made = source.node if isinstance(source.node, ast.Call) else None
+            if made is not None and module.qualified(made.func) == "functools.partial" and made.args:
+                if _is_named(module, made.args[0], function):
+                    return len(made.args) - 1
+            elif _is_named(module, source.node, function):
+                return 0
+            if made is not None and owner is not None and module.definition(made.func) is owner:
+                return 0
+    return None
+
+
+def _is_named(module: Module, node: ast.expr, function: FunctionNode) -> bool:
+    """Whether an expression is a function: its name, a method of that name, or the lambda itself."""
+    if isinstance(node, ast.Name):
+        return module.definition(node) is function
+    return node is function or (isinstance(node, ast.Attribute) and node.attr == getattr(function, "name", ""))
 
 
 def _numpy(module: Module, node: ast.AST) -> str | None:
