@@ -53,6 +53,9 @@ MADE = {
         def load(raw: DatasetDict):
             return ray.data.from_huggingface(raw)
         """,
+    "from a disk": """
+        data = ray.data.from_huggingface(DatasetDict.load_from_disk("saved").sort("length"))
+        """,
     "step by step": """
         raw = load_dataset("org/data")
         for step in steps:

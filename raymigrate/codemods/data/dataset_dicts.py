@@ -28,7 +28,8 @@ DICTS = ("datasets.DatasetDict", "datasets.dataset_dict.DatasetDict")
 # Methods of a DatasetDict that give one, as those of the same names of a Dataset give a Dataset.
 CHAINED = frozenset(
     {"map", "filter", "shuffle", "remove_columns", "rename_column", "rename_columns", "select_columns"}
-    | {"cast", "cast_column", "with_format", "flatten", "class_encode_column"}
+    | {"cast", "cast_column", "with_format", "with_transform", "flatten", "flatten_indices", "sort"}
+    | {"class_encode_column", "align_labels_with_mapping"}
 )
 
 
@@ -75,7 +76,7 @@ def _is_dataset_dict(source: Source, seen: set[ast.AST]) -> bool:
     if name in LOADERS:
         split = argument(value, 5, "split")
         return not has_unpacking(value) and (split is None or module.constant(split) is None)
-    if name in DICTS:
+    if name in DICTS or name.rpartition(".")[0] in DICTS:  # DatasetDict.load_from_disk() and its like
         return True
     method = value.func
     if not isinstance(method, ast.Attribute) or method in module.reference_at:
