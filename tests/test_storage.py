@@ -88,6 +88,23 @@ def test_a_storage_path_that_may_be_relative_is_told(head: str, path: str, told:
     assert {f.kind for f in result.findings if f.code == "RM402"} == {Kind.MANUAL}
 
 
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("settings['folder']", ["what this one is cannot be seen."]),
+        ("os.environ.get('RUNS', 'runs')", ["this one can be relative."]),
+        ("'/mnt/runs'", []),
+        ("'~/runs'", []),
+        ("None", []),
+    ],
+)
+def test_so_is_that_of_a_tuner(path: str, told: list[str]) -> None:
+    script = "import os\nfrom ray import air, tune\n\n\ndef train(config):\n    pass\n\n\n"
+    result = convert(f"{script}tune.Tuner(train, run_config=air.RunConfig(name='a', storage_path={path})).fit()\n")
+    assert "tune.RunConfig(" in str(result.after)
+    assert [f.message.partition("; ")[2] for f in result.findings if f.code == "RM402"] == told
+
+
 FLOW = (
     "from metaflow import Parameter\nclass Flow:\n    storage = Parameter({given})\n"
     "    def train(self): return RunConfig("

@@ -56,6 +56,7 @@ class Context:
         self.moved: dict[ast.AST, str] = {}  # what is read below names that the plan moves: its name below the new ones
         self.tuned: set[ast.Call] = set()  # configurations of Tune, or of no trainer of today: dealt with
         self.undecided: set[ast.Call] = set()  # RunConfigs among them that a person parts: a trainer may get one too
+        self.repeated: dict[ast.Call, str] = {}  # trainers, and the new function that makes a second one of each
         self.emitted: dict[tuple[str, ast.AST | None], str] = {}  # names of generated classes, by kind and block
         # Helpers: the name here, the statement before which they stand, and their code there.
         self.placed: dict[Helper, tuple[str, ast.stmt, Code | None]] = {}

@@ -12,12 +12,13 @@ from functools import cached_property
 from raymigrate.facts.module import Module
 from raymigrate.facts.packages import upwards
 from raymigrate.facts.scopes import FUNCTIONS, FunctionNode
-from raymigrate.facts.tuners import TUNERS
+from raymigrate.facts.tuners import RESTORED, TUNERS
 from raymigrate.facts.values import argument, method_of, methods, methods_of_object, reaching, sources
 
 WRAPPERS = ("ray.tune.with_resources", "ray.tune.with_parameters", "functools.partial")
 TAKE_TRAINABLES = (*TUNERS, "ray.tune.run", *WRAPPERS[:2])
 TRAINABLE = ("trainable", "run_or_experiment")
+OF_RESTORED = ("overwrite_trainable",)  # Tuner.restore() of Ray 2.3 and 2.4
 # What a Tune function was decorated with, for a tracker of its own; gone, but it tells where the function runs.
 MIXINS = frozenset(
     f"ray.tune.integration.{place}"
@@ -145,8 +146,9 @@ class Places:
         return self._with_callees(iter([function]))
 
     def _trainables(self) -> Iterator[FunctionNode]:
-        for call in self.module.calls(*TAKE_TRAINABLES):
-            trainable = argument(call, 0, *TRAINABLE)
+        for call in self.module.calls(*TAKE_TRAINABLES, *RESTORED):
+            is_restored = self.module.qualified(call.func) in RESTORED
+            trainable = argument(call, 1 if is_restored else 0, *TRAINABLE, *(OF_RESTORED if is_restored else ()))
             for source in sources(self.module, trainable) if trainable is not None else ():
                 functions = list(_functions_of(self.module, source))
                 self.unseen_trainables |= not functions and not self._is_known(source)
@@ -166,7 +168,7 @@ class Places:
         """
         module = self.module
         has_trainer = any(r.qualified.rpartition(".")[2].endswith("Trainer") for r in module.references)
-        if has_trainer or not any(module.calls(*TAKE_TRAINABLES)):
+        if has_trainer or not any(module.calls(*TAKE_TRAINABLES, *RESTORED)):
             return set()
         around = (module.ancestors(reference.node) for reference in module.references_within(*SESSION))
         outermost = ([outer for outer in outers if isinstance(outer, FUNCTIONS)][-1:] for outers in around)

@@ -8,6 +8,7 @@ from raymigrate.facts.callers import is_used_elsewhere
 from raymigrate.facts.items import collections_of, items_behind, items_of
 from raymigrate.facts.legacy import BATCH_PREDICTORS
 from raymigrate.facts.module import Module
+from raymigrate.facts.preprocessors import class_name
 from raymigrate.facts.values import Source, argument, is_none, keyword_argument
 
 GET_SHARD = frozenset({"ray.air.session.get_dataset_shard", "ray.train.get_dataset_shard"})
@@ -26,6 +27,8 @@ MAKERS = ("ray.data.read_", "ray.data.from_", "ray.data.range")
 IN_MEMORY = frozenset(f"ray.data.from_{kind}" for kind in ("huggingface", "items", "pandas", "arrow", "numpy"))
 MAPPERS = ("filter", "flat_map", "map", "map_batches")  # methods that take a function of rows or batches
 OF_GROUPS = "map_groups"  # of what groupby() gives
+TRANSFORMS = ("transform", "fit_transform")  # methods of a preprocessor, which take a Dataset and give one
+MOST_FITS = 5  # of a preprocessor, one after the other
 PREDICTS = ("predict", "predict_pipelined")  # of a BatchPredictor, which maps the rows to predictions
 MAPS = frozenset({"add_column", OF_GROUPS, *MAPPERS, *PREDICTS})
 # Methods of a Dataset that give a Dataset, in Ray 2.6.3 or today.
@@ -186,6 +189,9 @@ def _behind_one(module: Module, node: ast.expr) -> list[_Value] | None:
                 return [_Value(module, grouped)]
             if node.func.attr in READERS and node.args:
                 return [_Value(module, node.func.value, several=True)]
+            if node.func.attr in TRANSFORMS and _is_preprocessor(module, node.func.value):
+                given = argument(node, 0, "ds", "dataset")  # `dataset` in Ray 2.0
+                return [_Value(module, given)] if given is not None else None
             if node.func.attr in PREDICTS and _is_batch_predictor(module, node.func.value):
                 return []
     if isinstance(node, ast.Name):
@@ -203,6 +209,18 @@ def _predicted_rows(module: Module, node: ast.expr) -> ast.expr | None:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in PREDICTS:
         return None
     return argument(node, 0, "data") if _is_batch_predictor(module, node.func.value) else None
+
+
+def _is_preprocessor(module: Module, node: ast.expr, depth: int = 0) -> bool:
+    """Whether an object is a preprocessor of Ray Data for sure, fitted or not: fit() gives back the preprocessor."""
+    for source in module.origins(node):
+        method = source.node.func if isinstance(source.node, ast.Call) else None
+        fitted = isinstance(method, ast.Attribute) and method.attr == "fit" and depth < MOST_FITS
+        if class_name(source.module, source.node) is None and not (
+            fitted and isinstance(method, ast.Attribute) and _is_preprocessor(source.module, method.value, depth + 1)
+        ):
+            return False
+    return True
 
 
 def _grouped(module: Module, groups: ast.expr) -> ast.expr | None:

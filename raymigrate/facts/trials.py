@@ -6,11 +6,12 @@ from raymigrate.facts.handed_on import trainer_classes
 from raymigrate.facts.items import DEEPEST, collections_of, items_behind, items_of
 from raymigrate.facts.legacy import RL_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.tuners import TUNERS
+from raymigrate.facts.tuners import RESTORED, TUNERS
 from raymigrate.facts.values import Source, argument, is_none, sources
 
 GRIDS = ("fit", "get_results")
-RESTORED = tuple(f"{tuner}.restore" for tuner in TUNERS)
+ANALYSES = tuple(f"ray.tune.{place}ExperimentAnalysis" for place in ("", "analysis.", "analysis.experiment_analysis."))
+ANALYZED = ("experiment_checkpoint_path", "experiment_path")  # the folder that one reads
 
 
 def tuners_of(module: Module, result: ast.expr) -> list[Source | None]:

@@ -9,6 +9,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.values import is_none, keyword_argument, names_of, reads
 
 TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
+RESTORED = tuple(f"{tuner}.restore" for tuner in TUNERS)
 # Each module from which it can be imported.
 TUNE_CONFIGS = tuple(
     f"ray.tune.{module}TuneConfig" for module in ("", "tune_config.", "tuner.", "impl.tuner_internal.")

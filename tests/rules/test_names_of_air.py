@@ -66,6 +66,21 @@ def test_alone_an_unused_import_of_air_stays() -> None:
     assert converted(text).text == text
 
 
+@pytest.mark.parametrize(
+    "imported",
+    [
+        "from ray.tune.integration.wandb import WandbLoggerCallback as Logger",
+        "from ray.tune.integration.mlflow import MLflowLoggerCallback as Logger",
+        "from ray.air.integrations.wandb import WandbLoggerCallback as Logger",
+    ],
+)
+def test_a_logger_that_moves_to_ray_air_leaves_a_second_run_nothing_to_do(imported: str) -> None:
+    script = f"from ray import air, tune\n{imported}\n\ntune.run(len, callbacks=[Logger('p')])\n"
+    outcome = converted(script)
+    assert "from ray import air, tune" in outcome.text
+    assert converted(outcome.text).text == outcome.text
+
+
 TWICE = """
 from {first} import Checkpoint
 from {second} import Checkpoint

@@ -71,3 +71,25 @@ def test_a_name_that_is_bound_elsewhere_is_not_taken() -> None:
 def test_what_names_a_trainable_is_left(restore: str) -> None:
     outcome = converted(f"{HEAD}tuner = Tuner(objective)\n{restore}\n")
     assert "RM420" not in {code for code, _, _ in outcome.findings}
+
+
+RESTORES = """
+from ray import tune
+from ray.air import session
+
+
+def objective(config):
+    session.report({{"loss": 1}})
+
+
+tune.Tuner.restore("/runs/x", {given}).fit()
+"""
+
+
+@pytest.mark.parametrize("given", ["objective", "trainable=objective", "overwrite_trainable=objective"])
+def test_a_function_that_only_a_restored_tuner_gets_is_one_of_tune(given: str) -> None:
+    outcome = converted(RESTORES.format(given=given))
+    assert 'tune.report({"loss": 1})' in outcome.text and "train.report" not in outcome.text
+    assert given.replace("overwrite_", "") in outcome.text
+    assert bool(outcome.lines("RM420", Kind.CONVERTED)) is given.startswith("overwrite_")
+    assert converted(outcome.text).text == outcome.text

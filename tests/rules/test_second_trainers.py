@@ -25,3 +25,28 @@ def test_a_second_trainer_gets_the_datasets_that_the_first_one_gets() -> None:
     assert outcome.lines("RM405", Kind.CONVERTED) and "preprocessor=" not in outcome.text
     assert outcome.text.count("datasets=datasets") == 2
     assert converted(outcome.text).text == outcome.text
+
+
+BY_HAND = """
+from ray.air.config import ScalingConfig
+from ray.data.preprocessors import BatchMapper
+from ray.train.torch import TorchTrainer
+from ray.tune.tuner import TuneConfig, Tuner
+
+mapper = BatchMapper(clean, batch_format="pandas")
+print(mapper.transform_batch(sample))
+trainer = TorchTrainer(
+    loop, scaling_config=ScalingConfig(num_workers=3), datasets={{"train": rows}}, preprocessor=mapper
+)
+{alone}
+Tuner(trainer, param_space={{"train_loop_config": {{"lr": 2}}}}, tune_config=TuneConfig(num_samples=5)).fit()
+"""
+
+
+def test_what_a_person_has_to_take_out_of_both_trainers_is_told_of_both() -> None:
+    both = converted(BY_HAND.format(alone="trainer.fit()"))
+    assert both.text.count("preprocessor=mapper") == 2
+    assert any("train_driver() gives it to a second trainer" in message for message in both.messages)
+    one = converted(BY_HAND.format(alone=""))
+    assert one.text.count("preprocessor=mapper") == 1
+    assert not any("second trainer" in message for message in one.messages)

@@ -5,10 +5,13 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.facts.handed_on import handed_on
+from raymigrate.facts.hf_datasets import is_hf_dataset
+from raymigrate.facts.instances import instance_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.ray_data import FROM_HUGGINGFACE
 from raymigrate.facts.readers import readers
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import Source, argument, has_unpacking
 
 RM505 = Rule(
     "RM505",
@@ -19,18 +22,32 @@ RM505 = Rule(
 )
 
 
+RAISES = "from_huggingface() raises a DeprecationWarning for a DatasetDict"
+LOADERS = ("datasets.load_dataset", "datasets.load.load_dataset")
+DICTS = ("datasets.DatasetDict", "datasets.dataset_dict.DatasetDict")
+# Methods of a DatasetDict that give one, as those of the same names of a Dataset give a Dataset.
+CHAINED = frozenset(
+    {"map", "filter", "shuffle", "remove_columns", "rename_column", "rename_columns", "select_columns"}
+    | {"cast", "cast_column", "with_format", "with_transform", "flatten", "flatten_indices", "sort"}
+    | {"class_encode_column", "align_labels_with_mapping"}
+)
+
+
 @codemod("from_huggingface")
 def dataset_dicts(context: Context) -> None:
     """Converts from_huggingface() of a DatasetDict into one call per split."""
     module = context.module
     for call in module.calls(FROM_HUGGINGFACE):
         given = argument(call, 0, "dataset")
-        if given is None or not (_is_dataset_dict(context, given) or _is_read_as_dict(module, call)):
+        if given is None:
             continue
-        message = "from_huggingface() raises a DeprecationWarning for a DatasetDict; now called for each split."
-        if len(call.args) + len(call.keywords) != 1:
-            context.manual(RM505, call, "from_huggingface() raises a DeprecationWarning for a DatasetDict.")
-        elif context.converts(RM505, call, message):
+        cases = [_is_dataset_dict(source, set()) for source in _origins(module, given)]
+        if not all(cases) and not _is_read_as_dict(module, call):
+            if any(cases):
+                context.manual(RM505, call, f"Where this is a DatasetDict: {RAISES}.")
+        elif len(call.args) + len(call.keywords) != 1:
+            context.manual(RM505, call, f"{RAISES}.")
+        elif context.converts(RM505, call, f"{RAISES}; now called for each split."):
             function = module.source(call.func)
             first, last = ("", " ") if isinstance(given, ast.Name) else ("\n    ", "\n    ")
             end = "\n" if first else ""
@@ -38,37 +55,37 @@ def dataset_dicts(context: Context) -> None:
             context.plan.replace(call, source, given=given)
 
 
-def _is_dataset_dict(context: Context, node: ast.expr, depth: int = 0) -> bool:
-    """Whether an expression is a DatasetDict of Hugging Face for sure."""
-    module = context.module
-    value = module.value(node)
-    if not isinstance(value, ast.Call) or depth > 50:
-        return False
+def _origins(module: Module, node: ast.expr) -> list[Source]:
+    """The expressions that a value can come from, through the calls of other files too."""
+    found: list[Source] = []
+    for source in module.origins(node):
+        given = handed_on(source.module, source.node) if isinstance(source.node, ast.Name) else []
+        found += [behind for one in given for behind in one.module.origins(one.node)] or [source]
+    return found
+
+
+def _is_dataset_dict(source: Source, seen: set[ast.AST]) -> bool:
+    """Whether an expression is a DatasetDict of Hugging Face for sure; so is what was looked at before, or all ends."""
+    module, value = source.module, source.node
+    if value in seen:
+        return True
+    seen.add(value)
+    if not isinstance(value, ast.Call):
+        return isinstance(value, (ast.Name, ast.Attribute)) and instance_of(module, value) in DICTS
     name = module.qualified(value.func) or ""
-    if name in ("datasets.load_dataset", "datasets.load.load_dataset"):
+    if name in LOADERS:
         split = argument(value, 5, "split")
-        unpacked = any(k.arg is None for k in value.keywords) or any(isinstance(a, ast.Starred) for a in value.args)
-        return not unpacked and (split is None or module.constant(split) is None)
-    if name in ("datasets.DatasetDict", "datasets.dataset_dict.DatasetDict"):
+        return not has_unpacking(value) and (split is None or module.constant(split) is None)
+    if name in DICTS or name.rpartition(".")[0] in DICTS:  # DatasetDict.load_from_disk() and its like
         return True
     method = value.func
     if not isinstance(method, ast.Attribute) or method in module.reference_at:
         return False
-    if method.attr == "train_test_split":
-        return _is_hf_dataset(context, method.value)
-    chained = ("map", "filter", "shuffle", "remove_columns", "rename_column", "rename_columns", "select_columns")
-    return method.attr in (*chained, "cast", "cast_column", "with_format", "flatten", "class_encode_column") and (
-        _is_dataset_dict(context, method.value, depth + 1)
-    )
-
-
-def _is_hf_dataset(context: Context, node: ast.expr) -> bool:
-    """Whether an expression is one split: train_test_split() is a method of Ray's Datasets too, and gives a list."""
-    value = context.module.value(node)
-    if isinstance(value, ast.Subscript):
-        return _is_dataset_dict(context, value.value)
-    name = context.module.qualified(value.func) if isinstance(value, ast.Call) else None
-    return name in ("datasets.load_dataset", "datasets.Dataset.from_dict", "datasets.Dataset.from_pandas")
+    if method.attr == "train_test_split":  # a method of Ray's Datasets too, which gives a list
+        return is_hf_dataset(module, method.value)
+    if method.attr not in CHAINED:
+        return False
+    return all(_is_dataset_dict(behind, seen) for behind in _origins(module, method.value))
 
 
 def _is_read_as_dict(module: Module, call: ast.Call) -> bool:

@@ -15,11 +15,10 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.places import TAKE_TRAINABLES
 from raymigrate.facts.results import trainers_of
 from raymigrate.facts.run_folders import results_of_folder, texts
+from raymigrate.facts.trials import ANALYSES, ANALYZED
 from raymigrate.facts.tuners import RUN_CONFIGS
 from raymigrate.facts.values import Source, argument
 
-NAMES = tuple(f"ray.tune.{place}ExperimentAnalysis" for place in ("", "analysis.", "analysis.experiment_analysis."))
-PATH = ("experiment_checkpoint_path", "experiment_path")
 MESSAGE = "ExperimentAnalysis raises a ValueError for the folder of a trainer's run: it is no experiment of Tune today."
 IF_OF_RUN = (
     "If this is the folder of a trainer's run, ExperimentAnalysis raises a ValueError: it is no experiment today."
@@ -36,8 +35,8 @@ def experiment_analysis(context: Context) -> None:
     module = context.module
     trains = any(module.calls(*TRAINERS, *TORCH_TRAINERS))
     tunes = any(module.calls(*TAKE_TRAINABLES))
-    for call in module.calls(*NAMES):
-        folder = argument(call, 0, *PATH)
+    for call in module.calls(*ANALYSES):
+        folder = argument(call, 0, *ANALYZED)
         if folder is None or not trains:
             continue
         if _is_of_result(module, folder) or (not tunes and _ends_with_name(module, folder)):

@@ -12,14 +12,16 @@ from raymigrate.facts.values import seen_entries
 
 RM752 = Rule(
     "RM752",
-    "texts that a pipeline or a model generates where nothing says how",
+    "texts that a pipeline or a model generates where nothing says how, or that Seq2SeqTrainer pads",
     "Where neither an argument nor the generation_config of the model says otherwise, a text-generation pipeline of"
     " transformers >= 5 writes 256 new tokens and samples them at temperature 0.7. That of transformers 4 wrote the"
     " likeliest tokens until there were 20 with the prompt, or did what task_specific_params of the model's config"
     " says: for gpt2 50 tokens, sampled at 1.0. generate() of a model writes 20 new tokens then, where transformers 4"
-    " stopped at 20 with the prompt.",
+    " stopped at 20 with the prompt. Seq2SeqTrainer pads what it generates to the length in the generation_config of"
+    " the model since 4.30, not to generation_max_length, and fills up the rest with -100, which tokenizers refuse with"
+    " an OverflowError.",
     "Say it in the call: max_length= with the prompt, or max_new_tokens= without it; do_sample=; and temperature= where"
-    " it samples.",
+    " it samples. Where predictions are decoded, -100 becomes the padding token.",
     "https://huggingface.co/docs/transformers/main_classes/text_generation",
 )
 GENERATING = "text-generation"

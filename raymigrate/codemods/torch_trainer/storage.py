@@ -38,7 +38,8 @@ RM402 = Rule(
     "RM402",
     "where the results of a run go: local_dir, storage_path, sync_config",
     "RunConfig(local_dir=) raises a TypeError on Ray >= 2.51, as does SyncConfig(upload_dir=); a relative storage_path,"
-    " which Ray 2.5 and 2.6 took, an ArrowInvalid.",
+    " which Ray 2.5 and 2.6 took, an ArrowInvalid; so does the path of an experiment that Tuner.restore() or"
+    " ExperimentAnalysis() is given.",
     "storage_path= takes the place of both; it has to be an absolute path or a URI.",
     "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html",
     errors=(
@@ -54,6 +55,7 @@ REFUSED_BY_SYNC_CONFIG = ("syncer", "upload_dir", "sync_on_checkpoint")
 SYNC_ADVICE = "Drop it. Where it has an upload_dir, that is the storage_path= today, in place of any local_dir=."
 # pyarrow puts the home in place of a `~` (pyarrow 26.0 util.py, `_stringify_path`), os.path.abspath() does not.
 ABSOLUTE = "Use os.path.abspath(os.path.expanduser(path)) where it is a relative path."
+ONLY_ABSOLUTE = "RunConfig(storage_path=) takes an absolute path or a URI only on Ray >= 2.7"
 TOOK_RELATIVE_PATHS = (2, 7)  # Ray versions before this one
 
 
@@ -150,20 +152,29 @@ def set_absolute(context: Context, call: ast.Call, path: ast.expr) -> None:
 
 
 def _storage_path(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+    if is_absolute(context.module, keyword.value) is not False:
+        tell_unseen_path(context, keyword)
+    elif context.converts(RM402, keyword, f"{ONLY_ABSOLUTE}; now absolute."):
+        set_absolute(context, call, keyword.value)
+
+
+def tell_unseen_path(context: Context, keyword: ast.keyword) -> None:
+    """Tells of a storage_path of which it is not seen whether it is absolute.
+
+    Args:
+        context: The module.
+        keyword: The argument of a RunConfig, of Train or of Tune: both refuse a relative path.
+    """
     module, path = context.module, keyword.value
-    message = "RunConfig(storage_path=) takes an absolute path or a URI only on Ray >= 2.7"
-    if is_absolute(module, path) is False:
-        if context.converts(RM402, keyword, f"{message}; now absolute."):
-            set_absolute(context, call, path)
-    elif is_taken(module, path):
+    if is_taken(module, path):
         return
-    elif may_be_relative(module, path):
-        context.manual(RM402, keyword, f"{message}; this one can be relative.", ABSOLUTE)
+    if may_be_relative(module, path):
+        context.manual(RM402, keyword, f"{ONLY_ABSOLUTE}; this one can be relative.", ABSOLUTE)
     elif context.from_ray.version < TOOK_RELATIVE_PATHS and module.constant(path) is not None:
         if may_be_absolute(module, path):
-            context.note(RM402, keyword, f"{message}; this one is by default, and another value has to be too.")
+            context.note(RM402, keyword, f"{ONLY_ABSOLUTE}; this one is by default, and another value has to be too.")
             return
-        context.manual(RM402, keyword, f"{message}; what this one is cannot be seen.", ABSOLUTE)
+        context.manual(RM402, keyword, f"{ONLY_ABSOLUTE}; what this one is cannot be seen.", ABSOLUTE)
 
 
 def _sync_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:

@@ -168,6 +168,12 @@ def _without_preprocessor(context: Context, call: ast.Call) -> str:
     return f"{fix} Leave {' and '.join(named)} unchanged: transform=False." if named else fix
 
 
+def _repeated(context: Context, call: ast.Call) -> str:
+    """Says where the converted code makes a second trainer of the same arguments, for trials; empty if nowhere."""
+    function = context.repeated.get(call)
+    return f" {function}() gives it to a second trainer: do the same there." if function else ""
+
+
 def _run_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
     edit = context.plan.call
     empty = written(keyword.value)
@@ -202,10 +208,11 @@ def trainer_arguments(context: Context) -> None:
                 ):
                     context.plan.call(call).remove.add(keyword.arg)
             elif keyword.arg == "preprocessor":
-                context.manual(RM502, keyword, PREPROCESSOR_REFUSED, _without_preprocessor(context, call))
+                advice = f"{_without_preprocessor(context, call)}{_repeated(context, call)}"
+                context.manual(RM502, keyword, PREPROCESSOR_REFUSED, advice)
             else:
                 is_legacy = context.module.qualified(call.func) in TRANSFORMERS_TRAINERS
                 of_transformers = is_legacy or trackers.trains_as_before(call)
                 resume = RESUME_TRANSFORMERS if of_transformers else RESUME
-                advice = METADATA if keyword.arg == "metadata" else resume
+                advice = f"{METADATA if keyword.arg == 'metadata' else resume}{_repeated(context, call)}"
                 context.manual(RM403, keyword, f"TorchTrainer({keyword.arg}=) raises on Ray >= 2.51.", advice)

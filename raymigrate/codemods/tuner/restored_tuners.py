@@ -10,10 +10,10 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.trainer_resume import RM420
 from raymigrate.facts.module import Module
-from raymigrate.facts.trials import RESTORED
+from raymigrate.facts.places import OF_RESTORED
 from raymigrate.facts.tuned_trainers import may_be_trainer
-from raymigrate.facts.tuners import TUNERS, TunerCall
-from raymigrate.facts.values import has_unpacking
+from raymigrate.facts.tuners import RESTORED, TUNERS, TunerCall
+from raymigrate.facts.values import has_unpacking, keyword_named
 
 REFUSED = "Tuner.restore() without trainable= raises a TypeError"
 GIVE = "Give it the trainable that the Tuner was made with: Tuner.restore(path, trainable=...)."
@@ -22,6 +22,8 @@ OF_TRAINER = (
     " of the trainer itself cannot go on."
 )
 SHIFTED = "The second argument of Tuner.restore() is the trainable today: this raises an error."
+OLD = OF_RESTORED[0]
+GONE = f"Tuner.restore({OLD}=) raises a TypeError since Ray 2.5"
 DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.alias)
 
 
@@ -31,6 +33,11 @@ def restored_tuners(context: Context) -> None:
     module = context.module
     for call in module.calls(*RESTORED):
         if has_unpacking(call) or any(keyword.arg == "trainable" for keyword in call.keywords):
+            continue
+        renamed = keyword_named(call, OLD)
+        if renamed is not None and not may_be_trainer(module, renamed.value):
+            if len(call.args) < 2 and context.converts(RM420, renamed, f"{GONE}; now trainable=."):
+                context.plan.call(call).rename[OLD] = "trainable"
             continue
         if len(call.args) > 1:
             if isinstance(module.constant(call.args[1]), bool):  # resume_unfinished= of Ray 2.0 to 2.2

@@ -19,6 +19,7 @@ class TrainDriverBeside(TrainDriver):
     def emit(self) -> None:
         """Adds the function to the plan, and hands it to the Tuner."""
         second = CallEdit()
+        self.context.repeated[self.trainer] = self.name
         first = self._first()
         for name, code in self._given():
             second.set(name, self._named(name, code))

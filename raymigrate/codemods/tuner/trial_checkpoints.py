@@ -16,7 +16,7 @@ from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.codemods.tuner.tuner_results import ANY_OF_THEM, RM608, fits_a_trainer, fitted_trainers
 from raymigrate.facts.module import Module
 from raymigrate.facts.run_folders import results_of_folder
-from raymigrate.facts.trials import tuners_of, tuners_of_grid
+from raymigrate.facts.trials import ANALYSES, tuners_of, tuners_of_grid
 from raymigrate.facts.tuned_trainers import may_be_trainer
 from raymigrate.facts.tuners import RUN_CONFIGS, TUNERS, TunerCall, made
 from raymigrate.facts.values import Source, argument, is_none, keyword_argument, seen_items, written
@@ -31,7 +31,6 @@ AT_THE_RUN = (
     "Upload them yourself: in the function that the Tuner gets, after fit(), from the folder result.path of that run,"
     " or from rank 0 of the training function."
 )
-ANALYSES = tuple(f"ray.tune.{place}ExperimentAnalysis" for place in ("", "analysis.", "analysis.experiment_analysis."))
 # What an ExperimentAnalysis has of checkpoints, and what comes of it where no trial has any.
 OF_ANALYSIS = {
     "best_checkpoint": "is None",

@@ -13,7 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.codemods.shared.tune_name import tune_name
-from raymigrate.codemods.torch_trainer.storage import REFUSED_BY_SYNC_CONFIG, RM401, convert_storage
+from raymigrate.codemods.torch_trainer.storage import REFUSED_BY_SYNC_CONFIG, RM401, convert_storage, tell_unseen_path
 from raymigrate.codemods.torch_trainer.train_v2_arguments import DELETED
 from raymigrate.codemods.tuner.refused_by_train import refused_by_train
 from raymigrate.edits.plan import CallEdit, Code, Part
@@ -194,6 +194,8 @@ def storage(context: Context, config: ast.Call, before: list[Code] | None) -> Pa
     template = "$value"
     if keyword.arg == "local_dir" or is_absolute(module, value) is False:
         template = absolute(module, value)
+    elif keyword.arg == "storage_path" and keyword_argument(config, "storage_filesystem") is None:
+        tell_unseen_path(context, keyword)
     if template != "$value":
         context.plan.need_import("os")
         edit.set("storage_path", template, value=value)
