@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
@@ -15,6 +15,7 @@ DEEPEST = 12  # attributes of attributes
 # Libraries of which no class is made from those of transformers.
 OTHERS = sys.stdlib_module_names | {"attr", "attrs", "ml_collections", "msgspec", "omegaconf", "pydantic", "yacs"}
 OPTIONAL = ("typing.Optional", "typing.Annotated")
+UNION = "typing.Union"
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,18 @@ def declared_class(module: Module, node: ast.expr, depth: int = 0) -> Declared |
     return declared_class(module, value, depth + 1) if value is not None else None
 
 
+def is_declared(module: Module, node: ast.expr, names: Collection[str]) -> bool:
+    """Whether an object is declared to be of a class of a library.
+
+    Args:
+        module: The module.
+        node: The object.
+        names: The names of the class, or of several.
+    """
+    found = declared_class(module, node)
+    return found is not None and isinstance(found.node, ast.expr) and found.module.qualified(found.node) in names
+
+
 def _class_around(module: Module, parameter: ast.arg) -> Declared | None:
     """The class whose method has a parameter as its `self`."""
     function = module.function(parameter)
@@ -86,7 +99,10 @@ def _class_around(module: Module, parameter: ast.arg) -> Declared | None:
 
 
 def named_class(module: Module, annotation: ast.expr | None) -> Declared | None:
-    """The class that an annotation names: `Own`, `library.Class`, `Optional[Own]`, `Own | None`."""
+    """The class that an annotation names: `Own`, `library.Class`, `Optional[Own]`, `Own | None`, `Union[str, Own]`."""
+    if isinstance(annotation, ast.Subscript) and module.qualified(annotation.value) == UNION:
+        several = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+        return next((each for one in several if (each := named_class(module, one)) is not None), None)
     if isinstance(annotation, ast.Subscript) and module.qualified(annotation.value) in OPTIONAL:
         inner = annotation.slice
         return named_class(module, inner.elts[0] if isinstance(inner, ast.Tuple) else inner)

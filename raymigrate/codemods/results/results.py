@@ -10,12 +10,13 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.filled_keys import INSTEAD
+from raymigrate.facts.declared import is_declared
 from raymigrate.facts.guards import is_guarded, tested
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
 from raymigrate.facts.reports import REPORTS, Carried, carried_by_job, may_carry, with_all_imported
-from raymigrate.facts.results import fitted_trainers, is_result
+from raymigrate.facts.results import RESULTS, fitted_trainers, is_result, trainers_of
 from raymigrate.facts.results import results as reads_of_results
 from raymigrate.facts.run_folders import results_of_folder
 from raymigrate.facts.training_code import TrainingCodes
@@ -86,6 +87,9 @@ def results(context: Context) -> None:
             context.manual(RM604, read, f"result.{read.attr} {outcome}", what_to_do)
         elif None not in trainers and trainers & by_last_report:
             _last_report(context, read, codes)
+    for read in context.module.attributes("log_dir"):
+        if trainers_of(context.module, read.value) <= {None} and is_declared(context.module, read.value, RESULTS):
+            _log_dir(context, read, sure=True)
 
 
 @codemod("from_path", phase=Phase.RESULTS)
