@@ -8,6 +8,7 @@ from tests.rules.scripts import converted
 SCRIPT = """
 from dataclasses import dataclass
 from typing import Any, Dict, Optional, Union
+from ray import air
 from ray.air import Checkpoint, Result, ScalingConfig, session
 from ray.train.torch import TorchCheckpoint, TorchTrainer
 from ray.train.xgboost import XGBoostCheckpoint
@@ -30,7 +31,10 @@ def test_a_declared_checkpoint(annotation: str, read: str, code: str) -> None:
     assert code in codes(FIELD.format(field=f"one: {annotation}", read=f"use(self.one.{read})"))
 
 
-@pytest.mark.parametrize("annotation", ["Result", "Optional[Result]", "Result | None"])
+@pytest.mark.parametrize(
+    "annotation",
+    ["Result", "Optional[Result]", "Result | None", "'Result'", "Optional['Result']", "'air.Result | None'"],
+)
 @pytest.mark.parametrize(
     ("read", "code"),
     [
@@ -45,11 +49,30 @@ def test_a_declared_result(annotation: str, read: str, code: str) -> None:
     assert code in codes(FIELD.format(field=f"one: {annotation}", read=f"use(self.{read})"))
 
 
+@pytest.mark.parametrize("several", ["List[Result]", "list[Result]", "Sequence['Result']", "tuple[Result, ...]"])
+def test_the_items_of_what_is_declared(several: str) -> None:
+    head = f"from typing import List, Sequence\n\ndef load(several: {several}):\n    "
+    assert "RM604" in codes(f"{head}for one in several:\n        use(one.log_dir)\n")
+    assert "RM607" in codes(f"{head}return [use(one.checkpoint.uri) for one in several]\n")
+    other = head.replace(several, "dict[Result, Own]")
+    assert not codes(f"{other}for one in several:\n        use(one.log_dir)\n")
+
+
+def test_an_attribute_that_is_declared_where_it_is_set() -> None:
+    script = (
+        "class Job:\n    def __init__(self, one):\n        self.one: Result = one\n\n    def read(self):\n        {}\n"
+    )
+    assert codes(script.format("return use(self.one.log_dir, self.one.checkpoint.to_dict())")) == {"RM304", "RM604"}
+    assert not codes(script.replace(": Result", ": Own").format("return use(self.one.log_dir)"))
+
+
 def test_what_is_only_shown_is_converted() -> None:
     assert "print(one.path)" in converted(f"{SCRIPT}def show(one: Optional[Result]):\n    print(one.log_dir)\n").text
 
 
-@pytest.mark.parametrize("annotation", ["Any", "Optional[Dict]", "Own", "Optional[Own]", "Union[str, Own]"])
+@pytest.mark.parametrize(
+    "annotation", ["Any", "Optional[Dict]", "Own", "Optional[Own]", "Union[str, Own]", "'Own'", "'Optional[Own]'"]
+)
 def test_what_is_declared_to_be_something_else(annotation: str) -> None:
     own = "class Own:\n    uri = ''\n    log_dir = ''\n    def to_dict(self):\n        return {}\n\n"
     reads = "one.to_dict(), one.uri, one.log_dir, one.checkpoint.uri"
