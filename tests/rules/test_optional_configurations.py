@@ -30,6 +30,8 @@ TRAINER = "TransformersTrainer(init, trainer_init_config={given}, scaling_config
         ("def go(config: Optional[dict]):\n    {trainer}", "config"),
         ("def go(config: dict | None):\n    {trainer}", "config"),
         ("config = None\nif fast:\n    config = {{'max_steps': 1}}\n{trainer}", "config"),
+        ("def go(**options):\n    {trainer}", "options.get('config')"),
+        ("def go(args):\n    {trainer}", "getattr(args, 'config', None)"),
         ("def load():\n    return {{'max_steps': 1}} if fast else None\n{trainer}", "load()"),
         ("class J:\n  def __init__(self, c=None):\n    self.c = c\n  def go(self):\n    {trainer}", "self.c"),
     ],
@@ -44,6 +46,7 @@ def test_one_that_may_be_none_has_no_entries_of_its_own(use: str, given: str) ->
     [
         "def go(config):\n    {trainer}",
         "config = load()\n{trainer}",
+        "config = options.get('config', {{}})\n{trainer}",
         "def go(config=None):\n    config = config or {{}}\n    {trainer}",
     ],
 )

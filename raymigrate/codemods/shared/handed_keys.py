@@ -22,7 +22,18 @@ def unpacked(module: Module, config: ast.expr, name: str = "$config") -> str:
     """
     value = module.value(config)
     falls_back = isinstance(value, ast.BoolOp) and isinstance(value.op, ast.Or) and not is_none(value.values[-1])
-    return f"**({name} or {{}})" if may_be_none(module, config) and not falls_back else f"**{name}"
+    perhaps = may_be_none(module, config) or any(map(_gives_none, (each.node for each in module.origins(config))))
+    return f"**({name} or {{}})" if perhaps and not falls_back else f"**{name}"
+
+
+def _gives_none(value: ast.expr) -> bool:
+    """Whether a call asks for what need not be there: `options.get("config")`, `getattr(args, "config", None)`."""
+    if not isinstance(value, ast.Call) or value.keywords:
+        return False
+    if isinstance(value.func, ast.Attribute) and value.func.attr == "get":
+        return len(value.args) == 1 or is_none(value.args[-1])
+    named = value.func.id if isinstance(value.func, ast.Name) else ""
+    return named == "getattr" and len(value.args) == 3 and is_none(value.args[2])
 
 
 def free_key(modules: Iterable[Module], *names: str) -> str:
