@@ -67,7 +67,7 @@ def parsed_for_trainers(module: Module) -> list[ast.Call]:
 def _is_made_from_arguments(found: Declared) -> bool:
     if found.is_training_arguments:
         return True
-    name = "" if isinstance(found.node, ast.ClassDef) else found.module.qualified(found.node) or ""
+    name = found.qualified
     return is_training_arguments(name)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
@@ -15,6 +16,11 @@ DEEPEST = 12  # attributes of attributes
 # Libraries of which no class is made from those of transformers.
 OTHERS = sys.stdlib_module_names | {"attr", "attrs", "ml_collections", "msgspec", "omegaconf", "pydantic", "yacs"}
 OPTIONAL = ("typing.Optional", "typing.Annotated")
+UNION = "typing.Union"
+# What holds objects of the class that stands first in it, which a loop goes through.
+OF_ITEMS = re.compile(
+    r"(typing\.|collections\.abc\.)?(list|set|tuple|frozenset|Sequence|Iterable|Iterator|Collection)", re.I
+)
 
 
 @dataclass(frozen=True)
@@ -24,16 +30,23 @@ class Declared:
     Args:
         module: The module that names it, or that it is in.
         node: Its definition, if it is one of the project; else what names it.
+        named: The name of one of a library, where a text names it: `"Result"`.
     """
 
     module: Module
     node: ast.ClassDef | ast.expr
+    named: str = ""
+
+    @property
+    def qualified(self) -> str:
+        """The name of a class of a library; empty for one of the project."""
+        return self.named or ("" if isinstance(self.node, ast.ClassDef) else self.module.qualified(self.node) or "")
 
     @property
     def is_training_arguments(self) -> bool | None:
         """Whether it is TrainingArguments or made from it; None where that cannot be seen."""
         if not isinstance(self.node, ast.ClassDef):
-            names = [self.module.qualified(self.node) or ""]
+            names = [self.qualified]
         else:
             names = list(library_bases(self.module, self.node))
         if not TRAINING_ARGUMENTS.isdisjoint(names):
@@ -73,8 +86,48 @@ def declared_class(module: Module, node: ast.expr, depth: int = 0) -> Declared |
     statement = module.parent_of[bound]
     if isinstance(statement, ast.AnnAssign):
         return named_class(module, statement.annotation)
+    if isinstance(statement, (ast.For, ast.comprehension)) and statement.target is bound:
+        return _of_items(module, statement.iter)
     value = module.assigned(bound)
     return declared_class(module, value, depth + 1) if value is not None else None
+
+
+def is_declared(module: Module, node: ast.expr, names: Collection[str]) -> bool:
+    """Whether an object is declared to be of a class of a library.
+
+    Args:
+        module: The module.
+        node: The object.
+        names: The names of the class, or of several.
+    """
+    found = declared_class(module, node)
+    return found is not None and found.qualified in names
+
+
+def _of_items(module: Module, several: ast.expr) -> Declared | None:
+    """The class of the items of what is declared to hold some: `results: list[Result]`."""
+    bound = module.definition(several) if isinstance(several, ast.Name) else None
+    place = module.parent_of.get(bound) if bound is not None else None
+    holder = bound if isinstance(bound, ast.arg) else place
+    annotation = holder.annotation if isinstance(holder, (ast.arg, ast.AnnAssign)) else None
+    if not isinstance(annotation, ast.Subscript):
+        return None
+    name = module.qualified(annotation.value) or ast.unparse(annotation.value)
+    inner = annotation.slice
+    first = inner.elts[0] if isinstance(inner, ast.Tuple) else inner
+    return named_class(module, first) if OF_ITEMS.fullmatch(name) else None
+
+
+def _by_text(module: Module, text: ast.Constant) -> Declared | None:
+    """The class that an annotation names which is written as a text: `"Result"`, `"air.Result | None"`."""
+    for name in re.findall(r"[\w.]+", str(text.value)):
+        root, _, rest = name.partition(".")
+        for binding in module.scope(module.tree).lookup(root):
+            if isinstance(binding.node, ast.ClassDef) and not rest:
+                return Declared(module, binding.node)
+            if binding.qualified is not None and binding.qualified not in (*OPTIONAL, UNION):
+                return Declared(module, text, f"{binding.qualified}.{rest}".rstrip("."))
+    return None
 
 
 def _class_around(module: Module, parameter: ast.arg) -> Declared | None:
@@ -86,12 +139,17 @@ def _class_around(module: Module, parameter: ast.arg) -> Declared | None:
 
 
 def named_class(module: Module, annotation: ast.expr | None) -> Declared | None:
-    """The class that an annotation names: `Own`, `library.Class`, `Optional[Own]`, `Own | None`."""
+    """The class that an annotation names: `Own`, `library.Class`, `Optional[Own]`, `Own | None`, `Union[str, Own]`."""
+    if isinstance(annotation, ast.Subscript) and module.qualified(annotation.value) == UNION:
+        several = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+        return next((each for one in several if (each := named_class(module, one)) is not None), None)
     if isinstance(annotation, ast.Subscript) and module.qualified(annotation.value) in OPTIONAL:
         inner = annotation.slice
         return named_class(module, inner.elts[0] if isinstance(inner, ast.Tuple) else inner)
     if isinstance(annotation, ast.BinOp):
         return named_class(module, annotation.left) or named_class(module, annotation.right)
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return _by_text(module, annotation)
     if not isinstance(annotation, (ast.Name, ast.Attribute)):
         return None
     found = module.definition(annotation)
@@ -111,7 +169,9 @@ def _of_field(owner: Declared, name: str, depth: int) -> Declared | None:
             if isinstance(statement, ast.AnnAssign) and isinstance(target, ast.Name) and target.id == name:
                 return named_class(module, statement.annotation)
         for stored in module.stores(name):
-            value = module.assigned(stored)
+            value, place = module.assigned(stored), module.parent_of[stored]
+            if isinstance(place, ast.AnnAssign) and module.inside(stored, node):
+                return named_class(module, place.annotation)
             if value is not None and module.inside(stored, node):
                 return declared_class(module, value, depth)
     return None

@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 from raymigrate.facts.module import Module
+from raymigrate.facts.packages import is_below, upwards
 
 PATH_CLASSES = ("pathlib.Path", "pathlib.PurePath")
 UNCHANGED = ("os.path.abspath", "os.path.realpath", "os.path.expanduser", "os.fspath")
@@ -13,7 +14,8 @@ def file_named(module: Module, node: ast.expr, script: str) -> Path | None:
     """The file that an expression stands for.
 
     Understands literals, `Path(__file__).parent / "name"`, `os.path.join(os.path.dirname(__file__), "name")` and the
-    like. A relative path is looked up beside the script.
+    like. A relative path is looked up beside the script, and above it, up to the folder of its project: a module of a
+    package may be run from there.
 
     Args:
         module: The module the expression is in.
@@ -24,7 +26,17 @@ def file_named(module: Module, node: ast.expr, script: str) -> Path | None:
         The path, or None if the expression is none of these.
     """
     path = _path(module, node, Path(script))
-    return None if path is None else Path(script).parent / path.expanduser()
+    return None if path is None else _found(module, path.expanduser(), script)
+
+
+def _found(module: Module, path: Path, script: str) -> Path:
+    beside = Path(script).parent / path
+    if path.is_absolute() or not script or module.project is None or beside.exists():
+        return beside
+    top = module.project.folder(script)
+    folders = upwards(str(Path(script).absolute().parent))
+    above = (Path(folder) / path for folder in folders if is_below(folder, top))
+    return next((file for file in above if file.is_file()), beside)
 
 
 def _path(module: Module, node: ast.expr, script: Path) -> Path | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from raymigrate.facts.best_checkpoints import CHECKPOINT, results_of_part
+from raymigrate.facts.declared import is_declared
 from raymigrate.facts.handed_on import handed_on, trainer_classes
 from raymigrate.facts.items import DEEPEST, items_behind
 from raymigrate.facts.legacy import HF, HF_UNRELEASED, IN_ML, TRANSFORMERS_TRAINERS
@@ -31,7 +32,8 @@ CHECKPOINTS = tuple(
     f"{module}.Checkpoint"
     for module in ("ray.air", "ray.air.checkpoint", "ray.air.config", "ray.train", *IN_ML["Checkpoint"])
 )
-FROM_PATH = tuple(f"{place}.Result.from_path" for place in ("ray.train", "ray.air", "ray.air.result"))
+RESULTS = ("ray.train.Result", "ray.air.Result", "ray.air.result.Result")
+FROM_PATH = tuple(f"{result}.from_path" for result in RESULTS)
 RESTORED = FROM_PATH[0]  # in place of the class of a trainer that is not seen
 GET_CHECKPOINT = ("ray.air.session.get_checkpoint", "ray.train.get_checkpoint")
 
@@ -134,14 +136,16 @@ def is_any_checkpoint(module: Module, node: ast.expr) -> bool:
     """Whether a value is a checkpoint of Ray: of a run, a trial, get_checkpoint(), made here, or annotated as one."""
     parameter = module.definition(node)
     if isinstance(parameter, ast.arg) and parameter.annotation is not None:
-        return module.qualified(parameter.annotation) in CHECKPOINTS + CHECKPOINT_CLASSES
-    return all(_is_known_checkpoint(module, one) or _is_given_one(module, one) for one in sources(module, node))
+        return is_declared(module, node, CHECKPOINTS + CHECKPOINT_CLASSES)
+    known = all(_is_known_checkpoint(module, one) or _is_given_one(module, one) for one in sources(module, node))
+    return known or is_declared(module, node, CHECKPOINTS)
 
 
 def _is_known_checkpoint(module: Module, source: ast.expr) -> bool:
     return (
         _is_of_result(module, source)
         or _is_of_trial(module, source)
+        or _is_of_declared_result(module, source)
         or is_tune_checkpoint(module, source)
         or made_by_script(module, source) is not None
         or class_method(module, source) is not None
@@ -173,6 +177,11 @@ def made_by_script(module: Module, node: ast.expr) -> str | None:
 def _is_of_result(module: Module, source: ast.expr) -> bool:
     results = _results_with(module, source)
     return bool(results) and all(is_result(result.module, result.node) for result in results)
+
+
+def _is_of_declared_result(module: Module, source: ast.expr) -> bool:
+    results = _results_with(module, source)
+    return bool(results) and all(is_declared(result.module, result.node, RESULTS) for result in results)
 
 
 def _is_of_trial(module: Module, source: ast.expr) -> bool:

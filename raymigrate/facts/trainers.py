@@ -104,7 +104,7 @@ class TrainerCall:
         if node is None or is_none(node):
             return Datasets(None, {})
         keys = self.module.entries(node)
-        return Datasets(node, keys, may_be_none=keys is None and _may_be_none(self.module, node))
+        return Datasets(node, keys, may_be_none=keys is None and may_be_none(self.module, node))
 
     @cached_property
     def gpus(self) -> UseGpu:
@@ -159,7 +159,7 @@ def _gpus_by_function(module: Module, first: str) -> dict[ast.AST, UseGpu]:
     return module.gpus[first]
 
 
-def _may_be_none(module: Module, node: ast.expr) -> bool:
+def may_be_none(module: Module, node: ast.expr) -> bool:
     """Whether a value is None on one of the ways to it, or a parameter that is declared so: `Optional[dict]`."""
     return any(is_none(source.node) or _is_optional(source) for source in module.origins(node))
 

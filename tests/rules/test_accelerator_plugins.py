@@ -149,6 +149,8 @@ def test_cpu_workers_get_no_plugin(gpu: str, condition: str) -> None:
     assert fsdp is not None and deepspeed is not None
     assert (f") {condition} None," in fsdp) if condition else ("else None" not in fsdp)
     assert f"gradient_accumulation_steps=4 {condition} 2" in deepspeed if condition else "else" not in deepspeed
+    same = converted(gpu=gpu, head=head, config=DEEPSPEED, own="gradient_accumulation_steps=4").after
+    assert same is not None and "Accelerator(\n        gradient_accumulation_steps=4," in same
     none = converted(gpu="use_gpu=False").after
     assert none is not None and "fsdp_plugin" not in none
 

@@ -248,3 +248,11 @@ def test_reports_of_other_loops_are_none_of_a_trainer_that_cannot_be_seen(traine
 def test_a_key_that_may_be_reported_is_not_told(trainer: str, loop: str, callback: str) -> None:
     outcome = converted(BESIDE_LOOPS.format(trainer=trainer, loop=loop, callback=callback))
     assert not outcome.lines("RM604", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("key", ["_training_iteration", "_time_this_iter_s", "_timestamp", "_time_total_s", "_pid"])
+def test_what_ray_train_filled_in_itself_is_told(key: str) -> None:
+    (message,) = told(f'{FITTED}print(result.metrics["{key}"])\n')
+    assert f'no "{key}"' in message
+    assert told(f'{FITTED}print(df[["step", "{key}"]])\n')
+    assert not told(f'def loop():\n    ray.train.report({{"{key}": 1}})\n\n\n{FITTED}print(result.metrics["{key}"])\n')

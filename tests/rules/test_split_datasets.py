@@ -147,3 +147,29 @@ def test_without_the_trainer_a_shard_is_told_in_a_note() -> None:
     outcome = converted(text, from_ray="2.7")
     assert len(outcome.lines("RM205", Kind.NOTE)) == 1
     assert not outcome.lines("RM205", Kind.MANUAL)
+
+
+def unpacked(more: str, head: str = "options = load()") -> str:
+    """A script in whose trainer call something is unpacked."""
+    return script(more=more).replace("trainer = ", f"{head}\n\ntrainer = ")
+
+
+@pytest.mark.parametrize("more", ["**options", "metadata=None, **options", "**{**options, 'metadata': None}"])
+def test_what_is_unpacked_unseen_may_have_the_data_config(more: str) -> None:
+    outcome = converted(unpacked(more))
+    assert len(outcome.lines("RM205", Kind.MANUAL)) == 1
+    assert any("dataset_config=ray.train.DataConfig" in message for message in outcome.messages)
+    assert not converted(unpacked(more).replace("num_workers=2", "num_workers=1")).lines("RM205", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["options = {'dataset_config': chosen}", "options = dict(dataset_config=chosen)", "options = {'preprocessor': p}"],
+)
+def test_one_that_is_unpacked_is_left_to_itself(head: str) -> None:
+    assert not converted(unpacked("**options", head)).lines("RM205", Kind.MANUAL)
+
+
+def test_what_is_unpacked_without_one_is_as_if_it_were_not() -> None:
+    head = "from ray.air import Checkpoint\nuse(Checkpoint.from_dict({}))\noptions = {'train_loop_config': {}}"
+    assert WHOLE in converted(unpacked("**options", head)).text

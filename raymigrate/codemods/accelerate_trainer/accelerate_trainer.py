@@ -55,7 +55,8 @@ RM209 = Rule(
     "RM209",
     "a use of AccelerateTrainer other than constructing it, or with arguments that cannot be seen",
     "Ray >= 2.9 has no such name.",
-    "Write a TorchTrainer call with keyword arguments and run raymigrate again.",
+    "Write the arguments of AccelerateTrainer(...) out as keywords and run raymigrate again. TorchTrainer takes no"
+    " accelerate_config=: what it holds goes to Accelerator(...).",
     GUIDE,
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 from raymigrate.codemods.context import Context
 from raymigrate.facts.accelerate_config import is_ignored, read_file, with_new_names
 from raymigrate.facts.files import file_named
+from raymigrate.facts.loaded_files import loaded_file
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.facts.values import fillings
@@ -117,12 +118,22 @@ def _key_set_by(module: Module, statement: ast.stmt) -> object:
 
 
 def _file(context: Context, given: ast.expr) -> Settings | None:
-    """A file that is named, looked up beside the script."""
+    """A file that is named, looked up beside the script and above it; or one that the script loads, as a dict."""
     module, value = context.module.followed(given)
-    path = file_named(module, value, context.path if module is context.module else module.path)
+    script = context.path if module is context.module else module.path
+    named = file_named(module, value, script)
+    path = named or (loaded_file(module, value, script) if _is_as_loaded(context.module, given) else None)
     if path is None:
         return None
     try:
-        return Settings(with_new_names(read_file(path, context.written_settings)))
+        values = read_file(path, context.written_settings)
     except (OSError, ValueError):
         return None
+    return Settings(with_new_names(values) if named is not None else values)
+
+
+def _is_as_loaded(module: Module, given: ast.expr) -> bool:
+    """Whether nothing changes a dict by the name that it has, but for what Ray decides."""
+    target = module.definition(given)
+    changes = fillings(module, target) if isinstance(target, ast.Name) else []
+    return all(is_ignored(str(_key_set_by(module, change))) for change in changes)

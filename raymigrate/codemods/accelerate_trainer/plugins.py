@@ -66,10 +66,12 @@ def give_on_gpus(context: Context, call: TrainerCall, accelerator: ast.Call, pla
     source = places.arguments[name]
     condition = with_gpu(context, call, accelerator) if call.use_gpu is None else None
     if condition is not None:
-        if condition == ON_GPU:
-            context.plan.need_import("ray.train.torch")
         own = keyword_argument(accelerator, name)
         other = "None" if name != STEPS else "1" if own is None else context.module.source(own)
+        if other == source:
+            return True  # the Accelerator says the same by itself
+        if condition == ON_GPU:
+            context.plan.need_import("ray.train.torch")
         source = f"{source} if {condition} else {other}"
     context.give(accelerator, name, source)
     return call.use_gpu is not None or condition is not None

@@ -36,6 +36,15 @@ IF_OLDER = (
     'If the job ran on Ray <= 2.6, run raymigrate --from-ray 2.6 on this file: it writes datasets_to_split=["train"].'
     " Else there is nothing to do; --from-ray 2.7 says so."
 )
+UNSEEN = (
+    "Ray <= 2.6 split the training data only, Ray >= 2.7 splits every dataset, and it cannot be seen whether what is"
+    " unpacked here has a dataset_config: without one each worker now reads a part of the others, and one that reads"
+    " its part alone waits for ever."
+)
+GIVE_ONE = (
+    "If the job ran on Ray <= 2.6 and it has none, give dataset_config=ray.train.DataConfig(datasets_to_split="
+    '["train"]) here. Else there is nothing to do.'
+)
 TRAIN_ONLY = '["train"]'
 
 
@@ -75,6 +84,13 @@ def tell_unknown(context: Context, call: TrainerCall) -> None:
     assert call.datasets.node is not None
     if not has_one_worker(context.module, call.arguments.get("scaling_config")):
         context.manual(RM205, call.datasets.node, UNKNOWN, IF_OLDER)
+
+
+def tell_unseen(context: Context, call: TrainerCall) -> None:
+    """Tells of a trainer whose DataConfig may be among what is unpacked in its call."""
+    assert call.datasets.node is not None
+    if not has_one_worker(context.module, call.arguments.get("scaling_config")):
+        context.manual(RM205, call.datasets.node, UNSEEN, GIVE_ONE)
 
 
 def split_train_only(context: Context, call: TrainerCall, options: str = "") -> None:

@@ -8,6 +8,7 @@ from raymigrate.codemods.data.dataset_config import convert_dataset_config, shuf
 from raymigrate.codemods.data.preprocessors import preprocessing, transformed
 from raymigrate.codemods.data.preprocessors_without_use import drop_without_use
 from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, leaves_split_open, split_train_only
+from raymigrate.codemods.shared.handed_keys import unpacked
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts import values
@@ -223,7 +224,7 @@ def _hand_over_counts(context: Context, function: TrainFunction, name: str | Non
     if config is None or is_none(config):
         edit.set("train_loop_config", f"{{{source}}}", **parts)
     else:
-        edit.set("train_loop_config", f"{{**$config, {source}}}", config=config, **parts)
+        edit.set("train_loop_config", f"{{{unpacked(context.module, config)}, {source}}}", config=config, **parts)
 
 
 def _may_have_any_key(function: TrainFunction, config: ast.expr) -> bool:

@@ -5,6 +5,8 @@ missing nothing shows it: which datasets were split is then kept only where the 
 asked where a script for an older Ray leaves it open.
 """
 
+import ast
+
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.preprocessors import RM502
@@ -14,9 +16,11 @@ from raymigrate.codemods.data.split_datasets import (
     leaves_split_open,
     split_train_only,
     tell_unknown,
+    tell_unseen,
 )
 from raymigrate.codemods.data.trainer_arguments import prepare_datasets
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.carried import carried
 from raymigrate.facts.legacy import TORCH_TRAINERS
 from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
 
@@ -45,7 +49,11 @@ def convert_data_of(context: Context, call: TrainerCall) -> None:
     """Does so for one trainer; a Tuner beside it asks for that first, whose function builds a second one."""
     given, edit = call.arguments.get("preprocessor"), context.plan.call(call.node)
     name = context.module.qualified(call.node.func)
-    if call.unpacked or "preprocessor" in edit.remove:
+    if call.unpacked:
+        if name not in SPLIT_ALL and leaves_split_open(context, call):
+            _keep_split_of_unpacked(context, call)
+        return
+    if "preprocessor" in edit.remove:
         return
     if given is None and name not in SPLIT_ALL and leaves_split_open(context, call):
         _keep_split(context, call)
@@ -59,6 +67,18 @@ def convert_data_of(context: Context, call: TrainerCall) -> None:
         return
     if leaves_split_open(context, call) and name not in SPLIT_ALL:
         split_train_only(context, call)  # with a preprocessor only the training data was split, up to Ray 2.8
+
+
+def _keep_split_of_unpacked(context: Context, call: TrainerCall) -> None:
+    """The same as `_keep_split` for a call in which a dict is unpacked, which may have the DataConfig."""
+    parts = [carried(call.module, keyword.value) for keyword in call.node.keywords if keyword.arg is None]
+    if any(entry.name in ("dataset_config", "preprocessor") for part in parts for entry in part.entries):
+        return
+    starred = any(isinstance(argument, ast.Starred) for argument in call.node.args)
+    if not starred and all(part.whole for part in parts):
+        _keep_split(context, call)
+    elif not context.options.guide and context.of_legacy_job and context.from_ray.lowest < SPLIT_ALL_SINCE:
+        tell_unseen(context, call)
 
 
 def _keep_split(context: Context, call: TrainerCall) -> None:

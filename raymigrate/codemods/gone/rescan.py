@@ -39,6 +39,11 @@ from raymigrate.knowledge.successors import successor
 
 ADVICE = {
     ("ray.train.torch.prepare_model", "ddp_kwargs"): "parallel_strategy_kwargs= took its place.",
+    ("ray.train.torch.TorchTrainer", "accelerate_config"): (
+        "What it holds goes to Accelerator(...) in the training function, or to the environment of the workers:"
+        " `raymigrate config FILE` shows where each key of a file goes. Written AccelerateTrainer(...), with its"
+        " arguments as keywords, raymigrate takes them there."
+    ),
     ("ray.train.torch.prepare_model", "wrap_ddp"): "Give parallel_strategy=None where it was False.",
     **{
         (owner, name): advice

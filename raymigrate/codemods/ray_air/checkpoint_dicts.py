@@ -12,13 +12,14 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.dict_reports import FROM_DICT
-from raymigrate.codemods.ray_air.framework_checkpoints import CLASSES
 from raymigrate.codemods.ray_air.ray_checkpoint import API
 from raymigrate.codemods.shared.checkpoint_files import before_statement
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.shared.helpers import add
 from raymigrate.codemods.shared.local_names import local_name
+from raymigrate.codemods.shared.torch_models import BY_CLASS, makes_by_class_alone
 from raymigrate.edits.plan import Code
+from raymigrate.facts.framework_checkpoints import CLASSES, framework_class
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.hf_models import models_in
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
@@ -62,11 +63,12 @@ def $name(checkpoint):
 )
 # Ray 2.4.0 and 2.6.3 air/checkpoint.py, _DICT_CHECKPOINT_FILE_NAME and _FS_CHECKPOINT_KEY.
 PACKED = "the dict only carried them along: read them in the folder that checkpoint.as_directory() gives."
+OLD_DICT = "A dict that legacy Ray wrote is in the file dict_checkpoint.pkl of the folder: read it with pickle.load()."
 OPENED = (
-    "A dict that legacy Ray wrote is in the file dict_checkpoint.pkl of the folder: read it with pickle.load(). One"
-    f' that converted code wrote is in {CHECKPOINT_FILE}: read it with torch.load(path, map_location="cpu",'
-    f" weights_only=False). Of a folder with other files {PACKED}"
+    f"{OLD_DICT} One that converted code wrote is in {CHECKPOINT_FILE}: read it with torch.load(path,"
+    f' map_location="cpu", weights_only=False). Of a folder with other files {PACKED}'
 )
+BY_METHODS = f"{OLD_DICT} What methods of TorchCheckpoint write today is the model alone: {BY_CLASS}."
 OLDER = f"A checkpoint that legacy Ray wrote has no {CHECKPOINT_FILE}: resumed from such a one, this fails."
 READ_OLDER = (
     "Its dict is in dict_checkpoint.pkl of the folder: read that with pickle.load() where it is there, or save the dict"
@@ -79,6 +81,9 @@ MODELS = (
     " The model that a dict of this file holds comes from its name, or from a folder of save_pretrained(): call"
     " from_pretrained() where it is used."
 )
+# They wrote a dict until Ray 2.6 (2.6.3 train/torch/torch_checkpoint.py), and files of their own since.
+OF_CLASS = "get_model() of a {name} reads what methods of {name} write today{weights}. "
+WEIGHTS = ", and takes the model where these are weights alone"
 MADE_WITH = {"from_dict": "Use the dict that the checkpoint was made from.", "from_model": FILES}
 MAKERS = frozenset(
     f"{owner}{method}" for owner in (*CHECKPOINTS, *CHECKPOINT_CLASSES, *CLASSES) for method in ("", ".from_dict")
@@ -92,23 +97,28 @@ def to_dict(context: Context) -> None:
     module = context.module
     writers = [reference for reference in module.references if reference.qualified in FROM_DICT]
     written = bool(writers) and all(writer.root in context.rewritten for writer in writers)
+    by_class = makes_by_class_alone(module)
+    opened = BY_METHODS if by_class else OPENED
     models = MODELS if any(_holds_model(module, writer) for writer in writers) else ""
     for node, method in module.method_calls("to_dict"):
         checkpoint = method.value
         is_made_again = _is_made_again(context, node)
-        if not is_any_checkpoint(module, checkpoint):
+        if (name := framework_class(module, checkpoint)) and not is_made_again:
+            of_class = OF_CLASS.format(name=name, weights=WEIGHTS if name == "TorchCheckpoint" else "")
+            context.manual(RM304, node, f"{MESSAGE}.", of_class + (OLD_DICT if by_class else OPENED))
+        elif not is_any_checkpoint(module, checkpoint):
             if _may_be_checkpoint(context, checkpoint):
-                advice = NOT_NEEDED if is_made_again else OPENED + models
+                advice = NOT_NEEDED if is_made_again else opened + models
                 context.manual(RM304, node, f"If this is a checkpoint of Ray: {MESSAGE}.", advice)
         elif is_made_again:
             context.manual(RM304, node, f"{MESSAGE}.", NOT_NEEDED)
         elif made := _makers(module, checkpoint):
-            advice = MADE_WITH.get(made.pop() if len(made) == 1 else "", OPENED)
+            advice = MADE_WITH.get(made.pop() if len(made) == 1 else "", opened)
             context.manual(RM304, node, f"{MESSAGE}.", advice + models)
         elif layout(module, checkpoint) is Layout.NESTED:
             context.manual(RM304, node, f"{MESSAGE}.", FILES)
         elif not written or node.args or node.keywords or _is_from_elsewhere(module, checkpoint):
-            context.manual(RM304, node, f"{MESSAGE}.", OPENED + models)
+            context.manual(RM304, node, f"{MESSAGE}.", opened + models)
         elif context.converts(RM304, node, f"{MESSAGE}; now its file is read."):
             _load(context, module.statement(node), node)
             if _may_be_older(module, node, checkpoint):
@@ -189,7 +199,9 @@ def _may_be_checkpoint(context: Context, node: ast.expr) -> bool:
         return False
     if isinstance(module.value(node), ast.Call):
         return False  # made by a call of something else
-    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    name: object = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    if isinstance(node, ast.Subscript):
+        name = module.constant(node.slice)  # `call_args.kwargs["checkpoint"]`
     ray = any(reference.qualified.startswith(("ray.air", "ray.train")) for reference in module.references)
     return (ray or context.options.part_of_job) and name in USUAL_NAMES
 

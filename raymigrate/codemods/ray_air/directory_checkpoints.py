@@ -13,12 +13,12 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.dict_reports import FROM_DICT
-from raymigrate.codemods.ray_air.framework_checkpoints import CLASSES
 from raymigrate.codemods.ray_air.ray_checkpoint import API, ON_RANK_0
 from raymigrate.codemods.shared.checkpoint_files import before_statement
 from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.edits.plan import Code
 from raymigrate.facts.folder_writes import is_known_by_rank, on_some_ranks
+from raymigrate.facts.framework_checkpoints import CLASSES
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
 from raymigrate.facts.reports import REPORTS

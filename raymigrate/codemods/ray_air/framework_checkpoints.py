@@ -22,20 +22,11 @@ from raymigrate.codemods.ray_air.ray_checkpoint import (
 )
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.shared.torch_models import TORCH_CHECKPOINTS, lacks_model_file, makes_both
+from raymigrate.facts.framework_checkpoints import CLASSES
 from raymigrate.facts.instances import instance_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import sources
 
-CLASSES = tuple(
-    f"ray.train.{framework}{module}.{name}"
-    for framework, name in {
-        "torch": "TorchCheckpoint",
-        "tensorflow": "TensorflowCheckpoint",
-        "xgboost": "XGBoostCheckpoint",
-        "lightgbm": "LightGBMCheckpoint",
-    }.items()
-    for module in ("", f".{framework}_checkpoint")
-)
 TOLD = ("from_dict", "from_checkpoint")  # of which is told where they stand
 FILLED = ("from_model", "from_state_dict")
 METHODS = ("from_dict", "from_uri", "from_checkpoint", *GONE)

@@ -196,7 +196,10 @@ def _has_another_way(module: Module, statement: ast.Import | ast.ImportFrom, ali
     return is_conditional and len(module.meanings(module.scope_of[statement], alias.asname or alias.name)) > 1
 
 
-RE_IMPORT = "Import it there as it is here, and run raymigrate again."
+RE_IMPORT = (
+    "Import it there as it is here, or, where a test replaces it, replace what ray.train has in its place; and run"
+    " raymigrate again."
+)
 OUTSIDE = "There session gave rank 0, a size of 1, or None, and reported nothing: ask for it on the workers only."
 
 

@@ -18,6 +18,7 @@ from raymigrate.codemods.shared.checkpoint_files import (
     opened,
 )
 from raymigrate.edits.plan import Code
+from raymigrate.facts.framework_checkpoints import is_of_any_class
 from raymigrate.facts.helpers import is_helper
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.magics import magics_in
@@ -96,7 +97,7 @@ def readers(context: Context) -> None:
 def _other_form(context: Context, node: ast.Attribute) -> None:
     """Reports what no checkpoint has any more."""
     place = layout_after(context, node.value)
-    if place is not None or is_any_checkpoint(context.module, node.value):
+    if place is not None or is_of_any_class(context.module, node.value):
         name = f"{node.attr}()" if node.attr in OTHER_FORMS else node.attr
         advice = OTHER_FORMS.get(node.attr) or OTHER_ATTRIBUTES[node.attr]
         if node.attr == "_local_path" and place in (Layout.NESTED, Layout.UNKNOWN):

@@ -12,8 +12,8 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.ray_air.framework_checkpoints import CLASSES
 from raymigrate.codemods.ray_air.ray_checkpoint import RM303, RM308
+from raymigrate.facts.framework_checkpoints import framework_class
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import is_any_checkpoint
 from raymigrate.facts.values import sources
@@ -82,14 +82,7 @@ def _is_checkpoint(module: Module, node: ast.expr) -> bool:
     """Whether a value is a checkpoint of some class, in one of the ways to it at least."""
     if is_any_checkpoint(module, node):
         return True
-    return any(
-        is_any_checkpoint(module, source) or _is_of_framework(module, source) for source in sources(module, node)
-    )
-
-
-def _is_of_framework(module: Module, node: ast.expr) -> bool:
-    name = module.qualified(node.func) if isinstance(node, ast.Call) else None
-    return name is not None and (name in CLASSES or name.rpartition(".")[0] in CLASSES)
+    return any(is_any_checkpoint(module, source) or framework_class(module, source) for source in sources(module, node))
 
 
 def _looked_at(node: ast.expr) -> list[ast.expr]:

@@ -10,8 +10,9 @@ from raymigrate.codemods.results.checkpoint_readers import DEEPER, RM602, reads_
 from raymigrate.codemods.results.results import is_placed, is_shown
 from raymigrate.codemods.shared.checkpoint_files import layout_after
 from raymigrate.facts.checkpoint_storage import LOCAL, schemes
+from raymigrate.facts.framework_checkpoints import is_of_any_class
 from raymigrate.facts.module import Module
-from raymigrate.facts.results import CHECKPOINT_CLASSES, CHECKPOINTS, Layout, is_any_checkpoint
+from raymigrate.facts.results import CHECKPOINT_CLASSES, CHECKPOINTS, Layout
 
 RM607 = Rule(
     "RM607",
@@ -38,7 +39,7 @@ def checkpoint_uris(context: Context) -> None:
     """`checkpoint.uri.split("file://")[-1]`, and a URI that is only shown, become the path of the checkpoint."""
     for node in context.module.attributes("uri"):
         place = layout_after(context, node.value)
-        if place is not None or is_any_checkpoint(context.module, node.value):
+        if place is not None or is_of_any_class(context.module, node.value):
             _convert(context, node, place)
 
 

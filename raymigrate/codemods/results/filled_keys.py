@@ -23,6 +23,10 @@ INSTEAD = {
     "should_checkpoint": "take it out",
     "checkpoint_dir_name": "use os.path.basename(result.checkpoint.path)",
 }
+# What Ray Train filled in itself up to 2.2, with more where an environment variable asked for it (2.2.0
+# train/constants.py and train/_internal/session.py, `_auto_fill_metrics`).
+OF_TRAIN = ("training_iteration", "time_this_iter_s", "timestamp", "date", "time_total_s", "hostname", "node_ip", "pid")
+INSTEAD |= {f"_{key}": INSTEAD[key] for key in OF_TRAIN}
 
 
 # The same for what was reported in the course of a run, where nothing outside it can tell.
@@ -34,6 +38,7 @@ INSTEAD_BY_REPORT = {
     "date": "report the date from the training function",
     "checkpoint_dir_name": "use os.path.basename(checkpoint.path)",
 }
+INSTEAD_BY_REPORT |= {f"_{key}": INSTEAD_BY_REPORT[key] for key in OF_TRAIN}
 
 
 def advice(missing: list[str], *, by_report: bool = False) -> str:

@@ -10,12 +10,13 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.filled_keys import INSTEAD
+from raymigrate.facts.declared import is_declared
 from raymigrate.facts.guards import is_guarded, tested
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
 from raymigrate.facts.reports import REPORTS, Carried, carried_by_job, may_carry, with_all_imported
-from raymigrate.facts.results import is_result
+from raymigrate.facts.results import RESULTS, fitted_trainers, is_result, trainers_of
 from raymigrate.facts.results import results as reads_of_results
 from raymigrate.facts.run_folders import results_of_folder
 from raymigrate.facts.training_code import TrainingCodes
@@ -86,6 +87,9 @@ def results(context: Context) -> None:
             context.manual(RM604, read, f"result.{read.attr} {outcome}", what_to_do)
         elif None not in trainers and trainers & by_last_report:
             _last_report(context, read, codes)
+    for read in context.module.attributes("log_dir"):
+        if trainers_of(context.module, read.value) <= {None} and is_declared(context.module, read.value, RESULTS):
+            _log_dir(context, read, sure=True)
 
 
 @codemod("from_path", phase=Phase.RESULTS)
@@ -192,7 +196,7 @@ def _last_report(context: Context, read: ast.Attribute, codes: Callable[[], Trai
     module = context.module
     found, home = carried_by_job(module)
     if found in (Carried.NONE, Carried.SOME):  # of all; now of those that its trainer makes
-        found, home = carried_by_job(module, codes().of_results([Source(module, read.value)]))
+        found, home = _carried_by_run(Source(module, read.value), codes())
     if found not in (Carried.NONE, Carried.SOME) or _has_report_callback(module) or _has_report_callback(home):
         return
     if any(told.code == RM605.code for told in context.findings_on(module.start(read)[0])):
@@ -207,6 +211,24 @@ def _last_report(context: Context, read: ast.Attribute, codes: Callable[[], Trai
             f"Some reports {here} carry no checkpoint: on Ray >= 2.51 result.metrics are those of the last one that"
             " does.",
         )
+
+
+def _carried_by_run(result: Source, codes: TrainingCodes) -> tuple[Carried | None, Module]:
+    """How many reports carry a checkpoint in the run that gave a result, and where; None where that is not known.
+
+    Where the code of its trainer is not seen, as that of a class of the project, and another file makes the trainer, it
+    may be given a function of either file.
+    """
+    code = codes.of_results([result])
+    found, home = carried_by_job(result.module, code)
+    trainers = fitted_trainers(result.module, result.node) or []
+    made = [source.module for trainer in trainers for source in trainer.module.origins(trainer.node)]
+    makers = {home.path: home for home in made if home is not result.module}
+    if code is None and makers:
+        there = [carried for maker in makers.values() if (carried := carried_by_job(maker))[0] is not None]
+        if any(other is not found for other, _ in there):
+            return None, home
+    return found, home
 
 
 def _fails(module: Module, read: ast.Attribute, codes: TrainingCodes) -> bool:

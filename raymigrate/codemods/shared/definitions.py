@@ -4,7 +4,7 @@ import ast
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import is_exported
-from raymigrate.facts.values import fillings
+from raymigrate.facts.values import fillings, last_name
 
 
 def drop_definition(context: Context, given: ast.expr) -> bool:
@@ -17,13 +17,23 @@ def drop_definition(context: Context, given: ast.expr) -> bool:
     Returns:
         Whether it was removed.
     """
-    statements = _only_for(context, given)
+    statements = [_opening(context, statement) for statement in _only_for(context, given)]
     for statement in statements:
         context.plan.statement(statement).removed = True
         for reference in context.module.references:
             if context.module.inside(reference.node, statement):
                 context.handle(reference, gone=True)
     return bool(statements)
+
+
+def _opening(context: Context, statement: ast.stmt) -> ast.stmt:
+    """The `with open(path) as file:` around a statement where there is nothing else in it; else the statement."""
+    outer = context.module.parent_of[statement]
+    if not isinstance(outer, ast.With) or outer.body != [statement]:
+        return statement
+    calls = [item.context_expr for item in outer.items]
+    names = [last_name(call.func) if isinstance(call, ast.Call) else "" for call in calls]
+    return outer if set(names) == {"open"} else statement
 
 
 def is_only_for(context: Context, given: ast.expr) -> bool:

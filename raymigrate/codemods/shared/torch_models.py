@@ -82,6 +82,12 @@ def makes_both(context: Context) -> bool:
     return len(_ways(context.module)) > 1
 
 
+def makes_by_class_alone(module: Module) -> bool:
+    """Whether checkpoints are made by methods of TorchCheckpoint, in the file or else in its project, and no others."""
+    is_converted = any(text.endswith(CHECKPOINT_FILE) for text in _texts(module))  # which wrote a dict before
+    return _ways(module) == {False} and not is_converted
+
+
 def _texts(module: Module) -> list[str]:
     return [node.value for node in module.of_type(ast.Constant) if isinstance(node.value, str)]
 

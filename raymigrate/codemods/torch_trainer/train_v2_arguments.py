@@ -92,6 +92,11 @@ UNPACKED = {
 # All that each class refuses.
 REFUSED = {name: arguments | (UNPACKED.keys() if name == "RunConfig" else set()) for name, arguments in DELETED.items()}
 STORAGE_ADVICE = "storage_path= took the place of local_dir= and of SyncConfig(upload_dir=): an absolute path or a URI."
+CALLBACK = (
+    "A ray.train.UserCallback with after_report() takes its place, or logging from rank 0 of the training function."
+)
+# What to do besides where such a key is in a dict that is unpacked.
+INSTEAD_OF_KEYS = {"local_dir": STORAGE_ADVICE, "sync_config": STORAGE_ADVICE, "stop": STOP, "callbacks": CALLBACK}
 RESUME = (
     "Hand the checkpoint over in train_loop_config, and load it in the training function where"
     " ray.train.get_checkpoint() is None."
@@ -146,7 +151,7 @@ def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
         is_here = entry.module is context.module
         written = "" if is_here else f", which {line_of_file(entry.module, entry.key)} writes,"
         message = f"{name}({entry.name}=){written} raises on Ray >= 2.51{UNPACKED.get(entry.name, '')}."
-        advice = f"Drop the key. {STORAGE_ADVICE}" if name == "RunConfig" else "Drop the key."
+        advice = f"Drop the key. {INSTEAD_OF_KEYS.get(entry.name, '')}".rstrip()
         context.manual(RM401, entry.key if is_here else unpacked, message, advice)
     if not found.whole and context.of_legacy_job:
         message = f"What is passed with ** cannot be seen here; {name} has fewer arguments today."

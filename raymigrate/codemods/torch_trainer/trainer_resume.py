@@ -15,6 +15,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.class_uses import RESTORED
+from raymigrate.codemods.shared.handed_keys import unpacked
 from raymigrate.codemods.torch_trainer.inner_modules import moved_trainers
 from raymigrate.codemods.torch_trainer.train_v2_arguments import RM403
 from raymigrate.edits.plan import Code
@@ -150,7 +151,7 @@ def _hand_over(context: Context, call: TrainerCall, given: ast.expr) -> None:
     elif config is None or is_none(config):
         edit.set("train_loop_config", f'{{"{ARGUMENT}": $checkpoint}}', checkpoint=given)
     else:
-        template = f'{{**$config, "{ARGUMENT}": $checkpoint}}'
+        template = f'{{{unpacked(call.module, config)}, "{ARGUMENT}": $checkpoint}}'
         edit.set("train_loop_config", template, config=config, checkpoint=given)
 
 

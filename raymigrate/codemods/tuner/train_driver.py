@@ -4,6 +4,7 @@ import ast
 from collections.abc import Collection
 
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.handed_keys import unpacked
 from raymigrate.codemods.shared.helpers import add
 from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.codemods.tuner.tuner_config import TunerRunConfig, run_config_in_force
@@ -53,6 +54,7 @@ class TrainDriver:
         self.config = "config" if "config" not in names else context.fresh("trial_config")
         self.variable = self._variable(names)
         self.before: list[Code] = []
+        self._is_extended = "train_loop_config" in self.edit.values  # a dict display, which is never None
         keywords = {keyword.arg: keyword.value for keyword in self.trainer.keywords if keyword.arg}
         self.arguments = {name: value for name, value in keywords.items() if name not in self.edit.remove}
 
@@ -121,7 +123,11 @@ class TrainDriver:
     def _merged(self, base: str | None) -> str:
         """The configuration of the training function: the name of the trainer's own, if any, and the trial's values."""
         tuned = f'{self.config}["{self.tuner.loop_config_key}"]'
-        return f"{{**{base}, **{tuned}}}" if base else tuned
+        if not base:
+            return tuned
+        given = self.arguments.get(self.tuner.loop_config_key)
+        merged = unpacked(self.module, given, base) if given is not None and not self._is_extended else f"**{base}"
+        return f"{{{merged}, **{tuned}}}"
 
     def _hoist_what_calls(self) -> None:
         """Computes arguments that call something before the function: its process has another folder and no argv."""
