@@ -55,7 +55,8 @@ FEW = 2  # uses of a folder up to which each is edited
 
 # What else a checkpoint could be turned into, with what to do instead; to_dict() has a rule of its own.
 OTHER_FORMS = {
-    "to_uri": "Let RunConfig(storage_path=) name the URI, or copy the folder that checkpoint.as_directory() gives.",
+    "to_uri": "Let RunConfig(storage_path=) name the URI, or copy the folder that checkpoint.as_directory() gives. What"
+    " took the URI that it returned needs the new one: checkpoint.path has no scheme, such as s3://, in front.",
     "to_bytes": "Read the files in the folder that checkpoint.as_directory() gives.",
     "to_object_ref": "Hand the checkpoint itself on: it holds only where its folder is.",
     "get_internal_representation": 'Use checkpoint.path: it gave ("local_path", path) for a folder.',
