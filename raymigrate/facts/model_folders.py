@@ -6,9 +6,12 @@ from raymigrate.facts.hf_models import PIPELINES
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS
 from raymigrate.facts.values import class_named, class_of_cls, method_of, methods
-from raymigrate.facts.values.calls import called_function, keyword_argument
+from raymigrate.facts.values.calls import called_function, keyword_argument, last_name
 
-LIBRARIES = ("transformers.", "peft.")
+LIBRARIES = ("transformers.", "peft.", "optimum.")
+# Other classes that load a model of Transformers from a folder, with the name of that argument, the first one.
+LOADERS = {"sentence_transformers.SentenceTransformer": "model_name_or_path", "vllm.LLM": "model"}
+SAME_FOLDER = ("pathlib.Path", "os.fspath", "os.path.abspath", "os.path.realpath", "os.path.expanduser")
 NAMES = ("pretrained_model_name_or_path", "model_id", "peft_model_id")
 OF_DEEPSPEED = ("deepspeed", "zero_to_fp32")
 DEEPEST = 3  # functions of the script that hand a folder on
@@ -25,6 +28,10 @@ def is_loaded(module: Module, folder: ast.AST) -> bool:
         return name in NAMES or folder in call.args[:1]
     if qualified in PIPELINES:
         return name == "model" or folder in call.args[1:2]
+    if qualified in LOADERS:
+        return name == LOADERS[qualified] or folder in call.args[:1]
+    if method == "train":
+        return name == "resume_from_checkpoint"
     is_known = qualified.startswith(LIBRARIES) or not qualified
     place = call.args[:2] if "Peft" in ast.unparse(call.func) else call.args[:1]
     return method == "from_pretrained" and is_known and (folder in place or name in NAMES)
@@ -52,6 +59,8 @@ def leads_to_model(module: Module, folder: ast.AST, depth: int = 0) -> bool:
     call, name = _given_to(module, folder)
     if call is None:
         return False
+    if module.qualified(call.func) in SAME_FOLDER or last_name(call.func) in ("str", "enter_context"):
+        return leads_to_model(module, call, depth + 1)
     home, function, filled = _called(module, call)
     if not isinstance(function, FUNCTIONS):
         return False

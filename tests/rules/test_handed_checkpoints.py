@@ -84,3 +84,70 @@ def test_the_trainers_of_the_project_tell_what_wrote_it(tmp_path: Path, module: 
     (tmp_path / "train.py").write_text(TRAIN.format(module, trainer))
     shown = CliRunner().invoke(main, ["--check", str(tmp_path)]).stdout
     assert ("score.py:14:14: RM602" in shown) is told
+
+
+READ = """
+import contextlib
+import os
+from pathlib import Path
+
+import torch
+from ray.air import Checkpoint
+from job import trainer
+from optimum.onnxruntime import ORTModelForCausalLM
+from sentence_transformers import SentenceTransformer
+from transformers import AutoModel
+from vllm import LLM
+
+
+class Kept:
+    best = Checkpoint.from_uri("s3://bucket/best")
+
+    def load(self):
+        with self.best.as_directory() as folder:
+            {use}
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "AutoModel.from_pretrained(Path(folder))",
+        "AutoModel.from_pretrained(str(folder))",
+        "ORTModelForCausalLM.from_pretrained(folder, export=True)",
+        "SentenceTransformer(folder)",
+        "SentenceTransformer(model_name_or_path=folder)",
+        "LLM(model=folder)",
+        "trainer.train(resume_from_checkpoint=folder)",
+        "torch.load(f'{folder}/pytorch_model.bin')",
+        "torch.load(folder + '/adapter_model.bin')",
+        "open(os.path.join(folder, 'config.json'))",
+    ],
+)
+def test_what_reads_files_of_transformers(use: str) -> None:
+    outcome = converted(READ.format(use=use))
+    assert outcome.lines("RM602", Kind.CONVERTED)
+    assert "transformers_dir(folder)" in outcome.text
+    assert not converted(outcome.text).lines("RM602", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "torch.load(f'{folder}/model.pt')",
+        "torch.load(os.path.join(folder, 'config.pt'))",
+        "AutoModel.from_pretrained(os.path.join(folder, 'checkpoint'))",
+        "trainer.train(folder=folder)",
+        "LLM('gpt2', tokenizer=folder)",
+        "os.listdir(folder)",
+    ],
+)
+def test_what_reads_other_files(use: str) -> None:
+    assert "RM602" not in [code for code, _, _ in converted(READ.format(use=use)).findings]
+
+
+def test_a_folder_on_a_stack_is_told() -> None:
+    use = "AutoModel.from_pretrained(contextlib.ExitStack().enter_context(self.best.as_directory()))"
+    named = "where = contextlib.ExitStack().enter_context(self.best.as_directory())\n            LLM(where)"
+    for read in (use, named):
+        assert len(converted(READ.format(use=read)).lines("RM602", Kind.MANUAL)) == 1

@@ -14,7 +14,7 @@ from raymigrate.facts.results import (
     is_called_checkpoint,
     made_by_script,
 )
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, sources
 
 # Modules whose predictors read the checkpoints of a Transformers trainer, an own subclass of Predictor among them.
 PREDICTORS = ("ray.train.predictor", "ray.train.batch_predictor", "ray.train.huggingface")
@@ -22,6 +22,10 @@ LEGACY_CHECKPOINTS = tuple(name for name in CHECKPOINTS if not name.startswith("
 # What a file that trains with a Trainer of Transformers holds, before and after its conversion; and one with others.
 TRANSFORMERS_WORDS = ("HuggingFaceTrainer", "TransformersTrainer", "RayTrainReportCallback")
 OTHER_WORDS = ("TorchTrainer(", "AccelerateTrainer(", "LightningTrainer(")
+FILES = (
+    *("config.json", "pytorch_model.bin", "model.safetensors", "adapter_model.bin", "adapter_config.json"),
+    *("tokenizer.json", "tokenizer_config.json", "vocab.txt", "trainer_state.json"),
+)
 # The ways to a checkpoint of a path.
 FROM_PATH = ("", "from_directory", "from_uri")
 
@@ -42,7 +46,23 @@ def is_handed_a_model(module: Module, read: ast.Attribute) -> bool:
     name = name_of_folder(module, read)
     folder = [read.value] if name is None else module.uses(name.id, module.scope_of[name])
     copied = _reads_of_copy(module, read)
-    return any(leads_to_model(module, use) for use in (*folder, *copied, read, module.parent_of[read]))
+    used = (*folder, *copied, read, module.parent_of[read])
+    return any(leads_to_model(module, use) or _names_file(module, use) for use in used)
+
+
+def _names_file(module: Module, folder: ast.AST) -> bool:
+    """Whether the name of a file that Transformers or peft write is put behind a folder."""
+    join = module.parent_of[folder]
+    if isinstance(join, ast.FormattedValue):
+        join = module.parent_of[join]
+        parts = join.values if isinstance(join, ast.JoinedStr) else []
+    elif isinstance(join, ast.BinOp):
+        parts = [join.right]
+    else:
+        is_join = isinstance(join, ast.Call) and module.qualified(join.func) == "os.path.join"
+        parts = join.args[1:] if is_join and isinstance(join, ast.Call) else []
+    texts = (part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str))
+    return any(text.lstrip("/") in FILES for text in texts)
 
 
 def _reads_of_copy(module: Module, read: ast.Attribute) -> list[ast.expr]:
@@ -60,7 +80,12 @@ def _comes_from_elsewhere(module: Module, checkpoint: ast.expr) -> bool:
     """Whether a checkpoint is handed in, or made of a path that is, or that is written out."""
     if isinstance(module.definition(checkpoint), ast.arg):
         return True
-    made = module.value(checkpoint)
+    made_in = sources(module, checkpoint)
+    return bool(made_in) and all(_is_made_elsewhere(module, made) for made in made_in)
+
+
+def _is_made_elsewhere(module: Module, made: ast.expr) -> bool:
+    """Whether a checkpoint is made of a path that is handed in, or written out, or read from somewhere."""
     method = made_by_script(module, made)
     path = argument(made, 0, "path", "uri") if isinstance(made, ast.Call) and method in FROM_PATH else None
     if path is None:
@@ -89,9 +114,14 @@ def _may_be_written_here(module: Module, folder: ast.expr) -> bool:
 
 
 def name_of_folder(module: Module, read: ast.Attribute) -> ast.Name | None:
-    """The name that the folder of a checkpoint gets: `with c.as_directory() as name:`, `name = c.to_directory()`."""
+    """The name that the folder of a checkpoint gets.
+
+    `with c.as_directory() as name:`, `name = c.to_directory()`, `name = stack.enter_context(c.as_directory())`.
+    """
     value = module.parent_of[read] if isinstance(module.parent_of[read], ast.Call) else read
     outer = module.parent_of[value]
+    if isinstance(outer, ast.Call) and isinstance(outer.func, ast.Attribute) and outer.func.attr == "enter_context":
+        outer = module.parent_of[outer]
     target: ast.AST | None = outer.optional_vars if isinstance(outer, ast.withitem) else None
     if isinstance(outer, ast.Assign) and len(outer.targets) == 1:
         target = outer.targets[0]
