@@ -205,7 +205,7 @@ SUBMITS = "from ray.job_submission import JobSubmissionClient\nprint(JobSubmissi
         "python -m code.train --epochs 2",
         "python code/train.py",
         "python ../code/train.py",
-        "python /home/ray/app/train.py",
+        "python /srv/app/train.py",
         "bash -c 'cd code && python3 ./train.py'",
     ],
 )
