@@ -12,6 +12,7 @@ from raymigrate.base.findings import Finding
 from raymigrate.codemods.libraries import library_attributes, loading, tokenizer_calls
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.facts.instances import ACCELERATOR, TRAINER, TRAINING_ARGUMENTS
+from raymigrate.knowledge.libraries import is_made_on_request, names_of
 from raymigrate.run.engine import convert
 
 LIBRARIES = ("accelerate", "huggingface_hub", "transformers")
@@ -86,6 +87,16 @@ def test_what_the_codemods_call_gone_is_gone_and_its_successor_is_there() -> Non
     }
 
 
+@needs_libraries
+@pytest.mark.ray
+def test_what_transformers_makes_on_request_is_in_no_star_import() -> None:
+    listed = "import transformers\nprint(*transformers.__all__)"
+    starred = subprocess.run([sys.executable, "-c", listed], capture_output=True, text=True, check=True).stdout.split()
+    kinds = ("Tokenizer", "TokenizerFast", "ImageProcessor", "ImageProcessorFast")
+    names = {name for name in names_of("transformers") if name.endswith(kinds)}
+    assert {name for name in names if is_made_on_request(f"transformers.{name}")} == names.difference(starred)
+
+
 def said_of(script: str) -> list[Finding]:
     ast.parse(script)
     return convert(script).findings
@@ -96,7 +107,7 @@ def said_of(script: str) -> list[Finding]:
     [
         ("from ray.train.huggingface import *\nTransformersTrainer()\n", "RM694", "ray.train.huggingface"),
         ("from ray.air.config import *\nScalingConfig()\n", "RM694", "ray.air.config"),
-        ("import ray\nfrom transformers import *\nAdamW([])\n", "RM692", "AdamW"),
+        ("import ray\nfrom transformers import *\nAdamW([])\n", "RM712", "AdamW"),
         ("import ray\nfrom transformers import *\nTrainingArguments('x', no_cuda=True)\n", "RM701", "no_cuda"),
         ("import ray\nimport ray.ml\nray.init()\n", "RM691", "ray.ml"),
         ("import ray.ml\nray.ml.predictor.Predictor()\n", "RM692", "ray.ml"),

@@ -192,3 +192,46 @@ def test_accelerate_is_told_once_in_each_run_until_it_is_listed(
 def test_accelerate_is_not_told_beside_code_that_was_never_converted(tmp_path: Path) -> None:
     project(tmp_path, train_py=f"{MODERN}from transformers import TrainingArguments\n", requirements_txt=NEEDED)
     assert ": RM732 " not in run("--check", tmp_path).stdout
+
+
+RAY_JOB = "apiVersion: ray.io/v1\nkind: RayJob\nspec:\n  entrypoint: {}\n  rayClusterSpec:\n    rayVersion: '2.4.0'\n"
+SUBMITS = "from ray.job_submission import JobSubmissionClient\nprint(JobSubmissionClient('http://head:8265'))\n"
+
+
+@pytest.mark.parametrize("folder", ["jobs", "ops__ray", "kube", "team__kuberay"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python -m code.train --epochs 2",
+        "python code/train.py",
+        "python ../code/train.py",
+        "python /srv/app/train.py",
+        "bash -c 'cd code && python3 ./train.py'",
+    ],
+)
+def test_a_job_beside_a_script_of_its_own_is_for_the_script_that_it_starts(
+    tmp_path: Path, folder: str, command: str
+) -> None:
+    files = {f"{folder}__job_yaml": RAY_JOB.format(command), f"{folder}__submit_py": SUBMITS}
+    project(tmp_path, code__train_py=LEGACY, code__data_py="", **files)
+    assert pins_in(run("--check", tmp_path)) == {"job.yaml:6"}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"web__job_yaml": RAY_JOB.format("python serve.py"), "web__submit_py": SUBMITS},
+        {"web__job_yaml": RAY_JOB.format("python train.py"), "web__train_py": "print()\n"},
+        {"web__ops__job_yaml": RAY_JOB.format("python train.py"), "web__ops__a_py": "", "web__train_py": "print()\n"},
+        {"web__job_yaml": RAY_JOB.format("python retrain.py"), "web__submit_py": SUBMITS},
+        {"web__job_yaml": RAY_JOB.format("python -m web"), "web__submit_py": SUBMITS},
+        {
+            "web__job_yaml": RAY_JOB.format("python train.py"),
+            "web__submit_py": SUBMITS,
+            "other__train_py": f"{MODERN}\n",
+        },
+    ],
+)
+def test_a_job_that_starts_another_script_is_left(tmp_path: Path, files: dict[str, str]) -> None:
+    project(tmp_path, code__train_py=LEGACY, **files)
+    assert pins_in(run("--check", tmp_path)) == set()

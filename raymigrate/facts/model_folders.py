@@ -5,9 +5,13 @@ import ast
 from raymigrate.facts.hf_models import PIPELINES
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS
-from raymigrate.facts.values.calls import called_function, keyword_argument
+from raymigrate.facts.values import class_named, class_of_cls, method_of, methods
+from raymigrate.facts.values.calls import called_function, keyword_argument, last_name
 
-LIBRARIES = ("transformers.", "peft.")
+LIBRARIES = ("transformers.", "peft.", "optimum.")
+# Other classes that load a model of Transformers from a folder, with the name of that argument, the first one.
+LOADERS = {"sentence_transformers.SentenceTransformer": "model_name_or_path", "vllm.LLM": "model"}
+SAME_FOLDER = ("pathlib.Path", "os.fspath", "os.path.abspath", "os.path.realpath", "os.path.expanduser")
 NAMES = ("pretrained_model_name_or_path", "model_id", "peft_model_id")
 OF_DEEPSPEED = ("deepspeed", "zero_to_fp32")
 DEEPEST = 3  # functions of the script that hand a folder on
@@ -24,6 +28,10 @@ def is_loaded(module: Module, folder: ast.AST) -> bool:
         return name in NAMES or folder in call.args[:1]
     if qualified in PIPELINES:
         return name == "model" or folder in call.args[1:2]
+    if qualified in LOADERS:
+        return name == LOADERS[qualified] or folder in call.args[:1]
+    if method == "train":
+        return name == "resume_from_checkpoint"
     is_known = qualified.startswith(LIBRARIES) or not qualified
     place = call.args[:2] if "Peft" in ast.unparse(call.func) else call.args[:1]
     return method == "from_pretrained" and is_known and (folder in place or name in NAMES)
@@ -44,18 +52,59 @@ def leads_to_model(module: Module, folder: ast.AST, depth: int = 0) -> bool:
     """Whether a model is loaded from a folder, by the call that it is given to or by a function that hands it on."""
     if is_loaded(module, folder):
         return True
-    call, name = _given_to(module, folder)
-    if call is None or depth == DEEPEST:
+    if depth == DEEPEST:
         return False
-    home, function = called_function(module, call, elsewhere=True)
+    if (kept := _kept_as(module, folder)) is not None:
+        return any(leads_to_model(module, use, depth + 1) for use in kept)
+    call, name = _given_to(module, folder)
+    if call is None:
+        return False
+    if module.qualified(call.func) in SAME_FOLDER or last_name(call.func) in ("str", "enter_context"):
+        return leads_to_model(module, call, depth + 1)
+    home, function, filled = _called(module, call)
     if not isinstance(function, FUNCTIONS):
         return False
-    parameters = [*function.args.posonlyargs, *function.args.args]
+    parameters = [*function.args.posonlyargs, *function.args.args][filled:]
     place = call.args.index(folder) if name is None else None  # type: ignore[arg-type]
     taken = parameters[place : place + 1] if place is not None else []
     taken += [one for one in (*parameters, *function.args.kwonlyargs) if name is not None and one.arg == name]
     scope = home.scope(function)
     return any(leads_to_model(home, use, depth + 1) for one in taken for use in home.uses(one.arg, scope))
+
+
+def _kept_as(module: Module, folder: ast.AST) -> list[ast.Attribute] | None:
+    """The reads of the attribute in which a method keeps a folder, `self.path = path`; None where it keeps none."""
+    kept = module.parent_of[folder]
+    if not isinstance(kept, ast.Assign) or len(kept.targets) != 1 or kept.value is not folder:
+        return None
+    [target] = kept.targets
+    home = next((outer for outer in module.ancestors(kept) if isinstance(outer, ast.ClassDef)), None)
+    if home is None or not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name):
+        return None
+    owner = target.value.id
+    return [
+        read
+        for read in module.attributes(target.attr)
+        if read is not target and module.inside(read, home) and ast.unparse(read.value) == owner
+    ]
+
+
+def _called(module: Module, call: ast.Call) -> tuple[Module, ast.AST | None, int]:
+    """The function that a call runs, `__init__` where it makes an object; and how many parameters Python itself fills.
+
+    Args:
+        module: The module.
+        call: The call: of a function, a method, a class, or of the `cls` of a classmethod.
+    """
+    own = class_of_cls(module, call.func)
+    made = (module, own) if own is not None else class_named(module, call.func)
+    if made is not None:
+        return made[0], next(iter(method_of(*made, "__init__")), None), 1
+    found = methods(module, call.func) if isinstance(call.func, ast.Attribute) else []
+    if found:
+        static = any(ast.unparse(decorator) == "staticmethod" for decorator in found[0].decorator_list)
+        return module, found[0], 0 if static else 1
+    return *called_function(module, call, elsewhere=True), 0
 
 
 def _given_to(module: Module, node: ast.AST) -> tuple[ast.Call | None, str | None]:

@@ -6,6 +6,7 @@ file first uses its library, and only the lines that are asked for are taken apa
 """
 
 import importlib
+import re
 import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,15 @@ APART = (MODELS, "ray.rllib")  # what these hold has tables of its own: few scri
 ANY_KEYWORD = "**"
 WHATEVER = "!"  # after a parameter that is refused, even if it is None
 IF_TRUE = "?"  # after one that is refused if it is true
+# What transformers makes only for who asks for it by name, `_LazyModule.__getattr__`: names of old, for other classes.
+LISTED_FAST = (
+    "Bart|CodeLlama|Cpm|DPRContextEncoder|DPRQuestionEncoder|DPRReader|DistilBert|FNet|LayoutLMv3|Llama|MarkupLM"
+    "|MobileBert|PreTrained|RoFormer|Roberta|SqueezeBert"
+)
+MADE_ON_REQUEST = re.compile(
+    rf"transformers\.(?:(?!(?:{LISTED_FAST})TokenizerFast)\w+(?:Tokenizer|ImageProcessor)Fast"
+    r"|(?:Electra|LED|LayoutLM|Longformer|Lxmert|Mvp|Phi3)Tokenizer)"
+)
 
 
 @dataclass(frozen=True)
@@ -370,6 +380,11 @@ def refusal(place: str, method: str = "") -> Refusal | None:
 def names_of(module: str) -> frozenset[str]:
     """The public names of a module: what `from module import *` may bring in."""
     return frozenset(name for name in _names(module) or () if not name.startswith("_"))
+
+
+def is_made_on_request(qualified: str) -> bool:
+    """Whether only an import of its own brings a name in: no star import does, which takes what `__all__` lists."""
+    return MADE_ON_REQUEST.fullmatch(qualified) is not None and look_up(qualified).gone is None
 
 
 def refused(library: str) -> list[str]:

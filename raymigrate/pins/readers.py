@@ -285,7 +285,7 @@ HIDDEN = frozenset({".python-version", ".tool-versions", ".devcontainer.json", "
 SUBFOLDERS = (
     *("requirements", "reqs", "dependencies", "deps", "install"),
     *("env", "envs", "environment", "environments", "conda"),
-    *(".devcontainer", "docker", "deploy", "deployment", "k8s", "kubernetes"),
+    *(".devcontainer", "docker", "deploy", "deployment", "k8s", "kubernetes", "kube", "kuberay", "manifests"),
 )
 _PATTERNS = [(re.compile(pattern, re.IGNORECASE), reader) for pattern, reader in READERS]
 

@@ -124,3 +124,69 @@ def test_the_predictor_that_the_tool_writes_reads_what_it_should() -> None:
     """)
     assert "self.pipeline = pipeline(model=checkpoint_dir" in outcome.text
     assert not outcome.lines("RM602", Kind.CONVERTED)
+
+
+LOADING = "AutoModelForCausalLM.from_pretrained"
+CLASSES = """
+from ray.train.huggingface import TransformersCheckpoint
+from ray.train.predictor import Predictor
+from transformers import AutoModelForCausalLM
+
+
+class Base:
+    def __init__(self, path, device="cpu"):
+        {made}
+
+    def load(self, where):
+        self.model = AutoModelForCausalLM.from_pretrained(where)
+
+    @staticmethod
+    def read(where):
+        return AutoModelForCausalLM.from_pretrained(where)
+
+
+class Own(Base, Predictor):
+    @classmethod
+    def from_checkpoint(cls, checkpoint):
+        with checkpoint.as_directory() as folder:
+            return {call}
+
+
+def opened(checkpoint):
+    return Own.from_checkpoint(checkpoint)
+"""
+
+
+@pytest.mark.parametrize("call", ["cls(folder)", "cls(device='cuda', path=folder)", "Own(folder, 'cuda')"])
+@pytest.mark.parametrize(
+    "made",
+    [
+        f"self.model = {LOADING}(path)",
+        f"self.path = path\n        self.model = {LOADING}(self.path)",
+        "self.load(path)",
+        "self.model = self.read(path)",
+        "self.model = Base.read(where=path)",
+    ],
+)
+def test_a_class_that_is_made_from_the_folder_loads_from_it(made: str, call: str) -> None:
+    outcome = converted(CLASSES.format(made=made, call=call))
+    assert outcome.lines("RM602", Kind.CONVERTED)
+    assert call.replace("folder", "transformers_dir(folder)") in outcome.text
+    assert converted(outcome.text).text == outcome.text
+
+
+@pytest.mark.parametrize(
+    ("made", "call"),
+    [
+        (f"self.model = {LOADING}('gpt2')", "cls(folder)"),
+        (f"self.path = path\n        self.model = {LOADING}(self.other)", "cls(folder)"),
+        (f"self.model = {LOADING}(path)", "cls('gpt2', folder)"),
+        (f"self.path = path\n        self.model = {LOADING}(device)", "cls(folder)"),
+        ("self.state = torch.load(path)", "cls(folder + '/state.pt')"),
+        (f"self.model = {LOADING}(path)", "cls(*folder)"),
+        (f"self.model = {LOADING}(path)", "Predictor(folder)"),
+    ],
+)
+def test_a_class_that_loads_no_model_from_the_folder_is_left(made: str, call: str) -> None:
+    outcome = converted(CLASSES.format(made=made, call=call))
+    assert "RM602" not in [code for code, _, _ in outcome.findings]

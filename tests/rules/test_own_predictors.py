@@ -136,6 +136,48 @@ def test_what_the_class_has_itself_and_what_others_predict_is_no_news(use: str) 
     assert not told(use)
 
 
+BATCHES = """
+from job import c, rows
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.torch import TorchPredictor
+
+
+class Timed(BatchPredictor):
+    def predict(self, data, **kwargs):
+        return super().predict(data, batch_size=8, **kwargs)
+
+
+class Plain(Timed):
+    pass
+
+
+class Mine(BatchPredictor):
+    @classmethod
+    def from_checkpoint(cls, checkpoint):
+        return cls(checkpoint, TorchPredictor)
+
+
+{use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "names"),
+    [
+        ("b = Timed.from_checkpoint(c, TorchPredictor)\nb.predict(rows)", ["from_checkpoint()"]),
+        ("b = Plain(c, TorchPredictor)\nb.set_preprocessor(None)\nb.predict(rows)", ["set_preprocessor()"]),
+        ("Mine.from_checkpoint(c).predict(rows)", ["predict()"]),
+        ("def score(b: Mine):\n    return b.predict_pipelined(rows), b.get_preprocessor()", ["predict_p", "get_pre"]),
+        ("Timed.from_pandas_udf(lambda df: df)", ["from_pandas_udf()"]),
+        ("Timed(c, TorchPredictor).predict(rows)", []),
+    ],
+)
+def test_what_comes_from_a_batch_predictor_is_told_too(use: str, names: list[str]) -> None:
+    found = [message for message in converted(BATCHES.format(use=use)).messages if " came from ray.train." in message]
+    assert len(found) == len(names)
+    assert all(message.startswith(name) for message, name in zip(found, names, strict=True))
+
+
 MADE = """
 from ray.train.huggingface import TransformersPredictor
 

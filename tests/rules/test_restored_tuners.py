@@ -93,3 +93,24 @@ def test_a_function_that_only_a_restored_tuner_gets_is_one_of_tune(given: str) -
     assert given.replace("overwrite_", "") in outcome.text
     assert bool(outcome.lines("RM420", Kind.CONVERTED)) is given.startswith("overwrite_")
     assert converted(outcome.text).text == outcome.text
+
+
+@pytest.mark.parametrize(
+    ("tuner", "restore", "after"),
+    [
+        ("Tuner(objective)", 'Tuner.restore("/run", trainable=None)', 'Tuner.restore("/run", trainable=objective)'),
+        ("Tuner(objective)", 'Tuner.restore("/run", None)', ""),
+        ("None", 'Tuner.restore("/run", trainable=None)', ""),
+        ("Tuner(TorchTrainer(objective))", 'Tuner.restore("/run", resume_errored=True, trainable=None)', ""),
+    ],
+)
+def test_none_is_no_trainable(tuner: str, restore: str, after: str) -> None:
+    outcome = converted(f"{HEAD}tuner = {tuner}\ntuner = {restore}\n")
+    assert (after or restore) in outcome.text
+    assert bool(outcome.lines("RM420", Kind.CONVERTED)) is bool(after)
+    assert any("with None as its trainable raises a TuneError" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize("given", ["trainable=objective", "objective", "trainable=imported", "*paths", "**options"])
+def test_one_that_is_given_is_no_news(given: str) -> None:
+    assert not converted(f'{HEAD}tuner = Tuner.restore("/run", {given})\n').lines("RM420", Kind.MANUAL)

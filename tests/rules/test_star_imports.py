@@ -110,3 +110,56 @@ def test_a_cluster_on_spark_behind_a_star_is_told(use: str) -> None:
     outcome = converted(f"import ray\nfrom ray.util.spark import *\n{use}\nray.init()\n")
     assert outcome.lines("RM694", Kind.MANUAL) == [2]
     assert any(message.startswith("The names that ray.util.spark brings in here") for message in outcome.messages)
+
+
+ASKED = """
+import torch
+{imports}
+from ray.air import session
+{use}
+session.report({{}})
+"""
+
+
+@pytest.mark.parametrize("name", ["BertTokenizerFast", "ElectraTokenizer", "ViTImageProcessorFast"])
+@pytest.mark.parametrize(
+    "imports", ["from transformers import *", "from transformers import *\nfrom ray.train.torch import *"]
+)
+def test_what_transformers_makes_on_request_only_is_imported_by_name(imports: str, name: str) -> None:
+    outcome = converted(ASKED.format(imports=imports, use=f"tokenizer = {name}.from_pretrained('x')"))
+    assert f"from transformers import {name}\n" in outcome.text
+    assert not [message for message in outcome.messages if "Nothing here defines" in message]
+    assert not converted(outcome.text).messages
+
+
+@pytest.mark.parametrize(
+    ("imports", "use"),
+    [
+        ("from transformers import *", "PreTrainedTokenizerFast(tokenizer_file='x')"),
+        ("from transformers import *", "BertTokenizer.from_pretrained('x')"),
+        ("from transformers import *\nfrom transformers import BertTokenizerFast", "BertTokenizerFast()"),
+        ("from transformers import *\nclass BertTokenizerFast:\n    pass", "BertTokenizerFast()"),
+        ("from transformers import AutoTokenizer\nfrom job import *", "BertTokenizerFast()"),
+    ],
+)
+def test_what_a_star_import_still_brings_in_stays(imports: str, use: str) -> None:
+    outcome = converted(ASKED.format(imports=imports, use=use))
+    assert not outcome.lines("RM692", Kind.MANUAL) and imports in outcome.text
+
+
+def test_another_star_import_may_bring_in_what_is_made_on_request() -> None:
+    imports = "from transformers import *\nfrom job import *"
+    outcome = converted(ASKED.format(imports=imports, use="BertTokenizerFast()"))
+    assert outcome.lines("RM692", Kind.MANUAL) and "import BertTokenizerFast" not in outcome.text
+
+
+def test_a_class_that_is_written_into_the_file_is_defined_there() -> None:
+    outcome = converted(ASKED.format(imports="from transformers import *", use="AdamW(session.weights)"))
+    assert "class AdamW(torch.optim.Optimizer):" in outcome.text
+    assert not outcome.lines("RM692", Kind.MANUAL)
+
+
+def test_of_several_star_imports_none_is_blamed() -> None:
+    imports = "from transformers import *\nfrom ray.train.torch import *"
+    messages = converted(ASKED.format(imports=imports, use="AdamW([])")).messages
+    assert any("Nothing here defines AdamW, and the star imports do not bring it in" in text for text in messages)

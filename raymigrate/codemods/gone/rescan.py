@@ -34,7 +34,16 @@ from raymigrate.facts.magics import runs_other_files
 from raymigrate.facts.module import Module
 from raymigrate.facts.partials import function_of
 from raymigrate.facts.values import methods_of_object
-from raymigrate.knowledge.libraries import LIBRARIES, constructor, look_up, member, names_of, parameters, takes
+from raymigrate.knowledge.libraries import (
+    LIBRARIES,
+    constructor,
+    is_made_on_request,
+    look_up,
+    member,
+    names_of,
+    parameters,
+    takes,
+)
 from raymigrate.knowledge.successors import successor
 
 ADVICE = {
@@ -144,9 +153,13 @@ def rescan(context: Context) -> None:
     unbound = dict(_names_of_stars(context.module, stars))
     for node, name in unbound.items():
         module, _, short = name.rpartition(".")
-        if gone_part(name) is not None and not any(star.startswith(UNSEEN) for star in stars):
-            message = f"Nothing here defines {short}, and the star import of {module} does not bring it in (NameError)."
-            advice = f"If {module} had it, look up its successor in the library's migration guide; else define it."
+        if is_made_on_request(name):
+            _made_on_request(context, node, short)
+        elif context.module.qualified(node) is None and gone_part(name) is not None and not _hides(stars):
+            which = f"star import of {module} does" if len(set(stars)) == 1 else "star imports do"
+            had = module if len(set(stars)) == 1 else "one of them"
+            message = f"Nothing here defines {short}, and the {which} not bring it in (NameError)."
+            advice = f"If {had} had it, look up its successor in the library's migration guide; else define it."
             context.manual(RM692, node, message, advice)
     for call in (*context.module.calls("importlib.import_module"), *context.module.named_calls("getattr")):
         _looked_up_by_string(context, call)
@@ -157,6 +170,20 @@ def rescan(context: Context) -> None:
             _member_by_string(context, call, call.func, call.args[0])
         if call.keywords and call not in context.plan.expressions:
             _arguments(context, call, unbound)
+
+
+def _hides(stars: list[str]) -> bool:
+    """Whether one of the modules that are imported with a star had names that no table has: RM694 tells of it."""
+    return any(star.startswith(UNSEEN) for star in stars)
+
+
+def _made_on_request(context: Context, node: ast.AST, name: str) -> None:
+    """Imports a name of transformers that its star import leaves out; tells of it where another may bring it in."""
+    message = f"The star import of transformers no longer brings in {name} (NameError)"
+    if not _are_known(context.module):
+        context.manual(RM692, node, f"{message}, unless another one does.", f"from transformers import {name} does.")
+    elif context.converts(RM692, node, f"{message}; now imported by name."):
+        context.plan.need_import("transformers", name)
 
 
 def _star_imports(context: Context) -> list[str]:
@@ -195,8 +222,7 @@ def _names_of_stars(module: Module, stars: list[str]) -> Iterator[tuple[ast.AST,
     Where another star import may bring in anything, or exec(), or a file that a notebook runs, these are only the names
     that the libraries have today.
     """
-    is_whole = all(_is_known(module, statement) for statement in module.imports)
-    is_whole = is_whole and not any(module.named_calls("exec")) and not runs_other_files(module)
+    is_whole = _are_known(module)
     if not stars:
         return
     for node in module.of_type(ast.Name):
@@ -207,6 +233,13 @@ def _names_of_stars(module: Module, stars: list[str]) -> Iterator[tuple[ast.AST,
         star = next((star for star in reversed(stars) if node.id in names_of(star)), stars[-1] if is_whole else None)
         if star is not None:
             yield node, f"{star}.{node.id}"
+
+
+def _are_known(module: Module) -> bool:
+    """Whether the libraries' star imports are all that may bring in a name that nothing in the file binds."""
+    if any(module.named_calls("exec")) or runs_other_files(module):
+        return False
+    return all(_is_known(module, statement) for statement in module.imports)
 
 
 def _is_known(module: Module, statement: ast.Import | ast.ImportFrom) -> bool:

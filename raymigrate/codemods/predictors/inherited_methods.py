@@ -9,10 +9,11 @@ from raymigrate.codemods.predictors.predictors import OTHERS, PIPELINE_PREDICTOR
 from raymigrate.facts.declared import Declared, own_lineage
 from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.items import DEEPEST, collections_of, items_of
+from raymigrate.facts.legacy import BATCH_PREDICTORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import Source, is_none
 
-BASES = frozenset({*OTHERS, *PIPELINE_PREDICTORS})
+BASES = frozenset({*OTHERS, *PIPELINE_PREDICTORS, *BATCH_PREDICTORS})
 KEEP = "Keep the preprocessor in an attribute of its own, which __init__ sets, and apply it to the data yourself."
 IN_CLASS = "Write what it did into the class."
 # What the base class gave, with what to do without it.
@@ -42,6 +43,20 @@ OF_TORCH = {
     "_predict_numpy": "Call the model there, under torch.no_grad(), with torch.as_tensor of the arrays.",
     "_predict_pandas": "Call the model there, under torch.no_grad(), with torch.as_tensor of the columns.",
 }
+# What a BatchPredictor gave (Ray 2.6.3, train/batch_predictor.py).
+MAPPED = (
+    "Give ds.map_batches the class of its predictors, with the checkpoint and what else it takes as"
+    " fn_constructor_kwargs."
+)
+TO_ROWS = "Apply the preprocessor to the rows before ds.map_batches: preprocessor.transform(dataset)."
+OF_BATCHES = {
+    "from_checkpoint": MAPPED,
+    "predict": MAPPED,
+    "predict_pipelined": f"{MAPPED} A Dataset is streamed by itself now.",
+    "set_preprocessor": TO_ROWS,
+    "get_preprocessor": TO_ROWS,
+    "from_pandas_udf": INHERITED["from_pandas_udf"],
+}
 DELETE = "Delete the line."
 
 
@@ -49,7 +64,7 @@ DELETE = "Delete the line."
 def inherited_methods(context: Context) -> None:
     """Reports what is asked of an own predictor, and was in the base class that is gone."""
     module = context.module
-    for node in module.attributes(*dict.fromkeys((*INHERITED, *OF_PIPELINES, *OF_TORCH))):
+    for node in module.attributes(*dict.fromkeys((*INHERITED, *OF_PIPELINES, *OF_TORCH, *OF_BATCHES))):
         base = _base_with(module, node) if isinstance(node.ctx, ast.Load) else None
         advice = _inherited(base).get(node.attr) if base is not None else None
         if advice is not None and not is_guarded(module, node, node.attr):
@@ -61,6 +76,8 @@ def inherited_methods(context: Context) -> None:
 
 def _inherited(base: str) -> dict[str, str]:
     """What a base class gave, with what to do without it."""
+    if base in BATCH_PREDICTORS:
+        return OF_BATCHES
     more = OF_PIPELINES if base in PIPELINE_PREDICTORS else OF_TORCH if base.endswith("TorchPredictor") else {}
     return INHERITED | more
 
@@ -72,6 +89,8 @@ def _base_with(module: Module, node: ast.Attribute) -> str | None:
         line = list(own_lineage(Declared(home, made)))
         bases = [where.qualified(base) or "" for where, one in line for base in one.bases]
         found = next((base for base in bases if base in BASES), None)
+        if of_super and found in BATCH_PREDICTORS:
+            continue  # of the class, which goes as a whole
         if found is not None and not any(_has(where, one, node.attr) for where, one in line[of_super:]):
             return found
     return None

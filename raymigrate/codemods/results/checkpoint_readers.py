@@ -8,6 +8,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import RM308
+from raymigrate.codemods.results.handed_checkpoints import is_handed_a_model
 from raymigrate.codemods.results.results import is_shown
 from raymigrate.codemods.shared.checkpoint_files import (
     can_open,
@@ -19,19 +20,13 @@ from raymigrate.codemods.shared.checkpoint_files import (
 )
 from raymigrate.edits.plan import Code
 from raymigrate.facts.framework_checkpoints import is_of_any_class
-from raymigrate.facts.helpers import is_helper
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import HF_TRAINERS
 from raymigrate.facts.magics import magics_in
-from raymigrate.facts.model_folders import is_loaded, leads_to_model, saves_state
+from raymigrate.facts.model_folders import is_loaded, saves_state
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import (
-    CHECKPOINT_CLASSES,
     Layout,
-    is_any_checkpoint,
-    is_called_checkpoint,
-    made_by_script,
 )
-from raymigrate.facts.values import argument
 
 RM602 = Rule(
     "RM602",
@@ -45,8 +40,6 @@ RM602 = Rule(
 DEEPER = 'The files of Transformers lie in the folder "checkpoint" of the checkpoint'
 IN_NEW_RUNS = 'In a checkpoint of a new run the files of Transformers lie in its folder "checkpoint"'
 EITHER = in_words("Look in files.")
-# Modules whose predictors read the checkpoints of a Transformers trainer, an own subclass of Predictor among them.
-PREDICTORS = ("ray.train.predictor", "ray.train.batch_predictor", "ray.train.huggingface")
 OLD_WEIGHTS = ("pytorch_model.bin", "adapter_model.bin")
 READS = frozenset(
     {"torch.load", "open", "io.open", "shutil.copy", "shutil.copyfile", "shutil.copy2", "shutil.move", "os.listdir"}
@@ -62,7 +55,8 @@ FEW = 2  # uses of a folder up to which each is edited
 
 # What else a checkpoint could be turned into, with what to do instead; to_dict() has a rule of its own.
 OTHER_FORMS = {
-    "to_uri": "Let RunConfig(storage_path=) name the URI, or copy the folder that checkpoint.as_directory() gives.",
+    "to_uri": "Let RunConfig(storage_path=) name the URI, or copy the folder that checkpoint.as_directory() gives. What"
+    " took the URI that it returned needs the new one: checkpoint.path has no scheme, such as s3://, in front.",
     "to_bytes": "Read the files in the folder that checkpoint.as_directory() gives.",
     "to_object_ref": "Hand the checkpoint itself on: it holds only where its folder is.",
     "get_internal_representation": 'Use checkpoint.path: it gave ("local_path", path) for a folder.',
@@ -88,7 +82,7 @@ def readers(context: Context) -> None:
             _other_form(context, node)
         elif node.attr in ("as_directory", "to_directory", "path"):
             place = layout_after(context, node.value)
-            if place is None and _is_handed_a_model(context, node):
+            if place is None and is_handed_a_model(context.module, node):
                 place = Layout.UNKNOWN
             if place not in (None, Layout.ROOT):
                 _reader(context, node, place)
@@ -103,60 +97,6 @@ def _other_form(context: Context, node: ast.Attribute) -> None:
         if node.attr == "_local_path" and place in (Layout.NESTED, Layout.UNKNOWN):
             advice += f" {DEEPER if place is Layout.NESTED else IN_NEW_RUNS}."
         context.manual(RM308, node, f"Checkpoint.{name} raises an AttributeError on Ray >= 2.7.", advice)
-
-
-def _is_handed_a_model(context: Context, read: ast.Attribute) -> bool:
-    """Whether a model of Transformers is loaded from a checkpoint, or from the path of one, that is not seen made.
-
-    Such is the from_checkpoint() of an own predictor. Only in a file that has to do with no other trainer.
-    """
-    module = context.module
-    if not _comes_from_elsewhere(module, read.value) or any(module.calls(*TORCH_TRAINERS, *ACCELERATE_TRAINERS)):
-        return False
-    if not any(module.references_within(*TRANSFORMERS_TRAINERS, *CHECKPOINT_CLASSES, *PREDICTORS)):
-        return False
-    if not is_called_checkpoint(module, read.value) and not is_any_checkpoint(module, read.value):
-        return False
-    if any(isinstance(outer, ast.ClassDef) and is_helper(outer) for outer in module.ancestors(read)):
-        return False  # of this tool, which knows what it reads
-    name = name_of_folder(module, read)
-    folder = [read.value] if name is None else module.uses(name.id, module.scope_of[name])
-    copied = _reads_of_copy(module, read)
-    return any(leads_to_model(module, use) for use in (*folder, *copied, read, module.parent_of[read]))
-
-
-def _reads_of_copy(module: Module, read: ast.Attribute) -> list[ast.expr]:
-    """Where else the folder stands that `checkpoint.to_directory(folder)` copies to: the same text, or its name."""
-    call = module.parent_of[read]
-    path = argument(call, 0, "path") if isinstance(call, ast.Call) and read.attr == "to_directory" else None
-    if isinstance(path, ast.Name):
-        return list(module.uses(path.id, module.scope_of[path]))
-    if not isinstance(path, ast.Constant) or not isinstance(path.value, str):
-        return []
-    return [node for node in module.of_type(ast.Constant) if node.value == path.value and node is not path]
-
-
-def _comes_from_elsewhere(module: Module, checkpoint: ast.expr) -> bool:
-    """Whether a checkpoint is handed in, or made of a path that is, or that is written out."""
-    if isinstance(module.definition(checkpoint), ast.arg):
-        return True
-    made = module.value(checkpoint)
-    if not isinstance(made, ast.Call) or made_by_script(module, made) not in ("", "from_directory", "from_uri"):
-        return False
-    path = argument(made, 0, "path", "uri")
-    value = module.value(path) if path is not None else None
-    handed_in = value is not None and isinstance(module.definition(value), ast.arg)
-    return handed_in or isinstance(value, (ast.Attribute, ast.Constant, ast.Subscript))
-
-
-def name_of_folder(module: Module, read: ast.Attribute) -> ast.Name | None:
-    """The name that the folder of a checkpoint gets: `with c.as_directory() as name:`, `name = c.to_directory()`."""
-    value = module.parent_of[read] if isinstance(module.parent_of[read], ast.Call) else read
-    outer = module.parent_of[value]
-    target: ast.AST | None = outer.optional_vars if isinstance(outer, ast.withitem) else None
-    if isinstance(outer, ast.Assign) and len(outer.targets) == 1:
-        target = outer.targets[0]
-    return target if isinstance(target, ast.Name) else None
 
 
 def _reader(context: Context, node: ast.Attribute, place: Layout) -> None:

@@ -1,6 +1,7 @@
 """RM420 for a Tuner that is restored without its trainable, which it was made with and had kept until Ray 2.3.
 
 Ray 2.6.3 and 2.60, tune/tuner.py, `Tuner.restore`: `trainable` is the second parameter, and has no default.
+None, which was the default up to Ray 2.5, is "not string nor trainable" (run on 2.60).
 """
 
 import ast
@@ -13,9 +14,10 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.places import OF_RESTORED
 from raymigrate.facts.tuned_trainers import may_be_trainer
 from raymigrate.facts.tuners import RESTORED, TUNERS, TunerCall
-from raymigrate.facts.values import has_unpacking, keyword_named
+from raymigrate.facts.values import argument, has_unpacking, is_none, keyword_named
 
 REFUSED = "Tuner.restore() without trainable= raises a TypeError"
+REFUSED_NONE = "Tuner.restore() with None as its trainable raises a TuneError"
 GIVE = "Give it the trainable that the Tuner was made with: Tuner.restore(path, trainable=...)."
 OF_TRAINER = (
     "Give it the function that a Tuner over a trainer is given today (RM405): Tuner.restore(path, trainable=...). A run"
@@ -32,24 +34,26 @@ def restored_tuners(context: Context) -> None:
     """Gives restore() the trainable of the only Tuner in the file, where that has a name; else tells."""
     module = context.module
     for call in module.calls(*RESTORED):
-        if has_unpacking(call) or any(keyword.arg == "trainable" for keyword in call.keywords):
-            continue
         renamed = keyword_named(call, OLD)
-        if renamed is not None and not may_be_trainer(module, renamed.value):
+        if renamed is not None and not has_unpacking(call) and not may_be_trainer(module, renamed.value):
             if len(call.args) < 2 and context.converts(RM420, renamed, f"{GONE}; now trainable=."):
                 context.plan.call(call).rename[OLD] = "trainable"
             continue
-        if len(call.args) > 1:
-            if isinstance(module.constant(call.args[1]), bool):  # resume_unfinished= of Ray 2.0 to 2.2
+        given_now = argument(call, 1, "trainable")
+        if has_unpacking(call) or (given_now is not None and not is_none(given_now)):
+            if isinstance(module.constant(given_now), bool):  # resume_unfinished= of Ray 2.0 to 2.2
                 context.manual(RM420, call, SHIFTED, GIVE)
             continue
+        refused = REFUSED if given_now is None else REFUSED_NONE
         tuners = [TunerCall(module, tuner) for tuner in module.calls(*TUNERS)]
         given = [tuner.arguments.get("trainable") for tuner in tuners]
         trainable = _shared(module, given, call)
         of_trainer = any(tuner.trainer is not None for tuner in tuners) or any(may_be_trainer(module, n) for n in given)
         if of_trainer or trainable is None:
-            context.manual(RM420, call, f"{REFUSED}.", OF_TRAINER if of_trainer else GIVE)
-        elif context.converts(RM420, call, f"{REFUSED}; now with the one of the Tuner in this file."):
+            context.manual(RM420, call, f"{refused}.", OF_TRAINER if of_trainer else GIVE)
+        elif given_now in call.args:
+            context.manual(RM420, call, f"{refused}.", GIVE)
+        elif context.converts(RM420, call, f"{refused}; now with the one of the Tuner in this file."):
             context.plan.call(call).set("trainable", trainable)
 
 

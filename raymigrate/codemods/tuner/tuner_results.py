@@ -11,7 +11,8 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.results.checkpoint_readers import RM602, name_of_folder
+from raymigrate.codemods.results.checkpoint_readers import RM602
+from raymigrate.codemods.results.handed_checkpoints import name_of_folder
 from raymigrate.codemods.results.results import is_placed
 from raymigrate.codemods.shared.checkpoint_files import leads_to_files
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force, storage_argument

@@ -38,6 +38,7 @@ from raymigrate.facts.values.fixtures import of_conftest
 from raymigrate.facts.values.members import (
     attribute,
     class_named,
+    class_of_cls,
     entry,
     item,
     lineage,
@@ -61,6 +62,7 @@ __all__ = [
     "argument",
     "assigned",
     "class_named",
+    "class_of_cls",
     "constant",
     "constants",
     "definition",

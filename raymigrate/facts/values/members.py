@@ -90,7 +90,7 @@ def _owner(module: Module, node: ast.expr) -> ast.ClassDef | None:
     return home if first == [found] else None
 
 
-def _class_of_cls(module: Module, node: ast.expr) -> ast.ClassDef | None:
+def class_of_cls(module: Module, node: ast.expr) -> ast.ClassDef | None:
     """The class whose classmethod has an expression as its `cls`."""
     found = module.definition(node)
     function = module.parent_of[module.parent_of[found]] if isinstance(found, ast.arg) else None
@@ -243,7 +243,7 @@ def methods(module: Module, node: ast.Attribute) -> list[ast.FunctionDef]:
     if not any(isinstance(module.parent_of[found], ast.ClassDef) for found in module.functions(node.attr)):
         return []  # most attributes: to follow their owners would cost more
     home = _class_of(module, node.value, elsewhere=False)
-    if home is None and (own := _class_of_cls(module, node.value)) is not None:
+    if home is None and (own := class_of_cls(module, node.value)) is not None:
         homes = _derived(module).get(own, [own])
     elif home is None:
         owners = module.origins(node.value, elsewhere=False)

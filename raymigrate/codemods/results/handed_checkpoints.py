@@ -1,0 +1,145 @@
+"""Checkpoints that a file is handed, or reads from a path, and from which it loads a model of Transformers."""
+
+import ast
+
+from raymigrate.facts.helpers import is_helper
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.model_folders import leads_to_model
+from raymigrate.facts.module import Module
+from raymigrate.facts.project_uses import names_any
+from raymigrate.facts.results import (
+    CHECKPOINT_CLASSES,
+    CHECKPOINTS,
+    is_any_checkpoint,
+    is_called_checkpoint,
+    made_by_script,
+)
+from raymigrate.facts.values import argument, sources
+
+# Modules whose predictors read the checkpoints of a Transformers trainer, an own subclass of Predictor among them.
+PREDICTORS = ("ray.train.predictor", "ray.train.batch_predictor", "ray.train.huggingface")
+LEGACY_CHECKPOINTS = tuple(name for name in CHECKPOINTS if not name.startswith("ray.train."))
+# What a file that trains with a Trainer of Transformers holds, before and after its conversion; and one with others.
+TRANSFORMERS_WORDS = ("HuggingFaceTrainer", "TransformersTrainer", "RayTrainReportCallback")
+OTHER_WORDS = ("TorchTrainer(", "AccelerateTrainer(", "LightningTrainer(")
+FILES = (
+    *("config.json", "pytorch_model.bin", "model.safetensors", "adapter_model.bin", "adapter_config.json"),
+    *("tokenizer.json", "tokenizer_config.json", "vocab.txt", "trainer_state.json"),
+)
+# The ways to a checkpoint of a path.
+FROM_PATH = ("", "from_directory", "from_uri")
+
+
+def is_handed_a_model(module: Module, read: ast.Attribute) -> bool:
+    """Whether a model of Transformers is loaded from a checkpoint, or from the path of one, that is not seen made.
+
+    Such is the from_checkpoint() of an own predictor. Only in a file that has to do with no other trainer.
+    """
+    if not _comes_from_elsewhere(module, read.value) or any(module.calls(*TORCH_TRAINERS, *ACCELERATE_TRAINERS)):
+        return False
+    if not _may_be_of_transformers(module):
+        return False
+    if not is_called_checkpoint(module, read.value) and not is_any_checkpoint(module, read.value):
+        return False
+    if any(isinstance(outer, ast.ClassDef) and is_helper(outer) for outer in module.ancestors(read)):
+        return False  # of this tool, which knows what it reads
+    name = name_of_folder(module, read)
+    folder = [read.value] if name is None else module.uses(name.id, module.scope_of[name])
+    copied = _reads_of_copy(module, read)
+    used = (*folder, *copied, read, module.parent_of[read])
+    return any(leads_to_model(module, use) or _names_file(module, use) for use in used)
+
+
+def _names_file(module: Module, folder: ast.AST) -> bool:
+    """Whether the name of a file that Transformers or peft write is put behind a folder."""
+    join = module.parent_of[folder]
+    if isinstance(join, ast.FormattedValue):
+        join = module.parent_of[join]
+        parts = join.values if isinstance(join, ast.JoinedStr) else []
+    elif isinstance(join, ast.BinOp):
+        parts = [join.right]
+    else:
+        is_join = isinstance(join, ast.Call) and module.qualified(join.func) == "os.path.join"
+        parts = join.args[1:] if is_join and isinstance(join, ast.Call) else []
+    texts = (part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str))
+    return any(text.lstrip("/") in FILES for text in texts)
+
+
+def _reads_of_copy(module: Module, read: ast.Attribute) -> list[ast.expr]:
+    """Where else the folder stands that `checkpoint.to_directory(folder)` copies to: the same text, or its name."""
+    call = module.parent_of[read]
+    path = argument(call, 0, "path") if isinstance(call, ast.Call) and read.attr == "to_directory" else None
+    if isinstance(path, ast.Name):
+        return list(module.uses(path.id, module.scope_of[path]))
+    if not isinstance(path, ast.Constant) or not isinstance(path.value, str):
+        return []
+    return [node for node in module.of_type(ast.Constant) if node.value == path.value and node is not path]
+
+
+def _comes_from_elsewhere(module: Module, checkpoint: ast.expr) -> bool:
+    """Whether a checkpoint is handed in, or made of a path that is, or that is written out."""
+    if isinstance(module.definition(checkpoint), ast.arg):
+        return True
+    made_in = sources(module, checkpoint)
+    return bool(made_in) and all(_is_made_elsewhere(module, made) for made in made_in)
+
+
+def _is_made_elsewhere(module: Module, made: ast.expr) -> bool:
+    """Whether a checkpoint is made of a path that is handed in, or written out, or read from somewhere."""
+    method = made_by_script(module, made)
+    path = argument(made, 0, "path", "uri") if isinstance(made, ast.Call) and method in FROM_PATH else None
+    if path is None:
+        return False
+    value = module.value(path)
+    if isinstance(module.definition(value), ast.arg) or isinstance(value, (ast.Attribute, ast.Constant, ast.Subscript)):
+        return True
+    if method == "from_uri":
+        return True
+    is_put_together = isinstance(value, (ast.Call, ast.JoinedStr, ast.BinOp))
+    return is_put_together and not _may_be_written_here(module, value)
+
+
+def _may_be_written_here(module: Module, folder: ast.expr) -> bool:
+    """Whether a script may put the files into a folder itself: where it saves models, or a function makes the folder.
+
+    Such a function is given what it puts there, or makes a temporary folder.
+    """
+    if any(module.attributes("save_pretrained", "save_model")):
+        return True
+    name = (module.qualified(folder.func) or "") if isinstance(folder, ast.Call) else ""
+    if not isinstance(folder, ast.Call) or name.startswith("os."):
+        return False
+    given = [*folder.args, *(keyword.value for keyword in folder.keywords)]
+    return name.startswith("tempfile.") or not all(isinstance(each, ast.Constant) for each in given)
+
+
+def name_of_folder(module: Module, read: ast.Attribute) -> ast.Name | None:
+    """The name that the folder of a checkpoint gets.
+
+    `with c.as_directory() as name:`, `name = c.to_directory()`, `name = stack.enter_context(c.as_directory())`.
+    """
+    value = module.parent_of[read] if isinstance(module.parent_of[read], ast.Call) else read
+    outer = module.parent_of[value]
+    if isinstance(outer, ast.Call) and isinstance(outer.func, ast.Attribute) and outer.func.attr == "enter_context":
+        outer = module.parent_of[outer]
+    target: ast.AST | None = outer.optional_vars if isinstance(outer, ast.withitem) else None
+    if isinstance(outer, ast.Assign) and len(outer.targets) == 1:
+        target = outer.targets[0]
+    return target if isinstance(target, ast.Name) else None
+
+
+def _may_be_of_transformers(module: Module) -> bool:
+    """Whether a checkpoint that comes from elsewhere may be one of a Transformers trainer.
+
+    The file, or another one of its project, names such a trainer; or the file reads a checkpoint of legacy Ray, and
+    the project shows no trainer that it could be of.
+    """
+    if any(module.references_within(*TRANSFORMERS_TRAINERS, *CHECKPOINT_CLASSES, *PREDICTORS)):
+        return True
+    is_legacy = any(module.references_within(*LEGACY_CHECKPOINTS))
+    if module.project is None or not module.path:
+        return is_legacy
+    folder = module.project.folder(module.path)
+    if names_any(module.project, folder, *TRANSFORMERS_WORDS):
+        return True
+    return is_legacy and not names_any(module.project, folder, *OTHER_WORDS)

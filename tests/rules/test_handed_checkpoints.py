@@ -1,0 +1,153 @@
+"""RM602: models that are loaded from a checkpoint which another script wrote."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from raymigrate.base.findings import Kind
+from raymigrate.cli import main
+from tests.rules.scripts import converted
+
+SCORE = """
+import os
+import sys
+import tempfile
+
+import ray
+from ray.air import Checkpoint
+from job import args, read
+from transformers import AutoModelForCausalLM, pipeline
+
+
+class Scorer:
+    def __init__(self, ckpt):
+        with ckpt.as_directory() as folder:
+            self.pipe = pipeline("text-classification", model=folder)
+
+
+checkpoint = Checkpoint.{made}
+{use}
+"""
+OPENED = "with checkpoint.as_directory() as folder:\n    AutoModelForCausalLM.from_pretrained(folder)"
+PATHS = ["sys.argv[1]", "read()", "os.environ.get('C')", "f'{args.top}/best'", "os.path.join(args.top, 'best')", "'/x'"]
+
+
+@pytest.mark.parametrize("use", [OPENED, "AutoModelForCausalLM.from_pretrained(checkpoint.to_directory())"])
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("method", ["from_uri", "from_directory"])
+def test_a_model_in_a_checkpoint_of_a_path_is_looked_for_at_either_place(method: str, path: str, use: str) -> None:
+    outcome = converted(SCORE.format(made=f"{method}({path})", use=use))
+    assert len(outcome.lines("RM602", Kind.CONVERTED)) == 2
+    assert outcome.text.count("transformers_dir(") == 3
+    assert not converted(outcome.text).lines("RM602", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    ("made", "use"),
+    [
+        ("from_directory(tempfile.mkdtemp())", OPENED),
+        ("from_directory(read())", f"args.model.save_pretrained(read())\n{OPENED}"),
+        ("from_uri('s3://b/x')", "with checkpoint.as_directory() as folder:\n    read(folder)"),
+    ],
+)
+def test_what_the_script_writes_or_what_is_no_model_is_left(made: str, use: str) -> None:
+    assert len(converted(SCORE.format(made=made, use=use)).lines("RM602", Kind.CONVERTED)) == 1  # of the class
+
+
+def test_a_checkpoint_of_current_ray_is_read_as_its_script_says() -> None:
+    current = SCORE.replace("ray.air", "ray.train").format(made="from_directory(read())", use=OPENED)
+    assert not converted(current).lines("RM602", Kind.CONVERTED)
+
+
+TRAIN = """
+import ray
+from job import init
+from ray.{}
+
+{}(init, datasets={{"train": ray.data.read_parquet("x")}}).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "trainer", "told"),
+    [
+        ("train.huggingface import HuggingFaceTrainer", "HuggingFaceTrainer", True),
+        ("train.huggingface.transformers import RayTrainReportCallback as TorchTrainer", "TorchTrainer", True),
+        ("train.torch import TorchTrainer", "TorchTrainer", False),
+        ("data import read_csv", "print", True),
+    ],
+)
+def test_the_trainers_of_the_project_tell_what_wrote_it(tmp_path: Path, module: str, trainer: str, told: bool) -> None:
+    (tmp_path / "setup.cfg").write_text("")
+    (tmp_path / "score.py").write_text(SCORE.format(made="from_uri(read())", use=OPENED))
+    (tmp_path / "train.py").write_text(TRAIN.format(module, trainer))
+    shown = CliRunner().invoke(main, ["--check", str(tmp_path)]).stdout
+    assert ("score.py:14:14: RM602" in shown) is told
+
+
+READ = """
+import contextlib
+import os
+from pathlib import Path
+
+import torch
+from ray.air import Checkpoint
+from job import trainer
+from optimum.onnxruntime import ORTModelForCausalLM
+from sentence_transformers import SentenceTransformer
+from transformers import AutoModel
+from vllm import LLM
+
+
+class Kept:
+    best = Checkpoint.from_uri("s3://bucket/best")
+
+    def load(self):
+        with self.best.as_directory() as folder:
+            {use}
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "AutoModel.from_pretrained(Path(folder))",
+        "AutoModel.from_pretrained(str(folder))",
+        "ORTModelForCausalLM.from_pretrained(folder, export=True)",
+        "SentenceTransformer(folder)",
+        "SentenceTransformer(model_name_or_path=folder)",
+        "LLM(model=folder)",
+        "trainer.train(resume_from_checkpoint=folder)",
+        "torch.load(f'{folder}/pytorch_model.bin')",
+        "torch.load(folder + '/adapter_model.bin')",
+        "open(os.path.join(folder, 'config.json'))",
+    ],
+)
+def test_what_reads_files_of_transformers(use: str) -> None:
+    outcome = converted(READ.format(use=use))
+    assert outcome.lines("RM602", Kind.CONVERTED)
+    assert "transformers_dir(folder)" in outcome.text
+    assert not converted(outcome.text).lines("RM602", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "torch.load(f'{folder}/model.pt')",
+        "torch.load(os.path.join(folder, 'config.pt'))",
+        "AutoModel.from_pretrained(os.path.join(folder, 'checkpoint'))",
+        "trainer.train(folder=folder)",
+        "LLM('gpt2', tokenizer=folder)",
+        "os.listdir(folder)",
+    ],
+)
+def test_what_reads_other_files(use: str) -> None:
+    assert "RM602" not in [code for code, _, _ in converted(READ.format(use=use)).findings]
+
+
+def test_a_folder_on_a_stack_is_told() -> None:
+    use = "AutoModel.from_pretrained(contextlib.ExitStack().enter_context(self.best.as_directory()))"
+    named = "where = contextlib.ExitStack().enter_context(self.best.as_directory())\n            LLM(where)"
+    for read in (use, named):
+        assert len(converted(READ.format(use=read)).lines("RM602", Kind.MANUAL)) == 1
