@@ -5,7 +5,8 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.results.checkpoint_readers import EITHER, RM602, name_of_folder, readers
+from raymigrate.codemods.results.checkpoint_readers import EITHER, RM602, readers
+from raymigrate.codemods.results.handed_checkpoints import name_of_folder
 from raymigrate.codemods.shared.checkpoint_files import layout_after
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.model_folders import leads_to_model
