@@ -9,6 +9,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray.accelerators import apply_file, give_variables, set_cpu, tell_plugins
+from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.handed_models import tell_handed_models
@@ -37,13 +38,13 @@ from raymigrate.codemods.to_ray.refusals import (
     RM802,
     Reason,
     accelerator_for_others,
+    behind_magic,
     hidden_by_class,
     keeps_to_itself,
     leave,
     rebinds_import,
     refusal,
     refusal_for_others,
-    shares_line,
 )
 from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
 from raymigrate.codemods.to_ray.shown_values import tell_shown
@@ -109,7 +110,7 @@ def convert(context: Context) -> None:
     if all(isinstance(step, DEFINITIONS) for step in roles.moved()):
         _leave_unstarted(context, made[0])
         return
-    reason = shares_line(script.module, roles) or rebinds_import(script, roles) or hidden_by_class(script, roles)
+    reason = behind_magic(script.module, roles) or rebinds_import(script, roles) or hidden_by_class(script, roles)
     reason = reason or refusal_for_others(context, script, roles, Training([], trains, []))
     reason = reason or read_out_of_reach(roles)
     if reason is not None:
@@ -167,4 +168,5 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     tell_data(context, RM828)
     keep_one_run(context, outline)
     tell_shown(context, RM820, outline, [epochs.loop] if epochs.loop is not None else made)
+    tell_magics(context, RM820, outline, [epochs.loop] if epochs.loop is not None else made)
     outline.emit()
