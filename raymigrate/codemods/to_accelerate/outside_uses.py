@@ -46,8 +46,8 @@ def tell(context: Context) -> None:
                     read,
                     f"`{model}` is prepared in {home.module.path}: with several processes it is in a wrapper, its"
                     " weights are called `module.` and so on, and each process that saves them writes the same file.",
-                    f"Take {owner}.accelerator.unwrap_model({model}), and save with {owner}.accelerator.save(), which writes"
-                    " once.",
+                    f"Take {owner}.accelerator.unwrap_model({model}), and save with {owner}.accelerator.save(): it"
+                    " writes once.",
                 )
 
 
