@@ -163,3 +163,32 @@ def test_a_sampler_that_is_used_otherwise_is_in_the_way(loaders: str, epoch: str
     found = outcome(loaders=loaders, epoch=epoch)
     assert "accelerator" not in found.text
     assert any("a DistributedSampler, is used outside of its DataLoader" in message for message in found.messages)
+
+
+METER = """\
+class Meter:
+    def __init__(self):
+        self.sum = 0.0
+
+    def update(self, value):
+        self.sum += value
+
+    def all_reduce(self):
+        total = torch.tensor([self.sum], device="cuda")
+        dist.all_reduce(total, dist.ReduceOp.SUM, async_op=False)
+        self.sum = total.item()
+"""
+
+
+def test_an_object_that_counts_adds_up_without_the_accelerator() -> None:
+    found = outcome(METER, before="meter = Meter()", after="meter.update(loss.item())\nmeter.all_reduce()")
+    assert 'total = accelerate.utils.reduce(total, reduction="sum")' in found.text
+    assert "import accelerate.utils\n" in found.text
+    assert not any("counts the batches of one of them" in message for message in found.messages)
+
+
+def test_one_that_does_not_counts_those_of_one_process() -> None:
+    found = outcome(
+        METER.partition("    def all_reduce")[0], before="meter = Meter()", after="meter.update(loss.item())"
+    )
+    assert any("`meter` counts the batches of one of them" in message for message in found.messages)

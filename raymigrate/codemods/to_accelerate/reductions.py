@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes
-from raymigrate.codemods.to_accelerate.objects import is_attribute
+from raymigrate.codemods.to_accelerate.objects import ObjectView, is_attribute
 from raymigrate.codemods.to_accelerate.rules import RM856, Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.functions import returned_values
@@ -48,8 +48,17 @@ class Reductions:
                 raise Refusal(call, f"{OF_OTHERS}; work on a clone(), and return that")
             changes.converted(RM856, call, "all_reduce() becomes accelerator.reduce(), which gives a new tensor.")
             changes.kept.add(tensor)
-            source = self.module.source(tensor)
-            changes.restate(statement, f'{source} = accelerator.reduce({source}, reduction="{reduction}")')
+            source, reduce = self.module.source(tensor), "accelerator.reduce"
+            if self._is_in_other_class(call):
+                reduce = "accelerate.utils.reduce"  # the same for code that the Accelerator is not handed to
+                changes.edits.append(lambda: changes.context.plan.need_import("accelerate.utils"))
+            changes.restate(statement, f'{source} = {reduce}({source}, reduction="{reduction}")')
+
+    def _is_in_other_class(self, node: ast.AST) -> bool:
+        """Whether code is in a class that holds none of what is trained, as one that counts."""
+        owner = self.module.owner if isinstance(self.module, ObjectView) else None
+        classes = [parent for parent in self.module.ancestors(node) if isinstance(parent, ast.ClassDef)]
+        return bool(classes) and classes[-1] is not owner
 
     def _is_held_by_others(self, tensor: ast.Name) -> bool:
         """Whether more than this name stands for a tensor, so that its new value would be missed."""
