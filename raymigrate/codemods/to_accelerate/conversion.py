@@ -316,9 +316,9 @@ class Conversion:
         if half.kind:
             kinds = [f'"{half.kind}"', '"no"'] if half.condition.holds else ['"no"', f'"{half.kind}"']
             test = half.condition.test
-            given = access.argument(test) if test is not None else str(half.condition.holds)
-            is_known = given in ("True", "False")
-            choice = kinds[given == "False"] if is_known else f"{kinds[0]} if {given} else {kinds[1]}"
+            asked = access.argument(test) if test is not None else str(half.condition.holds)
+            is_known = asked in ("True", "False")
+            choice = kinds[asked == "False"] if is_known else f"{kinds[0]} if {asked} else {kinds[1]}"
             arguments.append(f"mixed_precision={choice}")
             if test is not None and is_known:
                 half.tell_of_switch(self.changes, test, choice)
