@@ -2,7 +2,9 @@
 
 import ast
 import re
+from collections.abc import Iterable, Iterator
 
+from raymigrate.documents import UndecodableError, open_document
 from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.module import Module
 
@@ -17,6 +19,29 @@ def magics_in(module: Module, block: ast.AST) -> list[ast.Name]:
     """
     names = (node for node in ast.walk(block) if isinstance(node, ast.Name) and "mask" in node.id)
     return [name for name in names if STAND_INS.fullmatch(name.id) and not _heads_statement(module, name)]
+
+
+def written_lines(module: Module, names: Iterable[ast.Name]) -> Iterator[tuple[ast.Name, str]]:
+    """What names stand for, as it is written in the file: `!cp -r {folder} /final`. Those not found are left out.
+
+    Args:
+        module: The module that the cells are joined to.
+        names: See `magics_in`.
+    """
+    wanted = {name.id: name for name in names}
+    if not wanted or module.project is None:
+        return
+    try:
+        document = open_document(module.project.read(module.path), module.path)
+    except (OSError, UndecodableError):
+        return
+    for number, text in enumerate(document.text.split("\n"), 1):
+        for found in STAND_INS.finditer(text):
+            if found[0] in wanted:
+                place = document.place(number, 1)
+                lines = document.lines_of(place.cell)[place.line - 1 :]
+                last = next((n for n, line in enumerate(lines) if not line.endswith("\\")), len(lines) - 1)
+                yield wanted[found[0]], "\n".join(lines[: last + 1]).strip()
 
 
 def _heads_statement(module: Module, name: ast.Name) -> bool:

@@ -19,7 +19,7 @@ TOLD_TWICE = (
     ("find_unused_parameters=True", "find_unused_parameters=True"),
 )
 # What the first step tells of torchrun, which starts nothing any more where Ray does.
-OF_LAUNCHERS = ("the processes that torchrun starts", "are started with torchrun")
+OF_LAUNCHERS = ("the processes that torchrun starts", "are started with torchrun", "DataParallel used all GPUs")
 ON_RAY = "RM820"
 NATIVE, NOT_ON_RAY = "RM851", "RM802"
 Convert = Callable[[str, Options, bool], FileResult]

@@ -146,3 +146,73 @@ def test_a_run_of_mlflow_that_is_kept_is_told() -> None:
 def test_the_layout_in_memory_stays() -> None:
     loop = LOOP.replace("x.to(device)", "x.to(device, memory_format=torch.channels_last)")
     assert "x, y = x.to(memory_format=torch.channels_last), y\n" in accelerated(loop).text
+
+
+WHOLE = """import torch
+from torch.utils.data import DataLoader
+
+
+class Trainer:
+    def __init__(self, rows):
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.net = torch.nn.Linear(4, 1).to(self.device)
+        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+        self.loader = DataLoader(rows, batch_size=8, shuffle=True)
+
+    def fit(self):
+        for x in self.loader:
+            loss = self.net(x.to(self.device)).mean()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+"""
+START = "import os\nimport torch\nfrom engine import Trainer\nfrom rows import ROWS\n\n\n"
+HIDES = 'os.environ["CUDA_VISIBLE_DEVICES"] = "0"\n'
+
+
+def around(folder: Path, script: str, engine: str = WHOLE) -> list[str]:
+    """What is said of a script that starts the training of another file."""
+    after, messages = project(folder, main=START + script, engine=engine)
+    assert after["main"] == START + script
+    assert ("Accelerator()" in after["engine"]) == (engine == WHOLE)
+    return [message for message in messages if "stays native" not in message]
+
+
+@pytest.mark.parametrize(
+    ("script", "name"),
+    [
+        ('trainer = Trainer(ROWS)\ntrainer.fit()\ntorch.save(trainer.net.state_dict(), "a.pt")\n', "trainer.net"),
+        ('t = Trainer(ROWS)\nt.fit()\ntorch.save(t.net, "a.pt")\n', "t.net"),
+        ("def keep(t):\n    t.net.save('a')\n\n\nt = Trainer(ROWS)\nt.fit()\nkeep(t)\n", "t.net"),
+        ("def main():\n    run = Trainer(ROWS)\n    run.fit()\n    print(run.net.weight)\n\n\nmain()\n", "run.net"),
+    ],
+)
+def test_other_files_that_use_the_prepared_model_are_told(tmp_path: Path, script: str, name: str) -> None:
+    [message] = [message for message in around(tmp_path, script) if message.startswith("RM857")]
+    assert message.startswith(f"RM857 `{name}` is prepared in ")
+
+
+@pytest.mark.parametrize(
+    ("script", "engine"),
+    [
+        (
+            "trainer = Trainer(ROWS)\ntrainer.fit()\ntrainer.net.eval()\ntrainer.net(ROWS)\nprint(trainer.loader)\n",
+            WHOLE,
+        ),
+        ("trainer = Trainer(ROWS)\ntrainer.fit()\nother.net.state_dict()\n", WHOLE),
+        ("trainer = Trainer(ROWS)\ntrainer.fit()\ntrainer.net.state_dict()\n", WHOLE.replace("step()", "step(f)")),
+    ],
+)
+def test_what_is_the_same_of_a_prepared_model_is_not(tmp_path: Path, script: str, engine: str) -> None:
+    assert not [message for message in around(tmp_path, script, engine) if message.startswith("RM857")]
+
+
+@pytest.mark.parametrize("start", ["Trainer(ROWS).fit()\n", "trainer = Trainer(ROWS)\ntrainer.fit()\n"])
+def test_a_class_that_is_converted_in_its_file_is_no_reason_to_move_it(tmp_path: Path, start: str) -> None:
+    assert not [message for message in around(tmp_path, start) if message.startswith("RM851")]
+
+
+@pytest.mark.parametrize("engine", [WHOLE, WHOLE.replace("step()", "step(f)")])
+def test_gpus_that_the_file_hides_which_starts_the_training_are_told(tmp_path: Path, engine: str) -> None:
+    told = [message for message in around(tmp_path, f"{HIDES}Trainer(ROWS).fit()\n", engine) if "hides" in message]
+    assert bool(told) == (engine == WHOLE)

@@ -2,6 +2,8 @@
 
 import pytest
 
+from raymigrate.base.options import Options
+from raymigrate.run.engine import convert
 from tests.rules.scripts import converted
 from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
 from tests.rules.test_to_accelerate_cpu import CHOICE, STAYS
@@ -80,3 +82,15 @@ def test_where_ray_starts_the_workers_nothing_is_told_of_torchrun(group: str, de
     outcome = converted(text, to_accelerate=True, to_ray=True)
     assert "TorchTrainer" in outcome.text
     assert not any("torchrun" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    ("path", "said"), [("a.py", "under python alone"), ("a.ipynb", "the one process of a notebook")]
+)
+def test_the_gpus_that_data_parallel_used_are_told(path: str, said: str) -> None:
+    text = f"{HEAD}model = nn.DataParallel(model)\n{LOOP}"
+    result = convert(text, path, Options(to_accelerate=True))
+    assert any(f"DataParallel used all GPUs: {said}" in finding.message for finding in result.findings)
+    both = convert(text, path, Options(to_accelerate=True, to_ray=True))
+    assert any("DataParallel split each batch" in finding.message for finding in both.findings)
+    assert not any("used all GPUs" in finding.message for finding in both.findings)

@@ -350,3 +350,21 @@ def test_a_flag_that_a_function_is_given_under_another_name() -> None:
     assert "`args.amp` gets another value here" in reason(accelerated(late, head=head))
     inside = MAIN.replace("    for x", "    opt.amp = False\n    for x")
     assert "`args.amp` gets another value here" in reason(accelerated(inside, head=head))
+
+
+@pytest.mark.parametrize(
+    ("value", "enabled", "made"),
+    [
+        ("True", "use", 'Accelerator(mixed_precision="fp16")'),
+        ("False", "use", 'Accelerator(mixed_precision="no")'),
+        ("True", "not use", 'Accelerator(mixed_precision="no")'),
+    ],
+)
+def test_a_switch_that_is_set_behind_the_accelerator_is_told(value: str, enabled: str, made: str) -> None:
+    loop = SCALED.format(autocast=f"autocast(enabled={enabled})")
+    scaler = f"    scaler = GradScaler(enabled={enabled})\n"
+    loop = f"\n\ndef train():\n{scaler}    for x, y in loader:{indent(loop, '    ')}\n\nuse = {value}\ntrain()\n"
+    head = HEAD.replace("import torch\n", "import torch\nfrom torch.cuda.amp import GradScaler, autocast\n", 1)
+    outcome = accelerated(loop, head=head)
+    assert f"accelerator = {made}\n" in outcome.text
+    assert any(message.startswith("`use` switches half precision no more") for message in outcome.messages)

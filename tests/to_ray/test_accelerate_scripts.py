@@ -9,6 +9,7 @@ from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.run.engine import convert
 from raymigrate.run.outcome import FileResult
+from tests.test_cli import invoke
 
 SCRIPT = """\
 from datetime import timedelta
@@ -424,3 +425,41 @@ def test_a_tracker_that_each_worker_starts_is_told(start: str, told: bool) -> No
     imports = "import trackio\nimport wandb\nfrom torch.utils.tensorboard import SummaryWriter\n"
     messages = [finding.message for finding in convert(imports + text, "", options=Options(to_ray=True)).findings]
     assert any("each starts a run of its own" in message for message in messages) is told
+
+
+ENGINE = """\
+from accelerate import Accelerator
+
+
+class Engine:
+    def __init__(self, config):
+        self.accelerator = Accelerator()
+
+    def fit(self):
+        for batch in loader:
+            self.accelerator.backward(model(batch).loss)
+            optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "line"),
+    [
+        ("from engine import Engine\n\n\ndef main():\n    Engine(3).fit()\n\n\nmain()\n", 5),
+        ("import engine\n\nrun = engine.Engine(config=3)\nrun.fit()\n", 3),
+    ],
+)
+def test_the_file_that_starts_the_training_of_another_is_named(start: str, line: int, tmp_path: Path) -> None:
+    (tmp_path / "engine.py").write_text(ENGINE)
+    (tmp_path / "main.py").write_text(start)
+    said = invoke("--to-ray", "--check", tmp_path).stdout
+    assert (
+        f"No statement of this file starts the training: line {line} of {tmp_path}/main.py does, with Engine." in said
+    )
+    assert "Call Engine there in a function" in said
+
+
+def test_a_training_that_no_file_starts_has_none_to_name(tmp_path: Path) -> None:
+    (tmp_path / "engine.py").write_text(ENGINE)
+    (tmp_path / "main.py").write_text("class Engine:\n    pass\n\n\nEngine()\n")
+    assert "convert the script that calls it by hand" in invoke("--to-ray", "--check", tmp_path).stdout

@@ -187,3 +187,33 @@ def test_a_module_that_is_imported_from_another_folder_is_no_other_script(tmp_pa
     (tmp_path / "tools/run.py").write_text("import os, job.helper\n")
     after, _ = told(tmp_path / "job", TRAINER, {"ds.yaml": FILE, "__init__.py": "", "helper.py": TRAINER})
     assert "DEEPSPEED" in after
+
+
+@pytest.mark.parametrize(
+    ("given", "after"),
+    [
+        ("mixed_precision=args.precision", 'mixed_precision=args.precision or "bf16"'),
+        ("mixed_precision=precision()", 'mixed_precision=precision() or "bf16"'),
+        ("mixed_precision='fp16' if half else None", "mixed_precision=('fp16' if half else None) or \"bf16\""),
+        ("mixed_precision=None", 'mixed_precision="bf16"'),
+        ("True, False, None", 'True, False, "bf16"'),
+        ("True, False, args.precision", 'True, False, args.precision or "bf16"'),
+        ("mixed_precision='fp16' if half else 'no'", "mixed_precision='fp16' if half else 'no'"),
+        ("mixed_precision='no'", "mixed_precision='no'"),
+        ("mixed_precision=PrecisionType('fp16')", "mixed_precision=PrecisionType('fp16')"),
+        ("True, False, 'fp16'", "True, False, 'fp16'"),
+    ],
+)
+def test_an_argument_that_is_none_lets_the_file_win(given: str, after: str, tmp_path: Path) -> None:
+    script = "from accelerate.utils import PrecisionType\n" + ACCELERATE.replace(
+        "Accelerator()", f"Accelerator({given})"
+    )
+    files = {
+        "ds.yaml": "distributed_type: MULTI_GPU\nnum_processes: 2\nmixed_precision: bf16\n",
+        "run.sh": "accelerate launch --config_file ds.yaml train.py\n",
+    }
+    text, said = told(tmp_path, script, files)
+    assert f"Accelerator({after})" in text
+    won = "the script's own argument won, and still does"
+    assert (won in said) == (given == after)
+    assert ("where that is None" in said) == (" or " in after)

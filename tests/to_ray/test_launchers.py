@@ -103,7 +103,7 @@ def cell(kind: str, source: str) -> dict[str, object]:
     [
         ([HEAD, f"!ls\n{TRAIN}", f"\n{TRAIN}"], "Two trainings in one script (cell 3, line 3; cell 4, line 3)"),
         ([TRAINER, "train()", "print(1)\ntrain()"], "called several times (cell 3, line 1; cell 4, line 2)"),
-        ([HEAD, f"1\n{TRAIN.replace(chr(10), '; ', 1)}"], "One of several statements in cell 3, line 2 has to move"),
+        ([HEAD, f"1\n%time {TRAIN}"], "The statement in cell 3, line 2 has to move, and a magic is before it"),
     ],
 )
 def test_lines_of_a_notebook_are_named_by_cell(cells: list[str], said: str, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Which statement of a plain script goes where."""
 
+import ast
 from textwrap import dedent
 
 import pytest
@@ -329,3 +330,25 @@ def test_a_class_that_takes_over_a_name_that_moves_is_in_the_way() -> None:
 def test_a_class_whose_body_reads_another_name_moves_with_it() -> None:
     outcome = converted(DEVICE.format(definition="class Settings:\n    where = device"), to_ray=True)
     assert "    class Settings:" in outcome.text
+
+
+SHARED = [
+    'import warnings; warnings.filterwarnings("ignore")\n',
+    'import os; os.environ["WANDB_MODE"] = "offline"; set_seed(7)\n',
+    "N = 3; torch.manual_seed(N); print(N)  # seed\n",
+    'tokenizer = AutoTokenizer.from_pretrained("bert"); K = 5; rows = tokenizer(K)\n',
+]
+
+
+@pytest.mark.parametrize("line", SHARED)
+def test_statements_that_share_a_line_get_a_line_each(line: str) -> None:
+    alone = line.replace("; ", "\n")
+    together, apart = converted(HEAD + line + TRAIN, to_ray=True), converted(HEAD + alone + TRAIN, to_ray=True)
+    assert "TorchTrainer(" in together.text
+    assert ast.dump(ast.parse(together.text)) == ast.dump(ast.parse(apart.text))
+
+
+def test_a_training_that_shares_a_line_moves() -> None:
+    text = converted(HEAD + TRAIN.replace("\n", "; ", 1) + "print('done')\n", to_ray=True).text
+    assert text.endswith("\ntrainer.fit()\nprint('done')\n")
+    assert ";" not in text

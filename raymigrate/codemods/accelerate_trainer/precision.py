@@ -13,8 +13,9 @@ from raymigrate.codemods.shared.cpu_workers import can_be_read
 from raymigrate.facts.accelerate_config import Destination
 from raymigrate.facts.keys import unpacked_value
 from raymigrate.facts.module import Module
+from raymigrate.facts.nothing import may_be_none
 from raymigrate.facts.trainers import TrainerCall
-from raymigrate.facts.values import constants, is_none, keyword_argument, written
+from raymigrate.facts.values import is_none, keyword_argument, written
 
 PRECISION = "mixed_precision"
 FP16 = "fp16"  # of accelerate 0.x: if true, it beat mixed_precision
@@ -33,8 +34,7 @@ def own_precision(module: Module, accelerator: ast.Call) -> Own:
     """What an Accelerator is given as mixed_precision=, by name or in a dict that it unpacks."""
     by_name, unpacked = keyword_argument(accelerator, PRECISION), unpacked_value(module, accelerator, PRECISION)
     given = by_name or unpacked
-    known = [value for _, value in constants(module, given)] if given is not None else [None]
-    if None not in known and ... not in known:
+    if given is not None and not may_be_none(module, given):
         return Own.VALUE
     if by_name is None and unpacked is not None:
         return Own.UNPACKED

@@ -142,7 +142,7 @@ class Access:
             if thing.scope.node is self.owner or is_attribute(thing.name)
             for node in self.variables.bindings(thing)
         ]
-        nodes += [site for site in changes.sites if not changes.is_gone(site) or site in changes.expressions]
+        nodes += [site for site in changes.sites if not changes.leaves_nothing(site)]
         nodes += [*after, *(s for s in changes.dropped if isinstance(s, ast.Expr) and not _is_option(s))]
         nodes += [call for function in self.given for call in self.variables.calls_of(function)]
         if self.is_global or (self.view is not None and self.owner is self.view.constructor):
@@ -281,7 +281,7 @@ class Access:
         while done < len(changes.sites):
             node = changes.sites[done]
             done += 1
-            if changes.is_gone(node) and node not in changes.expressions:
+            if changes.leaves_nothing(node):
                 continue
             if any(parent in changes.dropped for parent in (node, *self.module.ancestors(node))):
                 continue

@@ -44,6 +44,7 @@ class Changes:
         kept: Parts of those that stay.
         moved: Expressions whose code stands in new code elsewhere.
         dropped: The statements that are taken away.
+        restated: Those in whose place another one comes.
         grouped: The first ones of statements that go into a compound one.
         expressions: The code that takes the place of expressions.
         edits: What plans all other edits.
@@ -59,6 +60,7 @@ class Changes:
     kept: set[ast.AST] = field(default_factory=set)
     moved: set[ast.expr] = field(default_factory=set)
     dropped: set[ast.stmt] = field(default_factory=set)
+    restated: set[ast.AST] = field(default_factory=set)
     grouped: set[ast.stmt] = field(default_factory=set)
     expressions: dict[ast.expr, Code] = field(default_factory=dict)
     edits: list[Callable[[], None]] = field(default_factory=list)
@@ -171,6 +173,21 @@ class Changes:
         if name != f"{OWN}{NAME}" and OWN in template:
             raise Refusal(node, "a part of the object that trains is changed outside of its class")
         return re.sub(rf"(?<![\w.]){NAME}\b", name, template)
+
+    def restate(self, statement: ast.stmt, template: str) -> None:
+        """Puts another statement in the place of one."""
+        self._check_alone(statement)
+        self._needs(statement, template)
+        self.gone.add(statement)
+        self.restated.add(statement)
+        self.edits.append(lambda: self._put_in_place(statement, self._code(statement, template, {})))
+
+    def _put_in_place(self, statement: ast.stmt, code: Code) -> None:
+        self._statement(statement).replacement = code
+
+    def leaves_nothing(self, node: ast.AST) -> bool:
+        """Whether code is taken away, and none comes in the place of just that."""
+        return self.is_gone(node) and node not in self.expressions and node not in self.restated
 
     def after(self, statement: ast.stmt, template: str, **parts: Part) -> None:
         """Puts code after a statement."""

@@ -316,8 +316,12 @@ class Conversion:
         if half.kind:
             kinds = [f'"{half.kind}"', '"no"'] if half.condition.holds else ['"no"', f'"{half.kind}"']
             test = half.condition.test
-            choice = f"{kinds[0]} if {access.argument(test)} else {kinds[1]}" if test is not None else f'"{half.kind}"'
+            asked = access.argument(test) if test is not None else str(half.condition.holds)
+            is_known = asked in ("True", "False")
+            choice = kinds[asked == "False"] if is_known else f"{kinds[0]} if {asked} else {kinds[1]}"
             arguments.append(f"mixed_precision={choice}")
+            if test is not None and is_known:
+                half.tell_of_switch(self.changes, test, choice)
         if steps is not None:
             arguments.append(f"gradient_accumulation_steps={access.argument(steps)}")
         settings = {

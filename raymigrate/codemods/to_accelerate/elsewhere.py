@@ -7,8 +7,9 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.to_accelerate.objects import ObjectView, view_of
 from raymigrate.codemods.to_accelerate.obstacles import imported, is_native, mentions_accelerator
-from raymigrate.codemods.to_accelerate.rules import RM851
+from raymigrate.codemods.to_accelerate.rules import RM851, Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition
@@ -53,7 +54,18 @@ def _trains(definition: Definition, trainings: dict[Module, Training]) -> bool:
         return False
     training = trainings[module] = trainings.get(module) or Training(module)
     makers = [maker for optimizer in training.optimizers for maker in training.variables.makers(optimizer)]
-    if any(module.inside(maker, node) for maker in makers):
+    if any(module.inside(maker, node) for maker in makers) or _is_whole(training, node):
         return False  # it is converted where it is, or told there
     native = (call for call in training.backwards if "accelerate" not in roots or not call.args)
     return any(module.inside(call, node) for call in native)
+
+
+def _is_whole(training: Training, node: ast.AST) -> bool:
+    """Whether a class makes the optimizers that it trains with, as attributes of its object."""
+    if not isinstance(node, ast.ClassDef) or not is_native(training):
+        return False
+    try:
+        view = view_of(training.module)
+    except Refusal:
+        return True  # it is told in its file what is in the way
+    return isinstance(view, ObjectView) and view.owner.name == node.name and bool(Training(view).optimizers)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Loop, Training
+from raymigrate.facts.values import class_named
 
 ADDS_UP = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "all_gather", "all_gather_object", "reduce"))
 FILLS = ("append", "extend", "update", "add", "add_batch")
@@ -85,7 +86,7 @@ class OneProcess:
         return False
 
     def _is_tool(self, target: ast.expr) -> bool:
-        """Whether something is a progress bar or a GradScaler, whose `update` counts no rows."""
+        """Whether something counts no rows, as a progress bar or a GradScaler, or adds them up over all processes."""
         makers = [
             maker
             for variable in self.training.variables.of(target)
@@ -93,7 +94,12 @@ class OneProcess:
         ]
         value = self.module.value(target)
         calls = [node for node in (*makers, value) if isinstance(node, ast.Call)]
-        return any(self.training.is_bar(call) or self.training.is_scaler(call) for call in calls)
+        return any(self.training.is_bar(c) or self.training.is_scaler(c) or self._is_of_all(c) for c in calls)
+
+    def _is_of_all(self, made: ast.Call) -> bool:
+        """Whether the class of an object has a method that adds up over all processes."""
+        home, definition = class_named(self.module, made.func) or (self.module, None)
+        return definition is not None and any(home.inside(call, definition) for call in home.calls(*ADDS_UP))
 
     def _is_added_up(self, name: str) -> bool:
         """Whether the script adds up the values of a name over all processes itself."""

@@ -8,7 +8,7 @@ import re
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.processes import Processes
-from raymigrate.codemods.to_accelerate.rules import RM857, RM858, Refusal
+from raymigrate.codemods.to_accelerate.rules import RM856, RM857, RM858, Refusal
 from raymigrate.codemods.to_accelerate.trackers import MAIN
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import SAME
@@ -59,12 +59,18 @@ class Output:
                 if ast.unparse(inner.value) == ast.unparse(asked.orelse):
                     changes.replace(asked, "accelerator.unwrap_model($model)", model=asked.orelse)
         for node in self.module.of_type(ast.Attribute):
-            if changes.is_gone(node) or not isinstance(node.ctx, ast.Load) or not access.order.holds(node):
+            if changes.is_gone(node) or not isinstance(node.ctx, ast.Load):
                 continue
+            is_prepared = access.order.holds(node)
             if node.attr == "module" and self.variables.of(node) and self.variables.of(node) <= models:
-                changes.replace(node, "accelerator.unwrap_model($model)", model=node.value)
+                inside = "accelerator.unwrap_model($model)" if is_prepared else "$model"  # whose own wrapper goes
+                changes.replace(node, inside, model=node.value)
+                continue
+            if not is_prepared:
                 continue
             homes = self.variables.of(node.value) if isinstance(node.value, ast.Name) else frozenset()
+            if homes and homes <= models and self._is_without_sync(changes, node):
+                continue
             if homes and homes <= models and node.attr not in OF_WRAPPED and node.attr not in ("to", "cuda", "module"):
                 self._check_forward(node)
                 changes.replace(node.value, "accelerator.unwrap_model($model)", model=self.module.source(node.value))
@@ -130,6 +136,15 @@ class Output:
         positions = [p.arg for p in (*function.args.posonlyargs, *function.args.args)]
         place = call.args.index(value) if value in call.args else len(positions)
         return named or (positions[place] if place < len(positions) else "")
+
+    def _is_without_sync(self, changes: Changes, node: ast.Attribute) -> bool:
+        """Whether a model is asked not to synchronize its gradients; in one process it has no method for that."""
+        call = self.module.parent_of[node]
+        if node.attr != "no_sync" or not isinstance(call, ast.Call) or call.func is not node or call.args:
+            return False
+        changes.converted(RM856, call, "no_sync() of DistributedDataParallel is accelerator.no_sync() now.")
+        changes.replace(call, "accelerator.no_sync($model)", model=node.value)
+        return True
 
     def _check_forward(self, node: ast.Attribute) -> None:
         """Refuses what trains by another method than forward(): no gradients would be averaged over the processes."""

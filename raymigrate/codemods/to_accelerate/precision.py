@@ -66,6 +66,18 @@ class Precision:
         self.models = sorted(evaluation.runs_models(self.module.tree), key=self.module.start)
         self.branches = HalfBranches(training, self.autocasts, self.models)
 
+    def tell_of_switch(self, changes: Changes, test: ast.expr, choice: str) -> None:
+        """Tells of a switch that is set behind the place where the Accelerator is made, and is read no more.
+
+        Args:
+            changes: What is planned.
+            test: What asks for it.
+            choice: What the Accelerator is given.
+        """
+        switch = ast.unparse(test)
+        message = f"`{switch}` switches half precision no more: the Accelerator is made before it is set, with"
+        changes.note(RM852, test, f"{message} mixed_precision={choice}.")
+
     def convert(self, changes: Changes) -> None:
         """Plans the edits.
 

@@ -22,6 +22,7 @@ from raymigrate.codemods.to_accelerate.process_numbers import (
     replace_number,
     replace_use,
 )
+from raymigrate.codemods.to_accelerate.reductions import Reductions
 from raymigrate.codemods.to_accelerate.rules import RM856, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.samplers import SAMPLERS, Samplers
 from raymigrate.codemods.to_accelerate.spawns import SPAWN, Spawn, check_processes
@@ -41,7 +42,6 @@ VARIABLES = {"RANK": RANK, "LOCAL_RANK": LOCAL_RANK, "WORLD_SIZE": SIZE}
 SET_UP = (f"{DIST}.init_process_group", "torch.cuda.set_device")
 GROUP = {"rank": RANK, "world_size": SIZE}
 ADDRESSES = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE"})
-REDUCTIONS = {"SUM": "sum", "AVG": "mean"}
 
 
 class Processes:
@@ -190,18 +190,7 @@ class Processes:
     def _talking(self, changes: Changes) -> None:
         for call in self.module.calls(f"{DIST}.barrier"):
             changes.replace(call, "accelerator.wait_for_everyone()")
-        for call in self.module.calls(f"{DIST}.all_reduce"):
-            tensor, how = argument(call, 0, "tensor"), argument(call, 1, "op")
-            name = self.module.qualified(how) if how is not None else f"{DIST}.ReduceOp.SUM"
-            reduction = REDUCTIONS.get((name or "").rpartition(".")[2])
-            if tensor is None or reduction is None or not isinstance(self.module.statement(call), ast.Expr):
-                raise Refusal(call, "what all_reduce() does here has no equal in accelerate")
-            changes.converted(RM856, call, "all_reduce() becomes accelerator.reduce(), which gives a new tensor.")
-            statement = self.module.statement(call)
-            source = self.module.source(tensor)
-            changes.kept.add(tensor)
-            changes.before(statement, f'{source} = accelerator.reduce({source}, reduction="{reduction}")')
-            changes.drop(statement)
+        Reductions(self.training).convert(changes)
 
     def _numbers(self, changes: Changes) -> None:
         """Lets the Accelerator say which process this is, and how many there are."""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from raymigrate.codemods.to_accelerate.cases import Case, branches, meaning
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.returned_samplers import ReturnedSamplers
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.training import DATA_LOADERS, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
@@ -90,6 +91,7 @@ class Samplers:
             kept.setdefault(variable, []).append(statement)
         for statement in {statement for statements in kept.values() for statement in statements}:
             changes.drop(statement)
+        kept |= ReturnedSamplers(self.training).take_out(changes, list(kept))
         self._epochs(changes, kept)
         for loader in self._loaders():
             self._sampler_of(changes, loader)

@@ -11,6 +11,7 @@ from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.iterable_datasets import gives_rows_in_turn
+from raymigrate.facts.module import Module
 from raymigrate.facts.random_splits import unseeded_splits
 from raymigrate.facts.values import argument
 
@@ -18,6 +19,18 @@ READS_ALL = frozenset({"list", "tuple", "sorted", "set"})
 MODES = frozenset({"train", "eval", "parameters", "zero_grad"})
 # tqdm.asyncio.tqdm calls iter() on what it is given while it is made; tqdm.auto.tqdm is one.
 EAGER_BARS = ("tqdm.auto.", "tqdm.asyncio.")
+HIDES_DEVICES = (
+    "This hides the other GPUs from every process: several of them cannot train on one GPU, and NCCL raises an error.",
+    "Drop it, and choose with `accelerate launch --gpu_ids`.",
+)
+
+
+def hidden_devices(module: Module) -> Iterator[ast.Subscript]:
+    """Where a module says which GPUs its process sees."""
+    for target in module.of_type(ast.Subscript):
+        is_set = isinstance(target.ctx, ast.Store) and module.qualified(target.value) == "os.environ"
+        if is_set and module.constant(target.slice) == "CUDA_VISIBLE_DEVICES":
+            yield target
 
 
 class Shares:
@@ -42,7 +55,8 @@ class Shares:
     def tell(self, changes: Changes) -> None:
         """Plans the findings."""
         self._rows_in_turn(changes)
-        self._hidden_devices(changes)
+        for place in hidden_devices(self.module):
+            changes.manual(RM858, place, *HIDES_DEVICES)
         self._other_evaluations(changes)
         for call in unseeded_splits(self.module):
             changes.manual(
@@ -89,18 +103,6 @@ class Shares:
                         "Pad to a fixed length, or pass DataLoaderConfiguration(dispatch_batches=False) as"
                         " dataloader_config=: then each process reads all rows and keeps its own.",
                     )
-
-    def _hidden_devices(self, changes: Changes) -> None:
-        for target in self.module.of_type(ast.Subscript):
-            is_set = isinstance(target.ctx, ast.Store) and self.module.qualified(target.value) == "os.environ"
-            if is_set and self.module.constant(target.slice) == "CUDA_VISIBLE_DEVICES":
-                changes.manual(
-                    RM858,
-                    target,
-                    "This hides the other GPUs from every process: several of them cannot train on one GPU, and NCCL"
-                    " raises an error.",
-                    "Drop it, and choose with `accelerate launch --gpu_ids`.",
-                )
 
     def _other_evaluations(self, changes: Changes) -> None:
         """Tells of loops over all rows that use the model otherwise than by calling it, as to generate."""

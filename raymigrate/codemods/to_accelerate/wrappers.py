@@ -8,6 +8,7 @@ from raymigrate.codemods.to_accelerate.cases import meaning
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.documents import NOTEBOOK
 from raymigrate.facts.values import named_arguments
 
 DDP = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
@@ -15,6 +16,12 @@ DATA_PARALLEL = (
     "torch.nn.DataParallel",
     "torch.nn.parallel.DataParallel",
     "torch.nn.parallel.data_parallel.DataParallel",
+)
+ALL_GPUS = "DataParallel used all GPUs"
+ONE_GPU = "trains on one of them now"
+LAUNCH = (
+    "Put what trains, from its Accelerator on, into a function, and start that with"
+    " accelerate.notebook_launcher(function, num_processes=...)."
 )
 # The first parameters of DistributedDataParallel; those behind them have other places in each version of torch.
 PARAMETERS = ("module", "device_ids", "output_device", "dim", "broadcast_buffers")
@@ -86,6 +93,15 @@ class Wrappers:
                 "DataParallel split each batch over the devices; now each process takes a batch of that size. Pass"
                 " DataLoaderConfiguration(split_batches=True) as dataloader_config= to keep the size of the whole.",
             )
+            if changes.context.path.endswith(NOTEBOOK):
+                changes.manual(
+                    RM858, call, f"DataParallel used all GPUs: the one process of a notebook {ONE_GPU}.", LAUNCH
+                )
+            else:
+                start = "`accelerate launch` starts a process for each"
+                changes.note(
+                    RM858, call, f"DataParallel used all GPUs: under python alone the script {ONE_GPU}; {start}."
+                )
             self._unwrap(changes, call)
             self._means_over_devices(changes)
 

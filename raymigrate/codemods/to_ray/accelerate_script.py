@@ -9,6 +9,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray.accelerators import apply_file, give_variables, set_cpu, tell_plugins
+from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.handed_models import tell_handed_models
@@ -37,15 +38,15 @@ from raymigrate.codemods.to_ray.refusals import (
     RM802,
     Reason,
     accelerator_for_others,
+    behind_magic,
     hidden_by_class,
     keeps_to_itself,
     leave,
     rebinds_import,
     refusal,
     refusal_for_others,
-    shares_line,
 )
-from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
+from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of, top_definition
 from raymigrate.codemods.to_ray.shown_values import tell_shown
 from raymigrate.codemods.to_ray.statements import Mixed
 from raymigrate.codemods.to_ray.streams import tell_data
@@ -55,6 +56,10 @@ from raymigrate.codemods.to_ray.traps import RM828, tell_traps
 from raymigrate.codemods.to_ray.workers import tell_rows, tell_seed, tell_threads, tell_unused
 from raymigrate.codemods.to_ray.wrapped import unwrap_prepared
 from raymigrate.facts.legacy import ACCELERATORS
+from raymigrate.facts.module import Module
+from raymigrate.facts.named_lines import line_of_file
+from raymigrate.facts.project import Definition
+from raymigrate.facts.project_uses import uses_of
 
 GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html"
 RM820 = Rule(
@@ -109,7 +114,7 @@ def convert(context: Context) -> None:
     if all(isinstance(step, DEFINITIONS) for step in roles.moved()):
         _leave_unstarted(context, made[0])
         return
-    reason = shares_line(script.module, roles) or rebinds_import(script, roles) or hidden_by_class(script, roles)
+    reason = behind_magic(script.module, roles) or rebinds_import(script, roles) or hidden_by_class(script, roles)
     reason = reason or refusal_for_others(context, script, roles, Training([], trains, []))
     reason = reason or read_out_of_reach(roles)
     if reason is not None:
@@ -123,12 +128,34 @@ def _leave_unstarted(context: Context, made: ast.Call) -> None:
     functions = [node.name for node in context.module.of_type(ast.FunctionDef)]
     found = started_by_notebook(context.path, functions)
     if found is None:
-        leave(context, made, "No statement of this file starts the training: convert the script that calls it by hand.")
+        message = "No statement of this file starts the training: convert the script that calls it by hand."
+        caller = _caller_elsewhere(context.module, made)
+        if caller is None:
+            leave(context, made, message)
+            return
+        name, place = caller
+        message = f"No statement of this file starts the training: {place} does, with {name}."
+        advice = f"Call {name} there in a function, and start that with TorchTrainer(function, train_loop_config=...,"
+        advice += (
+            " scaling_config=...).fit(): each worker makes an Accelerator of its own. Make relative paths absolute"
+        )
+        leave(context, made, message, f"{advice} before it, since workers run in a folder of their own.")
         return
     notebook, name = found
     message = f"A cell of {notebook} starts {name}() with a launcher of accelerate, and no statement of this file does."
     advice = f"Define {name}() in a cell of the notebook, or call it at the end of this file and run that with python."
     leave(context, made, message, f"{advice} Then run raymigrate --to-ray again.")
+
+
+def _caller_elsewhere(module: Module, made: ast.Call) -> tuple[str, str] | None:
+    """What another file uses to get to an Accelerator, and where; None where none is seen."""
+    definition = top_definition(module, made)
+    if module.project is None or not isinstance(definition, (ast.FunctionDef, ast.ClassDef)):
+        return None
+    found = uses_of(module.project, Definition(module, definition, definition.name))
+    calls = [(m, n) for m, n in found.reads if m is not module and isinstance(m.parent_of.get(n), ast.Call)]
+    user, node = min(calls, key=lambda call: (call[0].path, call[0].start(call[1])), default=(None, None))
+    return (definition.name, line_of_file(user, node)) if user is not None and node is not None else None
 
 
 def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -> None:
@@ -167,4 +194,5 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     tell_data(context, RM828)
     keep_one_run(context, outline)
     tell_shown(context, RM820, outline, [epochs.loop] if epochs.loop is not None else made)
+    tell_magics(context, RM820, outline, [epochs.loop] if epochs.loop is not None else made)
     outline.emit()

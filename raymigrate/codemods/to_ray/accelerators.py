@@ -12,6 +12,7 @@ from raymigrate.codemods.to_ray.launches import common_variables
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.facts.launch_form import LaunchForm, Row
 from raymigrate.facts.literals import shortened
+from raymigrate.facts.nothing import may_be_none
 from raymigrate.facts.values import argument, is_none
 
 RM821 = Rule(
@@ -48,6 +49,7 @@ CONFIG_FILE = "ACCELERATE_DEEPSPEED_CONFIG_FILE"
 ABOUT_TRAINERS = "for a Trainer"
 WORTH_A_NOTE = ("knows no such key", "the flag's default", "has to be in storage")
 OF_ACCELERATE = ("ACCELERATE_", "FSDP_")  # of the variables before a command
+PLACES = {"mixed_precision": 2, "gradient_accumulation_steps": 3}  # of an Accelerator's arguments
 BEATS_ARGUMENT = "gradient_accumulation_steps"  # the only variable that wins over an argument (accelerator.py:546)
 
 
@@ -89,21 +91,27 @@ def apply_file(context: Context, outline: Outline, made: list[ast.Call], form: L
     outline.environment |= form.variables
     outline.torch_config |= form.torch_config
     outline.resources = form.resources
-    beaten: set[str] = set()
+    beaten, fallbacks = set[str](), set[str]()
     for call in made:
-        given = {keyword.arg for keyword in call.keywords if keyword.arg}
-        beaten |= given & arguments.keys() - {BEATS_ARGUMENT}
         for parameter, source in arguments.items():
-            if parameter not in given or parameter == BEATS_ARGUMENT:
+            value = argument(call, PLACES.get(parameter, len(call.args)), parameter)
+            if value is None:
                 context.give(call, parameter, source)
+            elif is_none(value) or parameter == BEATS_ARGUMENT:
+                context.plan.replace(value, source)
+            elif may_be_none(context.module, value):
+                context.plan.replace(value, f"$value or {source}", value=value)
+                fallbacks.add(parameter)
+            else:
+                beaten.add(parameter)
         near = context.module.reference_at[call.func].binding.statement
         for plugin, module in form.imports().items():
             context.plan.need_import(module, plugin, near=near)
-        if BEATS_ARGUMENT in given & arguments.keys():
+        if BEATS_ARGUMENT in arguments and argument(call, PLACES[BEATS_ARGUMENT], BEATS_ARGUMENT) is not None:
             message = f"{name} says {BEATS_ARGUMENT}={arguments[BEATS_ARGUMENT]}, which won over the argument"
             context.converts(RM822, call, f"{message}: now it is that.")
     for row in form.rows:
-        _tell_row(context, made[0], row, name, beaten)
+        _tell_row(context, made[0], row, name, beaten, fallbacks)
 
 
 def give_environment(context: Context, outline: LaunchedOutline, place: ast.AST) -> None:
@@ -163,10 +171,21 @@ def _read_on_driver(context: Context, outline: Outline, form: LaunchForm) -> Non
         outline.support.insert(0, f"{name} = {source}")
 
 
-def _tell_row(context: Context, place: ast.Call, row: Row, name: str, beaten: set[str]) -> None:
-    """Tells where a key goes, if it goes anywhere, or that it never had an effect."""
+def _tell_row(context: Context, place: ast.Call, row: Row, name: str, beaten: set[str], fallbacks: set[str]) -> None:
+    """Tells where a key goes, if it goes anywhere, or that it never had an effect.
+
+    Args:
+        context: The module.
+        place: An Accelerator.
+        row: The key.
+        name: The file's name.
+        beaten: The arguments of the script that won over the file.
+        fallbacks: Those that do so unless they are None.
+    """
     what = f"{name}, {row.key}: {shortened(row.value)}"
-    if row.key in beaten or row.ray.partition(":")[0] in beaten:
+    if row.key in fallbacks or row.ray.partition(":")[0] in fallbacks:
+        context.converts(RM822, place, f"{what}: for the script's own argument where that is None, as before.")
+    elif row.key in beaten or row.ray.partition(":")[0] in beaten:
         context.note(RM822, place, f"{what}: dropped: the script's own argument won, and still does.")
     elif row.ray and row.in_file:
         known = row.remark if not row.remark.startswith(ABOUT_TRAINERS) else ""

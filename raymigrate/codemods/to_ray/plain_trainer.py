@@ -14,6 +14,7 @@ from raymigrate.codemods.shared import plain_callbacks
 from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables
+from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
 from raymigrate.codemods.to_ray.early_writes import tell_early_writes
@@ -37,13 +38,13 @@ from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray, makes_own_group
 from raymigrate.codemods.to_ray.refusals import (
     Reason,
+    behind_magic,
     hidden_by_class,
     leave,
     needed_behind_main,
     rebinds_import,
     refusal,
     refusal_for_others,
-    shares_line,
 )
 from raymigrate.codemods.to_ray.results import return_results
 from raymigrate.codemods.to_ray.saved_files import wait_for_files
@@ -147,7 +148,7 @@ def convert(context: Context) -> None:
         leave(context, mixed.node, f"The statement cannot be moved: {mixed}.")
         return
     reason = (
-        shares_line(module, roles)
+        behind_magic(module, roles)
         or rebinds_import(script, roles)
         or hidden_by_class(script, roles)
         or needed_behind_main(script, roles)
@@ -208,6 +209,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     drop_launcher(context, outline)
     return_results(context, RM801, outline, training)
     tell_shown(context, RM801, outline, training.trains)
+    tell_magics(context, RM801, outline, training.trains)
     if outline.may_be_several:
         wait_for_files(context, outline, training)
     unwrap_in_trainers(context, outline)

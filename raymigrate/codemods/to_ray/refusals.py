@@ -14,6 +14,7 @@ from raymigrate.codemods.to_ray.command_lines import in_the_way
 from raymigrate.codemods.to_ray.interactive import asks, shows_between_steps
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, live_uses
 from raymigrate.codemods.to_ray.statements import Role, Roles
+from raymigrate.codemods.to_ray.step_kinds import stands_for_cell
 from raymigrate.codemods.to_ray.trainer_calls import (
     Training,
     common_branch,
@@ -270,12 +271,15 @@ def _asks(module: Module) -> Reason | None:
     return None
 
 
-def shares_line(module: Module, roles: Roles) -> Reason | None:
-    """Why a script cannot be converted in which a statement that moves stands on a line with another one."""
-    for step, following in pairwise(sorted(roles.of, key=lambda step: step.lineno)):
-        if following.lineno <= (step.end_lineno or 0) and (roles.of[step].moves or roles.of[following].moves):
-            message = f"One of several statements in {own_lines(module, following)} has to move"
-            return Reason(following, f"{message}; put each on a line of its own.")
+def behind_magic(module: Module, roles: Roles) -> Reason | None:
+    """Why a script cannot be converted in which a magic stands before a statement that moves: `%time trainer.train()`.
+
+    Statements that share a line otherwise get a line each.
+    """
+    for step, following in pairwise(sorted(roles.of, key=lambda step: (step.lineno, step.col_offset))):
+        if stands_for_cell(step) and following.lineno == step.lineno and roles.of[following].moves:
+            message = f"The statement in {own_lines(module, following)} has to move, and a magic is before it"
+            return Reason(following, f"{message}; put the statement on a line of its own, without the magic.")
     return None
 
 

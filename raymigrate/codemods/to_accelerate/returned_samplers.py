@@ -1,0 +1,85 @@
+"""RM856: a DistributedSampler that a function returns beside its loader, as `return loader, sampler`."""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.functions import returned_values
+from raymigrate.facts.project import Definition
+from raymigrate.facts.project_uses import uses_of
+
+
+class ReturnedSamplers:
+    """The functions that return samplers which go.
+
+    Args:
+        training: What is trained.
+    """
+
+    def __init__(self, training: Training) -> None:
+        self.module = training.module
+        self.variables = training.variables
+
+    def take_out(self, changes: Changes, samplers: list[Variable]) -> dict[Variable, list[ast.stmt]]:
+        """Takes samplers out of the tuples that functions return, where every call takes these apart.
+
+        Args:
+            changes: What is planned.
+            samplers: The variables that hold the samplers.
+
+        Returns:
+            The variables to which the calls gave them, each with the statements that did.
+        """
+        found: dict[Variable, list[ast.stmt]] = {}
+        places: dict[ast.FunctionDef, set[int]] = {}
+        for sampler in samplers:
+            for read in self.variables.reads(sampler):
+                parent, function = self.module.parent_of[read], self.module.function(read)
+                is_returned = isinstance(parent, ast.Tuple) and isinstance(self.module.parent_of[parent], ast.Return)
+                if isinstance(parent, ast.Tuple) and is_returned and isinstance(function, ast.FunctionDef):
+                    places.setdefault(function, set()).add(parent.elts.index(read))
+        for function, items in places.items():
+            returned = self._tuples(returned_values(self.module, function))
+            taken = self._taken(function)
+            lengths = {len(values.elts) for values in (*returned, *taken)}
+            if not returned or not taken or len(lengths) != 1 or self._is_used_elsewhere(changes, function):
+                continue
+            for target in taken:
+                for item in items:
+                    name = self.variables.spelled(target.elts[item])
+                    if name is not None:
+                        found.setdefault(name, []).append(self.module.statement(target))
+            for values in (*returned, *taken):
+                left = [value for number, value in enumerate(values.elts) if number not in items]
+                parts = {f"value_{number}": value for number, value in enumerate(left)}
+                changes.replace(values, ", ".join(f"${part}" for part in parts), **parts)
+        return found
+
+    def _tuples(self, values: list[ast.expr | None]) -> list[ast.Tuple]:
+        """The tuples among some values; none where others are among them, or parts of one are not seen."""
+        tuples = [value for value in values if isinstance(value, ast.Tuple) and not _has_star(value)]
+        return tuples if len(tuples) == len(values) else []
+
+    def _taken(self, function: ast.FunctionDef) -> list[ast.Tuple]:
+        """What the calls of a function assign its tuple to, item by item; none where one does otherwise."""
+        targets = list[ast.expr | None]()
+        for use in self.variables.uses_of(function):
+            call = self.module.parent_of[use]
+            statement = self.module.parent_of.get(call)
+            is_assigned = isinstance(statement, ast.Assign) and statement.value is call and len(statement.targets) == 1
+            targets.append(statement.targets[0] if isinstance(statement, ast.Assign) and is_assigned else None)
+        return self._tuples(targets) if not function.decorator_list else []
+
+    def _is_used_elsewhere(self, changes: Changes, function: ast.FunctionDef) -> bool:
+        project = self.module.project
+        if project is None or not changes.context.path:
+            return False
+        found = uses_of(project, Definition(self.module, function, function.name))
+        return any(user.path != self.module.path for user, _ in found.reads)
+
+
+def _has_star(values: ast.Tuple) -> bool:
+    return any(isinstance(value, ast.Starred) for value in values.elts)

@@ -1,0 +1,85 @@
+"""Magics and shell lines of a notebook whose training moves to the workers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from raymigrate.documents.notebook import Notebook
+from tests.test_cli import invoke
+from tests.to_ray.test_launchers import cell
+
+IMPORTS = """\
+import os
+from transformers import AutoModel, Trainer, TrainingArguments
+OUT = "out"
+"""
+MAKES = """\
+model = AutoModel.from_pretrained("bert")
+folder = f"{OUT}-{model.name.split('/')[-1]}"
+trainer = Trainer(model, TrainingArguments(folder))
+"""
+TRAINS = "trainer.train()\ntrainer.save_model(folder)"
+ENDS = "print(trainer.evaluate())"
+READS, BEHIND, INSIDE = "which the training function makes now", "stood behind the training", "cannot be sent to them"
+
+
+def told(tmp_path: Path, *sources: str) -> list[str]:
+    """What is said of the magics and shell lines of a notebook, which has a cell with each of the sources."""
+    path = tmp_path / "book.ipynb"
+    book = {"cells": [cell("code", source) for source in sources], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    path.write_text(json.dumps(book))
+    lines = invoke("--to-ray", path).stdout.splitlines()
+    assert "TorchTrainer(" in Notebook(path.read_bytes()).text
+    return [line for line in lines if any(words in line for words in (READS, BEHIND, INSIDE))]
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("!ls -lh {folder}/best", "folder"),
+        ("%tensorboard --logdir {folder}/runs", "folder"),
+        ("!du -sh $folder", "folder"),
+        ("files = !ls {os.path.join(folder, 'best')}", "folder"),
+        ("%cd $folder", "folder"),
+        ("!echo {trainer.state.best_metric}", "trainer"),
+    ],
+)
+def test_a_line_that_reads_what_the_workers_make_is_told(line: str, name: str, tmp_path: Path) -> None:
+    [found] = [said for said in told(tmp_path, IMPORTS, MAKES, TRAINS, line) if READS in said]
+    assert f"reads `{name}`, {READS}" in found
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["!ls {OUT}", "!ls $HOME", "!ls out | awk '{print $1}'", "!echo {{folder}} $$folder", "!ls folder", "%cd $OUT"],
+)
+def test_other_names_are_not(line: str, tmp_path: Path) -> None:
+    assert told(tmp_path, IMPORTS, MAKES, TRAINS, line) == []
+
+
+@pytest.mark.parametrize(
+    "line", ["!zip -r model.zip out", "%cp -r out /drive", "ls out", "!git push", "files = !ls out"]
+)
+def test_a_line_that_waits_for_the_training_is_told_where_it_runs_before_it_now(line: str, tmp_path: Path) -> None:
+    [found] = told(tmp_path, IMPORTS, MAKES, TRAINS, line, ENDS)
+    assert BEHIND in found
+    assert told(tmp_path, IMPORTS, MAKES, TRAINS, ENDS, line) == []
+    assert told(tmp_path, IMPORTS, MAKES, line, TRAINS, ENDS) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["!pip install seaborn", "!nvidia-smi", "%matplotlib inline", "%load_ext tensorboard", "!sudo apt-get update"],
+)
+def test_a_line_that_asks_nothing_of_the_training_is_not(line: str, tmp_path: Path) -> None:
+    assert told(tmp_path, IMPORTS, MAKES, TRAINS, line, ENDS) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["if trainer.state:\n    !cp -r x /drive", "def keep(x):\n    !gzip $x\n    x.save_model()\nkeep(trainer)"],
+)
+def test_a_line_in_code_of_the_workers_is_told(source: str, tmp_path: Path) -> None:
+    [found] = told(tmp_path, IMPORTS, MAKES, f"{TRAINS}\n{source}")
+    assert INSIDE in found
