@@ -18,6 +18,11 @@ BLOCKS = ("body", "orelse", "finalbody")
 SPELLED: dict[type, str] = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.Constant: "value"}
 
 
+def blocks(node: ast.AST) -> list[list[ast.stmt]]:
+    """The lists of statements in a node, in source order; each handler of a `try` has a list of its own."""
+    return [block for name in BLOCKS if isinstance(block := getattr(node, name, None), list)]
+
+
 def in_order(index: Numbered[Node], names: Iterable[str]) -> list[Node]:
     """What an index holds for some names, in source order."""
     found = [entry for name in dict.fromkeys(names) for entry in index.get(name, ())]
@@ -162,11 +167,13 @@ class Nodes:
         """The statement before each statement of its block."""
         found: dict[ast.stmt, ast.stmt] = {}
         for node in self.nodes:
-            for name in BLOCKS:
-                block = getattr(node, name, None)
-                if isinstance(block, list):
-                    found.update(zip(block[1:], block, strict=False))
+            for block in blocks(node):
+                found.update(zip(block[1:], block, strict=False))
         return found
+
+    def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The statements among which one is."""
+        return next(block for block in blocks(self.parent_of[statement]) if statement in block)
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """Parents of a node, from the nearest to the module."""

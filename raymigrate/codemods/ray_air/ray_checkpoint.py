@@ -9,7 +9,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.ray_air.dict_reports import Flow, checkpoint_argument, flow_of, metrics_argument, siblings
+from raymigrate.codemods.ray_air.dict_reports import Flow, checkpoint_argument, flow_of, metrics_argument
 from raymigrate.codemods.ray_air.wrapped_models import take_off_wrappers
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.shared.local_names import local_name
@@ -233,7 +233,7 @@ def _rewrite_report(context: Context, reference: Reference) -> bool:
     statements = [module.statement(report) for report in flow.reports]
     if any(report.func not in module.reference_at for report in flow.reports):
         return False
-    if any(statement not in siblings(context, statement) for statement in statements):
+    if any(statement not in context.module.block_of(statement) for statement in statements):
         return False
     makers = [module.reference_at[call.func] for call in flow.made if call.func in module.reference_at]
     by_value = any(may_hold_own(module, call.args[0]) for call in flow.made)

@@ -11,19 +11,18 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.module import Module
 from raymigrate.facts.named_lines import own_lines
+from raymigrate.facts.nodes import blocks
 
 Block = list[ast.stmt]
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-FIELDS = ("body", "orelse", "finalbody")
 
 
 def blocks_around(module: Module, node: ast.AST) -> Iterator[tuple[Block, int]]:
     """The blocks that a node is in, from the innermost one, each with the position of its statement there."""
     child = node
     for parent in module.ancestors(node):
-        for field in FIELDS:
-            block = getattr(parent, field, None)
-            if isinstance(block, list) and child in block:
+        for block in blocks(parent):
+            if child in block:
                 yield block, block.index(child)
         child = parent
 

@@ -212,15 +212,10 @@ class Trackers:
         """Statements that follow each other in one block, together."""
         groups: list[list[ast.stmt]] = []
         for statement in sorted(statements, key=self.module.start):
-            block = self._block(statement)
+            block = self.module.block_of(statement)
             last = groups[-1][-1] if groups else None
             if last is not None and last in block and block.index(statement) == block.index(last) + 1:
                 groups[-1].append(statement)
             else:
                 groups.append([statement])
         return groups
-
-    def _block(self, statement: ast.stmt) -> list[ast.stmt]:
-        parent = self.module.parent_of[statement]
-        blocks = (getattr(parent, field, None) for field in ("body", "orelse", "finalbody"))
-        return next(block for block in blocks if isinstance(block, list) and statement in block)
