@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM857
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 
@@ -31,7 +32,7 @@ DISABLE = 'Give it mode="disabled" in all processes but the first.'
 BELOW_MAIN = "Let it run under `if {main}:`, without code in it that all processes run."
 
 
-class Trackers:
+class Trackers(Side):
     """What a training logs.
 
     Args:
@@ -40,9 +41,7 @@ class Trackers:
     """
 
     def __init__(self, training: Training, processes: Processes) -> None:
-        self.training = training
-        self.module = training.module
-        self.variables = training.variables
+        super().__init__(training)
         self.processes = processes
 
     @cached_property
