@@ -265,6 +265,12 @@ class Context:
         if gone:
             self.rewritten.add(reference.root)
 
+    def take_out(self, node: ast.AST) -> None:
+        """Notes that code goes, and with it what it refers to."""
+        for part in ast.walk(node):
+            if part in self.module.reference_at:
+                self.handle(self.module.reference_at[part], gone=True)
+
     def replace_reference(self, reference: Reference, source: str) -> None:
         """Replaces a whole attribute chain."""
         self.plan.replace(reference.node, source)

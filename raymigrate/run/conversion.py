@@ -101,7 +101,7 @@ def convert_document(
     if result.after is not None and rewritten:
         result.rewritten = rewritten[0]
         result.left = _heed(rewritten[0], options).without_stale(result.left)
-    if any(finding.kind is Kind.ERROR for finding in result.findings):
+    if result.has_error:
         return result
     if options.unsafe and options.enabled(RM731):
         result = _with_versions_raised(result, document, path, options, rewrite=rewrite)

@@ -16,6 +16,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.words import listed
 from raymigrate.documents import Plain, open_document
 from raymigrate.edits.import_runs import HELPERS, sort_key
 from raymigrate.facts.helpers import Helper, HelperImport, SharedHelpers, chosen
@@ -187,14 +188,9 @@ def _told(result: FileResult, modules: HelperModules) -> FileResult:
 def _results(modules: HelperModules) -> Iterator[FileResult]:
     """What is said of the new modules."""
     for path, text in modules.new.items():
-        names = _listed([helper.name for helper in modules.held[path]])
-        users = _listed([os.path.basename(script) for script in modules.scripts[path]])
+        names = listed([helper.name for helper in modules.held[path]])
+        users = listed([os.path.basename(script) for script in modules.scripts[path]])
         message = f"A new file, from which {users} import what they need: {names}."
         document = open_document(b"", path)
         findings = by_place([Finding(RM909.code, Kind.CONVERTED, message, "", path=path)])
         yield FileResult(path, findings, changes=True, after=text, document=document, is_new=True)
-
-
-def _listed(names: Sequence[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last

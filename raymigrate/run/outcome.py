@@ -90,6 +90,11 @@ class FileResult:
         return self.document.encode(self.before)
 
     @property
+    def has_error(self) -> bool:
+        """Whether something could not be done."""
+        return any(finding.kind is Kind.ERROR for finding in self.findings)
+
+    @property
     def is_shown(self) -> bool:
         """Whether a summary names the file: it changes, or there is something to say of it or of its document."""
         return self.changes or bool(self.findings) or bool(self.document is not None and self.document.remarks)

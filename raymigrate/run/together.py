@@ -173,7 +173,7 @@ class Together:
         results = {**self.alone, **self.new}
         changed = {real: result for real, result in results.items() if result.after is not None}
         for real, result in looked_at_again(changed, self.project, self.job.options).items():
-            if has_error(result):
+            if result.has_error:
                 self.unstable[real] = result
             if real in self.new:
                 self.new[real] = result
@@ -250,8 +250,8 @@ class Together:
                 real = os.path.realpath(request.path)
                 target = self.new[real]
                 names = {(done.path, done.name) for done in target.done}
-                stays = has_error(result) or not self._is_covered(result.path)
-                if stays or has_error(target) or (request.path, request.name) not in names:
+                stays = result.has_error or not self._is_covered(result.path)
+                if stays or target.has_error or (request.path, request.name) not in names:
                     refused.add(real)
         return refused
 
@@ -391,9 +391,4 @@ def has_trainer(result: FileResult) -> bool:
 
 def is_settled(result: FileResult | None) -> bool:
     """Whether a file would come out the same as part of another job: it is one itself, or cannot be converted."""
-    return result is not None and (is_job(result) or has_error(result))
-
-
-def has_error(result: FileResult) -> bool:
-    """Whether something could not be done."""
-    return any(finding.kind is Kind.ERROR for finding in result.findings)
+    return result is not None and (is_job(result) or result.has_error)

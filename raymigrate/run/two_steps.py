@@ -38,11 +38,11 @@ def convert_in_two_steps(text: str, options: Options, convert: Convert, *, rewri
         One result, with places in `text`. Where the second step refuses what came of the first, nothing changes.
     """
     first = convert(text, replace(options, to_ray=False), True)
-    if _fails(first):
+    if first.has_error:
         return first
     second = convert(text if first.after is None else first.after, replace(options, to_accelerate=False), rewrite)
     placed = second.findings if first.after is None else _placed(second.findings, first.after, text)
-    if _fails(second):
+    if second.has_error:
         findings = by_place(placed) if first.changes else _both(first.findings, placed)
         return replace(first, findings=findings, changes=False, after=None, left=[])
     after = (first.after if second.after is None else second.after) if rewrite else None
@@ -87,10 +87,6 @@ def _is_told_again(finding: Finding, second: list[Finding]) -> bool:
         for words, again in TOLD_TWICE
         for other in second
     )
-
-
-def _fails(result: FileResult) -> bool:
-    return any(finding.kind is Kind.ERROR for finding in result.findings)
 
 
 def _placed(findings: list[Finding], between: str, text: str) -> list[Finding]:
