@@ -201,6 +201,11 @@ class Context:
         """Reports what a person has to do."""
         self._report(rule, Kind.MANUAL, node, message, rule.fix if advice is None else advice)
 
+    def leave(self, rule: Rule, reference: Reference, message: str, advice: str | None = None) -> None:
+        """Reports what a person has to do about a reference, which no other rule deals with then."""
+        self.manual(rule, reference.node, message, advice)
+        self.handle(reference, gone=False)
+
     def note(self, rule: Rule, node: ast.AST, message: str) -> None:
         """Reports what to know of an edit."""
         self._report(rule, Kind.NOTE, node, message, "")

@@ -93,8 +93,7 @@ def convert(context: Context) -> None:
         if name_as_type(context, RM209, reference, "AccelerateTrainer"):
             continue
         use = other_use(context, reference, ACCELERATE_TRAINERS, "AccelerateTrainer")
-        context.manual(RM209, reference.node, *use)
-        context.handle(reference, gone=False)
+        context.leave(RM209, reference, *use)
 
 
 @codemod(*ARGUMENTS, "AccelerateTrainer", phase=Phase.TRAINERS)

@@ -45,10 +45,10 @@ LONGEST = 50
 NOTEBOOK = ".ipynb"
 
 
-@codemod("pandas", "map_batches", "BatchMapper", phase=Phase.LIBRARIES)
+@codemod("pandas", "map_batches", "BatchMapper", phase=Phase.LIBRARIES, in_ray_scripts=True)
 def arrow_frames(context: Context) -> None:
     """Keeps DataFrames with columns of NumPy where the code may do what comes out differently with those of Arrow."""
-    if not context.is_ray_script or SETTING.lower() in context.module.text.lower():
+    if SETTING.lower() in context.module.text.lower():
         return
     readers = _readers(context)
     first = _first_made(context) if readers else None

@@ -248,8 +248,7 @@ def report_dataset_config(context: Context) -> None:
     waiting = set(_of_trainers_that_stay(context))
     for reference in list(context.references(*NAMES)):
         told = WAITS if context.module.parent_of[reference.node] in waiting else NOT_UNDERSTOOD
-        context.manual(RM504, reference.node, *told)
-        context.handle(reference, gone=False)
+        context.leave(RM504, reference, *told)
 
 
 def _of_trainers_that_stay(context: Context) -> Iterator[ast.Call]:

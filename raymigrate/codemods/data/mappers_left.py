@@ -45,8 +45,7 @@ def report_batch_mappers(context: Context) -> None:
     """Reports every BatchMapper that is left: made for a trainer in another file, or for something else."""
     context.settle_removed_arguments()
     for reference in list(context.references(*BATCH_MAPPERS)):
-        context.manual(RM501, reference.node, GONE, _advice(context, reference))
-        context.handle(reference, gone=False)
+        context.leave(RM501, reference, GONE, _advice(context, reference))
 
 
 def _advice(context: Context, reference: Reference) -> str:

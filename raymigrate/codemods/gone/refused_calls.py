@@ -122,11 +122,9 @@ class _Called(NamedTuple):
     method: str
 
 
-@codemod("ray", phase=Phase.GONE, after=[rescan])
+@codemod("ray", phase=Phase.GONE, after=[rescan], in_ray_scripts=True)
 def refused_calls(context: Context) -> None:
     """Reports calls that raise an error, and that no other rule speaks of."""
-    if not context.is_ray_script:
-        return
     told = set[tuple[ast.AST | None, str]]()
     for call in context.module.of_type(ast.Call):
         if call in context.tuned:

@@ -67,8 +67,7 @@ def dataset_scripts(context: Context) -> None:
 def hub_names(context: Context) -> None:
     """Reports what huggingface_hub no longer has."""
     for reference in list(context.references(*(f"huggingface_hub.{name}" for name in GONE_FROM_HUB))):
-        context.manual(RM717, reference.node, f"{reference.qualified} is gone from huggingface_hub >= 1.")
-        context.handle(reference, gone=False)
+        context.leave(RM717, reference, f"{reference.qualified} is gone from huggingface_hub >= 1.")
 
 
 @codemod("pipeline", phase=Phase.LIBRARIES)

@@ -132,12 +132,10 @@ def session_functions(context: Context) -> None:
         rule = RM305 if function.startswith("get_trial") else RM302
         if target is None or rest or (not is_call and "get_context" in target):
             what = f"session.{function}" if function else "ray.air.session"
-            context.manual(rule, reference.node, f"{what} does not work inside a worker of Ray >= 2.51.")
-            context.handle(reference, gone=False)
+            context.leave(rule, reference, f"{what} does not work inside a worker of Ray >= 2.51.")
             continue
         if not context.can_import("ray", reference):
-            context.manual(RM302, reference.node, "`ray` is another name here, so ray.train cannot be called by it.")
-            context.handle(reference, gone=False)
+            context.leave(RM302, reference, "`ray` is another name here, so ray.train cannot be called by it.")
         elif context.converts(
             rule, reference.node, f"session.{function}() does nothing on Ray >= 2.51; now ray.train.{target}()."
         ):
@@ -206,5 +204,4 @@ def other_names(context: Context) -> None:
         if gone is None or "._" in reference.qualified or is_ready(context.module, reference, gone.rpartition(".")[2]):
             continue
         message = f"{gone} is gone: current Ray raises an ImportError or AttributeError."
-        context.manual(RM307, reference.node, message, advice_on(gone))
-        context.handle(reference, gone=False)
+        context.leave(RM307, reference, message, advice_on(gone))

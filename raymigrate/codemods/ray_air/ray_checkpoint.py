@@ -117,14 +117,12 @@ def from_dict(context: Context) -> None:
         elif method == "Checkpoint":
             constructed(context, reference, reference.is_within("ray.air") or reference.is_within("ray.ml"))
         elif method in GONE:
-            context.manual(RM308, reference.node, f"Checkpoint.{method}() raises an AttributeError.")
-            context.handle(reference, gone=False)
+            context.leave(RM308, reference, f"Checkpoint.{method}() raises an AttributeError.")
         elif method == "from_dict" and not _rewrite_report(context, reference):
             message = "Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7."
             call = context.module.parent_of[reference.node]
             given = call.args[0] if isinstance(call, ast.Call) and len(call.args) == 1 else None
-            context.manual(RM303, reference.node, message, instead_of_dict(context, reference, given))
-            context.handle(reference, gone=False)
+            context.leave(RM303, reference, message, instead_of_dict(context, reference, given))
 
 
 def instead_of_dict(context: Context, reference: Reference, given: ast.expr | None, kept: str = "") -> str:

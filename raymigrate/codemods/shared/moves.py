@@ -41,8 +41,7 @@ def move_names(context: Context, rule: Rule, moves: Mapping[str, Move]) -> None:
         place = f"{move.module}.{move.name}"
         package = move.module.partition(".")[0]
         if not context.can_import(package, reference):
-            context.manual(rule, reference.node, f"{owner} is now {place}, but `{package}` is another name here.")
-            context.handle(reference, gone=False)
+            context.leave(rule, reference, f"{owner} is now {place}, but `{package}` is another name here.")
         elif context.converts(rule, reference.node, f"{owner} is now {place}."):
             context.plan.need_import(move.module, near=reference.binding.statement)
             _note(context, reference, owner, move)

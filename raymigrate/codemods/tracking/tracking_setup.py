@@ -165,5 +165,4 @@ def old_places(context: Context) -> None:
     for reference in list(context.references(*GONE_PLACES)):
         if reference.qualified in MOVED:
             continue
-        context.manual(RM410, reference.node, f"{reference.qualified} is gone: current Ray raises an ImportError.")
-        context.handle(reference, gone=False)
+        context.leave(RM410, reference, f"{reference.qualified} is gone: current Ray raises an ImportError.")

@@ -130,8 +130,7 @@ def convert(context: Context) -> None:
         ]
         if name_as_type(context, RM103, reference, name):
             continue
-        context.manual(RM103, reference.node, *other_use(context, reference, TRANSFORMERS_TRAINERS, name))
-        context.handle(reference, gone=False)
+        context.leave(RM103, reference, *other_use(context, reference, TRANSFORMERS_TRAINERS, name))
 
 
 @codemod(*ARGUMENTS, "TransformersTrainer", phase=Phase.TRAINERS)

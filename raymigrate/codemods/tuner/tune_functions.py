@@ -85,8 +85,7 @@ def tune_functions(context: Context) -> None:
 
 
 def _undecided(context: Context, reference: Reference, message: str) -> None:
-    context.manual(RM413, reference.node, message, "Call ray.tune in Tune functions, and ray.train on workers.")
-    context.handle(reference, gone=False)
+    context.leave(RM413, reference, message, "Call ray.tune in Tune functions, and ray.train on workers.")
 
 
 def _belongs_to_a_session(context: Context, reference: Reference) -> bool:
@@ -117,13 +116,11 @@ def _in_trial(context: Context, reference: Reference) -> None:
     elif not name:
         return
     if _is_of_workers(context, reference):
-        context.manual(RM413, reference.node, f"{old}() means nothing in a Tune trial, which is one process.")
-        context.handle(reference, gone=False)
+        context.leave(RM413, reference, f"{old}() means nothing in a Tune trial, which is one process.")
         return
     if METADATA in (name, _then(context, reference)):
         outcome = "is None in a Tune trial" if name == METADATA else "raises a DeprecationWarning in a Tune trial"
-        context.manual(RM413, reference.node, f"{METADATA}() {outcome}.", NO_METADATA)
-        context.handle(reference, gone=False)
+        context.leave(RM413, reference, f"{METADATA}() {outcome}.", NO_METADATA)
         return
     if reference.qualified.startswith("ray.air."):
         message = f"In a Tune function {old} is there for old code only; now ray.tune.{source}."
@@ -162,8 +159,7 @@ def _then(context: Context, reference: Reference) -> str:
 def _replace(context: Context, rule: Rule, reference: Reference, source: str, message: str) -> None:
     """Replaces a reference by a name of ray.tune, as the module calls it."""
     if not context.can_import("ray", reference):
-        context.manual(rule, reference.node, f"{message.partition(';')[0]}; `ray` is another name here.")
-        context.handle(reference, gone=False)
+        context.leave(rule, reference, f"{message.partition(';')[0]}; `ray` is another name here.")
         return
     if context.converts(rule, reference.node, message):
         name = tune_name(context, reference.node)
@@ -181,8 +177,7 @@ def names_of_tune(context: Context) -> None:
         _replace(context, RM414, reference, f"get_context().{name}", message)
     for reference in list(context.references(*LOST)):
         message = f"{reference.qualified.removeprefix('ray.')}() raises an AttributeError today."
-        context.manual(RM414, reference.node, message)
-        context.handle(reference, gone=False)
+        context.leave(RM414, reference, message)
     for call in module.calls(*REPORTS, "ray.air.session.report"):
         given = {keyword.arg for keyword in call.keywords}
         if len(call.args) == 1 and not isinstance(call.args[0], ast.Starred):
