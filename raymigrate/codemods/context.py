@@ -258,11 +258,9 @@ class Context:
 
     # -- names ---------------------------------------------------------------------------------
 
-    def references(self, *prefixes: str) -> Iterator[Reference]:
+    def references(self, *prefixes: str) -> list[Reference]:
         """References to these qualified names, or to names below them, that no codemod has dealt with yet."""
-        for reference in self.module.references_within(*prefixes):
-            if reference.root not in self.handled:
-                yield reference
+        return [found for found in self.module.references_within(*prefixes) if found.root not in self.handled]
 
     def handle(self, reference: Reference, *, gone: bool) -> None:
         """Notes that a reference is dealt with: rewritten, or reported and left."""

@@ -89,7 +89,7 @@ def convert(context: Context) -> None:
             report_loop_not_found(context, call)
             _require_config(context, call)
             _convert_datasets(context, call)
-    for reference in list(context.references(*ACCELERATE_TRAINERS)):
+    for reference in context.references(*ACCELERATE_TRAINERS):
         if name_as_type(context, RM209, reference, "AccelerateTrainer"):
             continue
         use = other_use(context, reference, ACCELERATE_TRAINERS, "AccelerateTrainer")

@@ -44,7 +44,7 @@ METHODS = {"transform": Use.DATASET, "fit_transform": Use.DATASET, "transform_ba
 def report_batch_mappers(context: Context) -> None:
     """Reports every BatchMapper that is left: made for a trainer in another file, or for something else."""
     context.settle_removed_arguments()
-    for reference in list(context.references(*BATCH_MAPPERS)):
+    for reference in context.references(*BATCH_MAPPERS):
         context.leave(RM501, reference, GONE, _advice(context, reference))
 
 

@@ -132,14 +132,14 @@ def predictors(context: Context) -> None:
     if not context.options.enabled(RM603.code):
         return
     pipeline = PipelinePredictor(context)
-    for reference in list(context.references(*BATCH_PREDICTORS)):
+    for reference in context.references(*BATCH_PREDICTORS):
         _convert(context, reference, pipeline, _batch_predictor)
-    for reference in list(context.references(*PIPELINE_PREDICTORS)):
+    for reference in context.references(*PIPELINE_PREDICTORS):
         _convert(context, reference, pipeline, _predictor)
     pipeline.emit()
     if "max_length" in pipeline.unsaid:
         context.note(RM752, pipeline.users[0], LONG_PROMPTS)
-    for reference in list(context.references(*OTHERS)):
+    for reference in context.references(*OTHERS):
         _report(context, reference)
 
 

@@ -121,7 +121,7 @@ def session_functions(context: Context) -> None:
     """Sends the session functions to ray.train, under every way of importing them."""
     asked = set[ast.AST | None]()
     names: dict[str, ast.AST] = {}
-    for reference in list(context.references(SESSION)):
+    for reference in context.references(SESSION):
         name = reference.qualified.removeprefix(SESSION).lstrip(".")
         function, _, rest = name.partition(".")
         if function == "get_trial_resources" and read_worker_cpus(context, reference.node, reference):
@@ -199,7 +199,7 @@ OUTSIDE = "There session gave rank 0, a size of 1, or None, and reported nothing
 @codemod("air", phase=Phase.REST)
 def other_names(context: Context) -> None:
     """Names what is gone from ray.air; its constants and the like are still there, and work."""
-    for reference in list(context.references("ray.air")):
+    for reference in context.references("ray.air"):
         gone = look_up(reference.qualified).gone
         if gone is None or "._" in reference.qualified or is_ready(context.module, reference, gone.rpartition(".")[2]):
             continue

@@ -107,7 +107,7 @@ ON_RANK_0 = "ray.train.get_context().get_world_rank() == 0"
 @codemod("Checkpoint", phase=Phase.TRIALS)
 def from_dict(context: Context) -> None:
     """Rewrites `report(metrics, checkpoint=Checkpoint.from_dict(data))`, also with the checkpoint in a variable."""
-    for reference in list(context.references(*CHECKPOINTS)):
+    for reference in context.references(*CHECKPOINTS):
         method = reference.qualified.rpartition(".")[2]
         if reference.root in context.handled:
             continue  # with another one that goes to the same report

@@ -229,7 +229,7 @@ def _may_be_checkpoint(context: Context, call: ast.Call, method: ast.Attribute) 
 @codemod("(?:HuggingFace|Transformers|LegacyTransformers)Checkpoint", phase=Phase.RESULTS, after=[checkpoint_methods])
 def checkpoint_classes(context: Context) -> None:
     """Replaces every use of the classes by ray.train.Checkpoint, or reports it."""
-    for reference in list(context.references(*CHECKPOINT_CLASSES)):
+    for reference in context.references(*CHECKPOINT_CLASSES):
         statement = reference.binding.statement
         if statement is not None and goes_on_without(context.module, statement):
             context.handle(reference, gone=False)

@@ -34,7 +34,7 @@ def move_names(context: Context, rule: Rule, moves: Mapping[str, Move]) -> None:
             for alias in statement.names:
                 if context.module.imported(statement, alias) in moves:
                     _move_import(context, rule, statement, alias, moves)
-    for reference in list(context.references(*moves)):
+    for reference in context.references(*moves):
         owner, move = next((old, new) for old, new in moves.items() if reference.is_within(old))
         if reference.binding.qualified == owner:
             continue  # imported by its own name: done above

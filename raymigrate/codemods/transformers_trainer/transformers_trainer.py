@@ -124,7 +124,7 @@ def convert(context: Context) -> None:
             context.plan.call(call.node).function = "TorchTrainer"
             context.plan.need_import("ray.train.torch", "TorchTrainer", near=reference.binding.statement)
         context.handle(reference, gone=converted)
-    for reference in list(context.references(*TRANSFORMERS_TRAINERS)):
+    for reference in context.references(*TRANSFORMERS_TRAINERS):
         name = next(n for n in TRANSFORMERS_TRAINERS if f"{reference.qualified}.".startswith(f"{n}.")).rpartition(".")[
             2
         ]

@@ -171,11 +171,11 @@ def _replace(context: Context, rule: Rule, reference: Reference, source: str, me
 def names_of_tune(context: Context) -> None:
     """Gives the functions of the old ray.tune, and the report() of the old ray.train, their present form."""
     module = context.module
-    for reference in list(context.references(*LOST_FROM_CONTEXT)):
+    for reference in context.references(*LOST_FROM_CONTEXT):
         name = reference.qualified.rpartition(".")[2]
         message = f"tune.{name}() raises an AttributeError today; now tune.get_context().{name}()."
         _replace(context, RM414, reference, f"get_context().{name}", message)
-    for reference in list(context.references(*LOST)):
+    for reference in context.references(*LOST):
         message = f"{reference.qualified.removeprefix('ray.')}() raises an AttributeError today."
         context.leave(RM414, reference, message)
     for call in module.calls(*REPORTS, "ray.air.session.report"):
