@@ -24,9 +24,9 @@ from raymigrate.facts.optional_imports import guarded_imports
 from raymigrate.facts.scopes import Binding, import_bindings
 from raymigrate.files.discovery import PAGES, SUFFIXES
 from raymigrate.pins.evidence import is_legacy
-from raymigrate.run.outcome import FileResult, by_place
+from raymigrate.run.outcome import FileResult, by_place, codes_of
 from raymigrate.run.todos import convert_with_todos
-from raymigrate.run.two_steps import convert_in_two_steps
+from raymigrate.run.two_steps import Step, convert_in_two_steps
 
 if TYPE_CHECKING:
     import ast
@@ -122,28 +122,37 @@ def convert(
         The findings and the new text. Text that cannot be parsed gives one finding of kind ERROR.
     """
     options = options or Options()
+
+    def step(text: str, options: Options, rewrite: bool) -> FileResult:
+        return convert(text, path, options, rewrite=rewrite, project=project, settle=settle)
+
     if options.todo and rewrite:
-        bare_options = replace(options, todo=False)
-        later = of_later_runs(bare_options)
-        result = convert_with_todos(
-            text,
-            lambda bare: convert(bare, path, bare_options, project=project, settle=settle),
-            lambda bare: convert(bare, path, later, rewrite=False, project=project).findings,
-        )
-        try:
-            if result.findings:
-                _refuse_lone_returns(text)
-            if result.after is not None:
-                settle(result.after)
-        except Refused as refused:
-            return FileResult(path, [replace(refused.finding, path=path)], text)
-        return result
+        return _with_todos(text, path, replace(options, todo=False), step, settle)
     if options.to_accelerate and options.to_ray:
-
-        def step(text: str, options: Options, rewrite: bool) -> FileResult:
-            return convert(text, path, options, rewrite=rewrite, project=project, settle=settle)
-
         return convert_in_two_steps(text, options, step, rewrite=rewrite)
+    return _converted(text, path, options, project, settle, rewrite=rewrite)
+
+
+def _with_todos(text: str, path: str, options: Options, step: Step, settle: Callable[[str], str]) -> FileResult:
+    """Converts a text, with comments in it at what is left for a person."""
+    later = of_later_runs(options)
+    result = convert_with_todos(
+        text, lambda bare: step(bare, options, True), lambda bare: step(bare, later, False).findings
+    )
+    try:
+        if result.findings:
+            _refuse_lone_returns(text)
+        if result.after is not None:
+            settle(result.after)
+    except Refused as refused:
+        return FileResult(path, [replace(refused.finding, path=path)], text)
+    return result
+
+
+def _converted(
+    text: str, path: str, options: Options, project: Project | None, settle: Callable[[str], str], *, rewrite: bool
+) -> FileResult:
+    """Converts a text in one step; for the arguments see `convert`."""
     try:
         context = plan(text, path, options, project)
         after: str | None = None
@@ -255,7 +264,7 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
     if again.plan:
         if problem := compile_error(context.module):
             raise Refused(RM901, f"cannot be compiled: {problem}.")
-        codes = ", ".join(sorted({finding.code for finding in again.findings if finding.kind is Kind.CONVERTED}))
+        codes = codes_of(finding for finding in again.findings if finding.kind is Kind.CONVERTED)
         raise Refused(RM903, f"left as it was: a second run would change it again ({codes}).")
     if (problem := compile_error(again.module)) and not compile_error(context.module):
         raise Refused(RM903, f"left as it was: the result does not compile: {problem}.")

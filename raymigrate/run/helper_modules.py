@@ -154,9 +154,9 @@ def module_text(helpers: Sequence[Helper]) -> str:
             names[module].add(name)
     lines = [(sort_key(module, None, by_name=False), f"import {module}") for module in modules]
     for module, imported in names.items():
-        listed = sorted(imported)
-        key = sort_key(module, listed[0], by_name=False)
-        lines.append((key, f"from {module} import {', '.join(listed)}"))
+        members = sorted(imported)
+        key = sort_key(module, members[0], by_name=False)
+        lines.append((key, f"from {module} import {', '.join(members)}"))
     sections: dict[int, list[str]] = defaultdict(list)
     for key, line in sorted(lines):
         sections[key[0]].append(line)

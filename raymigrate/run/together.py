@@ -25,7 +25,7 @@ from raymigrate.run.engine import RM908
 from raymigrate.run.environment_variables import told_of_variables
 from raymigrate.run.job import Job
 from raymigrate.run.neighbours import looked_at_again
-from raymigrate.run.outcome import FileResult, ProjectSummary
+from raymigrate.run.outcome import FileResult, ProjectSummary, codes_of
 from raymigrate.run.replaced_names import replacing_files
 from raymigrate.run.serve_configs import serves, told_in_serve_configs
 from raymigrate.run.settings_files import told_in_settings
@@ -353,7 +353,7 @@ def _joined(sets: Iterable[set[str]]) -> list[set[str]]:
 
 def left_outside(result: FileResult) -> FileResult:
     """The result of a link to a file that was not named, which has to change: it stays as it is."""
-    codes = ", ".join(sorted({finding.code for finding in result.findings if finding.kind in DUE}))
+    codes = codes_of(finding for finding in result.findings if finding.kind in DUE)
     target = os.path.realpath(result.path)
     message = f"This is a link to {target}, which has to change ({codes}); it is not among the paths given."
     return FileResult(result.path, [Finding(RM908.code, Kind.MANUAL, message, RM908.fix, path=result.path)])
@@ -365,7 +365,7 @@ def _needed_outside(result: FileResult) -> Finding | None:
     kept = [finding for finding in result.findings if finding.kind is Kind.SKIPPED]
     if not due and not kept:
         return None
-    codes = ", ".join(sorted({finding.code for finding in due or kept}))
+    codes = codes_of(due or kept)
     message = f"{result.path} is part of this job and has to change ({codes}); it is not among the paths given."
     needed = Finding(RM908.code, Kind.MANUAL, message, RM908.fix)
     return needed if due else needed.skipped(kept[0].reason)

@@ -22,16 +22,16 @@ TOLD_TWICE = (
 OF_LAUNCHERS = ("the processes that torchrun starts", "are started with torchrun")
 ON_RAY = "RM820"
 NATIVE, NOT_ON_RAY = "RM851", "RM802"
-Convert = Callable[[str, Options, bool], FileResult]
+Step = Callable[[str, Options, bool], FileResult]
 
 
-def convert_in_two_steps(text: str, options: Options, convert: Convert, *, rewrite: bool) -> FileResult:
+def convert_in_two_steps(text: str, options: Options, convert: Step, *, rewrite: bool) -> FileResult:
     """Converts a text twice, with one of the options at a time.
 
     Args:
         text: Source text.
         options: What the user asked for, both steps among it.
-        convert: Converts a text with options; the last argument says whether to rewrite or to look only.
+        convert: Steps a text with options; the last argument says whether to rewrite or to look only.
         rewrite: Whether the new text is wanted.
 
     Returns:
