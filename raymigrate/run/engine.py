@@ -31,8 +31,6 @@ from raymigrate.run.two_steps import Step, convert_in_two_steps
 if TYPE_CHECKING:
     import ast
 
-    from raymigrate.codemods.context import Context
-    from raymigrate.facts.module import Module
     from raymigrate.facts.project import Project
 
 # Beyond this depth of an expression LibCST needs minutes or overflows its stack.

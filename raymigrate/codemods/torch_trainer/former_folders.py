@@ -34,7 +34,7 @@ def says(module: Module, folder: ast.expr) -> str:
 
 
 def path_of(module: Module, folder: ast.expr) -> str | None:
-    """A folder as a text, if it is known and is no mere name: that could be anything."""
+    """A folder as a text, if it is known and is not just a name: that could be anything."""
     value = module.value(folder)
     while isinstance(value, ast.Call) and len(value.args) == 1 and last_name(value.func) in PATHS:
         value = module.value(value.args[0])

@@ -212,7 +212,7 @@ def _one_value(context: Context, call: ast.Call, given: Set[str | None]) -> None
 
 
 def _is_number(context: Context, node: ast.expr) -> bool:
-    """Whether a value is a number on every way to it; what is divided or multiplied is no dict either."""
+    """Whether a value is a number on every way to it; what is divided or multiplied is not a dict either."""
     sources = context.module.origins(node)
     return bool(sources) and all(
         is_number(source.module, source.node)
