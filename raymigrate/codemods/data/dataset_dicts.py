@@ -8,7 +8,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.facts.module import Module
 from raymigrate.facts.ray_data import FROM_HUGGINGFACE
 from raymigrate.facts.readers import readers
-from raymigrate.facts.values import argument, has_unpacking
+from raymigrate.facts.values import argument
 
 RM505 = Rule(
     "RM505",
@@ -47,7 +47,8 @@ def _is_dataset_dict(context: Context, node: ast.expr, depth: int = 0) -> bool:
     name = module.qualified(value.func) or ""
     if name in ("datasets.load_dataset", "datasets.load.load_dataset"):
         split = argument(value, 5, "split")
-        return not has_unpacking(value) and (split is None or module.constant(split) is None)
+        unpacked = any(k.arg is None for k in value.keywords) or any(isinstance(a, ast.Starred) for a in value.args)
+        return not unpacked and (split is None or module.constant(split) is None)
     if name in ("datasets.DatasetDict", "datasets.dataset_dict.DatasetDict"):
         return True
     method = value.func

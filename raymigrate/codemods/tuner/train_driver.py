@@ -10,7 +10,7 @@ from raymigrate.codemods.tuner.tuner_config import TunerRunConfig, run_config_in
 from raymigrate.edits.plan import Code
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.tuners import RUN_CONFIGS, TUNE_CONFIGS, Limiter, TunerCall, made
-from raymigrate.facts.values import is_none, keyword_argument, named_arguments, names_of
+from raymigrate.facts.values import is_none, keyword_argument, names_of
 
 LEGACY_SCALING = ("trainer_resources", "_max_cpu_fraction_per_node")
 
@@ -53,7 +53,7 @@ class TrainDriver:
         self.config = "config" if "config" not in names else context.fresh("trial_config")
         self.variable = self._variable(names)
         self.before: list[Code] = []
-        keywords = named_arguments(self.trainer)
+        keywords = {keyword.arg: keyword.value for keyword in self.trainer.keywords if keyword.arg}
         self.arguments = {name: value for name, value in keywords.items() if name not in self.edit.remove}
 
     @property
