@@ -183,7 +183,5 @@ def _is_temporary(module: Module, name: ast.Name) -> bool:
 
 
 def _is_removed(module: Module, name: ast.Name) -> bool:
-    scope = module.scope_of[name].find(name.id)
-    uses = module.uses(name.id, scope) if scope is not None else []
-    calls = [module.parent_of[use] for use in uses]
+    calls = [module.parent_of[use] for use in module.uses_of(name)]
     return any(isinstance(call, ast.Call) and module.qualified(call.func) == "shutil.rmtree" for call in calls)

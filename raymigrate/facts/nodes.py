@@ -79,6 +79,22 @@ class Nodes:
             self._uses[name] = found
         return [*self._uses[name].get(scope, ())]
 
+    def uses_of(self, node: ast.AST | None) -> list[ast.Name]:
+        """Every read of what a name stands for; none for other nodes, and for names that the file does not bind."""
+        scope = self.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
+        return self.uses(node.id, scope) if scope is not None and isinstance(node, ast.Name) else []
+
+    def is_bound_once(self, node: ast.AST | None) -> bool:
+        """Whether a node is a name to which one place of the file alone gives a value."""
+        scope = self.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
+        return scope is not None and isinstance(node, ast.Name) and len(scope.bindings[node.id]) == 1
+
+    def name_of(self, value: ast.AST) -> ast.Name | None:
+        """The one name that a value gets: `a` of `a = value`; None of `a = b = value`, and where it gets none."""
+        outer = self.parent_of[value]
+        target = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
+        return target if isinstance(target, ast.Name) else None
+
     def named_calls(self, *names: str) -> Iterator[ast.Call]:
         """Every `name(...)` with one of these names, whatever that stands for; those of one name in source order."""
         for read in (read for name in names for read in self.reads(name)):

@@ -62,9 +62,9 @@ def _advice(context: Context, reference: Reference) -> str:
 def _uses(module: Module, mapper: ast.expr, depth: int = 0) -> Iterator[Use]:
     """What is done with a BatchMapper, or with a Chain of several: with each name that it gets, too."""
     outer = module.parent_of[mapper]
-    target = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
-    if isinstance(target, ast.Name) and (scope := module.scope_of[target].find(target.id)) and depth < len(Use):
-        for use in module.uses(target.id, scope):
+    name = module.name_of(mapper)
+    if name is not None and depth < len(Use):
+        for use in module.uses_of(name):
             yield from _uses(module, use, depth + 1)
     elif isinstance(outer, ast.Call) and module.qualified(outer.func) in CHAINS and mapper in outer.args:
         yield from _uses(module, outer, depth + 1)

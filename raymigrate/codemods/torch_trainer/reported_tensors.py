@@ -228,8 +228,7 @@ def _held(module: Module, node: ast.expr, depth: int = 0) -> Iterator[tuple[ast.
     made = [whole for whole in dict.fromkeys(made) if _parts(whole) is not None or isinstance(whole, ast.Name)]
     if not any(_parts(whole) is not None or whole is not node for whole in made):
         return  # no dict and no list
-    scope = module.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
-    uses = module.uses(node.id, scope) if scope is not None and isinstance(node, ast.Name) else []
+    uses = module.uses_of(node)
     shared = isinstance(node, ast.Attribute) or not all(_is_shown(module, use) for use in uses)
     for whole in made:
         home = module.function(whole)

@@ -13,7 +13,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.trials import RESTORED
 from raymigrate.facts.tuned_trainers import may_be_trainer
 from raymigrate.facts.tuners import TUNERS, TunerCall
-from raymigrate.facts.values import has_unpacking, keyword_named
+from raymigrate.facts.values import has_unpacking
 
 REFUSED = "Tuner.restore() without trainable= raises a TypeError"
 GIVE = "Give it the trainable that the Tuner was made with: Tuner.restore(path, trainable=...)."
@@ -30,7 +30,7 @@ def restored_tuners(context: Context) -> None:
     """Gives restore() the trainable of the only Tuner in the file, where that has a name; else tells."""
     module = context.module
     for call in module.calls(*RESTORED):
-        if has_unpacking(call) or keyword_named(call, "trainable") is not None:
+        if has_unpacking(call) or any(keyword.arg == "trainable" for keyword in call.keywords):
             continue
         if len(call.args) > 1:
             if isinstance(module.constant(call.args[1]), bool):  # resume_unfinished= of Ray 2.0 to 2.2

@@ -143,9 +143,8 @@ def _is_unused(module: Module, node: ast.AST) -> bool:
     outer = module.parent_of[node]
     while node in (getattr(outer, "func", None), outer.value if isinstance(outer, ast.Attribute) else None):
         node, outer = outer, module.parent_of[outer]
-    target = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
-    scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
-    return scope is not None and isinstance(target, ast.Name) and not module.uses(target.id, scope)
+    name = module.name_of(node)
+    return name is not None and not module.uses_of(name)
 
 
 def _then(context: Context, reference: Reference) -> str:
