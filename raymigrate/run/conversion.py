@@ -18,8 +18,9 @@ from raymigrate.run.cell_files import knowing_scripts, with_scripts_converted
 from raymigrate.run.cell_folders import with_folders_told
 from raymigrate.run.cell_packages import with_needed_packages
 from raymigrate.run.cell_texts import with_texts_told
-from raymigrate.run.engine import RM901, RM902, RM903, Refused, convert
+from raymigrate.run.engine import Refused, convert
 from raymigrate.run.environment_variables import with_variables
+from raymigrate.run.file_rules import RM901, RM902, RM903
 from raymigrate.run.outcome import FileResult
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from raymigrate.facts.helpers import Helper, HelperImport, SharedHelpers, chosen
 from raymigrate.facts.project import Project
 from raymigrate.facts.project_uses import importing_modules
 from raymigrate.files.contents import read_bytes
-from raymigrate.run.engine import RM909
+from raymigrate.run.file_rules import RM909
 from raymigrate.run.outcome import FileResult, Summary, by_place
 
 if TYPE_CHECKING:

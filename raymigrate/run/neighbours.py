@@ -14,7 +14,8 @@ from raymigrate.base.options import Options
 from raymigrate.documents import Plain
 from raymigrate.facts.own_modules import may_import_files
 from raymigrate.facts.project import Project
-from raymigrate.run.engine import RM903, convert
+from raymigrate.run.engine import convert
+from raymigrate.run.file_rules import RM903
 from raymigrate.run.outcome import FileResult, codes_of
 
 

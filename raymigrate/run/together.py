@@ -21,8 +21,8 @@ from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import SKIPPED, Discovery, layers_of
 from raymigrate.files.gitignore import Patterns, is_ignored
 from raymigrate.run.conversion import failed
-from raymigrate.run.engine import RM908
 from raymigrate.run.environment_variables import told_of_variables
+from raymigrate.run.file_rules import RM908
 from raymigrate.run.job import Job
 from raymigrate.run.neighbours import looked_at_again
 from raymigrate.run.outcome import FileResult, ProjectSummary, codes_of
