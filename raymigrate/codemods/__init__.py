@@ -32,6 +32,7 @@ class Codemod:
         phase: When it runs.
         after: Those of its phase that run before it.
         option: The field of `Options` that the user has to set for it; empty where it always runs.
+        in_ray_scripts: Whether it leaves scripts alone that have nothing to do with Ray.
     """
 
     apply: Callable[[Context], None]
@@ -39,6 +40,7 @@ class Codemod:
     phase: Phase
     after: tuple["Codemod", ...] = ()
     option: str = ""
+    in_ray_scripts: bool = False
 
     @property
     def place(self) -> tuple[Phase, int]:
@@ -52,6 +54,8 @@ class Codemod:
 
     def __call__(self, context: Context) -> None:
         """Runs the function, unless its family leaves such a script alone, or only looks at it."""
+        if self.in_ray_scripts and not context.is_ray_script:
+            return
         if self.family not in FOR_RAY_SCRIPTS or context.takes_current_libraries:
             self.apply(context)
         elif context.stays:
@@ -59,10 +63,14 @@ class Codemod:
 
 
 def codemod(
-    *words: str, phase: Phase = Phase.CALLS, after: Sequence[Codemod] = (), option: str = ""
+    *words: str,
+    phase: Phase = Phase.CALLS,
+    after: Sequence[Codemod] = (),
+    option: str = "",
+    in_ray_scripts: bool = False,
 ) -> Callable[[Callable[[Context], None]], Codemod]:
     """Marks a function as a codemod; see `Codemod` for the arguments."""
-    return lambda function: Codemod(function, words, phase, tuple(after), option)
+    return lambda function: Codemod(function, words, phase, tuple(after), option, in_ray_scripts)
 
 
 @cache

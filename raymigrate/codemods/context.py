@@ -202,6 +202,11 @@ class Context:
         """Reports what a person has to do."""
         self._report(rule, Kind.MANUAL, node, message, rule.fix if advice is None else advice)
 
+    def leave(self, rule: Rule, reference: Reference, message: str, advice: str | None = None) -> None:
+        """Reports what a person has to do about a reference, which no other rule deals with then."""
+        self.manual(rule, reference.node, message, advice)
+        self.handle(reference, gone=False)
+
     def note(self, rule: Rule, node: ast.AST, message: str) -> None:
         """Reports what to know of an edit."""
         self._report(rule, Kind.NOTE, node, message, "")
@@ -254,17 +259,21 @@ class Context:
 
     # -- names ---------------------------------------------------------------------------------
 
-    def references(self, *prefixes: str) -> Iterator[Reference]:
+    def references(self, *prefixes: str) -> list[Reference]:
         """References to these qualified names, or to names below them, that no codemod has dealt with yet."""
-        for reference in self.module.references_within(*prefixes):
-            if reference.root not in self.handled:
-                yield reference
+        return [found for found in self.module.references_within(*prefixes) if found.root not in self.handled]
 
     def handle(self, reference: Reference, *, gone: bool) -> None:
         """Notes that a reference is dealt with: rewritten, or reported and left."""
         self.handled.add(reference.root)
         if gone:
             self.rewritten.add(reference.root)
+
+    def take_out(self, node: ast.AST) -> None:
+        """Notes that code goes, and with it what it refers to."""
+        for part in ast.walk(node):
+            if part in self.module.reference_at:
+                self.handle(self.module.reference_at[part], gone=True)
 
     def replace_reference(self, reference: Reference, source: str) -> None:
         """Replaces a whole attribute chain."""

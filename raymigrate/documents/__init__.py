@@ -36,7 +36,7 @@ class Document(Protocol):
     """What there is to say of it before anything is converted: one of kind ERROR means that nothing can be."""
 
     for_ray: bool
-    """Whether its code uses Ray Train, did before an edit, or was said to: else what it installs is no concern."""
+    """Whether its code uses Ray Train, did before an edit, or was said to: else what it installs does not matter."""
 
     pins: list[tuple[Place, Pin]]
     """The versions that lines of it install and that converted code does not run on, with the starts of the lines."""

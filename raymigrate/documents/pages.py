@@ -158,7 +158,7 @@ def _closes(tag: re.Match[str]) -> bool:
 
 
 def _unreadable(finding: Finding, blocks: Iterable[Block]) -> Finding | None:
-    """What to say of a block that cannot be parsed and is left, while the others are converted: a page is no program.
+    """What to say of a block that cannot be parsed and is left while others are converted: a page is not a program.
 
     Nothing where it shows no legacy name: much of what pages show is no whole Python.
     """

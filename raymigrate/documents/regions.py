@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from raymigrate.base.findings import Finding
@@ -37,6 +37,9 @@ class Regions:
         regions: The first line of each region and the one after its last, as indices, and its indentation.
     """
 
+    written: Mapping[str, str | None] = {}  # the cells of notebooks alone write such files
+    cells_of_text: Sequence[int] = ()
+
     def __init__(self, script: Script, regions: Sequence[tuple[int, int, int]]) -> None:
         self._script = script
         self.encoding = script.encoding
@@ -50,10 +53,8 @@ class Regions:
         self.for_ray = False
         self.pins: list[tuple[Place, Pin]] = []
         self.scripts: list[CellFile] = []
-        self.written: dict[str, str | None] = {}
         self.cells_with_commands = [0]
         self.shell_rows: frozenset[int] = frozenset()
-        self.cells_of_text: list[int] = []
         self.bare_markers: dict[int, int] = {}
         """By the index of a region, the line of a marker that says nothing but that a cell begins."""
         self.heads: dict[int, Head] = {}

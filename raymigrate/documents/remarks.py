@@ -124,7 +124,7 @@ def other_language(magic: str, body: Sequence[str], place: Place) -> Iterator[Fi
 
 
 def shell_text(lines: Sequence[str]) -> str:
-    """Lines as one text in which the commands of a Databricks source are no comments, with every place as it is."""
+    """Lines as one text in which the commands of a Databricks source are not comments, with every place as it is."""
     return "\n".join(line.replace("# MAGIC ", " " * len("# MAGIC "), 1) for line in lines)
 
 

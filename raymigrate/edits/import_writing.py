@@ -132,21 +132,12 @@ def _has_code_behind(module: Module, statement: ast.stmt) -> bool:
     """Whether code on the same line may use what a statement imports: `from a import b; b()`."""
     return any(
         other.lineno == statement.end_lineno and not isinstance(other, (ast.Import, ast.ImportFrom))
-        for other in _siblings(module, statement)
+        for other in module.block_of(statement)
         if other is not statement
     )
 
 
-def _siblings(module: Module, statement: ast.stmt) -> list[ast.stmt]:
-    """The block of a statement."""
-    parent = module.parent_of[statement]
-    blocks = [
-        block for field in ("body", "orelse", "finalbody") if isinstance(block := getattr(parent, field, []), list)
-    ]
-    return next((block for block in blocks if statement in block), [statement])
-
-
 def _line_head(module: Module, statement: ast.stmt) -> ast.stmt:
     """The first statement on the line on which a statement starts."""
-    siblings = _siblings(module, statement)
+    siblings = module.block_of(statement)
     return siblings[bisect_left(siblings, statement.lineno, key=lambda other: other.end_lineno or other.lineno)]

@@ -25,6 +25,7 @@ from raymigrate.edits.import_writing import NewImports
 from raymigrate.edits.own_names import say_own_names
 from raymigrate.edits.plan import Code, Plan
 from raymigrate.facts.module import Module
+from raymigrate.facts.nodes import blocks
 from raymigrate.facts.optional_imports import guarded_imports
 from raymigrate.facts.scopes import Scope
 
@@ -267,10 +268,8 @@ class _Placing:
     def _siblings(self, statement: ast.stmt) -> Sequence[ast.stmt]:
         """The statements of the block, or the cell, that a statement is in."""
         if statement not in self._blocks:
-            parent = self.module.parent_of[statement]
-            for block in (getattr(parent, field, None) for field in ("body", "orelse", "finalbody")):
-                if isinstance(block, list):
-                    self._blocks.update(dict.fromkeys(block, block))
+            for block in blocks(self.module.parent_of[statement]):
+                self._blocks.update(dict.fromkeys(block, block))
         return self._blocks[statement]
 
     def _run_of(self, statement: ast.stmt) -> Run:

@@ -94,9 +94,7 @@ def handed_to(module: Module, read: ast.expr) -> Place | None:
     name = parent.arg if isinstance(parent, ast.keyword) else None
     call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
     if isinstance(call, ast.Assign) and len(call.targets) == 1 and isinstance(target := call.targets[0], ast.Name):
-        scope = module.scope_of[target].find(target.id)
-        uses = module.uses(target.id, scope) if scope is not None else []
-        found = {place for use in uses if (place := handed_to(module, use)) is not None}
+        found = {place for use in module.uses_of(target) if (place := handed_to(module, use)) is not None}
         return _joined(found) if found else None
     if not isinstance(call, ast.Call) or call.func is read:
         return None

@@ -48,7 +48,7 @@ class Carried:
 
     Args:
         entries: Those that it may have.
-        whole: Whether there are no others.
+        whole: Whether these are all.
         ends: Where it comes from, as far as that could be followed: what has the others, if that is known.
     """
 

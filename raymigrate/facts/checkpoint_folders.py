@@ -89,10 +89,15 @@ def folder_ends_before(module: Module, checkpoint: ast.expr, made: ast.Call, use
 
 def _is_left_before(module: Module, name: ast.Name, user: ast.AST) -> bool:
     """Whether a `with` block that gives a name has ended when a node after it runs."""
+    block = _block_giving(module, name)
+    return block is not None and not module.inside(user, block)
+
+
+def _block_giving(module: Module, name: ast.Name) -> ast.AST | None:
+    """The `with` block that gives a name its value."""
     target = module.definition(name)
     item = module.parent_of.get(target) if target is not None else None
-    block = module.parent_of.get(item) if isinstance(item, ast.withitem) else None
-    return block is not None and not module.inside(user, block)
+    return module.parent_of.get(item) if isinstance(item, ast.withitem) else None
 
 
 def _removals(module: Module, folders: list[ast.expr], names: list[ast.Name]) -> Iterator[ast.Call]:
@@ -171,9 +176,7 @@ def _names(module: Module, node: ast.expr) -> Iterator[ast.Name]:
 
 
 def _ends_with_block(module: Module, name: ast.Name, user: ast.AST) -> bool:
-    target = module.definition(name)
-    item = module.parent_of.get(target) if target is not None else None
-    block = module.parent_of.get(item) if isinstance(item, ast.withitem) else None
+    block = _block_giving(module, name)
     return block is not None and module.inside(user, block)
 
 
@@ -183,7 +186,5 @@ def _is_temporary(module: Module, name: ast.Name) -> bool:
 
 
 def _is_removed(module: Module, name: ast.Name) -> bool:
-    scope = module.scope_of[name].find(name.id)
-    uses = module.uses(name.id, scope) if scope is not None else []
-    calls = [module.parent_of[use] for use in uses]
+    calls = [module.parent_of[use] for use in module.uses_of(name)]
     return any(isinstance(call, ast.Call) and module.qualified(call.func) == "shutil.rmtree" for call in calls)

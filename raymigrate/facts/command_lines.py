@@ -11,7 +11,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.own_modules import LIBRARIES
 from raymigrate.facts.scopes import FUNCTIONS, Scope
 from raymigrate.facts.trainers import library_bases
-from raymigrate.facts.values import class_named
+from raymigrate.facts.values import class_named, keyword_named
 from raymigrate.facts.values.members import PARSING
 
 ARGPARSE = "argparse.ArgumentParser"
@@ -164,7 +164,7 @@ def _parses(code: Code) -> bool:
 
 def _is_parsing(call: ast.Call) -> bool:
     """Whether a call parses the command line of the process: one that is given arguments parses these."""
-    is_given = call.args or any(keyword.arg == "args" for keyword in call.keywords)
+    is_given = call.args or keyword_named(call, "args") is not None
     return isinstance(call.func, ast.Attribute) and call.func.attr in METHODS and not is_given
 
 

@@ -97,10 +97,7 @@ def goes_to_environment(module: Module, variables: ast.expr) -> bool:
     if isinstance(parent, ast.AugAssign):
         return _is_environ(module, parent.target)
     target = parent.targets[0] if isinstance(parent, ast.Assign) else None
-    scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
-    if scope is None or not isinstance(target, ast.Name):
-        return False
-    uses = module.uses(target.id, scope)
+    uses = module.uses_of(target)
     return bool(uses) and all(goes_to_environment(module, use) for use in uses)
 
 

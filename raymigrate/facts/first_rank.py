@@ -3,6 +3,7 @@
 import ast
 
 from raymigrate.facts.module import Module
+from raymigrate.facts.nodes import blocks
 from raymigrate.facts.scopes import FUNCTIONS
 
 FIRST = frozenset({"is_world_process_zero", "is_main_process"})
@@ -42,8 +43,8 @@ def is_for_first_rank(module: Module, node: ast.AST, seen: frozenset[ast.AST] = 
 
 def _sent_away(module: Module, parent: ast.AST, statement: ast.stmt) -> bool:
     """Whether the others leave a block before they come to a statement of it: `if rank != 0: return`."""
-    for block in (getattr(parent, field, None) for field in ("body", "orelse", "finalbody")):
-        if isinstance(block, list) and statement in block:
+    for block in blocks(parent):
+        if statement in block:
             before = block[: block.index(statement)]
             return any(
                 isinstance(other, ast.If)

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.facts.module import Module
+from raymigrate.facts.nodes import blocks
 from raymigrate.facts.values import is_none
 
 FUNCTIONS = frozenset(f"os.path.{name}" for name in ("exists", "lexists", "isdir", "isfile"))
@@ -39,8 +40,8 @@ def _found(module: Module, node: ast.AST) -> Iterator[ast.expr]:
         if isinstance(parent, (ast.If, ast.IfExp)) and child is not parent.test:
             of_body = child is parent.body if isinstance(parent, ast.IfExp) else child in parent.body
             yield from _asked(module, parent.test, holds=of_body)
-        for block in (getattr(parent, name, None) for name in ("body", "orelse", "finalbody")):
-            if isinstance(block, list) and child in block:
+        for block in blocks(parent):
+            if child in block:
                 for step in block[: block.index(child)]:
                     yield from _left_by(module, step)
         child = parent

@@ -213,7 +213,7 @@ class Module(Nodes):
         return alias in self._unclear
 
     def meanings(self, scope: Scope, name: str) -> frozenset[str | None]:
-        """What a name stands for in a scope, by all its bindings, perhaps thousands; None: one that is no import."""
+        """What a name stands for in a scope, by all its bindings, perhaps thousands; None: not an import."""
         home = scope.find(name)
         if home is None:
             return frozenset()

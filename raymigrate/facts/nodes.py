@@ -18,6 +18,11 @@ BLOCKS = ("body", "orelse", "finalbody")
 SPELLED: dict[type, str] = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.Constant: "value"}
 
 
+def blocks(node: ast.AST) -> list[list[ast.stmt]]:
+    """The lists of statements in a node, in source order; each handler of a `try` has a list of its own."""
+    return [block for name in BLOCKS if isinstance(block := getattr(node, name, None), list)]
+
+
 def in_order(index: Numbered[Node], names: Iterable[str]) -> list[Node]:
     """What an index holds for some names, in source order."""
     found = [entry for name in dict.fromkeys(names) for entry in index.get(name, ())]
@@ -73,6 +78,22 @@ class Nodes:
                 found.setdefault(self.scope_of[node].find(name), []).append(node)
             self._uses[name] = found
         return [*self._uses[name].get(scope, ())]
+
+    def uses_of(self, node: ast.AST | None) -> list[ast.Name]:
+        """Every read of what a name stands for; none for other nodes, and for names that the file does not bind."""
+        scope = self.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
+        return self.uses(node.id, scope) if scope is not None and isinstance(node, ast.Name) else []
+
+    def is_bound_once(self, node: ast.AST | None) -> bool:
+        """Whether a node is a name to which one place of the file alone gives a value."""
+        scope = self.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
+        return scope is not None and isinstance(node, ast.Name) and len(scope.bindings[node.id]) == 1
+
+    def name_of(self, value: ast.AST) -> ast.Name | None:
+        """The one name that a value gets: `a` of `a = value`; None of `a = b = value`, and where it gets none."""
+        outer = self.parent_of[value]
+        target = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
+        return target if isinstance(target, ast.Name) else None
 
     def named_calls(self, *names: str) -> Iterator[ast.Call]:
         """Every `name(...)` with one of these names, whatever that stands for; those of one name in source order."""
@@ -162,11 +183,13 @@ class Nodes:
         """The statement before each statement of its block."""
         found: dict[ast.stmt, ast.stmt] = {}
         for node in self.nodes:
-            for name in BLOCKS:
-                block = getattr(node, name, None)
-                if isinstance(block, list):
-                    found.update(zip(block[1:], block, strict=False))
+            for block in blocks(node):
+                found.update(zip(block[1:], block, strict=False))
         return found
+
+    def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The statements among which one is."""
+        return next(block for block in blocks(self.parent_of[statement]) if statement in block)
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """Parents of a node, from the nearest to the module."""

@@ -71,7 +71,7 @@ def _maps(module: Module) -> Iterator[tuple[ast.Call, ast.Attribute]]:
 
 
 def _given(module: Module, call: ast.Call) -> Iterator[ast.AST]:
-    """The functions of the module that a call of map() or the like is given."""
+    """The functions of the module that a call such as map() is given."""
     given = argument(call, 0, "fn")
     home = module.definition(given) if given is not None else None
     if isinstance(home, ast.ClassDef):

@@ -31,7 +31,7 @@ def is_own_module(path: str, name: str) -> bool:
     after the library, and a module of a package is imported from the package's folder.
 
     Args:
-        path: The script; empty if it is no file.
+        path: The script; empty if it is not a file.
         name: What it imports: the name before the first dot.
     """
     if not path or name not in NAMES:
@@ -49,7 +49,7 @@ def has_names_of(path: str, name: str, tree: ast.Module) -> bool:
     two Python finds, that does not say; what the script asks of it does.
 
     Args:
-        path: The script; empty if it is no file.
+        path: The script; empty if it is not a file.
         name: What it imports: the name before the first dot.
         tree: The script.
     """

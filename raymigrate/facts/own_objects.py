@@ -107,7 +107,7 @@ class _Search:
 
 
 def _own_classes(module: Module) -> list[ast.ClassDef]:
-    """The classes of a script, without those that an earlier run of raymigrate wrote: callbacks and the like."""
+    """The classes of a script, without those that an earlier run of raymigrate wrote, such as callbacks."""
     return [found for found in module.of_type(ast.ClassDef) if not is_helper(found)]
 
 

@@ -302,7 +302,7 @@ def _source(binding: Binding) -> str:
 
 
 def _own_names(module: Module, node: ast.AST) -> Iterator[str]:
-    """The names in the code of a function that are no variables of it, those of functions in it apart."""
+    """The names in the code of a function that are not variables of it, less those of functions in it."""
     if isinstance(node, NESTED):
         return
     if isinstance(node, ast.Attribute):

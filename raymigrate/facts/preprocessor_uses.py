@@ -49,14 +49,8 @@ def goes_to_trainers(module: Module, node: ast.expr) -> bool:
     """Whether an expression is the preprocessor= of a trainer, or gets a name that is nothing else, however often."""
     if is_preprocessor_argument(module, node):
         return True
-    assigned = module.parent_of[node]
-    if not isinstance(assigned, ast.Assign) or len(assigned.targets) != 1:
-        return False
-    name = assigned.targets[0]
-    scope = module.scope_of[name].find(name.id) if isinstance(name, ast.Name) else None
-    if scope is None or not isinstance(name, ast.Name) or len(scope.bindings[name.id]) != 1:
-        return False
-    uses = module.uses(name.id, scope)
+    name = module.name_of(node)
+    uses = module.uses_of(name) if module.is_bound_once(name) else []
     return bool(uses) and all(goes_to_trainers(module, use) for use in uses)
 
 
@@ -76,14 +70,10 @@ def trainers_given(module: Module, node: ast.expr) -> list[ast.Call] | None:
     outer = module.parent_of[node]
     if isinstance(outer, ast.Call) and node in outer.args and module.qualified(outer.func) in CHAINS:
         return trainers_given(module, outer)
-    if isinstance(outer, ast.Assign):
-        name = outer.targets[0] if len(outer.targets) == 1 else None
-    else:
-        name = outer.target if isinstance(outer, ast.AnnAssign) else None
-    scope = module.scope_of[name].find(name.id) if isinstance(name, ast.Name) else None
-    if scope is None or not isinstance(name, ast.Name) or len(scope.bindings[name.id]) != 1:
+    name = outer.target if isinstance(outer, ast.AnnAssign) else module.name_of(node)
+    if not module.is_bound_once(name):
         return None
-    found = [trainers_given(module, use) for use in module.uses(name.id, scope)]
+    found = [trainers_given(module, use) for use in module.uses_of(name)]
     if not found or None in found:
         return None
     return [trainer for part in found for trainer in part or ()]

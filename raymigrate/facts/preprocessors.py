@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from raymigrate.facts.functions import returns
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition
+from raymigrate.facts.values import has_unpacking, named_arguments
 
 PREPROCESSORS = "ray.data.preprocessors"
 BEFORE_RAY_2 = "ray.ml.preprocessors"
@@ -119,10 +120,7 @@ def stages(module: Module, node: ast.expr) -> list[Stage] | None:
 
 def arguments(call: ast.Call) -> dict[str, ast.expr]:
     """The arguments of a BatchMapper by name; empty where some cannot be seen."""
-    if any(keyword.arg is None for keyword in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
-        return {}
-    given: dict[str, ast.expr] = dict(zip(BATCH_MAPPER_PARAMETERS, call.args, strict=False))
-    return given | {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    return {} if has_unpacking(call) else named_arguments(call, BATCH_MAPPER_PARAMETERS)
 
 
 @dataclass(frozen=True)

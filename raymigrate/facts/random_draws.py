@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, keyword_named
 
 MAX_STEPS = 8  # from a dataset to the function that draws
 # What draws from a generator that the whole process shares, by that generator.
@@ -89,7 +89,7 @@ def drawn_in(module: Module, node: ast.AST, depth: int = MAX_STEPS) -> Iterator[
         if not isinstance(part, ast.Call):
             continue
         name = module.qualified(part.func) or ""
-        has_own = any(keyword.arg == "generator" for keyword in part.keywords)
+        has_own = keyword_named(part, "generator") is not None
         if not has_own:
             yield from (kind for kind, pattern in DRAWS.items() if pattern.fullmatch(name))
         if not name and isinstance(part.func, ast.Attribute) and part.func.attr in IN_PLACE and not has_own:

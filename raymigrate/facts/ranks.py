@@ -79,14 +79,13 @@ def _leaving(module: Module) -> dict[ast.AST, list[tuple[Block, ast.If]]]:
     found = _known[module] = {}
     for statement in module.of_type(ast.If):
         parent = module.parent_of[statement]
-        blocks = found.setdefault(parent, [])
+        left = found.setdefault(parent, [])
         if (
             isinstance(statement.body[-1], (ast.Return, ast.Continue, ast.Break))
-            and not any(_holds(module, block, statement) for block, _ in blocks)
+            and not any(_holds(module, block, statement) for block, _ in left)
             and tests_rank(module, statement.test)
         ):
-            fields = (getattr(parent, field, None) for field in ("body", "orelse", "finalbody"))
-            blocks += [(block, statement) for block in fields if isinstance(block, list) and statement in block]
+            left.append((module.block_of(statement), statement))
     return found
 
 

@@ -159,7 +159,7 @@ def _may_be_given_elsewhere(module: Module, node: ast.expr) -> bool:
 
 
 def _ways(value: _Value) -> list[_Value]:
-    """What a value can come from; None is no way: it has none of the methods of a Dataset."""
+    """What a value can come from; None does not count: it has none of the methods of a Dataset."""
     found = [_Value(source.module, source.node, value.several) for source in value.module.origins(value.node)]
     return [way for way in found if not is_none(way.node)] or found
 

@@ -51,8 +51,7 @@ def _ahead(module: Module, node: ast.expr) -> Iterator[ast.expr]:
 
 def _reads_of(module: Module, target: ast.Name) -> Iterator[ast.Name]:
     """The reads that may see what is assigned to a name here."""
-    scope = module.scope_of[target].find(target.id)
-    for use in module.uses(target.id, scope) if scope is not None else []:
+    for use in module.uses_of(target):
         if any(binding.node is target for binding in reaching(module, use)):
             yield use
 

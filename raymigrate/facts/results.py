@@ -59,7 +59,7 @@ def is_result(module: Module, node: ast.expr) -> bool:
 def trainers_of(module: Module, result: ast.expr) -> set[str | None]:
     """The classes whose `fit()` may have given a value; None among them where it may come from elsewhere.
 
-    None is no way: `self.result = None` before the first run has none of the attributes that are asked for.
+    None does not count: `self.result = None` before the first run has none of the attributes that are asked for.
     """
     return {name for _, classes in _fits(module, result) for name in classes}
 

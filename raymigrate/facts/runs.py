@@ -24,14 +24,8 @@ def fits(module: Module, trainer: ast.Call) -> list[ast.Call]:
 
 def only_use(module: Module, node: ast.expr) -> ast.expr | None:
     """What a name that stands for an expression is read as, where it is read once; an expression that has no name."""
-    target = module.parent_of[node]
-    if not isinstance(target, ast.Assign):
+    if not isinstance(module.parent_of[node], ast.Assign):
         return node
-    if len(target.targets) != 1 or not isinstance(target.targets[0], ast.Name):
-        return None
-    name = target.targets[0]
-    scope = module.scope_of[name].find(name.id)
-    if scope is None or len(scope.bindings[name.id]) != 1:
-        return None
-    uses = module.uses(name.id, scope)
+    name = module.name_of(node)
+    uses = module.uses_of(name) if module.is_bound_once(name) else []
     return uses[0] if len(uses) == 1 else None

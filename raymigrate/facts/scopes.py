@@ -25,7 +25,7 @@ SYMBOLS = frozenset({"ctx", "op", "ops"})
 NO_NODES = frozenset(
     {"id", "attr", "arg", "kind", "level", "module", "asname", "type_comment", "conversion", "simple", "kwd_attrs"}
 )
-LEAVES = frozenset({ast.Constant, ast.Global, ast.Nonlocal})  # what their fields hold are no nodes
+LEAVES = frozenset({ast.Constant, ast.Global, ast.Nonlocal})  # their fields hold no nodes
 WITH_GAPS = frozenset({"keys", "kw_defaults"})  # lists with None among the nodes
 
 

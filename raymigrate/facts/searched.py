@@ -44,7 +44,7 @@ def dotted(name: str) -> re.Pattern[bytes]:
 
 
 def takes_by_module(data: bytes, module: str, name: str) -> bool:
-    """Whether a file takes a name from a module by words that are no import of it: in strings, settings or cells.
+    """Whether a file takes a name from a module by words that do not import it: in strings, settings or cells.
 
     Args:
         data: The file.

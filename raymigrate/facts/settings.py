@@ -18,7 +18,7 @@ class Key:
 
     Args:
         name: The key.
-        value: Its value as it is written, without quotes; None where that is no scalar.
+        value: Its value as it is written, without quotes; None where that is not a scalar.
         targets: Of a list: for each item the class that it names with `_target_`; empty where it names none.
         line: The line, from one.
         column: The column, from one.

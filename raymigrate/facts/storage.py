@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import Source, constant, head, is_none
+from raymigrate.facts.values import Source, head, is_none, leading_text
 
 GIVE_ABSOLUTE = frozenset(
     {
@@ -48,7 +48,7 @@ def scheme(module: Module, node: ast.expr) -> str | None:
 
 
 def _scheme(module: Module, node: ast.expr) -> str | None:
-    start = _start(module, node)
+    start = leading_text(module, node)
     if start:
         before, mark, _ = start.partition("://")
         return before if mark and before != "file" else ""
@@ -98,7 +98,7 @@ def _absolute(module: Module, node: ast.expr) -> str:
 
 
 def _is_absolute(module: Module, node: ast.expr) -> bool | None:
-    start = _start(module, node)
+    start = leading_text(module, node)
     if start:
         return start.startswith("/") or "://" in start
     first = _lowest(head(module, node))
@@ -108,7 +108,7 @@ def _is_absolute(module: Module, node: ast.expr) -> bool | None:
         return None
     name = first.module.qualified(first.node.func)
     if name == EXPANDED and first.node.args:
-        start = _start(first.module, first.node.args[0])
+        start = leading_text(first.module, first.node.args[0])
         return start.startswith(("~", "/")) if start else None
     resolved = isinstance(first.node.func, ast.Attribute) and first.node.func.attr in METHODS
     return resolved or name in GIVE_ABSOLUTE or None
@@ -147,17 +147,10 @@ def _is_of_with(path: Source) -> bool:
     return isinstance(made, ast.Call) and path.module.qualified(made.func) == "tempfile.TemporaryDirectory"
 
 
-def _start(module: Module, node: ast.expr) -> str:
-    """The known start of a text."""
-    first = head(module, node)
-    text = constant(first.module, first.node)
-    return text if isinstance(text, str) else ""
-
-
 def _needs_home(source: Source) -> bool | None:
     """Whether a path begins with `~`; None where that is not known."""
     first = head(source.module, source.node)
     if isinstance(first.node, ast.Call) and first.module.qualified(first.node.func) == EXPANDED:
         return False
-    start = _start(source.module, source.node)
+    start = leading_text(source.module, source.node)
     return start.startswith("~") if start else None

@@ -19,7 +19,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.older_ray import is_for_older_ray
 from raymigrate.facts.project import Project
 from raymigrate.facts.project_uses import files_with
-from raymigrate.facts.values import seen_entries
+from raymigrate.facts.values import named_arguments, seen_entries
 
 METHOD = "submit_job"
 OBJECTS = ("codeflare_sdk.RayJob", "codeflare_sdk.ray.RayJob", "codeflare_sdk.ray.rayjobs.RayJob")
@@ -68,7 +68,7 @@ def entries_of(module: Module, environment: ast.expr) -> dict[str, ast.expr]:
     entries = dict(seen_entries(module, environment))
     for source in module.origins(environment):
         if isinstance(source.node, ast.Call) and source.module.qualified(source.node.func) in RUNTIME_ENV:
-            entries |= {keyword.arg: keyword.value for keyword in source.node.keywords if keyword.arg}
+            entries |= named_arguments(source.node)
     return entries
 
 

@@ -12,7 +12,15 @@ from raymigrate.facts.places import functions_behind
 from raymigrate.facts.project import Definition
 from raymigrate.facts.scaling import UNKNOWN, UseGpu, has_one_worker, same_gpus, use_gpu
 from raymigrate.facts.scopes import FunctionNode
-from raymigrate.facts.values import Source, class_named, is_none, keyword_argument, reaching
+from raymigrate.facts.values import (
+    Source,
+    class_named,
+    has_unpacking,
+    is_none,
+    keyword_argument,
+    named_arguments,
+    reaching,
+)
 from raymigrate.knowledge.libraries import lineage
 
 TRAIN_LOOP = "train_loop_per_worker"
@@ -73,12 +81,11 @@ class TrainerCall:
     unpacked: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        arguments = {keyword.arg: keyword.value for keyword in self.node.keywords if keyword.arg}
+        arguments = named_arguments(self.node)
         if self.node.args and not isinstance(self.node.args[0], ast.Starred):
             arguments[self.first] = self.node.args[0]
-        starred = any(isinstance(argument, ast.Starred) for argument in self.node.args)
         object.__setattr__(self, "arguments", arguments)
-        object.__setattr__(self, "unpacked", starred or any(keyword.arg is None for keyword in self.node.keywords))
+        object.__setattr__(self, "unpacked", has_unpacking(self.node))
 
     @cached_property
     def function(self) -> ast.AST | None:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import is_none, keyword_argument, names_of, reads
+from raymigrate.facts.values import has_unpacking, is_none, keyword_argument, named_arguments, names_of, reads
 
 TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
 RESTORED = tuple(f"{tuner}.restore" for tuner in TUNERS)
@@ -61,7 +61,7 @@ class TunerCall:
     @cached_property
     def arguments(self) -> dict[str, ast.expr]:
         """The arguments that can be seen, by name."""
-        given = {keyword.arg: keyword.value for keyword in self.node.keywords if keyword.arg}
+        given = named_arguments(self.node)
         if self.node.args and not isinstance(self.node.args[0], ast.Starred):
             given["trainable"] = self.node.args[0]
         return given
@@ -69,8 +69,7 @@ class TunerCall:
     @property
     def unpacked(self) -> bool:
         """Whether there are arguments that cannot be seen."""
-        starred = any(isinstance(argument, ast.Starred) for argument in self.node.args)
-        return starred or any(keyword.arg is None for keyword in self.node.keywords)
+        return has_unpacking(self.node)
 
     @cached_property
     def trainer(self) -> ast.Call | None:
@@ -121,7 +120,7 @@ class TunerCall:
     def limiter(self) -> Limiter | None:
         """The ConcurrencyLimiter around the search algorithm, where it only sets how many trials run at once."""
         config = self.made("tune_config", *TUNE_CONFIGS)
-        given = {keyword.arg: keyword.value for keyword in config.keywords} if config is not None else {}
+        given = named_arguments(config) if config is not None else {}
         search = given.get("search_alg")
         call = made(self.module, search, *LIMITERS)
         if (

@@ -28,7 +28,7 @@ def settings_text(path: Path, written: Mapping[str, str | None] | None = None) -
 
     Raises:
         OSError: If it cannot be read, or is far larger than such a file is.
-        ValueError: If what it holds is no text, or is not known.
+        ValueError: If what it holds is not text, or is not known.
     """
     name = os.path.normpath(path)
     if not written or name not in written:

@@ -245,7 +245,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 def _remove(path: str) -> None:
-    """Takes a file away that nobody needs, if it is there; one that stays is no reason to end a run."""
+    """Takes a file away that nobody needs, if it is there; one that stays does not end a run."""
     with contextlib.suppress(OSError):
         os.unlink(path)
 

@@ -80,7 +80,7 @@ class Discovery:
 
     @property
     def named_lists(self) -> tuple[str, ...]:
-        """The files that were named and that may pin versions: what is no script, and setup.py."""
+        """The files that were named and that may pin versions: those that are not scripts, and setup.py."""
         return tuple(path for path in self.named if not path.endswith(SUFFIXES) or path.endswith("setup.py"))
 
     @cached_property

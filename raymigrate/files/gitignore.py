@@ -106,7 +106,7 @@ def read_gitignore(directory: str, skip: int, above: str = "") -> Patterns:
 def read_gitignores_above(root: str) -> list[Patterns]:
     """The .gitignore files above a directory that hold for it: those up to the root of its git repository.
 
-    None of them does if they ignore the directory itself, or one around it: whoever names it means it.
+    None of them does if they ignore the directory itself, or one around it: a user who names it means it.
 
     Args:
         root: The directory to be walked, "" or ending with a slash.

@@ -1,4 +1,4 @@
-"""Processors of transformers: by the name of the class, which part of them prepares what is no text."""
+"""Processors of transformers: by the name of the class, which part of them prepares what is not text."""
 
 # Classes with a `feature_extractor` or `current_processor` in transformers 4.30.2, and only an image_processor
 # in 5.23 (the parameters of their constructors in models/*/processing_*.py).

@@ -9,7 +9,7 @@ from raymigrate.facts.carried import carried
 from raymigrate.facts.environment import RUNTIME_ENV
 from raymigrate.facts.module import Module
 from raymigrate.facts.submitted_jobs import SubmittedJob, entries_of, submissions
-from raymigrate.facts.values import seen_items, sources
+from raymigrate.facts.values import named_arguments, seen_items, sources
 from raymigrate.knowledge.versions import LOWEST, Pin, conda_pins, package, requirement_pins
 from raymigrate.pins.images import image_pin
 
@@ -39,7 +39,7 @@ def environment_pins(module: Module) -> Iterator[tuple[ast.Constant, Pin]]:
         yield from _pins(module, environment.entries)
     yield from _listed_elsewhere(module)
     for call in dict.fromkeys(call for call, _ in module.keywords(*BY_PACKAGE)):
-        given = {keyword.arg: keyword.value for keyword in call.keywords}
+        given = named_arguments(call)
         packages = [value for name in BY_PACKAGE for value in _entries(module, given.get(name)).items()]
         found = [(value, pin) for name, value in packages if (pin := _version_of(name, value)) is not None]
         python = _version_of("python", given["python"]) if found and "python" in given else None
@@ -112,7 +112,7 @@ def environments(module: Module) -> Iterator[Environment]:
         if environment is not None:
             yield Environment(entries_of(module, environment), job)
     for call in module.calls(*RUNTIME_ENV):
-        given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        given = named_arguments(call)
         yield Environment(given, has_owner=False)
     for call, keyword in module.keywords(*KEYWORDS):
         if call not in submitting:
@@ -145,7 +145,7 @@ def _put_into(module: Module, environment: ast.expr) -> dict[str, ast.expr]:
         case ast.Attribute(attr="update") as method:
             call = module.parent_of[method]
             given = call.args if isinstance(call, ast.Call) else []
-            fields = {k.arg: k.value for k in call.keywords if k.arg} if isinstance(call, ast.Call) else {}
+            fields = named_arguments(call) if isinstance(call, ast.Call) else {}
             return {name: value for part in given for name, value in _entries(module, part).items()} | fields
     return {}
 

@@ -297,7 +297,7 @@ def reader_of(name: str, folder: str = "") -> Reader | None:
         name: The file's name.
         folder: The name of its folder if that is one of `SUBFOLDERS`; any text file in `requirements` has some.
     """
-    for pattern, reader in reversed(_PATTERNS):  # locks first: conda-lock.yml is no environment, nor that a cluster
+    for pattern, reader in reversed(_PATTERNS):  # locks first: conda-lock.yml is not an environment, nor that a cluster
         if pattern.fullmatch(name):
             return reader
     if folder in ("requirements", "reqs", "dependencies", "deps") and name.endswith((".txt", ".in")):

@@ -50,7 +50,7 @@ MOVED_IN = (2, 7)  # names of ray.air, to ray.train: an earlier run of ours writ
 # What Ray 2.7 raised for, and an earlier run may have left (docs/semantics/names.md).
 GONE_IN_2_7 = ("ray.air.Checkpoint", "ray.air.checkpoint", "ray.air.callbacks", "ray.train.batch_predictor")
 # What Ray 2.7 raised for as soon as it was called (2.7.0 air/checkpoint.py:172, train/batch_predictor.py), and what its
-# framework checkpoints did not have (2.7.0 train/_checkpoint.py); importing alone is no evidence.
+# framework checkpoints did not have (2.7.0 train/_checkpoint.py); importing alone does not count.
 OLD_CHECKPOINTS = ("ray.air.Checkpoint", "ray.air.checkpoint.Checkpoint")
 MADE = ("from_bytes", "from_checkpoint", "from_dict", "from_object_ref", "from_uri")
 CALLED_BEFORE_2_7 = (

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raymigrate.base.findings import Finding
+from raymigrate.base.findings import Finding, Kind
 from raymigrate.comments.skips import RM906, Skip, Skips, comment_at
 
 if TYPE_CHECKING:
     from raymigrate.documents import Document
+    from raymigrate.run.outcome import FileResult
+
+    Tell = Callable[[Document], Iterable[Finding]]
 
 
 class CellComments:
@@ -41,6 +45,25 @@ class CellComments:
         """Findings less those that call a comment stale which silences a remark of the document."""
         place = self._document.place
         return [f for f in findings if f.code != RM906.code or place(f.line, f.column)[:2] not in self._used]
+
+
+def with_told(result: FileResult, document: Document, tell: Tell, *, once: bool = False) -> FileResult:
+    """The result of a document with what there is to say of it, and of it as it is with the new text.
+
+    Args:
+        result: What became of its code.
+        document: The document as it was opened, whose remarks are added to, as those of the rewritten one are.
+        tell: Gives the remarks.
+        once: Whether no later run tells them.
+    """
+    result = replace(result, findings=with_remarks(document, tell(document), result.findings))
+    new = result.rewritten
+    if new is None or new is document:
+        return result
+    count = len(new.remarks)
+    left = with_remarks(new, tell(new), result.left)
+    told = sum(remark.kind is Kind.MANUAL for remark in new.remarks[count:]) if once else 0
+    return replace(result, left=left, told_once=result.told_once + told)
 
 
 def with_remarks(document: Document, remarks: Iterable[Finding], findings: list[Finding]) -> list[Finding]:

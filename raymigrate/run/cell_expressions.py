@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.documents.cells import STAND_INS
-from raymigrate.run.cell_comments import with_remarks
+from raymigrate.run.cell_comments import with_told
 from raymigrate.run.engine import convert
 
 if TYPE_CHECKING:
@@ -62,12 +62,7 @@ def with_expressions_told(
         options: What the user asked for.
         project: See `engine.convert`.
     """
-    new = result.rewritten
-    told = _told(document, path, options, project)
-    result = replace(result, findings=with_remarks(document, told, result.findings))
-    if new is not None and new is not document:
-        result = replace(result, left=with_remarks(new, _told(new, path, options, project), result.left))
-    return result
+    return with_told(result, document, lambda held: _told(held, path, options, project))
 
 
 def _told(document: Document, path: str, options: Options, project: Project | None) -> Iterator[Finding]:

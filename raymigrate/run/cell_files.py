@@ -112,7 +112,7 @@ def _converted(script: CellFile, path: str, options: Options, *, rewrite: bool) 
     if not concerns(script.text.encode("utf-8", "surrogatepass"), name, options):
         return None
     found = convert(script.text, name, options, rewrite=rewrite)
-    return None if any(finding.kind is Kind.ERROR for finding in found.findings) else found
+    return None if found.has_error else found
 
 
 def _told(remarks: list[Finding], script: CellFile, findings: list[Finding], path: str) -> list[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind
@@ -15,7 +15,7 @@ from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import shell_text
 from raymigrate.documents.shell_lines import SHELL_CELL, without_comments
 from raymigrate.facts.module import Module
-from raymigrate.run.cell_comments import with_remarks
+from raymigrate.run.cell_comments import with_told
 
 if TYPE_CHECKING:
     from raymigrate.documents import Document
@@ -53,14 +53,7 @@ def with_folders_told(result: FileResult, document: Document, path: str) -> File
         return result
     module = Module(document.text)
     folders = [_folder(module, folder) for folder in gone_folders(module, result.findings)]
-    result = replace(result, findings=_tell(document, folders, path, result.findings))
-    new = result.rewritten
-    if new is not None and new is not document:
-        count = len(new.remarks)
-        left = _tell(new, folders, path, result.left)
-        told = sum(remark.kind is Kind.MANUAL for remark in new.remarks[count:])  # by this run only
-        result = replace(result, left=left, told_once=result.told_once + told)
-    return result
+    return with_told(result, document, lambda held: _told(held, folders, path), once=True)
 
 
 def _folder(module: Module, folder: ast.expr) -> Folder:
@@ -72,14 +65,10 @@ def _folder(module: Module, folder: ast.expr) -> Folder:
     return Folder(re.compile("|".join(named) or r"(?!)"), says(module, folder))
 
 
-def _tell(document: Document, folders: Sequence[Folder], path: str, findings: list[Finding]) -> list[Finding]:
-    """Adds what is told of the commands to the remarks of a document; for the rest see `with_remarks`."""
-    found = [
-        Finding(RM402.code, Kind.MANUAL, folder.message, ADVICE, line, column, path, cell)
-        for cell in document.cells_with_commands
-        for folder, line, column in _looks(_commands(document.lines_of(cell)), folders)
-    ]
-    return with_remarks(document, found, findings)
+def _told(document: Document, folders: Sequence[Folder], path: str) -> Iterator[Finding]:
+    for cell in document.cells_with_commands:
+        for folder, line, column in _looks(_commands(document.lines_of(cell)), folders):
+            yield Finding(RM402.code, Kind.MANUAL, folder.message, ADVICE, line, column, path, cell)
 
 
 def _looks(text: str, folders: Sequence[Folder]) -> Iterator[tuple[Folder, int, int]]:

@@ -19,7 +19,7 @@ from raymigrate.facts.module import Module
 from raymigrate.pins.drivers import has_own_packages, needs_itself, worker_packages
 from raymigrate.pins.evidence import is_legacy
 from raymigrate.pins.needed import Needed, installed, missing, needed_by
-from raymigrate.run.cell_comments import with_remarks
+from raymigrate.run.cell_comments import with_remarks, with_told
 from raymigrate.run.outcome import FileResult
 
 if TYPE_CHECKING:
@@ -39,13 +39,8 @@ def with_needed_packages(result: FileResult, document: Document, path: str, opti
         return result
     needed = list(dict.fromkeys(_needed(document, result.findings))) if options.enabled(RM732.code) else []
     pins = options.enabled(RM731.code)
-    result = replace(result, findings=_tell(document, needed, path, result.findings, pins=pins))
-    if result.rewritten is not None and result.rewritten is not document:
-        told = len(result.rewritten.remarks)
-        left = _tell(result.rewritten, needed, path, result.left, pins=pins)
-        new = result.rewritten.remarks[told:]  # nothing is legacy in the next run, which does not tell them
-        result = replace(result, left=left, told_once=result.told_once + sum(f.kind is Kind.MANUAL for f in new))
-    return result
+    # Nothing is legacy in the next run.
+    return with_told(result, document, lambda held: _told(held, needed, path, pins=pins), once=True)
 
 
 def with_packages_of_scripts(result: FileResult, needed: Sequence[Needed], path: str) -> FileResult:
@@ -58,7 +53,8 @@ def with_packages_of_scripts(result: FileResult, needed: Sequence[Needed], path:
     """
     for document in (result.document, result.rewritten):
         if document is not None and needed:
-            result = replace(result, findings=_tell(document, needed, path, result.findings, pins=False))
+            told = _told(document, needed, path, pins=False)
+            result = replace(result, findings=with_remarks(document, told, result.findings))
     return result
 
 
@@ -86,14 +82,12 @@ def _parsed(text: str) -> Module | None:
         return None
 
 
-def _tell(
-    document: Document, needed: Sequence[Needed], path: str, findings: list[Finding], *, pins: bool
-) -> list[Finding]:
-    """Adds what a document lacks to its remarks, and old versions in its comments; for the rest see `with_remarks`."""
+def _told(document: Document, needed: Sequence[Needed], path: str, *, pins: bool) -> Iterator[Finding]:
+    """What a document lacks, and old versions in its comments."""
     installed_now, in_comments = _installed(document), _installed(document, uncommented)
     remarks = [*_lacking(needed, installed_now), *_lacking_in_comments(needed, installed_now, in_comments)]
     remarks += _old_in_comments(document, installed_now) if pins else []
-    return with_remarks(document, [replace(remark, path=path) for remark in remarks], findings)
+    yield from (replace(remark, path=path) for remark in remarks)
 
 
 def _lacking(needed: Sequence[Needed], places: dict[str, Place]) -> Iterator[Finding]:

@@ -18,8 +18,9 @@ from raymigrate.run.cell_files import knowing_scripts, with_scripts_converted
 from raymigrate.run.cell_folders import with_folders_told
 from raymigrate.run.cell_packages import with_needed_packages
 from raymigrate.run.cell_texts import with_texts_told
-from raymigrate.run.engine import RM901, RM902, RM903, Refused, convert
+from raymigrate.run.engine import Refused, convert
 from raymigrate.run.environment_variables import with_variables
+from raymigrate.run.file_rules import RM901, RM902, RM903
 from raymigrate.run.outcome import FileResult
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def convert_document(
     if result.after is not None and rewritten:
         result.rewritten = rewritten[0]
         result.left = _heed(rewritten[0], options).without_stale(result.left)
-    if any(finding.kind is Kind.ERROR for finding in result.findings):
+    if result.has_error:
         return result
     if options.unsafe and options.enabled(RM731):
         result = _with_versions_raised(result, document, path, options, rewrite=rewrite)

@@ -24,15 +24,14 @@ from raymigrate.facts.optional_imports import guarded_imports
 from raymigrate.facts.scopes import Binding, import_bindings
 from raymigrate.files.discovery import PAGES, SUFFIXES
 from raymigrate.pins.evidence import is_legacy
-from raymigrate.run.outcome import FileResult, by_place
+from raymigrate.run.file_rules import RM901, RM903, RM910
+from raymigrate.run.outcome import FileResult, by_place, codes_of
 from raymigrate.run.todos import convert_with_todos
-from raymigrate.run.two_steps import convert_in_two_steps
+from raymigrate.run.two_steps import Step, convert_in_two_steps
 
 if TYPE_CHECKING:
     import ast
 
-    from raymigrate.codemods.context import Context
-    from raymigrate.facts.module import Module
     from raymigrate.facts.project import Project
 
 # Beyond this depth of an expression LibCST needs minutes or overflows its stack.
@@ -41,54 +40,6 @@ MAX_DEPTH = 300
 MAX_NODES = 300_000
 LONE_RETURN = re.compile(r"\r(?!\n)")
 LONE_RETURNS = "ends lines with a carriage return alone, as old Macs did; save it with line feeds."
-
-RM901 = Rule(
-    "RM901",
-    "a file that is not Python as it stands",
-    "The file cannot be parsed by the Python that runs raymigrate.",
-    "Correct the file, or exclude it with --exclude.",
-    "https://docs.python.org/3/reference/",
-)
-RM902 = Rule(
-    "RM902",
-    "a file that cannot be read or written",
-    "The file, or one named on the command line, cannot be read, decoded or written.",
-    "See the message.",
-    "https://docs.python.org/3/reference/lexical_analysis.html#encoding-declarations",
-)
-RM903 = Rule(
-    "RM903",
-    "a conversion that was not safe to write",
-    "The result failed one of the checks made on every file, so the file is left as it was.",
-    "Please report it with the file.",
-    "https://docs.python.org/3/",
-)
-RM908 = Rule(
-    "RM908",
-    "a file of the job outside the paths that were given",
-    "A script that is converted imports the file, or a link in a folder that was given leads to it. It has to change as"
-    " well: until then the job fails on current libraries, or does not train as before.",
-    "Name the folder of the project on the command line, or the file too.",
-    "https://docs.ray.io/en/latest/train/user-guides.html",
-)
-RM909 = Rule(
-    "RM909",
-    "helpers of several scripts in one module",
-    "Converted scripts share the classes and functions that `--helpers module` writes once beside them; a worker that"
-    " cannot import the module fails.",
-    "Nothing on one machine, or where the workers get the folder (`ray job submit --working-dir`): they look where the"
-    " script does.",
-    "https://docs.ray.io/en/latest/ray-core/handling-dependencies.html",
-)
-RM910 = Rule(
-    "RM910",
-    "a name that new code needs and the script uses for something else",
-    "New code would call a library by a name that the script gives to something of its own, and where both meet it"
-    " cannot be told which of them is meant. The file is left as it was, so it fails on current libraries as before.",
-    "Give what the script calls so another name, and convert again.",
-    "https://docs.python.org/3/reference/executionmodel.html#naming-and-binding",
-)
-RULES = (RM901, RM902, RM903, RM906, RM908, RM909, RM910)
 
 
 class Refused(Exception):
@@ -122,28 +73,37 @@ def convert(
         The findings and the new text. Text that cannot be parsed gives one finding of kind ERROR.
     """
     options = options or Options()
+
+    def step(text: str, options: Options, rewrite: bool) -> FileResult:
+        return convert(text, path, options, rewrite=rewrite, project=project, settle=settle)
+
     if options.todo and rewrite:
-        bare_options = replace(options, todo=False)
-        later = of_later_runs(bare_options)
-        result = convert_with_todos(
-            text,
-            lambda bare: convert(bare, path, bare_options, project=project, settle=settle),
-            lambda bare: convert(bare, path, later, rewrite=False, project=project).findings,
-        )
-        try:
-            if result.findings:
-                _refuse_lone_returns(text)
-            if result.after is not None:
-                settle(result.after)
-        except Refused as refused:
-            return FileResult(path, [replace(refused.finding, path=path)], text)
-        return result
+        return _with_todos(text, path, replace(options, todo=False), step, settle)
     if options.to_accelerate and options.to_ray:
-
-        def step(text: str, options: Options, rewrite: bool) -> FileResult:
-            return convert(text, path, options, rewrite=rewrite, project=project, settle=settle)
-
         return convert_in_two_steps(text, options, step, rewrite=rewrite)
+    return _converted(text, path, options, project, settle, rewrite=rewrite)
+
+
+def _with_todos(text: str, path: str, options: Options, step: Step, settle: Callable[[str], str]) -> FileResult:
+    """Converts a text, with comments in it at what is left for a person."""
+    later = of_later_runs(options)
+    result = convert_with_todos(
+        text, lambda bare: step(bare, options, True), lambda bare: step(bare, later, False).findings
+    )
+    try:
+        if result.findings:
+            _refuse_lone_returns(text)
+        if result.after is not None:
+            settle(result.after)
+    except Refused as refused:
+        return FileResult(path, [replace(refused.finding, path=path)], text)
+    return result
+
+
+def _converted(
+    text: str, path: str, options: Options, project: Project | None, settle: Callable[[str], str], *, rewrite: bool
+) -> FileResult:
+    """Converts a text in one step; for the arguments see `convert`."""
     try:
         context = plan(text, path, options, project)
         after: str | None = None
@@ -255,7 +215,7 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
     if again.plan:
         if problem := compile_error(context.module):
             raise Refused(RM901, f"cannot be compiled: {problem}.")
-        codes = ", ".join(sorted({finding.code for finding in again.findings if finding.kind is Kind.CONVERTED}))
+        codes = codes_of(finding for finding in again.findings if finding.kind is Kind.CONVERTED)
         raise Refused(RM903, f"left as it was: a second run would change it again ({codes}).")
     if (problem := compile_error(again.module)) and not compile_error(context.module):
         raise Refused(RM903, f"left as it was: the result does not compile: {problem}.")

@@ -21,7 +21,7 @@ from raymigrate.documents.shell_lines import SHELL_CELL, SHELL_LINE, without_com
 from raymigrate.facts.project import Project
 from raymigrate.facts.settings import mappings
 from raymigrate.pins.evidence import is_legacy
-from raymigrate.run.cell_comments import with_remarks
+from raymigrate.run.cell_comments import with_told
 from raymigrate.run.configuration_names import told_beside
 from raymigrate.run.outcome import FileResult
 
@@ -119,11 +119,7 @@ def with_variables(result: FileResult, document: Document, path: str, options: O
     tells = {tell: None for word, (rule, tell) in TOLD.items() if word in shell and options.enabled(rule.code)}
     if not tells or not is_legacy([*result.findings, *document.remarks]):
         return result
-    new = result.rewritten
-    result = replace(result, findings=with_remarks(document, _of_cells(document, path, tells), result.findings))
-    if new is not None and new is not document:
-        result = replace(result, left=with_remarks(new, _of_cells(new, path, tells), result.left))
-    return result
+    return with_told(result, document, lambda held: _of_cells(held, path, tells))
 
 
 def _of_cells(document: Document, path: str, tells: Iterable[Tell]) -> Iterator[Finding]:

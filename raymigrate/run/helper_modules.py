@@ -16,13 +16,14 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.words import listed
 from raymigrate.documents import Plain, open_document
 from raymigrate.edits.import_runs import HELPERS, sort_key
 from raymigrate.facts.helpers import Helper, HelperImport, SharedHelpers, chosen
 from raymigrate.facts.project import Project
 from raymigrate.facts.project_uses import importing_modules
 from raymigrate.files.contents import read_bytes
-from raymigrate.run.engine import RM909
+from raymigrate.run.file_rules import RM909
 from raymigrate.run.outcome import FileResult, Summary, by_place
 
 if TYPE_CHECKING:
@@ -153,9 +154,9 @@ def module_text(helpers: Sequence[Helper]) -> str:
             names[module].add(name)
     lines = [(sort_key(module, None, by_name=False), f"import {module}") for module in modules]
     for module, imported in names.items():
-        listed = sorted(imported)
-        key = sort_key(module, listed[0], by_name=False)
-        lines.append((key, f"from {module} import {', '.join(listed)}"))
+        members = sorted(imported)
+        key = sort_key(module, members[0], by_name=False)
+        lines.append((key, f"from {module} import {', '.join(members)}"))
     sections: dict[int, list[str]] = defaultdict(list)
     for key, line in sorted(lines):
         sections[key[0]].append(line)
@@ -187,14 +188,9 @@ def _told(result: FileResult, modules: HelperModules) -> FileResult:
 def _results(modules: HelperModules) -> Iterator[FileResult]:
     """What is said of the new modules."""
     for path, text in modules.new.items():
-        names = _listed([helper.name for helper in modules.held[path]])
-        users = _listed([os.path.basename(script) for script in modules.scripts[path]])
+        names = listed([helper.name for helper in modules.held[path]])
+        users = listed([os.path.basename(script) for script in modules.scripts[path]])
         message = f"A new file, from which {users} import what they need: {names}."
         document = open_document(b"", path)
         findings = by_place([Finding(RM909.code, Kind.CONVERTED, message, "", path=path)])
         yield FileResult(path, findings, changes=True, after=text, document=document, is_new=True)
-
-
-def _listed(names: Sequence[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last

@@ -14,8 +14,9 @@ from raymigrate.base.options import Options
 from raymigrate.documents import Plain
 from raymigrate.facts.own_modules import may_import_files
 from raymigrate.facts.project import Project
-from raymigrate.run.engine import RM903, convert
-from raymigrate.run.outcome import FileResult
+from raymigrate.run.engine import convert
+from raymigrate.run.file_rules import RM903
+from raymigrate.run.outcome import FileResult, codes_of
 
 
 def looked_at_again(changed: Mapping[str, FileResult], project: Project, options: Options) -> dict[str, FileResult]:
@@ -56,7 +57,7 @@ def _again(result: FileResult, later: Project, options: Options) -> FileResult:
     again = convert(result.after, result.path, options, rewrite=False, project=later)
     if not again.changes:
         return replace(result, left=again.findings) if isinstance(result.document, Plain) else result
-    codes = ", ".join(sorted({finding.code for finding in again.findings if finding.kind is Kind.CONVERTED}))
+    codes = codes_of(finding for finding in again.findings if finding.kind is Kind.CONVERTED)
     message = f"left as it was: a second run would change it again ({codes}), as files that it works with change too."
     return FileResult(
         result.path, [Finding(RM903.code, Kind.ERROR, message, RM903.fix, path=result.path)], result.before

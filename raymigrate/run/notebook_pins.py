@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from raymigrate.base.findings import Kind
 from raymigrate.codemods.pins.needed_packages import RM732
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.documents.remarks import RM731
@@ -90,7 +89,7 @@ def pins_of_notebooks(
 def _is_left(result: FileResult) -> bool:
     """Whether a notebook could be read, and not all that it installs was a concern yet."""
     document = result.document
-    is_whole = document is not None and not any(finding.kind is Kind.ERROR for finding in result.findings)
+    is_whole = document is not None and not result.has_error
     is_told = document is not None and any(remark.code in (RM731.code, RM732.code) for remark in document.remarks)
     return is_whole and not (document is not None and document.for_ray and is_told)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -88,6 +88,11 @@ class FileResult:
         """What the file held when it was read."""
         assert self.document is not None
         return self.document.encode(self.before)
+
+    @property
+    def has_error(self) -> bool:
+        """Whether something could not be done."""
+        return any(finding.kind is Kind.ERROR for finding in self.findings)
 
     @property
     def is_shown(self) -> bool:
@@ -243,6 +248,11 @@ class Summary:
         if Kind.ERROR in kinds:
             return 2
         return int(Kind.MANUAL in kinds or Kind.UNSAFE in kinds or (dry_run and bool(self.changed)))
+
+
+def codes_of(findings: Iterable[Finding]) -> str:
+    """The codes of findings, as a message names them."""
+    return ", ".join(sorted({finding.code for finding in findings}))
 
 
 def by_place(findings: list[Finding]) -> list[Finding]:

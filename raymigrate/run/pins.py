@@ -12,7 +12,6 @@ from raymigrate.base.toml import toml_values
 from raymigrate.codemods.pins.needed_packages import RM732
 from raymigrate.codemods.pins.needed_packages import advice as advice_of
 from raymigrate.codemods.pins.needed_packages import message as message_of
-from raymigrate.comments.skips import comment_at, skipped_whole
 from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import RM731
@@ -21,6 +20,7 @@ from raymigrate.knowledge.versions import Pin
 from raymigrate.pins.evidence import is_converted, is_legacy, may_be_converted, uses_ray
 from raymigrate.pins.files import PinFile, decode, read, reader_by_path
 from raymigrate.pins.needed import Needed, missing, needed_by, needed_still
+from raymigrate.run.configuration_names import heeded
 from raymigrate.run.conversion import broken
 from raymigrate.run.outcome import FileResult
 from raymigrate.run.pin_files import files_for
@@ -68,7 +68,8 @@ def pin_results(
             ):
                 earlier = results.get(file.path)
                 result = _result(file, job) if earlier is None else _added(earlier, file, job)
-                yield result.with_findings([*result.findings, *_told(file, lacking.get(file.path, []))])
+                told = heeded(_told(file, lacking.get(file.path, [])), file.script.text, job.options)
+                yield result.with_findings([*result.findings, *told])
         except Exception as error:  # whatever it is, the other files are done
             yield broken(file.path, error)
 
@@ -125,13 +126,10 @@ def _is_read(file: PinFile) -> bool:
 
 def _told(file: PinFile, lacking: Iterable[tuple[Needed, int]]) -> Iterator[Finding]:
     """The findings on packages that a file lacks."""
-    text = file.script.text
-    places = Places(text)
+    places = Places(file.script.text)
     for needed, start in lacking:
-        line, column = places.place(start)
-        finding = Finding(RM732.code, Kind.MANUAL, message_of(needed), advice_of(needed), line, column, file.path)
-        skip = comment_at(text.split("\n"), line, RM732.code) or skipped_whole(text, RM732.code)
-        yield finding if skip is None else finding.skipped(skip.reason)
+        place = places.place(start)
+        yield Finding(RM732.code, Kind.MANUAL, message_of(needed), advice_of(needed), *place, file.path)
 
 
 def _added(earlier: FileResult, file: PinFile, job: Job) -> FileResult:

@@ -12,7 +12,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import all_rules
 from raymigrate.documents import remarks
 from raymigrate.knowledge.error_texts import rules_for, rules_naming
-from raymigrate.run import engine
+from raymigrate.run import file_rules
 
 EXAMPLES = (
     Path(__file__).parent.parent / "knowledge" / "examples.json"
@@ -23,8 +23,8 @@ COLOURS = {"+": "green", "-": "red"}
 
 @cache
 def every_rule() -> tuple[Rule, ...]:
-    """The rules of the codemods and of the engine, by code."""
-    return tuple(sorted([*all_rules(), *engine.RULES, *remarks.RULES], key=lambda rule: rule.code))
+    """The rules of the codemods, of files and of documents, by code."""
+    return tuple(sorted([*all_rules(), *file_rules.RULES, *remarks.RULES], key=lambda rule: rule.code))
 
 
 def rule_by_code(code: str) -> Rule:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.comments.skips import RM906
 from raymigrate.comments.tokens import Comment, logical_line_from, read_comments
-from raymigrate.run.outcome import FileResult
+from raymigrate.run.outcome import FileResult, key_of
 
 MARK = "TODO(raymigrate): "
 ONCE = " (told once: delete this line when it is done)"
@@ -42,8 +42,8 @@ def convert_with_todos(
         return replace(result, before=text, findings=findings, changes=False, after=None)
     first: list[Finding] = []
     if result.after is None:
-        again = {_said(finding) for finding in _with_lines(told_later(bare), places)} if result.findings else set()
-        new, due = bare, [(finding, _said(finding) in again) for finding in result.findings]
+        again = {key_of(finding) for finding in _with_lines(told_later(bare), places)} if result.findings else set()
+        new, due = bare, [(finding, key_of(finding) in again) for finding in result.findings]
     else:
         first = result.told_first_by_a_later_run()
         new, due = result.after, result.in_new_text()
@@ -88,11 +88,6 @@ def _todos(text: str) -> list[tuple[Comment, re.Match[str]]]:
 def said_in_comment(finding: Finding) -> str:
     """What the comment of a finding says of it."""
     return f"{finding.code} {finding.message}"
-
-
-def _said(finding: Finding) -> tuple[str, str, int, int]:
-    """What a finding says, and where."""
-    return finding.code, finding.message, finding.line, finding.column
 
 
 def _with_told_once(text: str, findings: list[Finding], path: str) -> list[Finding]:

@@ -21,11 +21,11 @@ from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import SKIPPED, Discovery, layers_of
 from raymigrate.files.gitignore import Patterns, is_ignored
 from raymigrate.run.conversion import failed
-from raymigrate.run.engine import RM908
 from raymigrate.run.environment_variables import told_of_variables
+from raymigrate.run.file_rules import RM908
 from raymigrate.run.job import Job
 from raymigrate.run.neighbours import looked_at_again
-from raymigrate.run.outcome import FileResult, ProjectSummary
+from raymigrate.run.outcome import FileResult, ProjectSummary, codes_of
 from raymigrate.run.replaced_names import replacing_files
 from raymigrate.run.serve_configs import serves, told_in_serve_configs
 from raymigrate.run.settings_files import told_in_settings
@@ -173,7 +173,7 @@ class Together:
         results = {**self.alone, **self.new}
         changed = {real: result for real, result in results.items() if result.after is not None}
         for real, result in looked_at_again(changed, self.project, self.job.options).items():
-            if has_error(result):
+            if result.has_error:
                 self.unstable[real] = result
             if real in self.new:
                 self.new[real] = result
@@ -250,8 +250,8 @@ class Together:
                 real = os.path.realpath(request.path)
                 target = self.new[real]
                 names = {(done.path, done.name) for done in target.done}
-                stays = has_error(result) or not self._is_covered(result.path)
-                if stays or has_error(target) or (request.path, request.name) not in names:
+                stays = result.has_error or not self._is_covered(result.path)
+                if stays or target.has_error or (request.path, request.name) not in names:
                     refused.add(real)
         return refused
 
@@ -353,7 +353,7 @@ def _joined(sets: Iterable[set[str]]) -> list[set[str]]:
 
 def left_outside(result: FileResult) -> FileResult:
     """The result of a link to a file that was not named, which has to change: it stays as it is."""
-    codes = ", ".join(sorted({finding.code for finding in result.findings if finding.kind in DUE}))
+    codes = codes_of(finding for finding in result.findings if finding.kind in DUE)
     target = os.path.realpath(result.path)
     message = f"This is a link to {target}, which has to change ({codes}); it is not among the paths given."
     return FileResult(result.path, [Finding(RM908.code, Kind.MANUAL, message, RM908.fix, path=result.path)])
@@ -365,7 +365,7 @@ def _needed_outside(result: FileResult) -> Finding | None:
     kept = [finding for finding in result.findings if finding.kind is Kind.SKIPPED]
     if not due and not kept:
         return None
-    codes = ", ".join(sorted({finding.code for finding in due or kept}))
+    codes = codes_of(due or kept)
     message = f"{result.path} is part of this job and has to change ({codes}); it is not among the paths given."
     needed = Finding(RM908.code, Kind.MANUAL, message, RM908.fix)
     return needed if due else needed.skipped(kept[0].reason)
@@ -391,9 +391,4 @@ def has_trainer(result: FileResult) -> bool:
 
 def is_settled(result: FileResult | None) -> bool:
     """Whether a file would come out the same as part of another job: it is one itself, or cannot be converted."""
-    return result is not None and (is_job(result) or has_error(result))
-
-
-def has_error(result: FileResult) -> bool:
-    """Whether something could not be done."""
-    return any(finding.kind is Kind.ERROR for finding in result.findings)
+    return result is not None and (is_job(result) or result.has_error)

@@ -22,27 +22,27 @@ TOLD_TWICE = (
 OF_LAUNCHERS = ("the processes that torchrun starts", "are started with torchrun", "DataParallel used all GPUs")
 ON_RAY = "RM820"
 NATIVE, NOT_ON_RAY = "RM851", "RM802"
-Convert = Callable[[str, Options, bool], FileResult]
+Step = Callable[[str, Options, bool], FileResult]
 
 
-def convert_in_two_steps(text: str, options: Options, convert: Convert, *, rewrite: bool) -> FileResult:
+def convert_in_two_steps(text: str, options: Options, convert: Step, *, rewrite: bool) -> FileResult:
     """Converts a text twice, with one of the options at a time.
 
     Args:
         text: Source text.
         options: What the user asked for, both steps among it.
-        convert: Converts a text with options; the last argument says whether to rewrite or to look only.
+        convert: Steps a text with options; the last argument says whether to rewrite or to look only.
         rewrite: Whether the new text is wanted.
 
     Returns:
         One result, with places in `text`. Where the second step refuses what came of the first, nothing changes.
     """
     first = convert(text, replace(options, to_ray=False), True)
-    if _fails(first):
+    if first.has_error:
         return first
     second = convert(text if first.after is None else first.after, replace(options, to_accelerate=False), rewrite)
     placed = second.findings if first.after is None else _placed(second.findings, first.after, text)
-    if _fails(second):
+    if second.has_error:
         findings = by_place(placed) if first.changes else _both(first.findings, placed)
         return replace(first, findings=findings, changes=False, after=None, left=[])
     after = (first.after if second.after is None else second.after) if rewrite else None
@@ -87,10 +87,6 @@ def _is_told_again(finding: Finding, second: list[Finding]) -> bool:
         for words, again in TOLD_TWICE
         for other in second
     )
-
-
-def _fails(result: FileResult) -> bool:
-    return any(finding.kind is Kind.ERROR for finding in result.findings)
 
 
 def _placed(findings: list[Finding], between: str, text: str) -> list[Finding]:

@@ -90,12 +90,11 @@ def convert(context: Context) -> None:
             report_loop_not_found(context, call)
             _require_config(context, call)
             _convert_datasets(context, call)
-    for reference in list(context.references(*ACCELERATE_TRAINERS)):
+    for reference in context.references(*ACCELERATE_TRAINERS):
         if name_as_type(context, RM209, reference, "AccelerateTrainer"):
             continue
         use = other_use(context, reference, ACCELERATE_TRAINERS, "AccelerateTrainer")
-        context.manual(RM209, reference.node, *use)
-        context.handle(reference, gone=False)
+        context.leave(RM209, reference, *use)
 
 
 @codemod(*ARGUMENTS, "AccelerateTrainer", phase=Phase.TRAINERS)

@@ -45,10 +45,10 @@ LONGEST = 50
 NOTEBOOK = ".ipynb"
 
 
-@codemod("pandas", "map_batches", "BatchMapper", phase=Phase.LIBRARIES)
+@codemod("pandas", "map_batches", "BatchMapper", phase=Phase.LIBRARIES, in_ray_scripts=True)
 def arrow_frames(context: Context) -> None:
     """Keeps DataFrames with columns of NumPy where the code may do what comes out differently with those of Arrow."""
-    if not context.is_ray_script or SETTING.lower() in context.module.text.lower():
+    if SETTING.lower() in context.module.text.lower():
         return
     readers = _readers(context)
     first = _first_made(context) if readers else None
@@ -132,22 +132,15 @@ def _first_made(context: Context) -> tuple[ast.stmt, ast.Call] | None:
     statement = module.statement(made[0])
     while not _is_before_all(module, statement, made):
         statement = module.statement(module.parent_of[statement])
-    statement = next(part for part in _block(module, statement) if part.lineno == statement.lineno)  # a; b
+    statement = next(part for part in module.block_of(statement) if part.lineno == statement.lineno)  # a; b
     return None if isinstance(module.parent_of[statement], ast.ClassDef) else (statement, made[0])
-
-
-def _block(module: Module, statement: ast.stmt) -> list[ast.stmt]:
-    """The statements among which one stands."""
-    outer = module.parent_of[statement]
-    blocks = [getattr(outer, name, None) for name in ("body", "orelse", "finalbody")]
-    return next(block for block in blocks if isinstance(block, list) and statement in block)
 
 
 def _is_before_all(module: Module, statement: ast.stmt, made: list[ast.Call]) -> bool:
     """Whether a statement is in a block that has all the calls, that runs once, and that has lines of its own."""
     if isinstance(module.parent_of[statement], (ast.For, ast.AsyncFor, ast.While)):
         return False
-    block = _block(module, statement)
+    block = module.block_of(statement)
     line, column = module.start(block[0])
     around = set(block)
     return not module.lines[line - 1][:column].strip() and all(

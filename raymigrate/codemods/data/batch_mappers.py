@@ -91,7 +91,7 @@ def change_helper(context: Context, made: Helper) -> None:
     context.plan.statement(returned).replacement = Code(inner, parts)
     context.plan.function(made.function).drop_return_annotation = made.function.returns is not None
     if made.function.returns is not None:
-        _forget(context, made.function.returns)
+        context.take_out(made.function.returns)
     remove_mappers(context, made.value)
 
 
@@ -113,7 +113,7 @@ def remove_mappers(context: Context, node: ast.expr) -> str:
         context.plan.statement(statement).removed = True
         comments += comments_of(module, statement)
         if isinstance(statement, ast.AnnAssign):
-            _forget(context, statement.annotation)
+            context.take_out(statement.annotation)
     reference = module.reference_at.get(value.func)
     if reference is not None:
         context.handle(reference, gone=True)
@@ -142,10 +142,3 @@ def _is_used_besides(context: Context, node: ast.Name) -> bool:
         )
         for use in others
     )
-
-
-def _forget(context: Context, annotation: ast.expr) -> None:
-    """What an annotation refers to is read there no longer."""
-    for node in ast.walk(annotation):
-        if node in context.module.reference_at:
-            context.handle(context.module.reference_at[node], gone=True)

@@ -246,10 +246,9 @@ def _remove(context: Context, given: ast.expr, choices: DatasetChoices) -> None:
 def report_dataset_config(context: Context) -> None:
     """Reports every DatasetConfig that is left."""
     waiting = set(_of_trainers_that_stay(context))
-    for reference in list(context.references(*NAMES)):
+    for reference in context.references(*NAMES):
         told = WAITS if context.module.parent_of[reference.node] in waiting else NOT_UNDERSTOOD
-        context.manual(RM504, reference.node, *told)
-        context.handle(reference, gone=False)
+        context.leave(RM504, reference, *told)
 
 
 def _of_trainers_that_stay(context: Context) -> Iterator[ast.Call]:

@@ -30,11 +30,11 @@ COLUMN = "image"
 ROW_METHODS = ("filter", "flat_map", "map")
 
 
-@codemod("read_images")
+@codemod("read_images", in_ray_scripts=True)
 def image_channels(context: Context) -> None:
     """Reports functions of rows that ask an image for its number of dimensions."""
     module = context.module
-    if not context.is_ray_script or not any(map(_keeps_channels, module.calls("ray.data.read_images"))):
+    if not any(map(_keeps_channels, module.calls("ray.data.read_images"))):
         return
     for call, _ in module.method_calls(*ROW_METHODS):
         given = argument(call, 0, "fn")

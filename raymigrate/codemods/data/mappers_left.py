@@ -44,9 +44,8 @@ METHODS = {"transform": Use.DATASET, "fit_transform": Use.DATASET, "transform_ba
 def report_batch_mappers(context: Context) -> None:
     """Reports every BatchMapper that is left: made for a trainer in another file, or for something else."""
     context.settle_removed_arguments()
-    for reference in list(context.references(*BATCH_MAPPERS)):
-        context.manual(RM501, reference.node, GONE, _advice(context, reference))
-        context.handle(reference, gone=False)
+    for reference in context.references(*BATCH_MAPPERS):
+        context.leave(RM501, reference, GONE, _advice(context, reference))
 
 
 def _advice(context: Context, reference: Reference) -> str:
@@ -63,9 +62,9 @@ def _advice(context: Context, reference: Reference) -> str:
 def _uses(module: Module, mapper: ast.expr, depth: int = 0) -> Iterator[Use]:
     """What is done with a BatchMapper, or with a Chain of several: with each name that it gets, too."""
     outer = module.parent_of[mapper]
-    target = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
-    if isinstance(target, ast.Name) and (scope := module.scope_of[target].find(target.id)) and depth < len(Use):
-        for use in module.uses(target.id, scope):
+    name = module.name_of(mapper)
+    if name is not None and depth < len(Use):
+        for use in module.uses_of(name):
             yield from _uses(module, use, depth + 1)
     elif isinstance(outer, ast.Call) and module.qualified(outer.func) in CHAINS and mapper in outer.args:
         yield from _uses(module, outer, depth + 1)

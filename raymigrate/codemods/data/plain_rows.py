@@ -74,11 +74,9 @@ NEITHER = (ast.JoinedStr, ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Tupl
 OF_ARRAYS = (ast.Compare, ast.UnaryOp)
 
 
-@codemod("ray")
+@codemod("ray", in_ray_scripts=True)
 def plain_rows(context: Context) -> None:
     """Reports functions that take rows or batches for what they hold, or return no dict."""
-    if not context.is_ray_script:
-        return
     for call, method in context.module.method_calls(*MAPPERS):
         given = argument(call, 0, "fn")
         if given is None or not is_dataset(context.module, method.value):

@@ -172,15 +172,12 @@ class Preprocessing:
     def _is_fitted(self, whole: ast.expr) -> bool:
         """Whether a statement of the same block, before the trainer call, calls fit() or fit_transform()."""
         module, statement = self.context.module, self.call.statement
-        scope = module.scope_of[whole].find(whole.id) if isinstance(whole, ast.Name) else None
-        if scope is None or not isinstance(whole, ast.Name) or len(scope.bindings[whole.id]) != 1:
-            return False
-        return any(
+        return module.is_bound_once(whole) and any(
             isinstance(method := module.parent_of[use], ast.Attribute)
             and method.attr in ("fit", "fit_transform")
             and use.lineno < statement.lineno
             and module.parent_of[module.statement(use)] is module.parent_of[statement]
-            for use in module.uses(whole.id, scope)
+            for use in module.uses_of(whole)
         )
 
     def _is_new(self, nodes: list[ast.expr], whole: ast.expr) -> bool:

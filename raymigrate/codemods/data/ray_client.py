@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from raymigrate.base.findings import Rule
+from raymigrate.base.words import listed
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
@@ -76,7 +77,7 @@ def ray_client(context: Context) -> None:
         return
     runs = sorted({run for node, run in _runs(context) if _is_connected(context.module, connections, node)})
     if runs:
-        several = f"{', '.join(runs[:-1])} and {runs[-1]} raise" if len(runs) > 1 else f"{runs[0]} raises"
+        several = f"{listed(runs)} raise{'' if len(runs) > 1 else 's'}"
         message = f"Through Ray Client {several} an AttributeError today: a client cannot run Ray Data."
         context.manual(RM512, connections[0], message, _advice(context, connections))
 

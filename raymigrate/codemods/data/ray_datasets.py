@@ -88,11 +88,9 @@ GONE_ARGUMENTS = {
 }
 
 
-@codemod("ray")
+@codemod("ray", in_ray_scripts=True)
 def gone_methods(context: Context) -> None:
     """Converts and reports methods and properties that Datasets no longer have."""
-    if not context.is_ray_script:
-        return
     module = context.module
     for node in module.attributes("iter_epochs", *GONE_PROPERTIES, *GONE_METHODS):
         if node in module.reference_at:
@@ -150,11 +148,9 @@ def _method(context: Context, method: ast.Attribute) -> None:
         )
 
 
-@codemod("ray")
+@codemod("ray", in_ray_scripts=True)
 def gone_arguments(context: Context) -> None:
     """Deletes arguments without effect, and reports the others."""
-    if not context.is_ray_script:
-        return
     for call, keyword in context.module.keywords("prefetch_blocks", "num_blocks", "compute", *GONE_ARGUMENTS):
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if keyword.arg == "prefetch_blocks" and method in ITERATORS and not _is_own(context, method):
@@ -175,15 +171,13 @@ def gone_arguments(context: Context) -> None:
                 context.plan.call(call).names = names
 
 
-@codemod("drop_columns")
+@codemod("drop_columns", in_ray_scripts=True)
 def dropped_columns(context: Context) -> None:
     """Makes a list of the one column that a Dataset is to drop: its name is read letter by letter today.
 
     Ray 2.6.3 gave the name to pandas, which takes one as well. Ray 2.60 compares len(cols) with len(set(cols)), and
     looks for each letter among the columns, where these are known (data/dataset.py:1542).
     """
-    if not context.is_ray_script:
-        return
     for call, method in context.module.method_calls("drop_columns"):
         columns = argument(call, 0, "cols")
         if columns is None or not _is_text(context.module, columns) or not is_dataset(context.module, method.value):
@@ -238,11 +232,9 @@ def _compute(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
         context.manual(RM507, keyword, f"{message}.", "Use concurrency=(1, n), with the largest number of actors.")
 
 
-@codemod("map_batches")
+@codemod("map_batches", in_ray_scripts=True)
 def mapped_batches(context: Context) -> None:
     """Lets functions given to map_batches get the batches that they got from legacy Ray."""
-    if not context.is_ray_script:
-        return
     module = context.module
     for call, method in module.method_calls("map_batches"):
         fn = argument(call, 0, "fn")

@@ -29,12 +29,10 @@ ON_ALL = (
 )
 
 
-@codemod(*READING, phase=Phase.TRIALS)
+@codemod(*READING, phase=Phase.TRIALS, in_ray_scripts=True)
 def shards_by_rank(context: Context) -> None:
     """Tells of shards that wait for the other workers; in a note where the trainer is not seen."""
     module = context.module
-    if not context.is_ray_script:
-        return
     shards = list(read_on_some_ranks(module))
     trainers = list(trainer_calls(module, WITH_LOOP, TRAIN_LOOP)) if shards else []
     users_of = ShardUsers(trainers, [module])

@@ -24,7 +24,7 @@ from raymigrate.facts.instances import DEPLOYMENT, instance_of, is_imported_depl
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
 from raymigrate.facts.trainers import OF_V2, trainer_base
-from raymigrate.facts.values import is_none, keyword_argument
+from raymigrate.facts.values import is_none, keyword_argument, keyword_named
 from raymigrate.knowledge.libraries import Answer, Refusal, look_up, parameters, refusal, refused
 from raymigrate.knowledge.successors import NO_METADATA, PREPROCESSED
 
@@ -122,11 +122,9 @@ class _Called(NamedTuple):
     method: str
 
 
-@codemod("ray", phase=Phase.GONE, after=[rescan])
+@codemod("ray", phase=Phase.GONE, after=[rescan], in_ray_scripts=True)
 def refused_calls(context: Context) -> None:
     """Reports calls that raise an error, and that no other rule speaks of."""
-    if not context.is_ray_script:
-        return
     told = set[tuple[ast.AST | None, str]]()
     for call in context.module.of_type(ast.Call):
         if call in context.tuned:
@@ -253,7 +251,7 @@ def _given(context: Context, call: ast.Call, called: _Called) -> Iterator[str]:
 
 def _is_harmless(context: Context, call: ast.Call, argument: str, refused: Refusal) -> bool:
     """Whether Ray takes an argument: it is None, or false where it must not be true; or another rule deals with it."""
-    keyword = next((keyword for keyword in call.keywords if keyword.arg == argument), None)
+    keyword = keyword_named(call, argument)
     if keyword is None:
         return False
     if argument in refused.if_true and _is_false(context.module, keyword.value):

@@ -122,11 +122,9 @@ UNCHANGED = "ray.data.preprocessors"
 CHANGED = (f"{UNCHANGED}.Concatenator",)
 
 
-@codemod("ray", phase=Phase.REST)
+@codemod("ray", phase=Phase.REST, in_ray_scripts=True)
 def plain_imports(context: Context) -> None:
     """Drops `import ray.ml` where `ray` is used and nothing of `ray.ml`: it fails on import."""
-    if not context.is_ray_script:
-        return
     for statement in context.module.imports:
         for alias in statement.names if isinstance(statement, ast.Import) else ():
             if alias.asname or alias in context.plan.dropped_imports:
@@ -144,11 +142,9 @@ def plain_imports(context: Context) -> None:
                     context.plan.need_import(root, near=statement)
 
 
-@codemod("ray", phase=Phase.GONE)
+@codemod("ray", phase=Phase.GONE, in_ray_scripts=True)
 def rescan(context: Context) -> None:
     """Reports what is gone behind star imports, strings and keyword arguments."""
-    if not context.is_ray_script:
-        return
     stars = _star_imports(context)
     unbound = dict(_names_of_stars(context.module, stars))
     for node, name in unbound.items():

@@ -38,12 +38,10 @@ ARGUMENTS = {
 REFUSED = "of an RLlib configuration raises a ValueError today"
 
 
-@codemod(*METHODS, *ARGUMENTS, phase=Phase.CALLS)
+@codemod(*METHODS, *ARGUMENTS, phase=Phase.CALLS, in_ray_scripts=True)
 def rllib_configs(context: Context) -> None:
     """Renames the methods and arguments that only have another name, and reports those that others take."""
     module = context.module
-    if not context.is_ray_script:
-        return
     for call in module.of_type(ast.Call):
         method = call.func
         if not isinstance(method, ast.Attribute) or not _is_touched(call, method.attr):

@@ -31,12 +31,10 @@ METRIC = ("metric", "checkpoint_score_attribute", "checkpoint_score_attr")
 BEST = ("get_best_result", "get_best_trial", "get_best_logdir", "get_best_config", "get_best_checkpoint")
 
 
-@codemod(*KEYS, phase=Phase.GONE)
+@codemod(*KEYS, phase=Phase.GONE, in_ray_scripts=True)
 def rllib_results(context: Context) -> None:
     """Tells of keys that a script reads from results of RLlib, or gives Tune as a metric or a goal of such runs."""
     module = context.module
-    if not context.is_ray_script:
-        return
     tuned = [_is_of_rllib(module, given) for call in module.calls(*RUNS) if (given := argument(call, 0, *TRAINABLE))]
     today = _around(module, filter(_is_of_today, module.of_type(ast.Constant)))
     goals = {module.value(keyword.value) for _, keyword in module.keywords("stop")}

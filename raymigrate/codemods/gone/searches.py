@@ -21,11 +21,9 @@ RAY = "ray"
 RUN = "ray.tune.run"
 
 
-@codemod(SEARCH, phase=Phase.GONE)
+@codemod(SEARCH, phase=Phase.GONE, in_ray_scripts=True)
 def arguments_of_searches(context: Context) -> None:
     """Reports the arguments of such searches that tune.run() refuses."""
-    if not context.is_ray_script:
-        return
     module, run = context.module, look_up(RUN)
     taken, refused = parameters(run), refusal(run.place)
     for call, method in module.method_calls(SEARCH):

@@ -23,12 +23,10 @@ RESULT = "Call its result() instead, or in a deployment await it."
 ONCE = "Use what the first await gives; with a result that is an ObjectRef itself it may stay."
 
 
-@codemod("serve", phase=Phase.GONE)
+@codemod("serve", phase=Phase.GONE, in_ray_scripts=True)
 def served_responses(context: Context) -> None:
     """Tells of responses that are handed to Ray, or awaited twice."""
     module = context.module
-    if not context.is_ray_script:
-        return
     for call in module.calls("ray.get", "ray.wait"):
         given = [*call.args[:1], *(k.value for k in call.keywords if k.arg in ("object_refs", "ray_waitables"))]
         for refs, several in ((refs, several) for node in given for refs, several in _elements(module, node)):

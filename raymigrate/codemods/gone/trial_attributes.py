@@ -48,11 +48,9 @@ CHECKPOINT = "{name} of a trial's checkpoint raises an AttributeError on Ray >= 
 INSTEAD = "Read path of it, with its filesystem, or the folder of as_directory(); metrics are in trial.last_result."
 
 
-@codemod("logdir", *TRACKED, *INSTEAD_OF_LOST, phase=Phase.GONE)
+@codemod("logdir", *TRACKED, *INSTEAD_OF_LOST, phase=Phase.GONE, in_ray_scripts=True)
 def trial_attributes(context: Context) -> None:
     """Reads the folder of a Trial under its new name, and tells of what it and its checkpoint lost."""
-    if not context.is_ray_script:
-        return
     module = context.module
     for node in module.attributes("logdir"):
         if isinstance(node.ctx, ast.Load) and is_tune_trial(module, node.value):

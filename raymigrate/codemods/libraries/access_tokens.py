@@ -12,6 +12,7 @@ from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hf_models import PIPELINES
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import keyword_named
 
 ARGUMENT = "use_auth_token"
 # Names that no method of something else is likely to have together with this argument.
@@ -25,7 +26,7 @@ def access_tokens(context: Context) -> None:
     for call, keyword in context.module.keywords(ARGUMENT):
         if not _takes_a_token(context.module, call):
             continue
-        if any(other.arg == "token" for other in call.keywords):
+        if keyword_named(call, "token") is not None:
             message = "use_auth_token= raises a TypeError today; deleted, as token= is given."
             if context.converts(RM701, keyword, message):
                 context.plan.call(call).remove.add(ARGUMENT)

@@ -82,7 +82,7 @@ MESSAGE = (
 def adamw(context: Context) -> None:
     """Lets a script have the class that transformers had: by the name that the import gave it, where it had one."""
     converted, kept = list[Reference](), set[str]()
-    for reference in list(context.references(*NAMES)):
+    for reference in context.references(*NAMES):
         if reference.qualified in NAMES and context.converts(RM712, reference.node, MESSAGE):
             converted.append(reference)
         else:

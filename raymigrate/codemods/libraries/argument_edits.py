@@ -6,7 +6,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import ADVICE, NEW_FIRST, SWITCHED_OFF, Change, is_falsy
 from raymigrate.codemods.libraries.argument_rules import RM701, RM702
 from raymigrate.codemods.libraries.tensorboard_folder import ELSEWHERE, without_folder, writes_elsewhere
-from raymigrate.facts.values import written
+from raymigrate.facts.values import named_arguments, written
 
 
 def change_argument(context: Context, call: ast.Call, keyword: ast.keyword, change: Change) -> None:
@@ -22,7 +22,7 @@ def change_argument(context: Context, call: ast.Call, keyword: ast.keyword, chan
     assert name is not None
     value = written(keyword.value)
     edit = context.plan.call(call)
-    given = {other.arg: other.value for other in call.keywords if other.arg}
+    given = named_arguments(call)
     if change.beside is not None and change.name in given and not is_falsy(value):
         _join(context, call, keyword, change, given[change.name])
         return

@@ -32,7 +32,7 @@ LOADS = f"{OLD}.from_pretrained"
 @codemod("AutoFeatureExtractor", phase=Phase.LIBRARIES)
 def auto_feature_extractors(context: Context) -> None:
     """Loads what prepares images with AutoImageProcessor."""
-    for reference in list(context.references(LOADS)):
+    for reference in context.references(LOADS):
         call = context.module.parent_of[reference.node]
         if not isinstance(call, ast.Call) or call.func is not reference.node:
             continue

@@ -21,7 +21,7 @@ from raymigrate.facts.hf_models import OF_PEFT
 from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
-from raymigrate.facts.values import Source, argument, is_none, seen_entries
+from raymigrate.facts.values import Source, argument, is_none, keyword_named, seen_entries
 
 RM751 = Rule(
     "RM751",
@@ -241,7 +241,7 @@ def freeze_model(context: Context, call: ast.Call, *, loads_weights: bool) -> No
 
 
 def _set_dtype(context: Context, call: ast.Call, dtype: str, message: str) -> None:
-    old_name = any(keyword.arg == "torch_dtype" for keyword in call.keywords)
+    old_name = keyword_named(call, "torch_dtype") is not None
     if _set(context, call, "torch_dtype" if old_name else "dtype", dtype, message):
         reference = context.module.reference_at.get(call.func)
         near = context.nested(reference.binding.statement) if reference is not None else None

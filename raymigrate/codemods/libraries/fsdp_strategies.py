@@ -14,7 +14,7 @@ from raymigrate.codemods.libraries.transformers_arguments import keyword_argumen
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_arguments import calls_without_own
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import is_none, named_arguments
 
 REFUSED = ("hybrid_shard", "hybrid_shard_zero2", "no_shard")
 ADVICE = 'Give fsdp_config={"version": 1}, which asks for FSDP1, or write "full_shard" and verify the job.'
@@ -33,7 +33,7 @@ def fsdp_strategies(context: Context) -> None:
     """Reports `fsdp="hybrid_shard auto_wrap"`, and in a job of legacy Ray every other strategy."""
     module = context.module
     for call in calls_without_own(module, "fsdp"):
-        given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        given = named_arguments(call)
         if "fsdp" not in given or _is_off(module, given["fsdp"]):
             continue
         names_version = _names_version(module, given.get("fsdp_config"))

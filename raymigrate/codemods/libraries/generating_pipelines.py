@@ -9,7 +9,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.generation import GENERATING, RM752, differences, unsaid
 from raymigrate.facts.hf_models import PIPELINES
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import argument, sources
+from raymigrate.facts.values import argument, named_arguments, sources
 
 CLASSES = tuple(f"transformers.{module}TextGenerationPipeline" for module in ("", "pipelines."))
 
@@ -23,7 +23,7 @@ def generating_pipelines(context: Context) -> None:
     for made in module.calls(*PIPELINES, *CLASSES):
         if module.qualified(made.func) in PIPELINES and module.constant(argument(made, 0, "task")) != GENERATING:
             continue
-        given = {keyword.arg: keyword.value for keyword in made.keywords if keyword.arg}
+        given = named_arguments(made)
         left = unsaid(module, given, _calls(module, made))
         if left:
             today, before = differences(left)

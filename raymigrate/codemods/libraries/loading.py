@@ -66,9 +66,8 @@ def dataset_scripts(context: Context) -> None:
 @codemod(*GONE_FROM_HUB, phase=Phase.LIBRARIES)
 def hub_names(context: Context) -> None:
     """Reports what huggingface_hub no longer has."""
-    for reference in list(context.references(*(f"huggingface_hub.{name}" for name in GONE_FROM_HUB))):
-        context.manual(RM717, reference.node, f"{reference.qualified} is gone from huggingface_hub >= 1.")
-        context.handle(reference, gone=False)
+    for reference in context.references(*(f"huggingface_hub.{name}" for name in GONE_FROM_HUB)):
+        context.leave(RM717, reference, f"{reference.qualified} is gone from huggingface_hub >= 1.")
 
 
 @codemod("pipeline", phase=Phase.LIBRARIES)

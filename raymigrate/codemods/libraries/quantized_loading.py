@@ -16,7 +16,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Part
 from raymigrate.facts.hf_models import ADAPTED
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import is_none, written
+from raymigrate.facts.values import is_none, named_arguments, written
 
 CONFIG = "quantization_config"
 CLASS = "BitsAndBytesConfig"
@@ -114,7 +114,7 @@ def _makes_object(module: Module, node: ast.AST) -> bool:
 
 def is_quantized(module: Module, call: ast.Call) -> bool | None:
     """Whether bitsandbytes quantizes what a call of `from_pretrained` loads; None where that is not sure."""
-    given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    given = named_arguments(call)
     asked = [written(given[name]) for name in BITS if name in given]
     if True in asked:  # a quantization_config= beside it quantizes too
         return True

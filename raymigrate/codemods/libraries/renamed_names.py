@@ -98,10 +98,9 @@ def found_elsewhere(context: Context) -> None:
 @codemod("load_metric")
 def load_metric(context: Context) -> None:
     """`load_metric("glue", "mrpc")` becomes `evaluate.load("glue", "mrpc")`."""
-    for reference in list(context.references(*LOAD_METRIC)):
+    for reference in context.references(*LOAD_METRIC):
         if not context.can_import("evaluate", reference):
-            context.manual(RM713, reference.node, "datasets has no load_metric today, and `evaluate` is taken here.")
-            context.handle(reference, gone=False)
+            context.leave(RM713, reference, "datasets has no load_metric today, and `evaluate` is taken here.")
             continue
         if context.converts(RM713, reference.node, "datasets has no load_metric today; now evaluate.load."):
             context.plan.need_import("evaluate", near=reference.binding.statement)

@@ -1,7 +1,7 @@
 """RM728: texts that pandas reads.
 
 pandas 3.1.1, io/json/_json.py, io/html.py and io/xml.py: a str is a path or a URL. pandas 2.1 and 2.2 warned, and took
-a str that is no file for the text itself.
+a str that is not a file for the text itself.
 """
 
 import ast

@@ -1,6 +1,6 @@
 """The scripts that a module's lists of packages are for: a list is anybody's concern only if one of them is.
 
-The list of a job is for the script that the job runs, whoever submits it; any other list is for the module itself.
+The list of a job is for the script that the job runs, whatever submits it; any other list is for the module itself.
 """
 
 import ast

@@ -12,7 +12,7 @@ from raymigrate.codemods.predictors.pipeline_predictor import NotSure
 from raymigrate.facts.checkpoint_folders import folder_ends_before
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import is_set_to_none
-from raymigrate.facts.values import is_none, keyword_argument
+from raymigrate.facts.values import has_unpacking, is_none, keyword_argument, named_arguments
 
 PARAMETERS = ("checkpoint", "predictor_cls")
 LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -63,10 +63,9 @@ def batch_predictor(context: Context, call: ast.Call) -> BatchPredictor:
         NotSure: If something else is done with it, or its arguments cannot move to those calls.
     """
     module = context.module
-    if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+    if has_unpacking(call):
         raise NotSure("Its arguments cannot be seen here.")
-    given = dict(zip(PARAMETERS, call.args, strict=False))
-    given.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg})
+    given = named_arguments(call, PARAMETERS)
     if not set(PARAMETERS) <= given.keys():
         raise NotSure("Its arguments cannot be seen here.")
     checkpoint, predictor = given.pop("checkpoint"), given.pop("predictor_cls")

@@ -7,6 +7,7 @@ train/huggingface/transformers/transformers_predictor.py.
 import ast
 from collections.abc import Iterable
 
+from raymigrate.base.words import listed
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.predictors.batch_predictor import MAP_BATCHES, POOL
 from raymigrate.codemods.shared.checkpoint_files import not_carried
@@ -117,7 +118,7 @@ def of_ready_pipeline(context: Context, call: ast.Call) -> str:
     given = _given(context.module, calls_on(context.module, call, "predict"))
     to_pipeline = [f"{name}=" for name in given if name not in ("data", "feature_columns")]
     said += ["feature_columns= named the columns to take."] if "feature_columns" in given else []
-    said += [f"The pipeline's own call takes {_listed(to_pipeline)} too."] if to_pipeline else []
+    said += [f"The pipeline's own call takes {listed(to_pipeline)} too."] if to_pipeline else []
     return " ".join(said)
 
 
@@ -147,7 +148,7 @@ def _of_preprocessor(context: Context, call: ast.Call) -> list[str]:
     name, parts = _named(given), stages_of(module, given)
     said = [f"That is gone too: {in_its_place(context, parts)}."] if is_gone(parts) else []
     asked = [f"{method}()" for method in PREPROCESSOR if calls_on(module, call, method)]
-    said += [f"{_listed(asked)} of the predictor: use {name} itself."] if asked else []
+    said += [f"{listed(asked)} of the predictor: use {name} itself."] if asked else []
     return [FIRST.format(name), *said]
 
 
@@ -216,7 +217,7 @@ def of_texts(module: Module, predictor: ast.expr) -> str:
     if not left:
         return ""
     today, before = differences(left)
-    said = AS_BEFORE.format(_listed([f"{name}={value}" for name, value in left.items()]), today, before)
+    said = AS_BEFORE.format(listed([f"{name}={value}" for name, value in left.items()]), today, before)
     return f'Where its task is "{GENERATING}", {said}' if task != GENERATING else f"{said[0].upper()}{said[1:]}"
 
 
@@ -233,18 +234,18 @@ def of_predict(module: Module, calls: Iterable[ast.Call], predicts: str) -> str:
     taken += ["batch_size="] if "batch_size" in given else []
     if pool := [name for name in given if name in POOL]:
         sizes = ", ".join(f"{POOL[name]}=..." for name in pool)
-        taken.append(f"{_listed([f'{name}=' for name in pool])} as compute=ray.data.ActorPoolStrategy({sizes})")
+        taken.append(f"{listed([f'{name}=' for name in pool])} as compute=ray.data.ActorPoolStrategy({sizes})")
     taken += ["the entries of ray_remote_args="] if "ray_remote_args" in given else []
     known = {*MAP_BATCHES, *POOL, *DROPPED, "batch_size", "ray_remote_args", "feature_columns", "keep_columns"}
     if others := [name for name in given if name not in known]:
         entries = ", ".join(f'"{name}": ...' for name in others)
-        taken.append(f"{_listed([f'{name}=' for name in others])} as fn_kwargs={{{entries}}}, which {predicts} gets")
+        taken.append(f"{listed([f'{name}=' for name in others])} as fn_kwargs={{{entries}}}, which {predicts} gets")
     said = [f"Of the arguments of predict(), map_batches takes {'; '.join(taken)}."] if taken else []
     does = ["takes the feature_columns= from the batch"] if "feature_columns" in given else []
     does += ["puts the keep_columns= of the batch beside its predictions"] if "keep_columns" in given else []
     said += [f"{predicts[0].upper()}{predicts[1:]} {' and '.join(does)}."] if does else []
     dropped = [f"{name}=" for name in given if name in DROPPED]
-    return " ".join([*said, *([f"Drop {_listed(dropped)}."] if dropped else [])])
+    return " ".join([*said, *([f"Drop {listed(dropped)}."] if dropped else [])])
 
 
 def _given(module: Module, calls: Iterable[ast.Call]) -> list[str]:
@@ -254,8 +255,3 @@ def _given(module: Module, calls: Iterable[ast.Call]) -> list[str]:
         given = {keyword.arg: keyword.value} if keyword.arg else seen_entries(module, keyword.value)
         found |= {name: None for name, value in given.items() if name == "batch_size" or not is_none(value)}
     return list(found)
-
-
-def _listed(names: list[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last

@@ -56,7 +56,7 @@ from raymigrate.facts.legacy import BATCH_PREDICTORS, HF, HF_UNRELEASED, paths_i
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Reference
 from raymigrate.facts.results import is_set_to_none
-from raymigrate.facts.values import argument, class_named, is_none, keyword_argument, sources
+from raymigrate.facts.values import argument, class_named, is_none, keyword_argument, named_arguments, sources
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.successors import WITH_MAP_BATCHES
 
@@ -132,14 +132,14 @@ def predictors(context: Context) -> None:
     if not context.options.enabled(RM603.code):
         return
     pipeline = PipelinePredictor(context)
-    for reference in list(context.references(*BATCH_PREDICTORS)):
+    for reference in context.references(*BATCH_PREDICTORS):
         _convert(context, reference, pipeline, _batch_predictor)
-    for reference in list(context.references(*PIPELINE_PREDICTORS)):
+    for reference in context.references(*PIPELINE_PREDICTORS):
         _convert(context, reference, pipeline, _predictor)
     pipeline.emit()
     if "max_length" in pipeline.unsaid:
         context.note(RM752, pipeline.users[0], LONG_PROMPTS)
-    for reference in list(context.references(*OTHERS)):
+    for reference in context.references(*OTHERS):
         _report(context, reference)
 
 
@@ -245,7 +245,7 @@ def _predictor(context: Context, reference: Reference, pipeline: PipelinePredict
         is_base = isinstance(module.parent_of[reference.node], ast.ClassDef)
         given_away = is_base or is_of_batch_predictor(module, reference.node)
         raise NotSure("" if given_away else "Only its from_checkpoint() is converted.")
-    given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    given = named_arguments(call)
     checkpoint = call.args[0] if len(call.args) == 1 else given.pop("checkpoint", None)
     if checkpoint is None or isinstance(checkpoint, ast.Starred) or len(given) < len(call.keywords) - 1:
         raise NotSure("Its arguments cannot be seen here.")
@@ -356,7 +356,7 @@ def _map_batches(
     made_with: dict[str, tuple[str, dict[str, Part]]],
 ) -> None:
     """Plans `data.map_batches(Class, ...)` in place of a call of predict()."""
-    given = {keyword.arg: keyword.value for keyword in predict.keywords if keyword.arg}
+    given = named_arguments(predict)
     data = predict.args[0] if predict.args else given.pop("data")
     # None is the default of all of these but the batch size, for which it means whole blocks, then and now.
     given = {k: v for k, v in given.items() if k == "batch_size" or not is_none(v)}

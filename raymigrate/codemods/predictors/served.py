@@ -91,10 +91,7 @@ def _uses(module: Module, node: ast.expr) -> Iterator[ast.expr]:
     call = module.parent_of[outer] if isinstance(outer, ast.Attribute) else outer
     if isinstance(call, ast.Call) and call.func in (node, outer):
         yield call
-        assigned = module.parent_of[call]
-        target = assigned.targets[0] if isinstance(assigned, ast.Assign) and len(assigned.targets) == 1 else None
-        if isinstance(target, ast.Name) and (scope := module.scope_of[target].find(target.id)) is not None:
-            yield from module.uses(target.id, scope)
+        yield from module.uses_of(module.name_of(call))
 
 
 def _uses_of_class(module: Module, own: ast.ClassDef) -> Iterator[ast.expr]:

@@ -176,12 +176,8 @@ def _makers(module: Module, checkpoint: ast.expr) -> set[str]:
 def _is_made_again(context: Context, node: ast.Call) -> bool:
     """Whether a dict is there for another checkpoint only, which no edit makes: `Checkpoint.from_dict(c.to_dict())`."""
     module = context.module
-    assigned = module.parent_of[node]
-    target = assigned.targets[0] if isinstance(assigned, ast.Assign) and len(assigned.targets) == 1 else None
-    scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
-    uses: list[ast.expr] = [node]
-    if scope is not None and isinstance(target, ast.Name) and len(scope.bindings[target.id]) == 1:
-        uses = [*module.uses(target.id, scope)]
+    name = module.name_of(node)
+    uses = [*module.uses_of(name)] if module.is_bound_once(name) else [node]
     outer = [module.parent_of[use] for use in uses]
     makers = [module.parent_of[node] if isinstance(node, ast.keyword) else node for node in outer]
     references = [module.reference_at.get(call.func) for call in makers if isinstance(call, ast.Call)]

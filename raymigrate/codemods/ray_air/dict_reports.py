@@ -107,13 +107,3 @@ def _is_report(context: Context, call: ast.Call) -> bool:
         and metrics_argument(call) is not None
         and isinstance(context.module.parent_of[call], ast.Expr)
     )
-
-
-def siblings(context: Context, statement: ast.stmt) -> list[ast.stmt]:
-    """The statements of the block that a statement is in."""
-    parent = context.module.parent_of[statement]
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(parent, field, None)
-        if isinstance(block, list) and statement in block:
-            return block
-    return []

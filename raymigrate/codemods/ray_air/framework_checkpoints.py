@@ -46,7 +46,7 @@ MODEL_ALONE = " A model alone is kept by {name}.from_model(model)."
 @codemod("(?:Torch|Tensorflow|XGBoost|LightGBM)Checkpoint", phase=Phase.TRIALS)
 def framework_checkpoints(context: Context) -> None:
     """Makes `TorchCheckpoint.from_uri(uri)` a `TorchCheckpoint(uri)`, and reports what else is gone."""
-    for reference in list(context.references(*(f"{owner}.{method}" for owner in CLASSES for method in METHODS))):
+    for reference in context.references(*(f"{owner}.{method}" for owner in CLASSES for method in METHODS)):
         name, method = reference.qualified.split(".")[-2:]
         gone = f"{name}.{method}() raises an AttributeError on Ray >= 2.7"
         if method == "from_uri":
@@ -60,7 +60,7 @@ def framework_checkpoints(context: Context) -> None:
             context.manual(RM308, reference.node, f"{gone}.", OF_ANOTHER.format(name=name))
         else:
             context.manual(RM308, reference.node, f"{gone}.")
-    for reference in list(context.references(*CLASSES)):
+    for reference in context.references(*CLASSES):
         if reference.qualified in CLASSES:
             constructed(context, reference, False, _kept(reference.qualified.rpartition(".")[2]))
 

@@ -78,6 +78,4 @@ def _has_slash(node: ast.AST) -> bool:
 
 def _uses(module: Module, statement: ast.stmt) -> list[ast.Name]:
     """Where the one name is read that a statement gives a value."""
-    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
-    scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
-    return list(module.uses(target.id, scope)) if scope is not None and isinstance(target, ast.Name) else []
+    return module.uses_of(module.name_of(statement.value)) if isinstance(statement, ast.Assign) else []

@@ -123,7 +123,7 @@ def session_functions(context: Context) -> None:
     """Sends the session functions to ray.train, under every way of importing them."""
     asked = set[ast.AST | None]()
     names: dict[str, ast.AST] = {}
-    for reference in list(context.references(SESSION)):
+    for reference in context.references(SESSION):
         name = reference.qualified.removeprefix(SESSION).lstrip(".")
         function, _, rest = name.partition(".")
         if function == "get_trial_resources" and read_worker_cpus(context, reference.node, reference):
@@ -134,12 +134,10 @@ def session_functions(context: Context) -> None:
         rule = RM305 if function.startswith("get_trial") else RM302
         if target is None or rest or (not is_call and "get_context" in target):
             what = f"session.{function}" if function else "ray.air.session"
-            context.manual(rule, reference.node, f"{what} does not work inside a worker of Ray >= 2.51.")
-            context.handle(reference, gone=False)
+            context.leave(rule, reference, f"{what} does not work inside a worker of Ray >= 2.51.")
             continue
         if not context.can_import("ray", reference):
-            context.manual(RM302, reference.node, "`ray` is another name here, so ray.train cannot be called by it.")
-            context.handle(reference, gone=False)
+            context.leave(RM302, reference, "`ray` is another name here, so ray.train cannot be called by it.")
         elif context.converts(
             rule, reference.node, f"session.{function}() does nothing on Ray >= 2.51; now ray.train.{target}()."
         ):
@@ -206,10 +204,9 @@ OUTSIDE = "There session gave rank 0, a size of 1, or None, and reported nothing
 @codemod("air", phase=Phase.REST)
 def other_names(context: Context) -> None:
     """Names what is gone from ray.air; its constants and the like are still there, and work."""
-    for reference in list(context.references("ray.air")):
+    for reference in context.references("ray.air"):
         gone = look_up(reference.qualified).gone
         if gone is None or "._" in reference.qualified or is_ready(context.module, reference, gone.rpartition(".")[2]):
             continue
         message = f"{gone} is gone: current Ray raises an ImportError or AttributeError."
-        context.manual(RM307, reference.node, message, advice_on(gone))
-        context.handle(reference, gone=False)
+        context.leave(RM307, reference, message, advice_on(gone))

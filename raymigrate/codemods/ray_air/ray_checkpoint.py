@@ -9,7 +9,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.ray_air.dict_reports import Flow, checkpoint_argument, flow_of, metrics_argument, siblings
+from raymigrate.codemods.ray_air.dict_reports import Flow, checkpoint_argument, flow_of, metrics_argument
 from raymigrate.codemods.ray_air.wrapped_models import take_off_wrappers
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.shared.local_names import local_name
@@ -107,7 +107,7 @@ ON_RANK_0 = "ray.train.get_context().get_world_rank() == 0"
 @codemod("Checkpoint", phase=Phase.TRIALS)
 def from_dict(context: Context) -> None:
     """Rewrites `report(metrics, checkpoint=Checkpoint.from_dict(data))`, also with the checkpoint in a variable."""
-    for reference in list(context.references(*CHECKPOINTS)):
+    for reference in context.references(*CHECKPOINTS):
         method = reference.qualified.rpartition(".")[2]
         if reference.root in context.handled:
             continue  # with another one that goes to the same report
@@ -117,14 +117,12 @@ def from_dict(context: Context) -> None:
         elif method == "Checkpoint":
             constructed(context, reference, reference.is_within("ray.air") or reference.is_within("ray.ml"))
         elif method in GONE:
-            context.manual(RM308, reference.node, f"Checkpoint.{method}() raises an AttributeError.")
-            context.handle(reference, gone=False)
+            context.leave(RM308, reference, f"Checkpoint.{method}() raises an AttributeError.")
         elif method == "from_dict" and not _rewrite_report(context, reference):
             message = "Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7."
             call = context.module.parent_of[reference.node]
             given = call.args[0] if isinstance(call, ast.Call) and len(call.args) == 1 else None
-            context.manual(RM303, reference.node, message, instead_of_dict(context, reference, given))
-            context.handle(reference, gone=False)
+            context.leave(RM303, reference, message, instead_of_dict(context, reference, given))
 
 
 def instead_of_dict(context: Context, reference: Reference, given: ast.expr | None, kept: str = "") -> str:
@@ -233,7 +231,7 @@ def _rewrite_report(context: Context, reference: Reference) -> bool:
     statements = [module.statement(report) for report in flow.reports]
     if any(report.func not in module.reference_at for report in flow.reports):
         return False
-    if any(statement not in siblings(context, statement) for statement in statements):
+    if any(statement not in context.module.block_of(statement) for statement in statements):
         return False
     makers = [module.reference_at[call.func] for call in flow.made if call.func in module.reference_at]
     by_value = any(may_hold_own(module, call.args[0]) for call in flow.made)

@@ -54,7 +54,7 @@ def trial_of_context(context: Context) -> None:
 @codemod("get_trial_dir", phase=Phase.CHECKPOINTS)
 def trial_folder_of_session(context: Context) -> None:
     """Rewrites `session.get_trial_dir()` where the run is kept in a folder of the machine."""
-    for reference in list(context.references("ray.air.session.get_trial_dir")):
+    for reference in context.references("ray.air.session.get_trial_dir"):
         call = context.module.parent_of[reference.node]
         is_call = isinstance(call, ast.Call) and call.func is reference.node
         if context.place_of(reference.root) in (Place.TRIAL, Place.BOTH):

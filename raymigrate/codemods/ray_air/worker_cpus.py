@@ -69,14 +69,8 @@ def _is_int_argument(context: Context, node: ast.expr) -> bool:
 
 def _uses_of_variable(context: Context, node: ast.expr) -> list[ast.Name]:
     """The reads of the variable that an expression is assigned to, if it is bound nowhere else."""
-    assigned = context.module.parent_of[node]
-    if not (isinstance(assigned, ast.Assign) and len(assigned.targets) == 1):
-        return []
-    target = assigned.targets[0]
-    scope = context.module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
-    if scope is None or not isinstance(target, ast.Name) or len(scope.bindings[target.id]) != 1:
-        return []
-    return context.module.uses(target.id, scope)
+    name = context.module.name_of(node)
+    return context.module.uses_of(name) if context.module.is_bound_once(name) else []
 
 
 def _cpu_read(context: Context, bundle: ast.expr) -> ast.expr | None:

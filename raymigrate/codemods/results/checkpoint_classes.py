@@ -35,7 +35,7 @@ from raymigrate.facts.legacy import HF
 from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.results import CHECKPOINT_CLASSES, Layout, class_method, is_any_checkpoint, is_called_checkpoint
 from raymigrate.facts.trainers import library_bases
-from raymigrate.facts.values import argument, keyword_argument, sources
+from raymigrate.facts.values import argument, has_unpacking, keyword_argument, sources
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.libraries import look_up, member
 from raymigrate.knowledge.successors import LIGHTNING_CHECKPOINT
@@ -229,7 +229,7 @@ def _may_be_checkpoint(context: Context, call: ast.Call, method: ast.Attribute) 
 @codemod("(?:HuggingFace|Transformers|LegacyTransformers)Checkpoint", phase=Phase.RESULTS, after=[checkpoint_methods])
 def checkpoint_classes(context: Context) -> None:
     """Replaces every use of the classes by ray.train.Checkpoint, or reports it."""
-    for reference in list(context.references(*CHECKPOINT_CLASSES)):
+    for reference in context.references(*CHECKPOINT_CLASSES):
         statement = reference.binding.statement
         if statement is not None and goes_on_without(context.module, statement):
             context.handle(reference, gone=False)
@@ -271,7 +271,7 @@ def _replacement(context: Context, reference: Reference, method: str) -> Callabl
     if call is None:
         named = not method and _is_type(context, reference.node)
         return partial(_name_class, context, reference, spelling) if named and spelling else None
-    if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+    if has_unpacking(call):
         return None
     given = call.args[0] if call.args else call.keywords[0].value if call.keywords else None
     if method == "from_model":

@@ -32,12 +32,12 @@ NUMBERED = re.compile(r"(?:^|/)checkpoint_000000(?:/|$)")
 ONE_RUN = re.compile(r"_[0-9a-f]{5}_\d{5}|\d{4}-\d{2}-\d{2}_\d{2}-\d{2}")
 
 
-@codemod("checkpoint_000000")
+@codemod("checkpoint_000000", in_ray_scripts=True)
 def numbered_checkpoints(context: Context) -> None:
     """Reports strings with such a name, unless they name a run that is over."""
     module = context.module
     has_trainer = any(True for _ in module.calls(*TRAINERS, *TORCH_TRAINERS))
-    if not context.is_ray_script or (not has_trainer and module.references_within("ray.tune")):
+    if not has_trainer and module.references_within("ray.tune"):
         return
     for node in module.of_type(ast.Constant):
         text = node.value

@@ -1,4 +1,4 @@
-"""RM604, for ExperimentAnalysis: the folder of a trainer's run is no experiment of Tune today.
+"""RM604, for ExperimentAnalysis: the folder of a trainer's run is not an experiment of Tune today.
 
 It looks for the snapshot that Tune writes, and raises a ValueError without one (Ray 2.60
 tune/analysis/experiment_analysis.py, `__init__`). Under legacy Ray a trainer's run was an experiment of one trial.

@@ -179,11 +179,8 @@ def _shows(module: Module, call: ast.Call, depth: int) -> bool:
 
 def _uses(module: Module, assigned: ast.Assign) -> list[ast.expr]:
     """Where a name is read that a statement binds, and no other."""
-    target = assigned.targets[0]
-    scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
-    if scope is None or not isinstance(target, ast.Name) or len(assigned.targets) > 1:
-        return []
-    return list(module.uses(target.id, scope)) if len(scope.bindings[target.id]) == 1 else []
+    name = module.name_of(assigned.value)
+    return [*module.uses_of(name)] if module.is_bound_once(name) else []
 
 
 def is_placed(module: Module, node: ast.expr) -> bool:

@@ -34,15 +34,14 @@ def move_names(context: Context, rule: Rule, moves: Mapping[str, Move]) -> None:
             for alias in statement.names:
                 if context.module.imported(statement, alias) in moves:
                     _move_import(context, rule, statement, alias, moves)
-    for reference in list(context.references(*moves)):
+    for reference in context.references(*moves):
         owner, move = next((old, new) for old, new in moves.items() if reference.is_within(old))
         if reference.binding.qualified == owner:
             continue  # imported by its own name: done above
         place = f"{move.module}.{move.name}"
         package = move.module.partition(".")[0]
         if not context.can_import(package, reference):
-            context.manual(rule, reference.node, f"{owner} is now {place}, but `{package}` is another name here.")
-            context.handle(reference, gone=False)
+            context.leave(rule, reference, f"{owner} is now {place}, but `{package}` is another name here.")
         elif context.converts(rule, reference.node, f"{owner} is now {place}."):
             context.plan.need_import(move.module, near=reference.binding.statement)
             _note(context, reference, owner, move)

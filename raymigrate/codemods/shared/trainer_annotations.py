@@ -32,8 +32,7 @@ def name_as_type(context: Context, rule: Rule, reference: Reference, name: str) 
         return False
     message = f"{name} is gone from Ray >= 2.9"
     if _is_constructed(context, reference.qualified):
-        context.manual(rule, reference.node, f"{message}, and one is still constructed in this file.", GO_WITH_IT)
-        context.handle(reference, gone=False)
+        context.leave(rule, reference, f"{message}, and one is still constructed in this file.", GO_WITH_IT)
         return True
     made = context.converts(rule, reference.node, f"{message}; now TorchTrainer.")
     if made:

@@ -13,6 +13,7 @@ from raymigrate.codemods.to_accelerate.objects import OWN, is_attribute
 from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.process_numbers import number_given, replace_use
 from raymigrate.codemods.to_accelerate.rules import Refusal
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.stores import stores_of
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
@@ -24,7 +25,7 @@ from raymigrate.facts.scopes import FUNCTIONS
 HARMLESS_DECORATORS = ("torch.no_grad", "torch.inference_mode", "torch.enable_grad")
 
 
-class Access:
+class Access(Side):
     """The Accelerator of a training.
 
     Args:
@@ -41,9 +42,7 @@ class Access:
     """
 
     def __init__(self, training: Training, home: Home, devices: Devices, scaled: dict[ast.FunctionDef, str]) -> None:
-        self.training = training
-        self.module = training.module
-        self.variables = training.variables
+        super().__init__(training)
         self.home = home
         self.devices = devices
         self.scaled = scaled
@@ -96,7 +95,7 @@ class Access:
 
     def _is_of_object(self, thing: Variable) -> bool:
         """Whether something is an attribute of the object that trains, or a variable of its methods."""
-        return is_attribute(thing.name) or (self.view is not None and self.order.is_in_class(thing.scope.node))
+        return is_attribute(thing.name) or (self.view is not None and self.home.is_in_class(thing.scope.node))
 
     def _in_constructor(self) -> tuple[ast.AST, Block]:
         assert self.view is not None
@@ -107,7 +106,7 @@ class Access:
 
     def name_at(self, node: ast.AST) -> str:
         """The name of the Accelerator in the code around a node."""
-        if self.order.is_in_class(node):
+        if self.home.is_in_class(node):
             return f"{OWN}{NAME}"
         if self.view is not None and self.owner is self.view.constructor:
             if not self.view.instance:
@@ -229,7 +228,7 @@ class Access:
         if own.scope.node is self.owner and [isinstance(node, ast.arg) for node in bound] == [True]:
             return True
         in_reach = isinstance(home.scope.node, ast.Module) or home.scope.node is self.owner
-        if is_attribute(home.name) and not self.order.is_in_class(self.block[0]):
+        if is_attribute(home.name) and not self.home.is_in_class(self.block[0]):
             return False
         return len(homes) == 1 and home.name == name.id and in_reach and not self._is_late(home)
 
@@ -248,7 +247,7 @@ class Access:
     def _sees(self, node: ast.AST) -> ast.FunctionDef | None:
         """The function that has to be given the Accelerator for code in it; None where it is seen."""
         functions = [p for p in self.module.ancestors(node) if isinstance(p, FUNCTIONS)]
-        if self.view is not None and self.order.is_in_class(node):
+        if self.view is not None and self.home.is_in_class(node):
             constructor = self._in_constructor()[0]
             assert isinstance(constructor, ast.FunctionDef)
             return None if self.owner is constructor or constructor in self.given else constructor
@@ -375,7 +374,7 @@ class Access:
     def reaches(self, node: ast.AST) -> bool:
         """Whether the Accelerator is there when code runs, without being handed on for that alone."""
         functions = [parent for parent in self.module.ancestors(node) if isinstance(parent, ast.FunctionDef)]
-        if self.view is not None and self.order.is_in_class(node):
+        if self.view is not None and self.home.is_in_class(node):
             constructor = self.view.constructor
             if self.owner is not constructor:
                 return constructor in self.given

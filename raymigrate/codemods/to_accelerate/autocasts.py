@@ -8,6 +8,7 @@ from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.conditions import ALWAYS, Condition, Conditions
 from raymigrate.codemods.to_accelerate.rules import Refusal, check_nothing_is_unpacked
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.annotations import in_annotation, in_type_test
 from raymigrate.facts.gradients import switches_gradients_off
@@ -22,7 +23,7 @@ PRECISIONS = {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.half": "
 NOTHING = "contextlib.nullcontext"
 
 
-class Autocasts:
+class Autocasts(Side):
     """The calls of autocast() in one training.
 
     Args:
@@ -36,9 +37,7 @@ class Autocasts:
     """
 
     def __init__(self, training: Training, conditions: Conditions) -> None:
-        self.training = training
-        self.module = training.module
-        self.variables = training.variables
+        super().__init__(training)
         self.conditions = conditions
         found = list(self.module.calls(*AUTOCASTS))
         for call in found:

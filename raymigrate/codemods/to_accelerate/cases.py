@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import reaching
@@ -24,10 +24,31 @@ def meaning(module: Module, node: ast.expr) -> Meaning:
 
 
 def _spelled(module: Module, node: ast.expr) -> Meaning:
-    parts = [part for part in ast.walk(node) if part in module.scope_of]
-    bound = (tuple(reaching(module, part)) for part in parts if isinstance(part, ast.Name))
-    stored = (tuple(_stored_before(module, part)) for part in parts if isinstance(part, ast.Attribute))
-    return ("code", ast.dump(node), *bound, *stored)
+    def of_name(name: ast.Name) -> Meaning:
+        return (name.id, *(reaching(module, name) if name in module.scope_of else ()))
+
+    attributes = (part for part in ast.walk(node) if isinstance(part, ast.Attribute) and part in module.scope_of)
+    stored = (tuple(_stored_before(module, part)) for part in attributes)
+    return ("code", spelled(node, of_name), *stored)
+
+
+def spelled(node: ast.AST, of_name: Callable[[ast.Name], Hashable]) -> Hashable:
+    """What two pieces of code have in common that are written alike, with names that stand for the same.
+
+    Args:
+        node: The code.
+        of_name: What a name in it stands for.
+    """
+    if isinstance(node, ast.Name):
+        return of_name(node)
+    parts: list[Hashable] = [type(node).__name__]
+    for name, value in ast.iter_fields(node):
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, ast.AST):
+                parts.append(None if isinstance(part, ast.expr_context) else spelled(part, of_name))
+            else:
+                parts.append((name, type(part).__name__, part))
+    return tuple(parts)
 
 
 def _stored_before(module: Module, node: ast.Attribute) -> Iterator[ast.Attribute]:

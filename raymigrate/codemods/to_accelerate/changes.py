@@ -17,6 +17,7 @@ from raymigrate.edits.line_length import line_length
 from raymigrate.edits.plan import Code, Part, StatementEdit
 from raymigrate.facts.module import Module
 from raymigrate.facts.named_lines import own_lines
+from raymigrate.facts.nodes import blocks
 
 NAME = "accelerator"
 
@@ -105,9 +106,7 @@ class Changes:
 
     def _check_alone(self, statement: ast.stmt) -> None:
         """Refuses to change what stands around a statement that shares its line with others."""
-        parent = self.module.parent_of[statement]
-        blocks = (getattr(parent, field, None) for field in ("body", "orelse", "finalbody"))
-        if any(_shares_line(statement, block) for block in blocks if isinstance(block, list)):
+        if any(_shares_line(statement, block) for block in blocks(self.module.parent_of[statement])):
             raise Refusal(
                 statement,
                 f"{own_lines(self.context.module, statement)} holds several statements; put each on its own line",

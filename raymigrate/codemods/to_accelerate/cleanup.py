@@ -7,6 +7,7 @@ import ast
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.objects import OWN
 from raymigrate.codemods.to_accelerate.rules import Refusal
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 
@@ -22,7 +23,7 @@ CONTAINERS = ("tuple", "list", "dict")
 COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp)
 
 
-class Cleanup:
+class Cleanup(Side):
     """Takes away what has no purpose any more.
 
     Args:
@@ -31,9 +32,7 @@ class Cleanup:
     """
 
     def __init__(self, training: Training, changes: Changes) -> None:
-        self.training = training
-        self.module = training.module
-        self.variables = training.variables
+        super().__init__(training)
         self.changes = changes
 
     def clean(self) -> None:

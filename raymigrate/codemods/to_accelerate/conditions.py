@@ -6,8 +6,9 @@ import ast
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from raymigrate.codemods.to_accelerate.cases import spelled
 from raymigrate.codemods.to_accelerate.rules import Refusal
-from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.values import is_none, reaching
 
@@ -33,17 +34,12 @@ class Condition:
 ALWAYS = Condition(None, True)
 
 
-class Conditions:
+class Conditions(Side):
     """The conditions of one training.
 
     Args:
         training: What is trained.
     """
-
-    def __init__(self, training: Training) -> None:
-        self.training = training
-        self.module = training.module
-        self.variables = training.variables
 
     def of_test(self, test: ast.expr) -> Condition:
         """The condition that a test asks for, or an `enabled=` states."""
@@ -105,16 +101,7 @@ class Conditions:
         return self._key(one, ()) == self._key(other, ())
 
     def _key(self, node: ast.AST, followed: tuple[ast.AST, ...]) -> Hashable:
-        if isinstance(node, ast.Name):
-            return self._key_of_name(node, followed)
-        parts: list[Hashable] = [type(node).__name__]
-        for name, value in ast.iter_fields(node):
-            for part in value if isinstance(value, list) else [value]:
-                if isinstance(part, ast.AST):
-                    parts.append(None if isinstance(part, ast.expr_context) else self._key(part, followed))
-                else:
-                    parts.append((name, type(part).__name__, part))
-        return tuple(parts)
+        return spelled(node, lambda name: self._key_of_name(name, followed))
 
     def _key_of_name(self, node: ast.Name, followed: tuple[ast.AST, ...]) -> Hashable:
         """What gives a name its value; through a parameter, what every call of its function gives."""

@@ -10,6 +10,7 @@ from functools import cached_property
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.devices import Devices, is_called_device
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.values import Source, argument, last_name
 
@@ -25,7 +26,7 @@ SAYING = frozenset({"print", "debug", "info", "warning", "log", "write", "echo"}
 OF_WRAPPER = frozenset({"device_ids", "output_device"})  # arguments of DistributedDataParallel
 
 
-class Cpu:
+class Cpu(Side):
     """What a script says that trains on the CPU.
 
     Args:
@@ -34,9 +35,7 @@ class Cpu:
     """
 
     def __init__(self, training: Training, devices: Devices) -> None:
-        self.training = training
-        self.module = training.module
-        self.variables = training.variables
+        super().__init__(training)
         self.devices = devices
 
     def keep(self, changes: Changes, loop: ast.AST) -> bool:

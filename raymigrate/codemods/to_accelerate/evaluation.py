@@ -13,7 +13,8 @@ from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.gathering import Gathering, moved_to_cpu, size_of, split_tail
 from raymigrate.codemods.to_accelerate.lengths import Lengths, lengths_of
-from raymigrate.codemods.to_accelerate.training import Loop, Training
+from raymigrate.codemods.to_accelerate.sides import Side
+from raymigrate.codemods.to_accelerate.training import Loop
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.scopes import FUNCTIONS
 from raymigrate.facts.values import reaching
@@ -26,17 +27,12 @@ ARRAYS = frozenset({"numpy", "sklearn", "scipy", "pandas"})
 SIZES = frozenset({"size", "shape", "__len__"})
 
 
-class Evaluation:
+class Evaluation(Side):
     """The evaluation loops of a training.
 
     Args:
         training: What is trained.
     """
-
-    def __init__(self, training: Training) -> None:
-        self.training = training
-        self.module = training.module
-        self.variables = training.variables
 
     def runs_models(self, node: ast.AST) -> list[ast.Call]:
         """The calls of the trained models in a piece of code."""

@@ -7,23 +7,23 @@ from collections.abc import Iterator, Sequence
 
 from raymigrate.codemods.to_accelerate.objects import ObjectView, is_attribute
 from raymigrate.codemods.to_accelerate.rules import Refusal
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.module import Module
 from raymigrate.facts.named_lines import own_lines
+from raymigrate.facts.nodes import blocks
 
 Block = list[ast.stmt]
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-FIELDS = ("body", "orelse", "finalbody")
 
 
 def blocks_around(module: Module, node: ast.AST) -> Iterator[tuple[Block, int]]:
     """The blocks that a node is in, from the innermost one, each with the position of its statement there."""
     child = node
     for parent in module.ancestors(node):
-        for field in FIELDS:
-            block = getattr(parent, field, None)
-            if isinstance(block, list) and child in block:
+        for block in blocks(parent):
+            if child in block:
                 yield block, block.index(child)
         child = parent
 
@@ -33,7 +33,7 @@ def position(module: Module, block: Block, node: ast.AST) -> int | None:
     return next((place for other, place in blocks_around(module, node) if other is block), None)
 
 
-class Home:
+class Home(Side):
     """The block in which the optimizers are made and the training begins.
 
     Args:
@@ -54,9 +54,7 @@ class Home:
     """
 
     def __init__(self, training: Training) -> None:
-        self.training = training
-        self.module = training.module
-        self.variables = training.variables
+        super().__init__(training)
         self.view = self.module if isinstance(self.module, ObjectView) else None
         optimizers = training.optimizers
         scopes = {optimizer.scope for optimizer in optimizers}
@@ -128,11 +126,12 @@ class Home:
             seen.add(method)
             yield from (found for found in blocks_around(self.module, node) if self.module.inside(found[0][0], method))
             calls = self.variables.calls_of(method)
-            if len(calls) != 1 or not self._is_in_class(calls[0]):
+            if len(calls) != 1 or not self.is_in_class(calls[0]):
                 return
             node = calls[0]
 
-    def _is_in_class(self, node: ast.AST) -> bool:
+    def is_in_class(self, node: ast.AST) -> bool:
+        """Whether code stands in the class whose object trains."""
         return self.view is not None and self.module.inside(node, self.view.owner)
 
     def place(self, block: Block, node: ast.AST) -> int | None:
@@ -141,15 +140,15 @@ class Home:
         method = self.module.function(node)
         if place is not None and not isinstance(block[place], DEFINITIONS):
             return place
-        if method is None or not self._is_in_class(node):
+        if method is None or not self.is_in_class(node):
             return place
         calls = self.variables.calls_of(method)
-        is_inner = len(calls) == 1 and self._is_in_class(calls[0]) and self.module.function(calls[0]) is not method
+        is_inner = len(calls) == 1 and self.is_in_class(calls[0]) and self.module.function(calls[0]) is not method
         return self.place(block, calls[0]) if is_inner else None
 
     def _check_captured(self) -> None:
         """Refuses an object that keeps what is prepared only later."""
-        if self.view is None or self.view.constructor is None or self._is_in_class(self.block[0]):
+        if self.view is None or self.view.constructor is None or self.is_in_class(self.block[0]):
             return
         for call in self.variables.calls_of(self.view.constructor):
             place = position(self.module, self.block, call)
@@ -237,7 +236,7 @@ class Home:
 
     def local(self, variable: Variable) -> str | None:
         """The name of something here, if it has its value before the training begins: its own, or of a parameter."""
-        if self._is_in_class(self.block[0]):
+        if self.is_in_class(self.block[0]):
             return self._local_of_object(variable)
         if variable.scope is self.scope:
             return variable.name if self._is_bound_before(variable) else None

@@ -51,11 +51,11 @@ class Order:
 
     def _is_after_construction(self, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
         """Whether code runs when the object that trains is there."""
-        if not self.is_in_class(node):
+        if not self.home.is_in_class(node):
             return self.follows_instance(node)
         function = self.module.function(node)
         calls = self.variables.calls_of(function) if function is not None and function not in seen else []
-        inner = [call for call in calls if self.is_in_class(call)]
+        inner = [call for call in calls if self.home.is_in_class(call)]
         return len(inner) < len(calls) or not calls or any(self._is_later(c, seen | {function}) for c in inner)  # type: ignore[arg-type]
 
     def follows_instance(self, node: ast.AST) -> bool:
@@ -68,7 +68,3 @@ class Order:
         if around is None and self.module.function(node) is not None:
             return False
         return self.module.start(node) > self.module.end(self.module.statement(made[0]))
-
-    def is_in_class(self, node: ast.AST) -> bool:
-        """Whether code stands in the class whose object trains."""
-        return self.view is not None and self.module.inside(node, self.view.owner)

@@ -9,6 +9,7 @@ from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM856, RM857, RM858, Refusal
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.trackers import MAIN
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import SAME
@@ -34,7 +35,7 @@ PIPELINE = re.compile(r"transformers\.(pipelines\.)?(\w+\.)?(pipeline|\w+Pipelin
 GENERATING = ("transformers.", "peft.")  # packages whose models generate without gradients
 
 
-class Output:
+class Output(Side):
     """What a training prints and saves.
 
     Args:
@@ -43,9 +44,7 @@ class Output:
     """
 
     def __init__(self, training: Training, processes: Processes) -> None:
-        self.training = training
-        self.module = training.module
-        self.variables = training.variables
+        super().__init__(training)
         self.processes = processes
 
     # -- the model -----------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from raymigrate.codemods.to_accelerate.process_numbers import (
 from raymigrate.codemods.to_accelerate.reductions import Reductions
 from raymigrate.codemods.to_accelerate.rules import RM856, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.samplers import SAMPLERS, Samplers
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.spawns import SPAWN, Spawn, check_processes
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
@@ -44,7 +45,7 @@ GROUP = {"rank": RANK, "world_size": SIZE}
 ADDRESSES = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE"})
 
 
-class Processes:
+class Processes(Side):
     """The processes of a training.
 
     Args:
@@ -52,9 +53,7 @@ class Processes:
     """
 
     def __init__(self, training: Training) -> None:
-        self.training = training
-        self.module = training.module
-        self.variables = training.variables
+        super().__init__(training)
         self.wrappers = Wrappers(training)
         self.samplers = Samplers(training)
         self.grouping: dict[str, ast.expr] = {}  # arguments for InitProcessGroupKwargs

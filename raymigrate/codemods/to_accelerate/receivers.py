@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.output import OF_WRAPPED
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM857, RM858
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.functions import is_static
 from raymigrate.facts.gradients import switches_gradients_off
@@ -26,7 +27,7 @@ EXPORTS = ("torch.onnx.export", "torch.jit.script", "torch.jit.trace", "torch.ex
 NEXT_BATCH = ("next", "iter")
 
 
-class Receivers:
+class Receivers(Side):
     """What gets the models of a training, besides functions of its module.
 
     Args:
@@ -35,9 +36,7 @@ class Receivers:
     """
 
     def __init__(self, training: Training, processes: Processes) -> None:
-        self.training = training
-        self.module = training.module
-        self.variables = training.variables
+        super().__init__(training)
         self.processes = processes
 
     def convert(self, changes: Changes, access: Access) -> None:
@@ -139,7 +138,7 @@ class Receivers:
     def _is_in_method(self, node: ast.AST, access: Access) -> bool:
         """Whether code stands in a method of a class other than the one that trains."""
         function = self.module.function(node)
-        if function is None or access.order.is_in_class(node) or access.order.holds(node):
+        if function is None or access.home.is_in_class(node) or access.order.holds(node):
             return False
         return isinstance(self.module.parent_of[function], ast.ClassDef)
 

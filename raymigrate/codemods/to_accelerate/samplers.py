@@ -9,7 +9,8 @@ from raymigrate.codemods.to_accelerate.cases import Case, branches, meaning
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.returned_samplers import ReturnedSamplers
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal, check_nothing_is_unpacked
-from raymigrate.codemods.to_accelerate.training import DATA_LOADERS, Training
+from raymigrate.codemods.to_accelerate.sides import Side
+from raymigrate.codemods.to_accelerate.training import DATA_LOADERS
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.carried import carried
 from raymigrate.facts.values import Source, argument, class_named, keyword_named, reaching
@@ -22,17 +23,12 @@ OWN = {
 }
 
 
-class Samplers:
+class Samplers(Side):
     """The DistributedSamplers of a training.
 
     Args:
         training: What is trained.
     """
-
-    def __init__(self, training: Training) -> None:
-        self.training = training
-        self.module = training.module
-        self.variables = training.variables
 
     def is_sampled(self, loader: Variable) -> bool:
         """Whether a loader gives each process a part of the rows already."""

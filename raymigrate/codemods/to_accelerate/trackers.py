@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM857
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 
@@ -31,7 +32,7 @@ DISABLE = 'Give it mode="disabled" in all processes but the first.'
 BELOW_MAIN = "Let it run under `if {main}:`, without code in it that all processes run."
 
 
-class Trackers:
+class Trackers(Side):
     """What a training logs.
 
     Args:
@@ -40,9 +41,7 @@ class Trackers:
     """
 
     def __init__(self, training: Training, processes: Processes) -> None:
-        self.training = training
-        self.module = training.module
-        self.variables = training.variables
+        super().__init__(training)
         self.processes = processes
 
     @cached_property
@@ -212,15 +211,10 @@ class Trackers:
         """Statements that follow each other in one block, together."""
         groups: list[list[ast.stmt]] = []
         for statement in sorted(statements, key=self.module.start):
-            block = self._block(statement)
+            block = self.module.block_of(statement)
             last = groups[-1][-1] if groups else None
             if last is not None and last in block and block.index(statement) == block.index(last) + 1:
                 groups[-1].append(statement)
             else:
                 groups.append([statement])
         return groups
-
-    def _block(self, statement: ast.stmt) -> list[ast.stmt]:
-        parent = self.module.parent_of[statement]
-        blocks = (getattr(parent, field, None) for field in ("body", "orelse", "finalbody"))
-        return next(block for block in blocks if isinstance(block, list) and statement in block)

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from raymigrate.base.findings import Rule
+from raymigrate.base.words import FEW
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
@@ -42,7 +43,6 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.project_uses import takers
 from raymigrate.facts.values import is_none
 
-FEW = 3  # names that a sentence has room for
 GPU_PLUGINS = ("fsdp_plugin", "deepspeed_plugin", "deepspeed_plugins")
 GPU_PRECISIONS = ("fp16", "fp8")  # on CPUs the first does nothing, and the other raises
 # What a script that is started in several processes asks for.

@@ -87,7 +87,7 @@ def _drop_own_group(context: Context, outline: Outline) -> None:
             context.manual(RM827, call, message, "Take the call out of the statement.")
         elif context.converts(RM827, call, f"{name} goes: Ray makes the process group of its workers, and ends it."):
             context.plan.statement(statement).removed = True
-            _forget(context, call)
+            context.take_out(call)
 
 
 def _tell_rank_option(context: Context, outline: Outline) -> None:
@@ -186,11 +186,4 @@ def _drop_handler(context: Context, call: ast.Call) -> None:
         context.plan.call(accelerator).remove.add("kwargs_handlers")
     if node is not call and isinstance(statement, ast.stmt):
         context.plan.statement(statement).removed = True
-    _forget(context, call)
-
-
-def _forget(context: Context, call: ast.Call) -> None:
-    """Lets the names go that a call used which is taken out, such as a timedelta."""
-    for part in ast.walk(call):
-        if part in context.module.reference_at:
-            context.handle(context.module.reference_at[part], gone=True)
+    context.take_out(call)

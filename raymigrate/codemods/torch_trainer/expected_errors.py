@@ -62,7 +62,7 @@ ANY_WARNING = DEPRECATIONS | {"UserWarning", "Warning"}
 
 @codemod("raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "deprecated_call", "fit")
 def expected_errors(context: Context) -> None:
-    """Reports `with pytest.raises(ValueError): TransformersTrainer(...)`, and the like around fit() and an import."""
+    """Reports `with pytest.raises(ValueError): TransformersTrainer(...)`, and the same around fit() and an import."""
     module = context.module
     for trainer in module.calls(*TRAINERS):
         name = ast.unparse(trainer.func)
@@ -113,7 +113,7 @@ def _fitted(name: str) -> str:
 
 
 def _legacy_name(module: Module, function: ast.expr) -> str:
-    """The name in Ray of what a call calls, where it is no trainer, and gone or soon to be another; else empty."""
+    """The name in Ray of what a call calls, where it is not a trainer, and gone or soon renamed; else empty."""
     name = module.qualified(function)
     if name is None and isinstance(function, ast.Attribute):
         makers = [source.func for source in sources(module, function.value) if isinstance(source, ast.Call)]

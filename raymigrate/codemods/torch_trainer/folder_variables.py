@@ -26,11 +26,9 @@ RUN_CONFIGS = tuple(f"{module}.RunConfig" for module in ("ray.air", "ray.air.con
 FOLDERS = ("storage_path", "local_dir")
 
 
-@codemod(*VARIABLES, phase=Phase.CONFIGURATION)
+@codemod(*VARIABLES, phase=Phase.CONFIGURATION, in_ray_scripts=True)
 def folder_variables(context: Context) -> None:
     """Reports where a script sets one of these variables, but not where it copies one for other processes."""
-    if not context.is_ray_script:
-        return
     module = context.module
     tunes, needless = any(module.calls(*RUNS)), _every_run_has_folder(module)
     places = list(variables_set(module, *VARIABLES))

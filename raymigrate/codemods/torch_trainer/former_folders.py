@@ -34,7 +34,7 @@ def says(module: Module, folder: ast.expr) -> str:
 
 
 def path_of(module: Module, folder: ast.expr) -> str | None:
-    """A folder as a text, if it is known and is no mere name: that could be anything."""
+    """A folder as a text, if it is known and is not just a name: that could be anything."""
     value = module.value(folder)
     while isinstance(value, ast.Call) and len(value.args) == 1 and last_name(value.func) in PATHS:
         value = module.value(value.args[0])
@@ -56,9 +56,7 @@ def first_look(module: Module, call: ast.Call, folder: ast.expr) -> ast.expr | N
 
 def _mentions(module: Module, folder: ast.expr) -> Iterator[ast.expr]:
     """Where a folder, or what is in it, is named."""
-    scope = module.scope_of[folder].find(folder.id) if isinstance(folder, ast.Name) else None
-    if isinstance(folder, ast.Name) and scope is not None:
-        yield from (use for use in module.uses(folder.id, scope) if isinstance(use.ctx, ast.Load))
+    yield from module.uses_of(folder)
     if path := path_of(module, folder):
         for node in module.of_type(ast.Constant):
             assert isinstance(node, ast.Constant)

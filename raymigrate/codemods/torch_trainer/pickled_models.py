@@ -54,11 +54,11 @@ RUNNING = frozenset({"forward", "generate", "predict"})
 SAVING = ("torch.save", "pickle.dump", "pickle.dumps", "cloudpickle.dump", "cloudpickle.dumps")
 
 
-@codemod("transformers", "get_model", phase=Phase.LIBRARIES)
+@codemod("transformers", "get_model", phase=Phase.LIBRARIES, in_ray_scripts=True)
 def pickled_models(context: Context) -> None:
     """Reports models that go to another process, or to a file, where that fails or changes what they give."""
     module = context.module
-    if context.keeps_transformers or not context.is_ray_script:
+    if context.keeps_transformers:
         return
     fates = _Fates(module)
     by_name = [] if is_sent_by_name(module) else _taken_along(module, sent_functions(module, context.places))

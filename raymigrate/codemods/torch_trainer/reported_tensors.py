@@ -52,11 +52,9 @@ class Held(Enum):
     STATE = auto()  # of a model, or a model
 
 
-@codemod("report")
+@codemod("report", in_ray_scripts=True)
 def reported_tensors(context: Context) -> None:
     """Reports the numbers that losses hold; names other tensors."""
-    if not context.is_ray_script:
-        return
     for call in context.module.calls(*REPORTS, OF_TUNE):
         given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg not in ARGUMENTS)]
         for metrics in given:
@@ -70,7 +68,7 @@ def reported_tensors(context: Context) -> None:
                     _value(context, value, REPORTED, elsewhere=elsewhere)
 
 
-@codemod("TorchTrainer", "AccelerateTrainer", "tune")
+@codemod("TorchTrainer", "AccelerateTrainer", "tune", in_ray_scripts=True)
 def returned_tensors(context: Context) -> None:
     """Deals with what functions return that run on workers or in trials.
 
@@ -78,8 +76,6 @@ def returned_tensors(context: Context) -> None:
     gives is reported (2.60 tune/trainable/function_trainable.py:196).
     """
     module = context.module
-    if not context.is_ray_script:
-        return
     told = set[ast.AST]()
     for given, outcome in _handed_over(module):
         for found in callees(module, given):
@@ -232,8 +228,7 @@ def _held(module: Module, node: ast.expr, depth: int = 0) -> Iterator[tuple[ast.
     made = [whole for whole in dict.fromkeys(made) if _parts(whole) is not None or isinstance(whole, ast.Name)]
     if not any(_parts(whole) is not None or whole is not node for whole in made):
         return  # no dict and no list
-    scope = module.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
-    uses = module.uses(node.id, scope) if scope is not None and isinstance(node, ast.Name) else []
+    uses = module.uses_of(node)
     shared = isinstance(node, ast.Attribute) or not all(_is_shown(module, use) for use in uses)
     for whole in made:
         home = module.function(whole)

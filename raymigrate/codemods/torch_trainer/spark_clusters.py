@@ -138,11 +138,9 @@ def _is_for_clusters(module: Module, unpacked: ast.expr) -> bool:
     target = module.definition(unpacked)
     if keys.hidden or keys.reads or not (isinstance(target, ast.Name) or not isinstance(unpacked, ast.Name)):
         return False
-    scope = module.scope_of[unpacked].find(unpacked.id) if isinstance(unpacked, ast.Name) else None
-    uses = module.uses(unpacked.id, scope) if isinstance(unpacked, ast.Name) and scope is not None else []
     fill = fillings(module, target) if isinstance(target, ast.Name) else []
     calls = set(module.calls(*SETUP))
-    left = (use for use in uses if module.statement(use) not in fill)
+    left = (use for use in module.uses_of(unpacked) if module.statement(use) not in fill)
     return all(module.parent_of[module.parent_of[use]] in calls for use in left)
 
 
@@ -164,8 +162,7 @@ def _result(context: Context, call: ast.Call) -> None:
     parent = module.parent_of[call]
     uses: list[ast.expr] = [call]
     if isinstance(parent, ast.Assign) and isinstance(target := parent.targets[0], ast.Name):
-        scope = module.scope_of[target].find(target.id)
-        uses = [*module.uses(target.id, scope)] if scope is not None else []
+        uses = [*module.uses_of(target)]
     for use in uses:
         if not isinstance(module.parent_of[use], ast.Expr) and not _is_taken_apart(module, use):
             context.manual(RM425, use, PAIR, "Where it is used as the address, take its first item.")

@@ -170,7 +170,7 @@ def restored(context: Context) -> None:
         for name in dict.fromkeys(name for name in gone if name in OF_GONE):
             message = f"Ray >= 2.51 has no {name.rpartition('.')[2]}: {node.attr}() is gone with it."
             context.manual(RM420, node, message, OF_GONE[name])
-    for reference in list(context.references("ray.train")):
+    for reference in context.references("ray.train"):
         if reference.qualified.rpartition(".")[2] in RESTORE and look_up(reference.qualified).gone is None:
             context.handle(reference, gone=False)
 

@@ -100,11 +100,9 @@ OPENED = ("open", "as_directory", "to_directory", "get_trial_dir", "get_trial_na
 UNSEEN = "If"
 
 
-@codemod(VARIABLE, phase=Phase.RESULTS)
+@codemod(VARIABLE, phase=Phase.RESULTS, in_ray_scripts=True)
 def original_directory(context: Context) -> None:
     """Reports reads of the variable."""
-    if not context.is_ray_script:
-        return
     for node in context.module.of_type(ast.Constant):
         if node.value == VARIABLE:
             parent = context.module.parent_of[node]

@@ -45,11 +45,11 @@ SCHEME = re.compile(r"[A-Za-z][\w+.-]*:")
 NO_PATHS = re.compile(r"databricks|uc$|databricks-uc")
 
 
-@codemod("mlflow", *VARIABLES, phase=Phase.TRAINERS)
+@codemod("mlflow", *VARIABLES, phase=Phase.TRAINERS, in_ray_scripts=True)
 def file_stores(context: Context) -> None:
     """Reports the addresses that name a folder, each once, in scripts that do not allow it."""
     module = context.module
-    if not context.is_ray_script or ALLOW in module.text:
+    if ALLOW in module.text:
         return
     told = set[ast.AST]()  # what the addresses begin with: one may be given to many calls
     for address in sorted(dict.fromkeys(_addresses(module)), key=module.start):

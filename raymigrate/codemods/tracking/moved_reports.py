@@ -25,12 +25,10 @@ RM761 = Rule(
 GONE = "wandb.apis.reports"
 
 
-@codemod(GONE, "reports", phase=Phase.GONE)
+@codemod(GONE, "reports", phase=Phase.GONE, in_ray_scripts=True)
 def moved_reports(context: Context) -> None:
     """Reports the imports of that module."""
     module = context.module
-    if not context.is_ray_script:
-        return
     for statement in module.imports:
         if isinstance(statement, ast.ImportFrom) and statement.level:
             continue

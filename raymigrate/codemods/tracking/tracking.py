@@ -29,6 +29,7 @@ from raymigrate.facts.values import (
     fillings,
     has_unpacking,
     is_none,
+    keyword_named,
     leading_text,
     seen_items,
     written,
@@ -93,7 +94,7 @@ def _last(name: str) -> str:
 
 
 def _callbacks(config: ast.Call) -> ast.keyword | None:
-    return next((keyword for keyword in config.keywords if keyword.arg == "callbacks"), None)
+    return keyword_named(config, "callbacks")
 
 
 def _listed(context: Context, keyword: ast.keyword) -> list[ast.expr] | None:

@@ -162,8 +162,7 @@ def _uses_tune(context: Context) -> bool:
 def old_places(context: Context) -> None:
     """Imports loggers from where they are; names what has no place any more."""
     move_names(context, RM410, MOVED)
-    for reference in list(context.references(*GONE_PLACES)):
+    for reference in context.references(*GONE_PLACES):
         if reference.qualified in MOVED:
             continue
-        context.manual(RM410, reference.node, f"{reference.qualified} is gone: current Ray raises an ImportError.")
-        context.handle(reference, gone=False)
+        context.leave(RM410, reference, f"{reference.qualified} is gone: current Ray raises an ImportError.")

@@ -124,14 +124,13 @@ def convert(context: Context) -> None:
             context.plan.call(call.node).function = "TorchTrainer"
             context.plan.need_import("ray.train.torch", "TorchTrainer", near=reference.binding.statement)
         context.handle(reference, gone=converted)
-    for reference in list(context.references(*TRANSFORMERS_TRAINERS)):
+    for reference in context.references(*TRANSFORMERS_TRAINERS):
         name = next(n for n in TRANSFORMERS_TRAINERS if f"{reference.qualified}.".startswith(f"{n}.")).rpartition(".")[
             2
         ]
         if name_as_type(context, RM103, reference, name):
             continue
-        context.manual(RM103, reference.node, *other_use(context, reference, TRANSFORMERS_TRAINERS, name))
-        context.handle(reference, gone=False)
+        context.leave(RM103, reference, *other_use(context, reference, TRANSFORMERS_TRAINERS, name))
 
 
 @codemod(*ARGUMENTS, "TransformersTrainer", phase=Phase.TRAINERS)

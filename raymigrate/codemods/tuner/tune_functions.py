@@ -85,8 +85,7 @@ def tune_functions(context: Context) -> None:
 
 
 def _undecided(context: Context, reference: Reference, message: str) -> None:
-    context.manual(RM413, reference.node, message, "Call ray.tune in Tune functions, and ray.train on workers.")
-    context.handle(reference, gone=False)
+    context.leave(RM413, reference, message, "Call ray.tune in Tune functions, and ray.train on workers.")
 
 
 def _belongs_to_a_session(context: Context, reference: Reference) -> bool:
@@ -117,13 +116,11 @@ def _in_trial(context: Context, reference: Reference) -> None:
     elif not name:
         return
     if _is_of_workers(context, reference):
-        context.manual(RM413, reference.node, f"{old}() means nothing in a Tune trial, which is one process.")
-        context.handle(reference, gone=False)
+        context.leave(RM413, reference, f"{old}() means nothing in a Tune trial, which is one process.")
         return
     if METADATA in (name, _then(context, reference)):
         outcome = "is None in a Tune trial" if name == METADATA else "raises a DeprecationWarning in a Tune trial"
-        context.manual(RM413, reference.node, f"{METADATA}() {outcome}.", NO_METADATA)
-        context.handle(reference, gone=False)
+        context.leave(RM413, reference, f"{METADATA}() {outcome}.", NO_METADATA)
         return
     if reference.qualified.startswith("ray.air."):
         message = f"In a Tune function {old} is there for old code only; now ray.tune.{source}."
@@ -146,9 +143,8 @@ def _is_unused(module: Module, node: ast.AST) -> bool:
     outer = module.parent_of[node]
     while node in (getattr(outer, "func", None), outer.value if isinstance(outer, ast.Attribute) else None):
         node, outer = outer, module.parent_of[outer]
-    target = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
-    scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
-    return scope is not None and isinstance(target, ast.Name) and not module.uses(target.id, scope)
+    name = module.name_of(node)
+    return name is not None and not module.uses_of(name)
 
 
 def _then(context: Context, reference: Reference) -> str:
@@ -162,8 +158,7 @@ def _then(context: Context, reference: Reference) -> str:
 def _replace(context: Context, rule: Rule, reference: Reference, source: str, message: str) -> None:
     """Replaces a reference by a name of ray.tune, as the module calls it."""
     if not context.can_import("ray", reference):
-        context.manual(rule, reference.node, f"{message.partition(';')[0]}; `ray` is another name here.")
-        context.handle(reference, gone=False)
+        context.leave(rule, reference, f"{message.partition(';')[0]}; `ray` is another name here.")
         return
     if context.converts(rule, reference.node, message):
         name = tune_name(context, reference.node)
@@ -175,14 +170,13 @@ def _replace(context: Context, rule: Rule, reference: Reference, source: str, me
 def names_of_tune(context: Context) -> None:
     """Gives the functions of the old ray.tune, and the report() of the old ray.train, their present form."""
     module = context.module
-    for reference in list(context.references(*LOST_FROM_CONTEXT)):
+    for reference in context.references(*LOST_FROM_CONTEXT):
         name = reference.qualified.rpartition(".")[2]
         message = f"tune.{name}() raises an AttributeError today; now tune.get_context().{name}()."
         _replace(context, RM414, reference, f"get_context().{name}", message)
-    for reference in list(context.references(*LOST)):
+    for reference in context.references(*LOST):
         message = f"{reference.qualified.removeprefix('ray.')}() raises an AttributeError today."
-        context.manual(RM414, reference.node, message)
-        context.handle(reference, gone=False)
+        context.leave(RM414, reference, message)
     for call in module.calls(*REPORTS, "ray.air.session.report"):
         given = {keyword.arg for keyword in call.keywords}
         if len(call.args) == 1 and not isinstance(call.args[0], ast.Starred):
@@ -217,7 +211,7 @@ def _one_value(context: Context, call: ast.Call, given: Set[str | None]) -> None
 
 
 def _is_number(context: Context, node: ast.expr) -> bool:
-    """Whether a value is a number on every way to it; what is divided or multiplied is no dict either."""
+    """Whether a value is a number on every way to it; what is divided or multiplied is not a dict either."""
     sources = context.module.origins(node)
     return bool(sources) and all(
         is_number(source.module, source.node)

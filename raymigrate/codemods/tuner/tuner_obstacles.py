@@ -18,7 +18,7 @@ from raymigrate.facts.tuners import (
     only_fitted_besides,
     only_use,
 )
-from raymigrate.facts.values import is_none, keyword_argument
+from raymigrate.facts.values import is_none, keyword_argument, keyword_named, named_arguments
 
 # Schedulers that only stop trials. Others pause them, or let them go on from each other's checkpoints.
 STOPPING = ("", "FIFOScheduler", "ASHAScheduler", "AsyncHyperBandScheduler", "MedianStoppingRule")
@@ -66,7 +66,7 @@ def _unseen(context: Context, tuner: TunerCall) -> str | None:
     converted = context.plan.calls.get(trainer)
     if context.module.qualified(trainer.func) in TRAINERS and (converted is None or not converted.function):
         return "its trainer was not converted either"
-    if tuner.tuned_scaling is None and not any(keyword.arg == "scaling_config" for keyword in trainer.keywords):
+    if tuner.tuned_scaling is None and keyword_named(trainer, "scaling_config") is None:
         return "the trainer has no scaling_config"
     if not context.can_import("ray", context.module.reference_at[tuner.node.func]):
         return "`ray` is another name here"
@@ -159,7 +159,7 @@ def _tune_config(context: Context, tuner: TunerCall) -> str | None:
     config = tuner.made("tune_config", *TUNE_CONFIGS)
     if config is None:
         return f"its TuneConfig cannot be seen, and a scheduler in it {PAUSES}"
-    keywords = {keyword.arg: keyword.value for keyword in config.keywords if keyword.arg is not None}
+    keywords = named_arguments(config)
     scheduler = _class_of(context, keywords.get("scheduler"))
     what = scheduler.rpartition(".")[2] if scheduler is not None else "a scheduler that cannot be seen"
     if what not in (*STOPPING, *STOPPING_BY_NAME) or _pauses(context, keywords.get("scheduler")):

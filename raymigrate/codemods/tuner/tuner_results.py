@@ -188,9 +188,8 @@ def _goes_deeper(context: Context, opened: ast.Attribute) -> bool:
     """Whether the files are looked for in that folder already: by a person, or by code of an earlier run."""
     module = context.module
     call, name = module.parent_of[opened], name_of_folder(module, opened)
-    scope = module.scope_of[name].find(name.id) if name is not None else None
     folders = [opened, *([call] if isinstance(call, ast.Call) and call.func is opened else [])]
-    folders += module.uses(name.id, scope) if name is not None and scope is not None else []
+    folders += module.uses_of(name)
     return any(leads_to_files(context, folder) for folder in folders)
 
 

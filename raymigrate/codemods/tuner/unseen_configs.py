@@ -136,12 +136,10 @@ def _is_about_types(module: Module, node: ast.expr) -> bool:
 
 def _is_for_trainers(module: Module, config: ast.Call) -> bool:
     """Whether every use of a RunConfig, or of the name that it gets, is to give it to a trainer."""
-    made = module.parent_of[config]
-    target = made.targets[0] if isinstance(made, ast.Assign) and len(made.targets) == 1 else None
-    scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
-    if not isinstance(target, ast.Name) or scope is None:
+    name = module.name_of(config)
+    if name is None:
         return _is_given_to_trainer(module, config)
-    return all(_is_given_to_trainer(module, use) for use in module.uses(target.id, scope))
+    return all(_is_given_to_trainer(module, use) for use in module.uses_of(name))
 
 
 def _is_given_to_trainer(module: Module, value: ast.expr) -> bool:

@@ -32,7 +32,7 @@ class Behind:
 
     Args:
         found: The expressions that it can come from.
-        whole: Whether there are no others.
+        whole: Whether these are all.
     """
 
     found: Sequence[Source] = ()

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.nodes import LEAVES
+from raymigrate.facts.nodes import LEAVES, blocks
 from raymigrate.facts.scopes import FUNCTIONS, Binding, Scope
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def place_in_block(module: Module, child: ast.AST, parent: ast.AST) -> tuple[lis
     """The block of a statement that a part of it is in, and its position there; no block for a part of its head."""
     places = module.asked.places
     if parent not in places:
-        places[parent] = {s: (block, number) for block in _blocks(parent) for number, s in enumerate(block)}
+        places[parent] = {s: (block, number) for block in blocks(parent) for number, s in enumerate(block)}
     return places[parent].get(child, (None, 0))
 
 
@@ -254,10 +254,3 @@ def _leaving_positions(module: Module, block: list[ast.stmt]) -> list[int]:
 
 def _position(step: Step) -> int:
     return step[0]
-
-
-def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(node, field, None)
-        if isinstance(block, list):
-            yield block

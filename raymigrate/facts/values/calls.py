@@ -57,12 +57,12 @@ def keyword_named(call: ast.Call, name: str) -> ast.keyword | None:
     return next((keyword for keyword in call.keywords if keyword.arg == name), None)
 
 
-def named_arguments(call: ast.Call, parameters: Sequence[str]) -> dict[str, ast.expr]:
+def named_arguments(call: ast.Call, parameters: Sequence[str] = ()) -> dict[str, ast.expr]:
     """The arguments of a call by name; neither those that are unpacked nor what stands by position behind them.
 
     Args:
         call: The call.
-        parameters: What the function takes by position, in order.
+        parameters: What the function takes by position, in order; without them, those given by name alone are seen.
     """
     named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
     seen = takewhile(lambda given: not isinstance(given, ast.Starred), call.args)
@@ -237,7 +237,7 @@ def _handed(module: Module, use: ast.Name, outer: ast.AST, *, makes_object: bool
     if outer.func is use:
         return _of_call(outer)
     if module.qualified(outer.func) == PARTIAL and not has_unpacking(outer):
-        named = {keyword.arg: keyword.value for keyword in outer.keywords if keyword.arg}
+        named = named_arguments(outer)
         return _Handed(list(outer.args[1:]), named, complete=False) if use in outer.args[:1] else None
     method = outer.func.attr if isinstance(outer.func, ast.Attribute) else ""
     if method not in MAPPING or argument(outer, 0, "fn", "function") is not use:
@@ -256,7 +256,7 @@ def _handed(module: Module, use: ast.Name, outer: ast.AST, *, makes_object: bool
 def _of_call(call: ast.Call) -> _Handed | None:
     if has_unpacking(call):
         return None
-    named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    named = named_arguments(call)
     return _Handed(list(call.args), named, complete=True)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeGuard
 
-from raymigrate.runtime.verify.reporting.wording import joined
+from raymigrate.base.words import listed
 from raymigrate.runtime.verify.results import ArmRun, Comparison, Verification
 
 Values = tuple[float | None, ...]
@@ -44,8 +44,8 @@ class Curve:
             return f"{self.name}, rank {self.ranks[0]}"
         first, last = self.ranks[0], self.ranks[-1]
         whole = len(self.ranks) > 2 and self.ranks == tuple(range(first, last + 1))
-        listed = f"{first} to {last}" if whole else joined(str(rank) for rank in self.ranks)
-        return f"{self.name}, ranks {listed} (the same on each)"
+        ranks = f"{first} to {last}" if whole else listed(str(rank) for rank in self.ranks)
+        return f"{self.name}, ranks {ranks} (the same on each)"
 
     @cached_property
     def differences(self) -> Values:
@@ -155,7 +155,7 @@ def _gaps(letter: str, values: Values) -> list[str]:
     if broken:
         some = [f"{step:,}" for step in broken[:MOST_LISTED]]
         rest = [f"{len(broken) - len(some):,} more"] if len(broken) > len(some) else []
-        found.append(f"{letter} is not finite at step{'' if len(broken) == 1 else 's'} {joined([*some, *rest])}.")
+        found.append(f"{letter} is not finite at step{'' if len(broken) == 1 else 's'} {listed([*some, *rest])}.")
     missing = sum(value is None for value in values)
     if missing:
         found.append(f"{letter} was not measured at {steps(missing)}.")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 import re
 
+from raymigrate.base.words import listed
 from raymigrate.runtime.verify.reporting.wording import (
     headline,
-    joined,
     key_checks,
     outcome,
     overall,
@@ -102,7 +102,7 @@ def _versions(verification: Verification) -> str:
 def _arms(verification: Verification) -> str:
     rows = []
     for arm in verification.arms:
-        notes = joined(_text(note) for note in arm.notes)
+        notes = listed(_text(note) for note in arm.notes)
         rows.append([_text(arm.letter), _text(arm.title), _code(str(arm.script)), seconds_text(arm.seconds), notes])
     return _table(["arm", "what", "script", "time", "notes"], rows)
 

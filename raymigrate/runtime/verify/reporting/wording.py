@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from raymigrate.base.words import listed
 from raymigrate.runtime.verify.results import ArmRun, Check, Comparison, Gate, Status, Verification
 
 RELATIONS = {Status.PASS: "=", Status.EXPLAINED: "\N{ALMOST EQUAL TO}", Status.FAIL: "\N{NOT EQUAL TO}"}
@@ -68,7 +68,7 @@ def headline(verification: Verification) -> str:
         return verdict(comparisons[0])
     unlike = [each for each in comparisons if outcome(each) in (Status.FAIL, Status.NOT_APPLICABLE)]
     good = [each for each in comparisons if each not in unlike]
-    held = joined([f"{relation(each)} ({each.claim})" for each in good])
+    held = listed([f"{relation(each)} ({each.claim})" for each in good])
     if not unlike:
         return f"All {len(comparisons)} comparisons hold: {held}."
     first = next((each for each in unlike if outcome(each) is Status.FAIL), unlike[0])
@@ -180,12 +180,6 @@ def version_table(verification: Verification) -> tuple[list[str], list[VersionRo
     return heads, [VersionRow(library, tuple(each.get(library, "") for each in firsts)) for library in libraries]
 
 
-def joined(parts: Iterable[str]) -> str:
-    """`a, b and c`."""
-    texts: Sequence[str] = list(parts)
-    return " and ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else "".join(texts)
-
-
 def _claim(comparison: Comparison, status: Status) -> str:
     drift = "drift" in comparison.claim  # equality shows that there is none
     if status is Status.EXPLAINED:
@@ -204,7 +198,7 @@ def _hidden(comparison: Comparison) -> str:
         return ""
     pins = "pin" if len(comparison.hidden) == 1 else "pins"
     hide = "hides" if len(comparison.hidden) == 1 else "hide"
-    return f", except for what the {pins} {joined(comparison.hidden)} {hide}"
+    return f", except for what the {pins} {listed(comparison.hidden)} {hide}"
 
 
 def _failure(comparison: Comparison) -> str:
@@ -213,6 +207,6 @@ def _failure(comparison: Comparison) -> str:
     sentence = UNLIKE_OTHERS.get(first.name, "{right} differs from {left} at the gate '{gate}'")
     sentence = sentence.format(left=comparison.left, right=comparison.right, gate=first.name)
     check = next(check for check in first.checks if check.status is Status.FAIL)
-    more = f"; also at {joined(gate.name for gate in failed[1:])}" if len(failed) > 1 else ""
-    cause = f". Cause: {joined(cause.name for cause in comparison.causes)}" if comparison.causes else ""
+    more = f"; also at {listed(gate.name for gate in failed[1:])}" if len(failed) > 1 else ""
+    cause = f". Cause: {listed(cause.name for cause in comparison.causes)}" if comparison.causes else ""
     return f"{sentence}: {check.name}: {check.figures.rstrip('.')}{more}{cause}."
