@@ -51,6 +51,7 @@ class Asked:
         steps: How many expressions were asked about for the one that was asked first.
         cut: How often something was not followed.
         answers: The origins of expressions, with and without those in other files.
+        reaching: The bindings that reach uses of names: rules ask for the same uses again and again.
         searches: For the bindings that reach uses of a name, by its scope.
         fillings: The statements that change what a list or dict holds by a name of it, by its scope.
         filled_attributes: The same for attributes, by their name.
@@ -65,6 +66,7 @@ class Asked:
     steps: int = 0
     cut: int = 0
     answers: dict[tuple[ast.AST, bool], list[Source]] = field(default_factory=dict)
+    reaching: dict[ast.Name, list[Binding]] = field(default_factory=dict)
     searches: dict[tuple[Scope, str], Search] = field(default_factory=dict)
     fillings: dict[tuple[Scope, str], list[ast.stmt]] = field(default_factory=dict)
     filled_attributes: dict[str, list[ast.stmt]] = field(default_factory=dict)
