@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
@@ -27,3 +27,13 @@ def kept(find: Callable[Concatenate[Module, Given], Found]) -> Callable[Concaten
         return module.kept[key]  # type: ignore[return-value]
 
     return asked
+
+
+def forget(module: Module) -> None:
+    """Drops all that was found in a module but its tree and scopes, to make room; it is found again if asked for."""
+    for kind in type(module).__mro__:
+        for name, value in vars(kind).items():
+            if isinstance(value, cached_property):
+                vars(module).pop(name, None)
+    module.kept.clear()
+    module.asked = type(module.asked)()
