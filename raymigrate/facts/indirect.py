@@ -53,17 +53,17 @@ def calls_of_held(module: Module, names: frozenset[str]) -> Iterator[tuple[ast.C
     held = (found.node for found in module.references_within(*names) if found.qualified in names)
     if all(isinstance(outer := module.parent_of[node], ast.Call) and outer.func is node for node in held):
         return  # most files only call them
-    for call in _calls_of_values(module):
-        is_one = {source.module.qualified(source.node) in names for source in module.origins(call.func)}
-        if True in is_one:
-            yield call, is_one == {True}
+    for call, found in _calls_of_values(module):
+        if not names.isdisjoint(found):
+            yield call, names.issuperset(found)
 
 
 @kept
-def _calls_of_values(module: Module) -> list[ast.Call]:
-    """The calls of what something holds that may be a class."""
+def _calls_of_values(module: Module) -> list[tuple[ast.Call, frozenset[str]]]:
+    """The calls of what something holds that may be a class, and the names of all that it may be; empty for others."""
     calls = (call for call in module.of_type(ast.Call) if module.qualified(call.func) is None)
-    return [call for call in calls if _may_hold_class(module, call.func)]
+    held = [(call, module.origins(call.func)) for call in calls if _may_hold_class(module, call.func)]
+    return [(call, frozenset(one.module.qualified(one.node) or "" for one in found)) for call, found in held]
 
 
 def _may_hold_class(module: Module, function: ast.expr) -> bool:

@@ -120,8 +120,12 @@ class Places:
         Args:
             place_of: Where code runs that this module does not place: other files may.
         """
-        calls = ((call, self._called(call)) for call in self.module.of_type(ast.Call) if self.of(call) is Place.UNKNOWN)
-        found = {f for call, called in calls for f in called if place_of(call) is Place.UNKNOWN}
+        in_functions = [calls for function, calls in self._calls_in.items() if function is not None]
+        found = set[ast.AST]()
+        for first, *others in (*in_functions, *([call] for call in self._calls_in.get(None, ()))):
+            if self.of(first) is Place.UNKNOWN:  # and so are all of its function
+                called = {function for call in (first, *others) for function in self._called(call)}
+                found |= called if called and place_of(first) is Place.UNKNOWN else set()
         return found | self.called_from(found)
 
     def called_from(self, start: Iterable[ast.AST | None]) -> set[ast.AST]:

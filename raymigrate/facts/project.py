@@ -1,4 +1,4 @@
-# ruff: noqa: PTH100, PTH110, PTH117, PTH118, PTH120 - works on strings, as discovery.py does
+# ruff: noqa: PTH100, PTH110, PTH117, PTH118, PTH119, PTH120 - works on strings, as discovery.py does
 """The files of a project as they import each other: where a name that a script imports is defined.
 
 Names are followed as Python would at run time: absolute from the folder of a script, from the root of a package, from
@@ -27,6 +27,7 @@ from raymigrate.facts.requests import Request
 from raymigrate.facts.scopes import Binding
 from raymigrate.facts.searched import Searched
 from raymigrate.facts.values.bindings import reaching
+from raymigrate.facts.values.fixtures import CONFTEST, IS_COLLECTED
 from raymigrate.files.contents import read_bytes
 
 if TYPE_CHECKING:
@@ -301,7 +302,12 @@ class Project:
     # -- definitions -----------------------------------------------------------------------------
 
     def names_of_files(self, module: Module) -> Iterator[str]:
-        """The names that imports bind which may lead to files of the project; "*" for those of a star import."""
+        """The names that imports bind which may lead to files of the project; "*" for those of a star import.
+
+        What conftest.py has a test gets without an import.
+        """
+        if IS_COLLECTED.fullmatch(os.path.basename(module.path)):
+            yield CONFTEST
         for statement in module.imports:
             is_plain = isinstance(statement, ast.Import)
             for alias in statement.names:

@@ -46,7 +46,7 @@ def definitions_of(module: Module, helper: Helper) -> Iterator[Definition]:
     """The definitions of a helper in a module, under whatever name."""
     *inner, _ = _statements(helper.source())
     inner_names = [d.name for part in inner if isinstance(part, Definition) for d in _like(module, part)]
-    for name in inner_names if inner else [helper.inner]:
+    for name in dict.fromkeys(inner_names if inner else [helper.inner]):
         wanted = _statements(helper.source(inner=name))[-1]
         assert isinstance(wanted, Definition)
         for definition in _like(module, wanted):

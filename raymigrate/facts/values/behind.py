@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from raymigrate.facts.values.bindings import Search
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """An expression that a value can come from.
 
     Args:
@@ -26,8 +25,7 @@ class Source:
     node: ast.expr
 
 
-@dataclass(frozen=True)
-class Behind:
+class Behind(NamedTuple):
     """What is one step behind an expression.
 
     Args:

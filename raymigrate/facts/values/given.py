@@ -6,12 +6,10 @@ To follow the owner of such an attribute, and all that it comes from, would cost
 from __future__ import annotations
 
 import ast
-import os
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.kept import kept
 from raymigrate.facts.values.calls import keyword_argument
-from raymigrate.facts.values.fixtures import IS_COLLECTED
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
@@ -25,15 +23,13 @@ def may_be_given(module: Module, name: str, *, elsewhere: bool) -> bool:
         name: The attribute.
         elsewhere: Whether other files are looked into.
     """
-    if may_be_member(module, name, elsewhere=elsewhere) or module.stores(name) or any(module.keywords(name)):
-        return True
-    names = _option_names(module)
-    return names is None or name in names
+    names = _given(module)
+    return names is None or name in names or (elsewhere and bool(module.names_of_files))
 
 
 def may_be_member(module: Module, name: str, *, elsewhere: bool) -> bool:
     """Whether the body of a class may bind a name; for the arguments see `may_be_given`."""
-    return name in _members(module) or (elsewhere and _sees_files(module))
+    return name in _members(module) or (elsewhere and bool(module.names_of_files))
 
 
 @kept
@@ -43,21 +39,19 @@ def _members(module: Module) -> frozenset[str]:
 
 
 @kept
-def _sees_files(module: Module) -> bool:
-    """Whether a value may come from another file: by an import, or by a fixture of a test."""
-    is_test = IS_COLLECTED.fullmatch(os.path.basename(module.path)) is not None  # noqa: PTH119
-    return is_test or bool(module.names_of_files)
+def _given(module: Module) -> frozenset[str] | None:
+    """The attributes that the module gives a value: in classes, from outside, by keywords, as options.
 
-
-@kept
-def _option_names(module: Module) -> frozenset[str] | None:
-    """The attributes that hold options of the command line; None where a name of one is not written out."""
+    None where the name of an option of the command line is not written out.
+    """
     calls = [call for call, _ in module.method_calls("add_argument")]
     given = [[*call.args, *([dest] if (dest := keyword_argument(call, "dest")) else [])] for call in calls]
     texts = [text for each in given for text in each]
     if not all(isinstance(text, ast.Constant) for text in texts):
         return None
-    return frozenset(str(text.value).lstrip("-").replace("-", "_") for text in texts if isinstance(text, ast.Constant))
+    options = (str(text.value).lstrip("-").replace("-", "_") for text in texts if isinstance(text, ast.Constant))
+    stored = (node.attr for node in module.of_type(ast.Attribute) if isinstance(node.ctx, ast.Store))
+    return _members(module).union(options, stored, (word.arg for word in module.of_type(ast.keyword) if word.arg))
 
 
 def options(module: Module, name: str) -> list[ast.Call]:
