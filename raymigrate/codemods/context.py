@@ -295,10 +295,11 @@ class Context:
         annotations = set(self.plan.removed_annotations())
         kept = names_in_texts(self.module, annotations) if annotations else frozenset()
         gone |= annotations
+        inside = {node for part in gone for node in (part, *self.module.below(part))}
         for reference in self.module.references if gone else ():
-            around = [reference.node, *self.module.ancestors(reference.node)]
-            if not gone.isdisjoint(around) and moved.isdisjoint(around) and reference.root.id not in kept:
-                self.handle(reference, gone=True)
+            if reference.node in inside and reference.root.id not in kept:
+                if moved.isdisjoint([reference.node, *self.module.ancestors(reference.node)]):
+                    self.handle(reference, gone=True)
 
     def give(self, call: ast.Call, name: str, template: str, **parts: Part) -> None:
         """Sets an argument of a call, in a form that gives way to what is unpacked there, where that may hold it."""

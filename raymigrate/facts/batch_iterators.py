@@ -83,11 +83,10 @@ def _gone_over(module: Module) -> Iterator[ast.expr]:
     for call in module.of_type(ast.Call):
         if not isinstance(call.func, ast.Name) or call.func.id not in LOOK:
             values += [*call.args, *(keyword.value for keyword in call.keywords)]
-    for value in sorted(values, key=module.start):
-        # Of a parameter the call that gives it counts.
-        is_given = isinstance(value, ast.Name) and isinstance(module.definition(value), ast.arg)
-        if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)) and not is_given:
-            yield value
+    held = (value for value in values if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)))
+    # Of a parameter the call that gives it counts.
+    given = (value for value in held if not isinstance(module.definition(value), ast.arg))
+    yield from sorted(given, key=module.start)
 
 
 def _is_in_loop(module: Module, place: ast.expr, made: ast.Call) -> bool:

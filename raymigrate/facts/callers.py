@@ -1,8 +1,8 @@
 """Where a function runs that its own file neither calls nor hands to a trainer: what other files do with it."""
 
 import ast
-from functools import lru_cache
 
+from raymigrate.facts.kept import kept
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTION, WRAPPERS, Place, Places
 from raymigrate.facts.project import Definition, Project
@@ -65,7 +65,7 @@ def _places(project: Project, definition: Definition) -> set[Place]:
     return found
 
 
-@lru_cache(maxsize=4)
+@kept
 def _places_in(module: Module) -> Places:
     """The places of a module, which are asked for each function of the files that it uses."""
     return Places(module)

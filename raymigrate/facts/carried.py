@@ -9,8 +9,8 @@ object that becomes a dict: `asdict(x)`, `vars(x)`, `x.model_dump()`.
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
+from raymigrate.facts.kept import kept
 from raymigrate.facts.keys import places_taken_out
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FunctionNode, Scope
@@ -230,7 +230,7 @@ def _filled(module: Module, name: ast.Name, above: frozenset[ast.AST]) -> Iterat
             yield from _by_use(module, use, above)
 
 
-@lru_cache(maxsize=64)  # one dict may be unpacked by many calls
+@kept  # one dict may be unpacked by many calls
 def _not_unpacked(module: Module, scope: Scope, name: str) -> list[ast.Name]:
     """The uses of a name that may put something into the dict."""
     uses = ((use, module.parent_of[use]) for use in module.uses(name, scope))

@@ -8,8 +8,8 @@ for `ForCausalLM` in the name of the class (5.23, trainer.py, `_loss_shifts_labe
 import ast
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 
+from raymigrate.facts.kept import kept
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument
 
@@ -61,7 +61,7 @@ def count_their_tokens(modules: Iterable[Module]) -> bool:
     return bool(names) and all(name in AUTO | CLASSES or name.endswith("ForCausalLM") for name in names)
 
 
-@lru_cache(maxsize=4)
+@kept
 def _made(module: Module) -> list[tuple[ast.Call, str, str]]:
     """The calls that make a model, with the names of its class and of the method, if one makes it.
 

@@ -7,7 +7,9 @@ no constructor of its own. The classes may be in other files.
 import ast
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from raymigrate.facts.attribute_chains import root_of_chain
 from raymigrate.facts.functions import parameters
+from raymigrate.facts.kept import kept
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import class_named
@@ -33,7 +35,7 @@ def derived_calls(
     Returns:
         The calls, each with the classes whose constructors it may run; see `constructors`.
     """
-    for call in module.of_type(ast.Call):
+    for call in may_call_own_class(module):
         given = {keyword.arg for keyword in call.keywords}
         is_worth_a_look = not given.isdisjoint(old) or (
             _is_called_class(call) and (None in given or len(call.args) > 1 or not given.isdisjoint(all_taken))
@@ -41,6 +43,20 @@ def derived_calls(
         line = constructors(module, call) if is_worth_a_look else []
         if any(isinstance(found, str) and is_of_library(found) for found in line):
             yield call, line
+
+
+@kept
+def may_call_own_class(module: Module) -> list[ast.Call]:
+    """The calls that may be of a class of the project, or of its constructor; no other file is read for it."""
+    return [call for call in module.of_type(ast.Call) if _may_be_own_class(module, call.func)]
+
+
+def _may_be_own_class(module: Module, function: ast.expr) -> bool:
+    if isinstance(function, ast.Attribute) and function.attr == "__init__":
+        return True
+    root = root_of_chain(function)
+    is_of_file = root is not None and not module.names_of_files.isdisjoint((root.id, "*"))
+    return is_of_file or isinstance(module.definition(function), ast.ClassDef)
 
 
 def _is_called_class(call: ast.Call) -> bool:

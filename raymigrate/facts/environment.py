@@ -2,8 +2,8 @@
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
 
+from raymigrate.facts.kept import kept
 from raymigrate.facts.module import Module
 
 ENVIRON = "os.environ"
@@ -31,10 +31,14 @@ def variables_set(module: Module, *names: str) -> Iterator[tuple[ast.AST, str]]:
             yield keyword, str(keyword.arg)
 
 
-@lru_cache(maxsize=8)
+@kept
 def _named_keys(module: Module) -> list[tuple[str, ast.expr]]:
     """What names a variable by its place alone, with the name; it is asked for by several rules."""
-    keys = ((key.value if isinstance(key, ast.Constant) else module.constant(key), key) for key in _keys(module))
+    keys = (
+        (key.value if isinstance(key, ast.Constant) else module.constant(key), key)
+        for key in _keys(module)
+        if isinstance(key, ast.Constant) or _is_set(module, key)  # what a name stands for costs more
+    )
     return [(name, key) for name, key in keys if isinstance(name, str)]
 
 

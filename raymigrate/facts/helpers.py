@@ -8,7 +8,10 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 WITH_DOCSTRING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+TYPED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.arg)
+TYPES = ("returns", "annotation")
 DOCSTRINGS = re.compile(r'"""(.*?)"""', re.DOTALL)
 # By what helpers are known again whose placeholders were filled in: their docstrings; the code of those without any.
 _marks: set[str] = set()
@@ -57,7 +60,7 @@ class Helper:
         """Whether a module defines it, by its usual names and with the same code."""
         wanted = [statement for statement in ast.parse(self.source()).body if isinstance(statement, WITH_DOCSTRING)]
         named = {statement.name: statement for statement in tree.body if isinstance(statement, WITH_DOCSTRING)}
-        return all(w.name in named and code_of(named[w.name]) == code_of(w) for w in wanted)
+        return all(w.name in named and has_code_of(named[w.name], w) for w in wanted)
 
 
 @dataclass(frozen=True)
@@ -102,14 +105,41 @@ class _OnlyCode(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def code_of(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
+def code_of(definition: Definition) -> str:
     """What a class or function does, for comparison with others, whatever it is called and however it is laid out."""
     copied = deepcopy(definition)
     copied.name = ""
     return ast.dump(_OnlyCode().visit(copied))
 
 
-def is_helper(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+def has_code_of(definition: Definition, other: Definition) -> bool:
+    """Whether two definitions have the same `code_of`: they mostly differ at once, and neither is copied."""
+    return definition.__class__ is other.__class__ and _is_same(
+        _code_fields(definition, "name"), _code_fields(other, "name")
+    )
+
+
+def _is_same(one: object, other: object) -> bool:
+    if one.__class__ is not other.__class__:
+        return False
+    if isinstance(one, ast.AST) and isinstance(other, ast.AST):
+        return _is_same(_code_fields(one), _code_fields(other))
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    return repr(one) == repr(other)  # as `ast.dump` tells 0.0 from -0.0
+
+
+def _code_fields(node: ast.AST, *others: str) -> list[object]:
+    """The fields of a node that have an effect (see `_OnlyCode`), without some others."""
+    has_docstring = isinstance(node, WITH_DOCSTRING) and ast.get_docstring(node, clean=False) is not None
+    left_out = (*TYPES, *others) if isinstance(node, TYPED) else others
+    kept = {name: getattr(node, name, None) for name in node._fields if name not in left_out}
+    if has_docstring:
+        kept["body"] = node.body[1:]  # type: ignore[attr-defined]
+    return list(kept.values())
+
+
+def is_helper(definition: Definition) -> bool:
     """Whether an earlier run wrote a class or function: nothing that it says is about the script's own code."""
     docstring = ast.get_docstring(definition, clean=False) or ""
     is_of_predictor = docstring.startswith(OF_PREDICTOR) or docstring.endswith(OF_OWN_PREDICTOR)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from raymigrate.facts.carried import carried
 from raymigrate.facts.command_lines import makes_parser_of_dataclasses
 from raymigrate.facts.constructors import fields
+from raymigrate.facts.kept import kept
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_arguments import is_training_arguments
 from raymigrate.facts.partials import PARTIAL, function_of
@@ -52,12 +53,17 @@ def calls_of_held(module: Module, names: frozenset[str]) -> Iterator[tuple[ast.C
     held = (found.node for found in module.references_within(*names) if found.qualified in names)
     if all(isinstance(outer := module.parent_of[node], ast.Call) and outer.func is node for node in held):
         return  # most files only call them
-    for call in module.of_type(ast.Call):
-        assert isinstance(call, ast.Call)
-        if module.qualified(call.func) is None and _may_hold_class(module, call.func):
-            is_one = {source.module.qualified(source.node) in names for source in module.origins(call.func)}
-            if True in is_one:
-                yield call, is_one == {True}
+    for call, found in _calls_of_values(module):
+        if not names.isdisjoint(found):
+            yield call, names.issuperset(found)
+
+
+@kept
+def _calls_of_values(module: Module) -> list[tuple[ast.Call, frozenset[str]]]:
+    """The calls of what something holds that may be a class, and the names of all that it may be; empty for others."""
+    calls = (call for call in module.of_type(ast.Call) if module.qualified(call.func) is None)
+    held = [(call, module.origins(call.func)) for call in calls if _may_hold_class(module, call.func)]
+    return [(call, frozenset(one.module.qualified(one.node) or "" for one in found)) for call, found in held]
 
 
 def _may_hold_class(module: Module, function: ast.expr) -> bool:
@@ -65,9 +71,7 @@ def _may_hold_class(module: Module, function: ast.expr) -> bool:
     if isinstance(function, ast.Name):
         return isinstance(module.definition(function), (ast.Name, ast.arg, type(None)))
     if isinstance(function, ast.Attribute):
-        return bool(module.stores(function.attr)) or any(
-            isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) for node in module.spelling(function.attr)
-        )
+        return bool(module.stores(function.attr)) or function.attr in module.assigned_names
     return isinstance(function, (ast.IfExp, ast.Subscript))
 
 

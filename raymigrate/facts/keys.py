@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 
+from raymigrate.facts.kept import kept
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import COMPREHENSIONS, Scope
 from raymigrate.facts.values import Source, reaching, seen_entries
@@ -131,7 +131,7 @@ def _takings(module: Module, unpacked: ast.expr) -> Iterator[tuple[str, ast.Name
             yield name, use
 
 
-@lru_cache(maxsize=64)  # one dict may be unpacked by many calls
+@kept  # one dict may be unpacked by many calls
 def _all_takings(module: Module, scope: Scope, of: str) -> list[tuple[str, ast.Name]]:
     taken = ((module.constant(_key_taken_out(module, use)), use) for use in module.uses(of, scope))
     return [(name, use) for name, use in taken if isinstance(name, str)]

@@ -379,9 +379,14 @@ class Module(Nodes):
         """See `values.entries`."""
         return values.entries(self, node)
 
+    @cached_property
+    def names_of_files(self) -> frozenset[str]:
+        """See `Project.names_of_files`: most files have none, and what their names stand for is asked very often."""
+        return frozenset(self.project.names_of_files(self)) if self.project is not None else frozenset()
+
     def elsewhere(self, node: ast.expr) -> Definition | None:
         """What a name or attribute stands for, if another file of the project defines it."""
-        return self.project.definition(self, node) if self.project is not None else None
+        return self.project.definition(self, node) if self.project is not None and self.names_of_files else None
 
     def followed(self, node: ast.expr) -> tuple[Module, ast.expr]:
         """Follows a name to the expression assigned to it, into other files too; with the module of that."""

@@ -4,7 +4,7 @@ Each index is made when it is first asked for.
 """
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from functools import cached_property
 from operator import itemgetter
 from typing import TypeVar
@@ -52,6 +52,7 @@ class Nodes:
         self.parent_of = builder.parent_of
         self.imports = builder.imports
         self.nodes = builder.order
+        self.kept: dict[Hashable, object] = {}  # for `facts/kept.py`
         self._uses: dict[str, dict[Scope | None, list[ast.Name]]] = {}  # of the names that were asked for
 
     def of_type(self, kind: type[Node]) -> list[Node]:
@@ -122,6 +123,11 @@ class Nodes:
     @cached_property
     def _attributes(self) -> Numbered[ast.Attribute]:
         return numbered((node.attr, node) for node in self.of_type(ast.Attribute))
+
+    @cached_property
+    def assigned_names(self) -> frozenset[str]:
+        """The names that get a value, in any scope: of an assignment, a loop, a `with`."""
+        return frozenset(node.id for node in self.of_type(ast.Name) if isinstance(node.ctx, ast.Store))
 
     def stores(self, attribute: str) -> list[ast.Attribute]:
         """Every place where an attribute of this name gets a value, of any object."""

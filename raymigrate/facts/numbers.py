@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument, origins
-from raymigrate.facts.values.members import options
+from raymigrate.facts.values.given import options
 
 NUMBERS = ("float", "int", "round", "len", "bool")
 NUMBER_METHODS = ("item", "size", "numel")

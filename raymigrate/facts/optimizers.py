@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from raymigrate.facts.constructors import may_call_own_class
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import library_bases
 from raymigrate.facts.values import Source, argument, class_named
@@ -19,7 +20,9 @@ COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp)
 
 def optimizers(module: Module) -> Iterator[ast.Call]:
     """The constructions of optimizers, also of classes of the project, in source order."""
-    return (call for call in module.of_type(ast.Call) if _is_optimizer(module, call.func))
+    own = set(may_call_own_class(module))
+    calls = (call for call in module.of_type(ast.Call) if call in own or module.qualified(call.func) is not None)
+    return (call for call in calls if _is_optimizer(module, call.func))
 
 
 def are_of_prepared_models(module: Module) -> bool:

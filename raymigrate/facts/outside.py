@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 
+from raymigrate.facts.kept import kept
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_objects import is_sent_by_name
 from raymigrate.facts.places import Places, functions_behind
@@ -37,17 +38,23 @@ def outside(module: Module, places: Places, asked: set[ast.AST]) -> dict[ast.AST
     found |= dict.fromkeys(places.tested & asked, Outside.TEST)
     found |= dict.fromkeys(places.called_outside & asked, Outside.DRIVER)
     users: Users = {}
-    for definition in module.tree.body if len(found) < len(asked) else ():
-        if isinstance(definition, (ast.FunctionDef, ast.ClassDef)):
-            run = _run_by(module, definition)
-            reached = ({*run} | places.called_from(run)) & asked - found.keys()
-            how = next(_elsewhere(module, definition, users), None) if reached else None
-            found |= dict.fromkeys(reached, how) if how is not None else {}
+    for definition, run in _run_by_each(module, places) if len(found) < len(asked) else ():
+        reached = run & asked - found.keys()
+        how = next(_elsewhere(module, definition, users), None) if reached else None
+        found |= dict.fromkeys(reached, how) if how is not None else {}
         if isinstance(definition, ast.ClassDef) and len(found) < len(asked):
             for method, how in _methods_elsewhere(module, definition, users):
                 reached = ({method} | places.called_from([method])) & asked - found.keys()
                 found |= dict.fromkeys(reached, how)
     return found
+
+
+@kept
+def _run_by_each(module: Module, places: Places) -> list[tuple[ast.FunctionDef | ast.ClassDef, set[ast.AST]]]:
+    """The functions and classes at the top of a module, each with what runs when it is called."""
+    definitions = [part for part in module.tree.body if isinstance(part, (ast.FunctionDef, ast.ClassDef))]
+    runs = [_run_by(module, definition) for definition in definitions]
+    return [(definition, run | places.called_from(run)) for definition, run in zip(definitions, runs, strict=True)]
 
 
 def _run_by(module: Module, definition: ast.AST) -> set[ast.AST]:
@@ -57,6 +64,7 @@ def _run_by(module: Module, definition: ast.AST) -> set[ast.AST]:
     return {definition}
 
 
+@kept
 def _mapped(module: Module, places: Places) -> set[ast.AST]:
     """The functions of a module that Ray Data runs, with those that they call."""
     start = {function for call, _ in _maps(module) for function in _given(module, call)}

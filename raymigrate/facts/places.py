@@ -70,6 +70,7 @@ class Places:
         self.module = module
         self.unseen_trainables = False
         self._callees: dict[ast.Call, tuple[FunctionNode, ...]] = {}
+        self._called_by: dict[ast.AST | None, set[ast.AST]] = {}
         self.trials = self._with_callees(self._trainables())
         self.workers = self._with_callees(self._training_functions())
 
@@ -120,18 +121,28 @@ class Places:
         Args:
             place_of: Where code runs that this module does not place: other files may.
         """
-        calls = ((call, self._called(call)) for call in self.module.of_type(ast.Call) if self.of(call) is Place.UNKNOWN)
-        found = {f for call, called in calls for f in called if place_of(call) is Place.UNKNOWN}
+        in_functions = [calls for function, calls in self._calls_in.items() if function is not None]
+        found = set[ast.AST]()
+        for first, *others in (*in_functions, *([call] for call in self._calls_in.get(None, ()))):
+            if self.of(first) is Place.UNKNOWN:  # and so are all of its function
+                called = {function for call in (first, *others) for function in self._called(call)}
+                found |= called if called and place_of(first) is Place.UNKNOWN else set()
         return found | self.called_from(found)
 
     def called_from(self, start: Iterable[ast.AST | None]) -> set[ast.AST]:
         """The functions that are called where some are run, those defined in them apart; None is the module."""
         found, todo = set[ast.AST](), list(start)
         while todo:
-            called = {f for call in self._calls_in.get(todo.pop(), ()) for f in self._called(call)} - found
+            called = self._called_in(todo.pop()) - found
             found |= called
             todo += called
         return found
+
+    def _called_in(self, function: ast.AST | None) -> set[ast.AST]:
+        if function not in self._called_by:
+            calls = self._calls_in.get(function, ())
+            self._called_by[function] = {called for call in calls for called in self._called(call)}
+        return self._called_by[function]
 
     @cached_property
     def _calls_in(self) -> dict[ast.AST | None, list[ast.Call]]:
@@ -218,7 +229,7 @@ class Places:
 
     def _find_called(self, call: ast.Call) -> Iterator[FunctionNode]:
         """The functions of the module that a call calls, by name or as methods of an object; of a class __init__."""
-        if isinstance(call.func, ast.Name):
+        if isinstance(call.func, ast.Name) and not _is_of_others(self.module, call.func):
             found = list(functions_behind(self.module, call.func))
             yield from found or (b.node for b in reaching(self.module, call.func) if isinstance(b.node, FUNCTIONS))
             if isinstance(home := self.module.definition(call.func), ast.ClassDef):
@@ -246,6 +257,11 @@ class Places:
                 calls = [node for node in self.module.below(function) if isinstance(node, ast.Call)]
                 todo += [called for call in calls for called in self._called(call)]
         return found
+
+
+def _is_of_others(module: Module, function: ast.Name) -> bool:
+    """Whether a name stands for what Python has, or what is imported."""
+    return all(binding.statement is not None for binding in reaching(module, function))
 
 
 def _conftests(module: Module) -> Iterator[str]:

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH100, PTH110, PTH117, PTH118, PTH120 - works on strings, as discovery.py does
+# ruff: noqa: PTH100, PTH110, PTH117, PTH118, PTH119, PTH120 - works on strings, as discovery.py does
 """The files of a project as they import each other: where a name that a script imports is defined.
 
 Names are followed as Python would at run time: absolute from the folder of a script, from the root of a package, from
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from raymigrate.base.findings import Finding
 from raymigrate.base.isolation import working_on
 from raymigrate.documents import UndecodableError, open_document
+from raymigrate.facts.attribute_chains import names_of_chain, root_of_chain
 from raymigrate.facts.helpers import NOTHING_SHARED, SharedHelpers
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_modules import LIBRARIES, MARKERS, is_own_module
@@ -26,6 +27,7 @@ from raymigrate.facts.requests import Request
 from raymigrate.facts.scopes import Binding
 from raymigrate.facts.searched import Searched
 from raymigrate.facts.values.bindings import reaching
+from raymigrate.facts.values.fixtures import CONFTEST, IS_COLLECTED
 from raymigrate.files.contents import read_bytes
 
 if TYPE_CHECKING:
@@ -299,17 +301,31 @@ class Project:
 
     # -- definitions -----------------------------------------------------------------------------
 
+    def names_of_files(self, module: Module) -> Iterator[str]:
+        """The names that imports bind which may lead to files of the project; "*" for those of a star import.
+
+        What conftest.py has a test gets without an import.
+        """
+        if IS_COLLECTED.fullmatch(os.path.basename(module.path)):
+            yield CONFTEST
+        for statement in module.imports:
+            is_plain = isinstance(statement, ast.Import)
+            for alias in statement.names:
+                root = alias.name.partition(".")[0]
+                is_own = is_plain and (root not in LIBRARIES or is_own_module(module.path, root))
+                if is_own or (not is_plain and any(self.files_of_import(module.path, statement))):
+                    yield alias.asname or (root if is_plain else alias.name)
+
     def definition(self, module: Module, node: ast.expr) -> Definition | None:
         """What a name or an attribute of a module stands for, if another file of the project defines it.
 
         Several bindings that reach the use have to lead to the same definition: `try: from .m import f`,
         `except ImportError: from m import f`.
         """
-        names = _names(node)
-        if names is None:
+        root = root_of_chain(node)
+        if root is None or module.names_of_files.isdisjoint((root.id, "*")):
             return None
-        root = _root(node)
-        bindings = reaching(module, root)
+        names, bindings = names_of_chain(node), reaching(module, root)
         if not bindings:
             return self._from_stars(module, names, 0)
         return self._common(self._imported(module, binding, names, 0) for binding in bindings)
@@ -380,19 +396,3 @@ def with_imported(module: Module) -> list[Module]:
 
 def _re_exported(found: Definition | None) -> Definition | None:
     return None if found is None else Definition(found.module, found.node, found.name, True)
-
-
-def _names(node: ast.expr) -> list[str] | None:
-    """The parts of `a.b.c`; None for any other expression."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else None
-
-
-def _root(node: ast.expr) -> ast.Name:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    assert isinstance(node, ast.Name)
-    return node

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from raymigrate.facts.annotations import in_annotation
 from raymigrate.facts.calls import Grouped, grouped
+from raymigrate.facts.constructors import may_call_own_class
 from raymigrate.facts.keys import unpacked_value
 from raymigrate.facts.legacy import HF, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
@@ -124,12 +125,14 @@ class TrackerUse:
     @cached_property
     def _callbacks(self) -> list[ast.Call]:
         """The calls that make the callback of converted jobs."""
-        return [call for call in self.module.of_type(ast.Call) if _is_of_converted(self.module, call.func)]
+        return [call for call in may_call_own_class(self.module) if _is_of_converted(self.module, call.func)]
 
     @cached_property
     def trainers(self) -> list[ast.Call]:
         """The calls that make a Trainer of transformers."""
-        return [call for call in self.module.of_type(ast.Call) if _is_trainer(self.module, call.func)]
+        own = set(may_call_own_class(self.module))
+        calls = ((call, self.module.qualified(call.func)) for call in self.module.of_type(ast.Call))
+        return [call for call, name in calls if (name or call in own) and _is_trainer(self.module, call.func)]
 
     def _handed_to_legacy(self, arguments: ast.Call) -> bool:
         """Whether they go to a function of another file that has a legacy trainer, at once or by a name."""

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
+from raymigrate.facts.kept import kept
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
 from raymigrate.facts.ranks import tests_rank
@@ -29,7 +30,17 @@ def carried(module: Module, code: TrainingCode | None = None) -> Carried | None:
         module: The module.
         code: The code whose reports are meant; None: all of them.
     """
-    reports = [report for report in module.calls(*REPORTS) if code is None or code.may_run(module, report)]
+    if code is None:
+        return _carried_by_all(module)
+    return _carried_by(module, [report for report in module.calls(*REPORTS) if code.may_run(module, report)])
+
+
+@kept
+def _carried_by_all(module: Module) -> Carried | None:
+    return _carried_by(module, [*module.calls(*REPORTS)])
+
+
+def _carried_by(module: Module, reports: list[ast.Call]) -> Carried | None:
     if not reports:
         return None
     if not any(may_carry(module, report) for report in reports):

@@ -84,7 +84,7 @@ def _is_of_self(attribute: ast.Attribute) -> bool:
 
 def _is_tuned(module: Module) -> bool:
     """Whether a search space may hold another ScalingConfig than the trainer's."""
-    words = (node for node in module.of_type(ast.Constant) if node.value == "scaling_config")
+    words = (node for node in module.spelling("scaling_config") if isinstance(node, ast.Constant))
     return any(isinstance(module.parent_of[word], ast.Dict) for word in words)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from raymigrate.facts.kept import kept
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_modules import LIBRARIES
@@ -47,8 +48,12 @@ class TrainingCode:
         self._put(module, node)
         while self._waiting:
             part = self._waiting.pop()
-            for inner in (part.node, *part.module.below(part.node)):
-                self._named(part.module, inner)
+            named = _named_in(part.module, part.node)
+            self.is_whole &= not named.by_text
+            for found in named.parts:
+                self._put(found.module, found.node)
+            for name in named.attributes - self._attributes:
+                self._members(name)
 
     def runs(self, module: Module, node: ast.AST) -> bool:
         """Whether a node is part of this code."""
@@ -63,21 +68,8 @@ class TrainingCode:
             self.nodes.add(node)
             self._waiting.append(Source(module, node))  # type: ignore[arg-type]
 
-    def _named(self, module: Module, node: ast.AST) -> None:
-        """Adds what a name or an attribute stands for."""
-        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
-            self.is_whole &= not _is_by_text(module, node)
-            if (other := module.elsewhere(node)) is not None:
-                self._put(other.module, _value(other.module, other.node))
-            elif isinstance(node, ast.Name):
-                self._bound(module, node)
-        if isinstance(node, ast.Attribute) and not _is_of_library(module, node):
-            self._members(node.attr)
-
     def _members(self, name: str) -> None:
         """Adds the methods of a name, and the values of attributes, of whatever class they are."""
-        if name in self._attributes:
-            return
         self._attributes.add(name)
         for home in self.homes:
             for function in home.functions(name):
@@ -86,16 +78,51 @@ class TrainingCode:
             for stored in home.stores(name):
                 self._put(home, _value(home, stored))
 
-    def _bound(self, module: Module, name: ast.Name) -> None:
-        for binding in reaching(module, name):
-            if not isinstance(binding.node, ast.arg):
-                self._put(module, _value(module, binding.node))
-                for filling in fillings(module, name):  # `CALLBACKS.append(Callback())`, wherever
-                    self._put(module, filling)
+
+@dataclass(frozen=True)
+class Named:
+    """What a part of the code names.
+
+    Args:
+        parts: What its names stand for.
+        attributes: The attributes that it reads or sets, of objects of whatever class.
+        by_text: Whether it gets at other code by a name that is made at run time.
+    """
+
+    parts: tuple[Source, ...]
+    attributes: frozenset[str]
+    by_text: bool
+
+
+@kept
+def _named_in(module: Module, part: ast.AST) -> Named:
+    """What a part of the code names: most parts are run by many trainers."""
+    nodes = [part, *module.below(part)]
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+    read = [node for node in nodes if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)]
+    return Named(
+        tuple(dict.fromkeys(found for node in read for found in _meant(module, node))),
+        frozenset(node.attr for node in attributes if not _is_of_library(module, node)),
+        any(_is_by_text(module, node) for node in read),
+    )
+
+
+def _meant(module: Module, node: ast.Name | ast.Attribute) -> Iterator[Source]:
+    """The code that a name or an attribute stands for, wherever it is."""
+    if (other := module.elsewhere(node)) is not None:
+        yield from _code(other.module, _value(other.module, other.node))
+    elif isinstance(node, ast.Name):
+        for binding in reaching(module, node):
+            if isinstance(binding.node, ast.arg):
+                yield from (source for source in module.origins(node) if source.node is not node)
                 continue
-            for source in module.origins(name):
-                if source.node is not name:
-                    self._put(source.module, source.node)
+            yield from _code(module, _value(module, binding.node))
+            for filling in fillings(module, node):  # `CALLBACKS.append(Callback())`, wherever
+                yield from _code(module, filling)
+
+
+def _code(module: Module, node: ast.AST | None) -> list[Source]:
+    return [Source(module, node)] if node is not None else []  # type: ignore[arg-type]
 
 
 class TrainingCodes:

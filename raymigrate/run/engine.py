@@ -18,6 +18,7 @@ from raymigrate.edits.import_names import NotRenamedError
 from raymigrate.edits.plan import RewriteError
 from raymigrate.edits.stand_ins import fits_libcst
 from raymigrate.facts.execution import compile_error, surely_unbound, unbound_names
+from raymigrate.facts.kept import forget
 from raymigrate.facts.module import Module
 from raymigrate.facts.nesting import nesting
 from raymigrate.facts.optional_imports import guarded_imports
@@ -208,6 +209,7 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
     except RewriteError as error:
         _refuse_lone_returns(context.module.text)
         raise Refused(RM903, f"left as it was: {error}.", error.line) from error
+    forget(context.module)  # two large files with all that is found in them would be in memory at once
     try:
         again = plan(after, context.path, replace(options, later=True), context.module.project, again=True)
     except Refused as refused:

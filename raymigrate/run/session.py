@@ -105,7 +105,7 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
     results = {problem.path: failed(problem.path, problem.message) for problem in found.problems}
     waiting: list[str] = []
     legacy = set[str]()
-    for result in progress(_map(job, found.candidates, jobs), len(found.candidates)):
+    for result in progress(_first_looks(job, found.candidates, jobs), len(found.candidates)):
         if result.waits:
             waiting.append(result.path)
         elif result.is_shown:
@@ -135,6 +135,15 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
             results[path] = left_outside(result)
     summary.results = [results[path] for path in sorted(results)]
     return summary
+
+
+def _first_looks(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResult]:
+    """The results of files that can do without others. A single file has nobody to share work with: it may read them
+    at once, while others would be begun and, where they turn out to need them, begun again.
+    """
+    if len(paths) == 1:
+        return iter([FileResult(paths[0], waits=True)])
+    return _map(job, paths, jobs)
 
 
 def _map(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResult]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from raymigrate.base.options import Options
 from raymigrate.facts import project as project_facts
 from raymigrate.facts import project_uses
 from raymigrate.facts.import_graph import imported_paths
@@ -14,6 +15,8 @@ from raymigrate.facts.project import Project
 from raymigrate.files import contents
 from raymigrate.pins import files as pin_files
 from raymigrate.pins.written_for import written_for
+from raymigrate.run.job import Job
+from tests.conftest import FIXTURES
 from tests.documents.notebooks import notebook
 from tests.projects.files import DRIVER, INIT, convert, write
 
@@ -34,6 +37,25 @@ def test_a_file_that_many_scripts_import_is_parsed_as_it_is_and_as_it_will_be(
     summary = convert(tmp_path)
     assert len(summary.changed) == 51
     assert parsed.count("common.py") == 2
+
+
+def test_a_script_alone_is_parsed_once_where_its_project_has_to_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was begun without the others, and begun again once it turned out to need them."""
+    parsed: list[str] = []
+
+    class Counted(Module):
+        def __init__(self, text: str, path: str = "", project: Project | None = None) -> None:
+            parsed.append(Path(path).name)
+            super().__init__(text, path, project)
+
+    monkeypatch.setattr(project_facts, "Module", Counted)
+    script = tmp_path / "train.py"
+    script.write_text((FIXTURES / "accelerate_trainer" / "bert_mrpc" / "before.py").read_text())
+    summary = convert(script, job=Job(Options(), rewrite=False, write=False))
+    assert len(summary.changed) == 1
+    assert parsed == ["train.py"]
 
 
 def test_scripts_of_the_same_names_are_not_parsed_for_each_other(

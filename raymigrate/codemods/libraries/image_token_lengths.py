@@ -6,13 +6,13 @@ docs/semantics/libraries.md#lengths-with-images
 import ast
 import re
 from collections.abc import Hashable, Iterator
-from functools import lru_cache
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hf_models import MODEL_NAME, is_model_class
+from raymigrate.facts.kept import kept
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import Source, argument, has_unpacking, keyword_named, written
 
@@ -124,7 +124,7 @@ def _kind_of_checkpoint(module: Module, call: ast.Call) -> tuple[str, bool]:
     return (possible.pop(), False) if len(possible) == 1 else ("", False)
 
 
-@lru_cache(maxsize=4)
+@kept
 def _loaded(module: Module) -> dict[Hashable, set[str]]:
     """The kinds of the models that a script loads, by their checkpoints; empty for one that is none of these."""
     found = dict[Hashable, set[str]]()

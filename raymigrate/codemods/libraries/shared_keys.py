@@ -5,11 +5,11 @@ A key that is changed for one of them is changed for all; a class of the project
 
 import ast
 from collections.abc import Iterator, Set
-from functools import lru_cache
 
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.facts.carried import MAKERS, carried
 from raymigrate.facts.constructors import reaches
+from raymigrate.facts.kept import kept
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_arguments import is_training_arguments, own_arguments
 from raymigrate.facts.partials import function_of
@@ -48,7 +48,7 @@ def _others(module: Module, key: ast.AST, names: Set[str | None], of: ast.Call |
             yield call
 
 
-@lru_cache(maxsize=8)  # each key of a dict is asked for
+@kept  # each key of a dict is asked for
 def _unpackings(module: Module) -> dict[ast.AST, list[ast.Call]]:
     """The calls that unpack a dict, by the places where its keys are written."""
     found: dict[ast.AST, list[ast.Call]] = {}

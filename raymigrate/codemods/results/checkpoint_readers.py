@@ -230,7 +230,9 @@ def old_weights(context: Context) -> None:
     stays = context.stays and not context.takes_current_libraries  # as it is, since --to-ray cannot move it
     if not (context.of_legacy_job or context.joins_ray or stays) or not saves:
         return
-    found = [(node, set(_openers(module, node))) for node in ast.walk(module.tree) if _names_weights(module, node)]
+    may_name = (*module.of_type(ast.Constant), *(r.root for r in module.references), *module.attributes("WEIGHTS_NAME"))
+    weights = sorted({node for node in may_name if _names_weights(module, node)}, key=module.start)
+    found = [(node, set(_openers(module, node))) for node in weights]
     if any("torch.save" in names for _, names in found):
         return
     for node, names in found:

@@ -1,10 +1,12 @@
 """What new code needs and the module has already, from an earlier run of raymigrate or by its user's own hand."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import lru_cache
 
-from raymigrate.facts.helpers import Helper, code_of
+from raymigrate.facts.functions import parameters
+from raymigrate.facts.helpers import Helper, has_code_of
+from raymigrate.facts.kept import kept
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import import_bindings
 
@@ -44,7 +46,7 @@ def definitions_of(module: Module, helper: Helper) -> Iterator[Definition]:
     """The definitions of a helper in a module, under whatever name."""
     *inner, _ = _statements(helper.source())
     inner_names = [d.name for part in inner if isinstance(part, Definition) for d in _like(module, part)]
-    for name in inner_names if inner else [helper.inner]:
+    for name in dict.fromkeys(inner_names if inner else [helper.inner]):
         wanted = _statements(helper.source(inner=name))[-1]
         assert isinstance(wanted, Definition)
         for definition in _like(module, wanted):
@@ -60,20 +62,27 @@ def _statements(source: str) -> list[ast.stmt]:
 
 def _like(module: Module, wanted: Definition) -> Iterator[Definition]:
     """The definitions of a module with the same code as another one."""
-    takes, code = _takes(wanted), ""
-    for definition in module.of_type(type(wanted)):
-        has_its_size = abs(len(definition.body) - len(wanted.body)) <= 1  # one has a docstring
-        if has_its_size and type(definition.body[-1]) is type(wanted.body[-1]) and _takes(definition) == takes:
-            code = code or code_of(wanted)
-            if code_of(definition) == code:
-                yield definition
+    for definition in _by_shape(module, type(wanted)).get(_shape(wanted), ()):
+        if has_code_of(definition, wanted):
+            yield definition
 
 
-def _takes(definition: Definition) -> list[str]:
-    """The bases of a class or the parameters of a function, which can be compared at once."""
+@kept
+def _by_shape(module: Module, kind: type[Definition]) -> dict[Hashable, list[Definition]]:
+    """The classes or functions of a module, by what can be compared at once."""
+    found: dict[Hashable, list[Definition]] = {}
+    for definition in module.of_type(kind):
+        found.setdefault(_shape(definition), []).append(definition)
+    return found
+
+
+def _shape(definition: Definition) -> Hashable:
+    """The bases of a class or the parameters of a function, and how its code ends."""
     if isinstance(definition, ast.ClassDef):
-        return [ast.dump(base) for base in definition.bases]
-    return [node.arg for node in ast.walk(definition.args) if isinstance(node, ast.arg)]
+        takes = [ast.dump(base) for base in definition.bases]
+    else:
+        takes = [parameter.arg for parameter in parameters(definition)]
+    return (type(definition.body[-1]), *takes)
 
 
 def _has_imports(module: Module, helper: Helper, definition: ast.AST) -> bool:

@@ -56,8 +56,11 @@ def tell_calls_of_stored(context: Context, rule: Rule, classes: Collection[str])
     """
     module = context.module
     stores = any(_is_stored(module, reference) for reference in module.references_within(*TRAINERS))
-    for call in module.of_type(ast.Call):
-        if module.qualified(call.func) in classes or not _may_make_trainer(module, call, stores=stores):
+    by_arguments = {call for call, _ in module.keywords(*ARGUMENTS)}
+    for call in module.of_type(ast.Call) if stores or by_arguments else ():
+        if call not in by_arguments and not (stores and _may_be_stored(module, call.func)):
+            continue
+        if module.qualified(call.func) in classes:
             continue
         ends = (source.module.qualified(source.node) for source in module.origins(call.func))
         called = {found for found in (*ends, *classes_behind(module, call.func)) if isinstance(found, str)}
@@ -72,11 +75,7 @@ def _is_stored(module: Module, reference: Reference) -> bool:
     return not (isinstance(outer, ast.Call) and outer.func is reference.node)
 
 
-def _may_make_trainer(module: Module, call: ast.Call, *, stores: bool) -> bool:
-    """Whether a call is one of a trainer by its arguments, or of what its file may have stored one in."""
-    if any(keyword.arg in ARGUMENTS for keyword in call.keywords):
-        return True
-    is_own = isinstance(call.func, ast.Name) and isinstance(
-        module.definition(call.func), (ast.FunctionDef, ast.ClassDef)
-    )
-    return stores and module.qualified(call.func) is None and not is_own
+def _may_be_stored(module: Module, called: ast.expr) -> bool:
+    """Whether the file may have stored a class in what is called."""
+    is_own = isinstance(called, ast.Name) and isinstance(module.definition(called), (ast.FunctionDef, ast.ClassDef))
+    return module.qualified(called) is None and not is_own

@@ -12,7 +12,7 @@ from raymigrate.codemods.to_ray.trainer_calls import makes_arguments
 from raymigrate.edits.plan import Part
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument, has_unpacking
-from raymigrate.facts.values.members import options
+from raymigrate.facts.values.given import options
 
 RM827 = Rule(
     "RM827",

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import GPU_PLUGINS, LaunchedOutline
 from raymigrate.codemods.to_ray.prepared import MODEL_ATTRIBUTES, RM829, Prepare, prepares
 from raymigrate.facts.gradients import switches_gradients_off
+from raymigrate.facts.kept import kept
 from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS
@@ -192,7 +192,7 @@ def is_called(module: Module, model: ast.expr) -> bool:
     return ast.unparse(model) in _used_as_models(module)
 
 
-@lru_cache(maxsize=4)
+@kept
 def _used_as_models(module: Module) -> frozenset[str]:
     """What is called in a module, or asked for what models have."""
     called = (call.func for call in module.of_type(ast.Call))

@@ -88,7 +88,7 @@ def expected_errors(context: Context) -> None:
 def expected_of_others(context: Context) -> None:
     """Reports the same around what else legacy Ray had: checkpoints, predictors, functions of ray.air."""
     module = context.module
-    for call in module.of_type(ast.Call):
+    for call in _calls_that_errors_are_expected_of(module):
         blocks = list(blocks_around(module, call))
         name = _legacy_name(module, call.func) if blocks else ""
         if not name or _comes_today(module, call):
@@ -105,6 +105,14 @@ def expected_of_others(context: Context) -> None:
                     comes = OUTSIDE if of_session else GIVES_NONE
                     message = f"This waits for a warning that {called}() gave: {comes}."
                     context.manual(RM428, expected, message, TAKE_OUT if of_session else DROP_HEAD)
+
+
+def _calls_that_errors_are_expected_of(module: Module) -> list[ast.Call]:
+    """The calls in blocks in which a test waits for something: most files have none."""
+    blocks: list[ast.With | ast.AsyncWith] = [*module.of_type(ast.With), *module.of_type(ast.AsyncWith)]
+    waiting = [block for block in blocks if any(heads_of(module, block, EXPECTING | EXPECTING_WARNINGS))]
+    inside = {node for block in waiting for node in module.below(block)}
+    return [call for call in module.of_type(ast.Call) if call in inside] if inside else []
 
 
 def _fitted(name: str) -> str:

@@ -191,7 +191,7 @@ def origins(module: Module, node: ast.expr, *, elsewhere: bool = True) -> list[S
     """
     if not isinstance(node, FOLLOWED):
         return [Source(module, node)]
-    asked = module.asked
+    asked, elsewhere = module.asked, elsewhere and bool(module.names_of_files)
     if (node, elsewhere) in asked.answers:
         return asked.answers[node, elsewhere]
     if not asked.open:
@@ -210,9 +210,12 @@ def origins(module: Module, node: ast.expr, *, elsewhere: bool = True) -> list[S
 
 
 def _followed(start: Source, *, elsewhere: bool) -> list[Source]:
+    first = _behind(*start, elsewhere=elsewhere)
+    if not first.found:
+        return [start]
     found: list[Source] = []
-    waiting = [(start, False)]
-    seen = set[ast.AST]()
+    waiting = [*((other, False) for other in first.found), *(() if first.whole else [(start, True)])]
+    seen: set[ast.AST] = {start.node}
     while waiting:
         source, is_end = waiting.pop(0)
         if is_end:

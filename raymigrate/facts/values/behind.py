@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from raymigrate.facts.values.bindings import Search
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """An expression that a value can come from.
 
     Args:
@@ -26,8 +25,7 @@ class Source:
     node: ast.expr
 
 
-@dataclass(frozen=True)
-class Behind:
+class Behind(NamedTuple):
     """What is one step behind an expression.
 
     Args:
@@ -51,6 +49,7 @@ class Asked:
         steps: How many expressions were asked about for the one that was asked first.
         cut: How often something was not followed.
         answers: The origins of expressions, with and without those in other files.
+        reaching: The bindings that reach uses of names: rules ask for the same uses again and again.
         searches: For the bindings that reach uses of a name, by its scope.
         fillings: The statements that change what a list or dict holds by a name of it, by its scope.
         filled_attributes: The same for attributes, by their name.
@@ -65,6 +64,7 @@ class Asked:
     steps: int = 0
     cut: int = 0
     answers: dict[tuple[ast.AST, bool], list[Source]] = field(default_factory=dict)
+    reaching: dict[ast.Name, list[Binding]] = field(default_factory=dict)
     searches: dict[tuple[Scope, str], Search] = field(default_factory=dict)
     fillings: dict[tuple[Scope, str], list[ast.stmt]] = field(default_factory=dict)
     filled_attributes: dict[str, list[ast.stmt]] = field(default_factory=dict)

@@ -31,6 +31,13 @@ def reaching(module: Module, use: ast.Name) -> list[Binding]:
         module: The module.
         use: A name that is read.
     """
+    known = module.asked.reaching
+    if use not in known:
+        known[use] = _found(module, use)
+    return known[use]
+
+
+def _found(module: Module, use: ast.Name) -> list[Binding]:
     scope = module.scope_of[use].find(use.id)
     if scope is None or len(scope.bindings[use.id]) <= 1:
         return scope.bindings[use.id] if scope is not None else []
@@ -73,7 +80,6 @@ class Search:
         self._is_run_in_order = all(_runs_in(module, binding.node, scope) for binding in self.bindings)
         self._by_walrus = [b for b in self.bindings if isinstance(module.parent_of.get(b.node), ast.NamedExpr)]
         self._last_line = max((getattr(binding.node, "lineno", 0) for binding in self.bindings), default=0)
-        self._answers: dict[ast.Name, list[Binding]] = {}
         self._steps_of: dict[int, list[Step]] = {}  # by the identity of the block
         self._within: dict[ast.AST, list[Binding]] = {}  # the bindings in a node, or that are it
         self._positions: dict[int, set[int]] = {}  # of the statements that bind the name, likewise
@@ -89,11 +95,9 @@ class Search:
         """The bindings that a use may see, in source order; all of them where the order is not known."""
         if len(self.bindings) < 2 or not self._is_run_in_order:
             return self.bindings
-        if use not in self._answers:  # rules ask for the same uses again and again
-            place = use if _runs_in(self.module, use, self.scope) else self._defined_behind(use)
-            known = self._sorted(self._before(place)) if place is not None else []
-            self._answers[use] = known or self.bindings
-        return self._answers[use]
+        place = use if _runs_in(self.module, use, self.scope) else self._defined_behind(use)
+        known = self._sorted(self._before(place)) if place is not None else []
+        return known or self.bindings
 
     def _defined_behind(self, use: ast.Name) -> ast.AST | None:
         """The function with a use, where it is defined behind all bindings, and so sees what its definition would."""

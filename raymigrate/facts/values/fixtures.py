@@ -11,10 +11,10 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.functions import returns
+from raymigrate.facts.kept import kept
 from raymigrate.facts.packages import upwards
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source
 
@@ -95,7 +95,7 @@ class Fixtures:
     yields: dict[ast.FunctionDef, list[ast.Yield]]
 
 
-@lru_cache(maxsize=8)
+@kept
 def _fixtures(module: Module) -> Fixtures:
     found: dict[tuple[ast.ClassDef | None, str], list[ast.FunctionDef]] = {}
     for function in module.of_type(ast.FunctionDef) if "fixture" in module.text else ():

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from raymigrate.facts.functions import returns
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
 from raymigrate.facts.values.bindings import reaching
-from raymigrate.facts.values.calls import argument, given_back, has_unpacking, keyword_argument, returned_by
+from raymigrate.facts.values.calls import argument, given_back, has_unpacking, returned_by
 from raymigrate.facts.values.dicts import attribute_fillings, holds_items, imported_value
+from raymigrate.facts.values.given import may_be_given, may_be_member, options
 from raymigrate.facts.values.parsers import parsed_into
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ READERS = ("get", "pop", "setdefault")
 
 def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind:
     """What is behind `owner.name`."""
+    if not may_be_given(module, node.attr, elsewhere=elsewhere):
+        return UNKNOWN
     found = module.elsewhere(node) if elsewhere else None
     value = imported_value(found) if found is not None else None
     if found is not None and value is not None:
@@ -215,6 +218,8 @@ def methods_of_object(
     module: Module, owner: ast.expr, name: str, *, elsewhere: bool = True
 ) -> list[tuple[Module, ast.FunctionDef]] | None:
     """The methods that `owner.name` can be, in whatever file its class is; None where a class or method is unknown."""
+    if not may_be_member(module, name, elsewhere=elsewhere):
+        return None
     homes = [_class_of(module, owner, elsewhere=elsewhere)]
     if homes == [None]:
         homes = [_class_of_object(made, elsewhere=elsewhere) for made in module.origins(owner, elsewhere=elsewhere)]
@@ -240,8 +245,8 @@ def methods(module: Module, node: ast.Attribute) -> list[ast.FunctionDef]:
 
     A method of `self` may be that of any class of the module derived from this one.
     """
-    if not any(isinstance(module.parent_of[found], ast.ClassDef) for found in module.functions(node.attr)):
-        return []  # most attributes: to follow their owners would cost more
+    if not may_be_member(module, node.attr, elsewhere=False):
+        return []
     home = _class_of(module, node.value, elsewhere=False)
     if home is None and (own := class_of_cls(module, node.value)) is not None:
         homes = _derived(module).get(own, [own])
@@ -323,23 +328,6 @@ def _parsed(module: Module, name: str) -> Behind:
     """The default of an option of the command line, on which another value may be given."""
     defaults = [argument(call, len(call.args), "default") for call in options(module, name)]
     return Behind([Source(module, default) for default in defaults if default is not None])
-
-
-def options(module: Module, name: str) -> list[ast.Call]:
-    """The calls that add an option of the command line whose value an attribute holds."""
-    return [call for call, _ in module.method_calls("add_argument") if _option(module, call) == name]
-
-
-def _option(module: Module, call: ast.Call) -> str | None:
-    """The attribute that holds an option."""
-    given = keyword_argument(call, "dest")
-    if given is not None:
-        name = module.constant(given)
-        return name if isinstance(name, str) else None
-    flags = [module.constant(flag) for flag in call.args]
-    names = [flag for flag in flags if isinstance(flag, str)]
-    long = next((name for name in names if name.startswith("--")), names[0] if names else "")
-    return long.lstrip("-").replace("-", "_") or None
 
 
 def item(module: Module, node: ast.Subscript, *, elsewhere: bool) -> Behind:

@@ -1,0 +1,71 @@
+"""Which attributes something in a file gives a value at all. Of most, such as those of libraries, nothing is known.
+
+To follow the owner of such an attribute, and all that it comes from, would cost more than all else that is asked.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from raymigrate.facts.kept import kept
+from raymigrate.facts.values.calls import keyword_argument
+
+if TYPE_CHECKING:
+    from raymigrate.facts.module import Module
+
+
+def may_be_given(module: Module, name: str, *, elsewhere: bool) -> bool:
+    """Whether an attribute may have a value that is seen; what other files give may be called anything.
+
+    Args:
+        module: The module.
+        name: The attribute.
+        elsewhere: Whether other files are looked into.
+    """
+    names = _given(module)
+    return names is None or name in names or (elsewhere and bool(module.names_of_files))
+
+
+def may_be_member(module: Module, name: str, *, elsewhere: bool) -> bool:
+    """Whether the body of a class may bind a name; for the arguments see `may_be_given`."""
+    return name in _members(module) or (elsewhere and bool(module.names_of_files))
+
+
+@kept
+def _members(module: Module) -> frozenset[str]:
+    """The names that the bodies of the module's classes bind."""
+    return frozenset(name for scope in module.scopes if isinstance(scope.node, ast.ClassDef) for name in scope.bindings)
+
+
+@kept
+def _given(module: Module) -> frozenset[str] | None:
+    """The attributes that the module gives a value: in classes, from outside, by keywords, as options.
+
+    None where the name of an option of the command line is not written out.
+    """
+    calls = [call for call, _ in module.method_calls("add_argument")]
+    given = [[*call.args, *([dest] if (dest := keyword_argument(call, "dest")) else [])] for call in calls]
+    texts = [text for each in given for text in each]
+    if not all(isinstance(text, ast.Constant) for text in texts):
+        return None
+    options = (str(text.value).lstrip("-").replace("-", "_") for text in texts if isinstance(text, ast.Constant))
+    stored = (node.attr for node in module.of_type(ast.Attribute) if isinstance(node.ctx, ast.Store))
+    return _members(module).union(options, stored, (word.arg for word in module.of_type(ast.keyword) if word.arg))
+
+
+def options(module: Module, name: str) -> list[ast.Call]:
+    """The calls that add an option of the command line whose value an attribute holds."""
+    return [call for call, _ in module.method_calls("add_argument") if _option(module, call) == name]
+
+
+def _option(module: Module, call: ast.Call) -> str | None:
+    """The attribute that holds an option."""
+    given = keyword_argument(call, "dest")
+    if given is not None:
+        name = module.constant(given)
+        return name if isinstance(name, str) else None
+    flags = [module.constant(flag) for flag in call.args]
+    names = [flag for flag in flags if isinstance(flag, str)]
+    long = next((name for name in names if name.startswith("--")), names[0] if names else "")
+    return long.lstrip("-").replace("-", "_") or None
