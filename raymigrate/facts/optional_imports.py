@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 
 from raymigrate.facts.alternatives import IMPORT_ERRORS, OF_VERSIONS, goes_on, kinds_of
 from raymigrate.facts.nodes import Nodes
-from raymigrate.facts.scopes import import_bindings
+from raymigrate.facts.scopes import Binding, import_bindings
 from raymigrate.knowledge.libraries import look_up
 
 Block = Sequence[ast.stmt]
 Import = ast.Import | ast.ImportFrom
 STUBS = (ast.Constant, ast.Lambda, ast.Dict, ast.Name)  # what a name is bound to in place of an import
+STILL_THERE = "ray.air"  # current Ray has its names, and refuses them or does nothing: a rule moves them
 # Conditions that do not ask whether a library is there.
 OTHERS = re.compile(rf"TYPE_CHECKING|__name__|{OF_VERSIONS.pattern}", re.IGNORECASE)
 
@@ -34,6 +35,40 @@ def stubs(nodes: Nodes) -> frozenset[ast.AST]:
         for name, node in _stubs_in(others)
         if name in names
     )
+
+
+def former_ways(nodes: Nodes) -> dict[ast.AST, ast.AST]:
+    """What binds the name of an import that current libraries have, as older versions of the same library had it.
+
+    `try: from ray.train import RunConfig`, `except ImportError: from ray.air import RunConfig`: it is never reached.
+
+    Args:
+        nodes: The module.
+
+    Returns:
+        The aliases of such imports, each with that of the import which counts.
+    """
+    return {
+        binding.node: first.node
+        for tried in nodes.of_type(ast.Try)
+        if (names := _bound_of(tried.body))
+        for handler in tried.handlers
+        if _catches(handler)
+        for statement in _statements(handler.body)
+        if isinstance(statement, Import)
+        for name, binding in import_bindings(statement)
+        if (first := names.get(name)) is not None and _package(binding) == _package(first)
+        if not (first.qualified or "").startswith(STILL_THERE)
+    }
+
+
+def _statements(block: Block) -> Iterator[ast.stmt]:
+    """The statements of a block, with those of a `try` in it."""
+    for statement in block:
+        yield statement
+        if isinstance(statement, ast.Try):
+            handled = (inner for handler in statement.handlers for inner in handler.body)
+            yield from _statements([*statement.body, *handled])
 
 
 def given_by_handlers(nodes: Nodes, statement: Import) -> dict[str, ast.AST]:
@@ -122,11 +157,20 @@ def _is_constant(statement: ast.stmt) -> bool:
 
 def _names_of(tried: Block) -> set[str]:
     """The names that a block imports; none if one of its imports fails with current libraries."""
+    return set(_bound_of(tried))
+
+
+def _bound_of(tried: Block) -> dict[str, Binding]:
+    """The same names, each with what binds it."""
     imports = [statement for statement in tried if isinstance(statement, Import)]
-    bound = [(name, binding.qualified or "") for statement in imports for name, binding in import_bindings(statement)]
+    bound = [pair for statement in imports for pair in import_bindings(statement)]
     asked = [alias.name for statement in imports if isinstance(statement, ast.Import) for alias in statement.names]
-    is_there = all(look_up(name).gone is None for name in (*asked, *(qualified for _, qualified in bound)))
-    return {name for name, _ in bound} if is_there else set()
+    is_there = all(look_up(name).gone is None for name in (*asked, *(found.qualified or "" for _, found in bound)))
+    return dict(bound) if is_there else {}
+
+
+def _package(binding: Binding) -> str:
+    return (binding.qualified or "").partition(".")[0]
 
 
 def _stubs_in(block: Block) -> Iterator[tuple[str, ast.AST]]:
