@@ -218,8 +218,8 @@ class Module(Nodes):
         if home is None:
             return frozenset()
         if (home, name) not in self._meanings:
-            counting = (binding for binding in home.bindings[name] if binding.node not in self._stubs)
-            self._meanings[home, name] = frozenset(binding.qualified for binding in counting)
+            counting = (found.qualified for found in home.bindings[name] if found.node not in self._stubs)
+            self._meanings[home, name] = frozenset(counting)
         return self._meanings[home, name]
 
     def _that_count(self, bindings: list[Binding]) -> list[Binding]:
