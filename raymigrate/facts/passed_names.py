@@ -1,7 +1,7 @@
 """Names of libraries that a file takes from another one of its project: `from common import *`, `compat.Checkpoint`.
 
-What that file imports from a library, it passes on. Rules look at what a file itself imports, so that such a name is one
-of the project to them.
+What that file imports from a library, it passes on. Rules look at what a file itself imports, so that such a name is
+one of the project to them.
 """
 
 import ast
