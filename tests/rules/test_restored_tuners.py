@@ -71,3 +71,15 @@ def test_a_name_that_is_bound_elsewhere_is_not_taken() -> None:
 def test_what_names_a_trainable_is_left(restore: str) -> None:
     outcome = converted(f"{HEAD}tuner = Tuner(objective)\n{restore}\n")
     assert "RM420" not in {code for code, _, _ in outcome.findings}
+
+
+def test_what_is_said_beside_a_tuner_over_a_trainer_holds_once_that_is_converted() -> None:
+    script = (
+        f"{HEAD}from ray.train import ScalingConfig\n\n\ndef loop(config):\n    print(config)\n\n\n"
+        "trainer = TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2))\n"
+        "tuner = Tuner.restore('/run') if objective else Tuner(trainer, param_space={'train_loop_config': {}})\n"
+    )
+    outcome = converted(script)
+    assert outcome.lines("RM405", Kind.CONVERTED) and outcome.lines("RM420", Kind.MANUAL)
+    again = converted(outcome.text)
+    assert again.text == outcome.text and again.lines("RM420", Kind.MANUAL)
