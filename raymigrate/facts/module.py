@@ -210,7 +210,7 @@ class Module(Nodes):
     def is_read_unclearly(self, alias: ast.AST) -> bool:
         """Whether a name is read where it may stand for what an import binds, or for something else."""
         _ = self.references  # which finds such reads
-        return alias in self._unclear or alias in self._former_ways or alias in self._former_ways.values()
+        return alias in self._unclear or alias in {*self.former_ways, *self.former_ways.values()}
 
     def meanings(self, scope: Scope, name: str) -> frozenset[str | None]:
         """What a name stands for in a scope, by all its bindings, perhaps thousands; None: one that is no import."""
@@ -224,7 +224,7 @@ class Module(Nodes):
 
     def _that_count(self, bindings: list[Binding]) -> list[Binding]:
         """Some bindings, without those that take over where an import fails."""
-        if not (second := self._second_ways):
+        if not (second := self._stubs.union(self.former_ways)):
             return bindings
         return [binding for binding in bindings if second.isdisjoint((binding.statement, binding.node))]
 
@@ -234,15 +234,12 @@ class Module(Nodes):
         return legacy_alternatives(self.tree)
 
     @cached_property
-    def _second_ways(self) -> frozenset[ast.AST | None]:
-        return self._stubs.union(self._former_ways)
-
-    @cached_property
     def _stubs(self) -> frozenset[ast.AST | None]:
         return stubs(self).union(s for arms in self.alternatives.values() for arm in arms[1:] for s in arm)
 
     @cached_property
-    def _former_ways(self) -> dict[ast.AST, ast.AST]:
+    def former_ways(self) -> dict[ast.AST, ast.AST]:
+        """See `optional_imports.former_ways`."""
         return former_ways(self)
 
     def _of_star(self, root: ast.Name) -> tuple[str | None, list[Binding]]:

@@ -15,6 +15,22 @@ WAYS = {
         "try:\n    from ray.train import RunConfig\nexcept ImportError:\n    try:\n"
         "        from ray.air import RunConfig\n    except ImportError:\n        from ray.air.config import RunConfig\n"
     ),
+    "version": (
+        "import ray\nif version.parse(ray.__version__) >= version.parse('2.7'):\n    from ray.train import RunConfig\n"
+        "else:\n    from ray.air import RunConfig\n"
+    ),
+    "older version": (
+        "import ray\nif ray.__version__ < '2.7':\n    from ray.air import RunConfig\n"
+        "else:\n    from ray.train import RunConfig\n"
+    ),
+    "numbers": (
+        "import ray\nif tuple(map(int, ray.__version__.split('.')[:2])) >= (2, 7):\n"
+        "    from ray.train import RunConfig\nelse:\n    from ray.air import RunConfig\n"
+    ),
+    "package": (
+        "if Version(version('ray')) < Version('2.7.0'):\n    from ray.air import RunConfig\n"
+        "else:\n    from ray.train import RunConfig\n"
+    ),
     "several": (
         "try:\n    from ray.train import RunConfig\n    from ray.tune import Tuner\nexcept Exception:\n"
         "    from ray.air import RunConfig\n    from ray.tune.tuner import Tuner\nprint(Tuner)\n"
@@ -34,6 +50,10 @@ def test_uses_are_those_of_today_and_the_imports_stay(way: str) -> None:
     [
         "try:\n    from ray.train import RunConfig\nexcept ImportError:\n    from own import RunConfig\n",
         "try:\n    from ray.train import RunConfig\nexcept KeyError:\n    from ray.air import RunConfig\n",
+        "import ray\nif ray.__version__ >= '2.99':\n    from ray.train import RunConfig\nelse:\n"
+        "    from ray.air import RunConfig\n",
+        "import ray\nif other.__version__ >= '2.7':\n    from ray.train import RunConfig\nelse:\n"
+        "    from ray.air import RunConfig\n",
         "try:\n    from ray.train import Gone, RunConfig\nexcept ImportError:\n    from ray.air import RunConfig\n",
     ],
 )
@@ -84,6 +104,12 @@ def test_a_first_way_of_ray_air_is_told_as_before() -> None:
 def test_what_is_gone_below_a_name_that_is_there_is_told(other: str) -> None:
     way = f"try:\n    from ray import train as session\nexcept ImportError:\n    {other}\n\n"
     assert converted(f"{way}print(session.get_world_rank())\n").lines("RM692", Kind.MANUAL) == [6]
+
+
+def test_what_is_gone_below_a_name_of_a_branch_of_today_is_told() -> None:
+    today, former = "from ray import train as s", "from ray.air import session as s"
+    way = f"import ray\nif ray.__version__ >= '2.7':\n    {today}\nelse:\n    {former}\n"
+    assert converted(f"{way}print(s.get_world_rank())\n").lines("RM692", Kind.MANUAL) == [6]
 
 
 @pytest.mark.parametrize(
