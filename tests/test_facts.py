@@ -35,7 +35,7 @@ def resolved(text: str) -> list[str]:
         ("from ray.air import session\nsession = Session()\nsession.report\n", []),
         (
             "try:\n  from ray.train import report\nexcept ImportError:\n  from ray.air.session import report\nreport\n",
-            [],
+            ["ray.train.report"],
         ),
         ("from .air import session\nsession\n", [".air.session"]),
         ("from ray.air import session\ndef f():\n    global session\n    session = 1\nsession\n", []),

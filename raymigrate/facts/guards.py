@@ -102,9 +102,16 @@ def is_ready(module: Module, reference: Reference, missing: str) -> bool:
     """
     statement = reference.binding.statement
     if statement is not None and is_guarded(module, statement, reference.root.id):
-        return True
+        if reference.binding.node not in module.former_ways.values() and not _comes_in(module, statement):
+            return True
     fails_on_import = look_up(reference.binding.qualified or "").gone is not None
     return not fails_on_import and is_guarded(module, reference.node, missing)
+
+
+def _comes_in(module: Module, statement: ast.stmt) -> bool:
+    """Whether a `try` imports with current libraries what it asks for: nothing is told there of what is below it."""
+    tried = module.parent_of[statement]
+    return isinstance(tried, ast.Try) and statement in tried.body and _works(tried.body)
 
 
 def _taken(branch: ast.If | ast.IfExp | ast.While) -> list[ast.AST]:

@@ -86,6 +86,13 @@ def _calls_of(module: Module, function: ast.expr) -> Iterator[ast.Call]:
         yield from (c for c in calls if isinstance(c, ast.Call) and module.value(c.func) is function)
 
 
+def partial_calls(module: Module, names: frozenset[str]) -> Iterator[tuple[ast.Call, ast.Call]]:
+    """The calls of what partial() makes of one of these classes, each with the call of partial()."""
+    for made in module.calls(PARTIAL):
+        if module.qualified(function_of(module, made)) in names:
+            yield from ((call, made) for call in _calls_of(module, made))
+
+
 def configurations(module: Module, names: frozenset[str]) -> Iterator[ast.expr]:
     """The dicts, written out or made by dict(), whose key `_target_` names one of these classes; or names of them."""
     for made in _with_target(module, names):

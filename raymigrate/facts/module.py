@@ -18,7 +18,7 @@ from raymigrate.facts import values
 from raymigrate.facts.alternatives import Arm, legacy_alternatives
 from raymigrate.facts.legacy import are_one
 from raymigrate.facts.nodes import Nodes, Numbered, in_order, numbered
-from raymigrate.facts.optional_imports import stubs
+from raymigrate.facts.optional_imports import former_ways, stubs
 from raymigrate.facts.own_modules import has_names_of, is_own_module
 from raymigrate.facts.scopes import Binding, Scope, ScopeBuilder, import_before, import_bindings
 from raymigrate.files.script import lines_of, lines_with_ends
@@ -210,7 +210,7 @@ class Module(Nodes):
     def is_read_unclearly(self, alias: ast.AST) -> bool:
         """Whether a name is read where it may stand for what an import binds, or for something else."""
         _ = self.references  # which finds such reads
-        return alias in self._unclear
+        return alias in self._unclear or alias in {*self.former_ways, *self.former_ways.values()}
 
     def meanings(self, scope: Scope, name: str) -> frozenset[str | None]:
         """What a name stands for in a scope, by all its bindings, perhaps thousands; None: not an import."""
@@ -218,13 +218,13 @@ class Module(Nodes):
         if home is None:
             return frozenset()
         if (home, name) not in self._meanings:
-            counting = (binding for binding in home.bindings[name] if binding.node not in self._second_ways)
-            self._meanings[home, name] = frozenset(binding.qualified for binding in counting)
+            counting = (found.qualified for found in home.bindings[name] if found.node not in self._stubs)
+            self._meanings[home, name] = frozenset(counting)
         return self._meanings[home, name]
 
     def _that_count(self, bindings: list[Binding]) -> list[Binding]:
         """Some bindings, without those that take over where an import fails."""
-        if not (second := self._second_ways):
+        if not (second := self._stubs.union(self.former_ways)):
             return bindings
         return [binding for binding in bindings if second.isdisjoint((binding.statement, binding.node))]
 
@@ -234,8 +234,13 @@ class Module(Nodes):
         return legacy_alternatives(self.tree)
 
     @cached_property
-    def _second_ways(self) -> frozenset[ast.AST | None]:
+    def _stubs(self) -> frozenset[ast.AST | None]:
         return stubs(self).union(s for arms in self.alternatives.values() for arm in arms[1:] for s in arm)
+
+    @cached_property
+    def former_ways(self) -> dict[ast.AST, ast.AST]:
+        """See `optional_imports.former_ways`."""
+        return former_ways(self)
 
     def _of_star(self, root: ast.Name) -> tuple[str | None, list[Binding]]:
         """What a name stands for that nothing binds but a star import, and that; None where it is not sure.

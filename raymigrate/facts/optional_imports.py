@@ -4,17 +4,23 @@ Current libraries have what is imported, so that the name stands for that: the s
 """
 
 import ast
+import operator
 import re
 from collections.abc import Iterator, Sequence
 
 from raymigrate.facts.alternatives import IMPORT_ERRORS, OF_VERSIONS, goes_on, kinds_of
 from raymigrate.facts.nodes import Nodes
-from raymigrate.facts.scopes import import_bindings
+from raymigrate.facts.scopes import Binding, import_bindings
 from raymigrate.knowledge.libraries import look_up
+from raymigrate.knowledge.versions import LOWEST, read_version
 
 Block = Sequence[ast.stmt]
 Import = ast.Import | ast.ImportFrom
 STUBS = (ast.Constant, ast.Lambda, ast.Dict, ast.Name)  # what a name is bound to in place of an import
+OF_RAY = re.compile(r"""\bray\.__version__|\(['"]ray['"]\)""")
+VERSION = re.compile(r"\d+(\.\d+)+")
+OPERATORS = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
+STILL_THERE = "ray.air"  # current Ray has its names, and refuses them or does nothing: a rule moves them
 # Conditions that do not ask whether a library is there.
 OTHERS = re.compile(rf"TYPE_CHECKING|__name__|{OF_VERSIONS.pattern}", re.IGNORECASE)
 
@@ -34,6 +40,63 @@ def stubs(nodes: Nodes) -> frozenset[ast.AST]:
         for name, node in _stubs_in(others)
         if name in names
     )
+
+
+def former_ways(nodes: Nodes) -> dict[ast.AST, ast.AST]:
+    """What binds the name of an import that current libraries have, as older versions of the same library had it.
+
+    `try: from ray.train import RunConfig`, `except ImportError: from ray.air import RunConfig`: it is never reached. So
+    it is in the branch of a condition on the version of Ray.
+
+    Args:
+        nodes: The module.
+
+    Returns:
+        The aliases of such imports, each with that of the import which counts.
+    """
+    return {
+        binding.node: first.node
+        for today, former in _ways_by_version(nodes)
+        if (names := _bound_of(today))
+        for statement in _statements(former)
+        if isinstance(statement, Import)
+        for name, binding in import_bindings(statement)
+        if (first := names.get(name)) is not None and _package(binding) == _package(first)
+        if not (first.qualified or "").startswith(STILL_THERE)
+    }
+
+
+def _ways_by_version(nodes: Nodes) -> Iterator[tuple[Block, Block]]:
+    """Blocks that run with the libraries of today, each with those that run in its place with older ones."""
+    for tried in nodes.of_type(ast.Try):
+        yield from ((tried.body, handler.body) for handler in tried.handlers if _catches(handler))
+    for branch in nodes.of_type(ast.If):
+        if branch.orelse and (holds := _holds_today(branch.test)) is not None:
+            yield (branch.body, branch.orelse) if holds else (branch.orelse, branch.body)
+
+
+def _holds_today(test: ast.expr) -> bool | None:
+    """Whether a comparison of Ray's version with one that is written out holds; None where that is not seen."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not OF_RAY.search(ast.unparse(test.left)):
+        return None
+    compare, bound = OPERATORS.get(type(test.ops[0])), test.comparators[0]
+    if isinstance(bound, ast.Call) and len(bound.args) == 1:
+        bound = bound.args[0]  # version.parse("2.7")
+    numbers = bound.elts if isinstance(bound, ast.Tuple) else [bound]
+    text = ".".join(str(part.value) for part in numbers if isinstance(part, ast.Constant))
+    if compare is None or not VERSION.fullmatch(text):
+        return None
+    lowest, written = read_version(LOWEST["ray"]), read_version(text)
+    return compare(lowest, written) if written < lowest else None
+
+
+def _statements(block: Block) -> Iterator[ast.stmt]:
+    """The statements of a block, with those of a `try` in it."""
+    for statement in block:
+        yield statement
+        if isinstance(statement, ast.Try):
+            handled = (inner for handler in statement.handlers for inner in handler.body)
+            yield from _statements([*statement.body, *handled])
 
 
 def given_by_handlers(nodes: Nodes, statement: Import) -> dict[str, ast.AST]:
@@ -122,11 +185,20 @@ def _is_constant(statement: ast.stmt) -> bool:
 
 def _names_of(tried: Block) -> set[str]:
     """The names that a block imports; none if one of its imports fails with current libraries."""
+    return set(_bound_of(tried))
+
+
+def _bound_of(tried: Block) -> dict[str, Binding]:
+    """The same names, each with what binds it."""
     imports = [statement for statement in tried if isinstance(statement, Import)]
-    bound = [(name, binding.qualified or "") for statement in imports for name, binding in import_bindings(statement)]
+    bound = [pair for statement in imports for pair in import_bindings(statement)]
     asked = [alias.name for statement in imports if isinstance(statement, ast.Import) for alias in statement.names]
-    is_there = all(look_up(name).gone is None for name in (*asked, *(qualified for _, qualified in bound)))
-    return {name for name, _ in bound} if is_there else set()
+    is_there = all(look_up(name).gone is None for name in (*asked, *(found.qualified or "" for _, found in bound)))
+    return dict(bound) if is_there else {}
+
+
+def _package(binding: Binding) -> str:
+    return (binding.qualified or "").partition(".")[0]
 
 
 def _stubs_in(block: Block) -> Iterator[tuple[str, ast.AST]]:

@@ -339,20 +339,21 @@ def is_shard(module: Module, node: ast.expr) -> bool:
     """Whether an expression is what get_dataset_shard gives, also as an item of a dict or a list."""
     value = module.value(node)
     if not isinstance(value, ast.Subscript):
-        return _asks_for_shard(Source(module, value))
+        return asks_for_shard(Source(module, value))
     origins = module.origins(value)
     items = [item for origin in origins for item in items_behind(origin)] or origins
-    return bool(items) and all(_asks_for_shard(item) for item in items)
+    return bool(items) and all(asks_for_shard(item) for item in items)
 
 
-def _asks_for_shard(source: Source) -> bool:
+def asks_for_shard(source: Source) -> bool:
+    """Whether a value is a call of get_dataset_shard."""
     made = source.node
     return isinstance(made, ast.Call) and source.module.qualified(made.func) in GET_SHARD
 
 
 def may_be_shard(module: Module, node: ast.expr) -> bool:
     """Whether an expression can be what get_dataset_shard gives, here or in another file."""
-    return any(map(_asks_for_shard, module.origins(node)))
+    return any(map(asks_for_shard, module.origins(node)))
 
 
 def attributes_of_shards(module: Module) -> list[ast.Attribute]:

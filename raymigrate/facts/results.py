@@ -11,6 +11,7 @@ from raymigrate.facts.items import DEEPEST, items_behind
 from raymigrate.facts.legacy import HF, HF_UNRELEASED, IN_ML, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.run_folders import results_of_folder
+from raymigrate.facts.threads import run_elsewhere, waited_for
 from raymigrate.facts.trials import is_trial, legacy_trainers_of, tuners_of
 from raymigrate.facts.tune_objects import is_tune_checkpoint
 from raymigrate.facts.values import Source, argument, is_none, keyword_argument, reaching, sources
@@ -87,6 +88,7 @@ def _fits(
         found = made == {None} and depth < DEEPEST
         others = (handed_on(module, source) or items_behind(Source(module, source))) if found else []
         path = _restored_from(module, source)
+        others = others or ([Source(module, task) for task in waited_for(module, source)] if found else [])
         others = others or (results_of_folder(Source(module, path)) if path is not None and depth < DEEPEST else [])
         for other in others:
             yield from _fits(other.module, other.node, depth + 1, seen)
@@ -106,7 +108,8 @@ def _fitted(node: ast.expr) -> ast.expr | None:
     """What `fit()` is called on; None for other expressions."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit":
         return node.func.value
-    return None
+    run = run_elsewhere(node)
+    return run.value if run is not None and run.attr == "fit" else None
 
 
 def _restored_from(module: Module, node: ast.expr) -> ast.expr | None:

@@ -129,11 +129,13 @@ def _calls_what_is_older(module: Module) -> bool:
 def imported_since(module: Module, before: Version = NEWEST) -> Version:
     """The first Ray that has all that a module uses of it, of what came before some version."""
     since = OLDEST
+    with_former = frozenset(module.former_ways.values())  # an older Ray has them by another import
+    references = [reference for reference in module.references if reference.binding.node not in with_former]
     for name, version in CAME_WITH:
-        if since < version < before and any(reference.is_within(name) for reference in module.references):
+        if since < version < before and any(reference.is_within(name) for reference in references):
             since = version
     came_back = (2, 3) < since < MOVED_IN < before
-    if came_back and any(reference.qualified in CAME_BACK for reference in module.references):
+    if came_back and any(reference.qualified in CAME_BACK for reference in references):
         return MOVED_IN
     return since
 

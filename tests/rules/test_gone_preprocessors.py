@@ -159,3 +159,20 @@ def test_a_mapper_of_the_trainer_of_another_file_is_told_of(tmp_path: Path, prep
     (tmp_path / "predict.py").write_text(READ)
     (found,) = [finding for finding in convert(tmp_path).findings if finding.code == "RM510"]
     assert ("Where it is a BatchMapper" in found.advice) == is_told
+
+
+def test_a_checkpoint_that_gets_a_name_where_its_preprocessor_is_read_keeps_it() -> None:
+    outcome = converted(
+        """
+        import ray
+        from ray.data.preprocessors import StandardScaler
+        from ray.train.torch import TorchTrainer
+
+        datasets = {"train": ray.data.range(3)}
+        result = TorchTrainer(print, datasets=datasets, preprocessor=StandardScaler(["x"])).fit()
+        preprocessor = (checkpoint := result.checkpoint).get_preprocessor()
+        print(checkpoint.path, preprocessor)
+        """
+    )
+    assert "(checkpoint := result.checkpoint).get_preprocessor()" in outcome.text
+    assert outcome.lines("RM510", Kind.MANUAL) and outcome.lines("RM502", Kind.CONVERTED)

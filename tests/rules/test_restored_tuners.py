@@ -114,3 +114,15 @@ def test_none_is_no_trainable(tuner: str, restore: str, after: str) -> None:
 @pytest.mark.parametrize("given", ["trainable=objective", "objective", "trainable=imported", "*paths", "**options"])
 def test_one_that_is_given_is_no_news(given: str) -> None:
     assert not converted(f'{HEAD}tuner = Tuner.restore("/run", {given})\n').lines("RM420", Kind.MANUAL)
+
+
+def test_what_is_said_beside_a_tuner_over_a_trainer_holds_once_that_is_converted() -> None:
+    script = (
+        f"{HEAD}from ray.train import ScalingConfig\n\n\ndef loop(config):\n    print(config)\n\n\n"
+        "trainer = TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2))\n"
+        "tuner = Tuner.restore('/run') if objective else Tuner(trainer, param_space={'train_loop_config': {}})\n"
+    )
+    outcome = converted(script)
+    assert outcome.lines("RM405", Kind.CONVERTED) and outcome.lines("RM420", Kind.MANUAL)
+    again = converted(outcome.text)
+    assert again.text == outcome.text and again.lines("RM420", Kind.MANUAL)

@@ -126,6 +126,8 @@ def _replaced(context: Context, call: ast.Call, method: ast.Attribute, gone: str
     near = trainer is not None and context.module.scope_of[trainer] is context.module.scope_of[call]
     if name is None or not near or method.attr != "get_preprocessor" or call.args:
         return False
+    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(method.value)):
+        return False  # `(checkpoint := result.checkpoint).get_preprocessor()` binds a name that may be read below
     if context.converts(RM510, call, f"{gone}; the trainer's own preprocessor takes its place."):
         context.plan.replace(call, name)
     return True

@@ -292,6 +292,10 @@ def hugging_face_datasets(context: Context) -> None:
                 context.manual(RM509, value, "This is not a Ray Dataset: the trainer fails before training begins.")
 
 
+NO_DATASET = ".{} of a shard raises an AttributeError: a shard is a DataIterator, not a Dataset."
+ROWS = "shard.materialize().{} has this worker's rows; every worker has to call it."
+
+
 @codemod("get_dataset_shard")
 def shards(context: Context) -> None:
     """Reports what scripts do with a shard as if it were a Dataset, which it was until Ray 2.2."""
@@ -299,9 +303,4 @@ def shards(context: Context) -> None:
     for node in attributes_of_shards(module):
         if node.attr in SHARD_HAS or node.attr == "iter_epochs":
             continue
-        context.manual(
-            RM506,
-            node,
-            f".{node.attr} of a shard raises an AttributeError: a shard is a DataIterator, not a Dataset.",
-            f"shard.materialize().{node.attr} has this worker's rows; every worker has to call it.",
-        )
+        context.manual(RM506, node, NO_DATASET.format(node.attr), ROWS.format(node.attr))

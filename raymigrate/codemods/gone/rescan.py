@@ -33,6 +33,7 @@ from raymigrate.facts.instances import declared_others, instance_of
 from raymigrate.facts.magics import runs_other_files
 from raymigrate.facts.module import Module
 from raymigrate.facts.partials import function_of
+from raymigrate.facts.passed_names import PassedName, passed_names
 from raymigrate.facts.values import methods_of_object
 from raymigrate.knowledge.libraries import (
     LIBRARIES,
@@ -79,6 +80,7 @@ ADVICE = {
 }
 # What to do about an argument that several classes of a library lost, where none of these says it.
 LEFT = {name: GONE_ADVICE[name] for name in ("max_prompt_length",)}
+SESSION = "ray.air.session"  # whose import is told too
 OF_HUB = ("huggingface_hub.", "HfApi.")
 MANY = 8  # parameters that a sentence has no room for
 RM693 = Rule(
@@ -157,6 +159,10 @@ def rescan(context: Context) -> None:
             message = f"Nothing here defines {short}, and the {which} not bring it in (NameError)."
             advice = f"If {had} had it, look up its successor in the library's migration guide; else define it."
             context.manual(RM692, node, message, advice)
+    passed = {found.node: found for found in passed_names(context.module)}
+    for found in passed.values():
+        _passed_on(context, found)
+    unbound |= {found.node: found.qualified for found in passed.values()}
     for call in (*context.module.calls("importlib.import_module"), *context.module.named_calls("getattr")):
         _looked_up_by_string(context, call)
     for subscript in context.module.of_type(ast.Subscript):
@@ -180,6 +186,16 @@ def _made_on_request(context: Context, node: ast.AST, name: str) -> None:
         context.manual(RM692, node, f"{message}, unless another one does.", f"from transformers import {name} does.")
     elif context.converts(RM692, node, f"{message}; now imported by name."):
         context.plan.need_import("transformers", name)
+
+
+def _passed_on(context: Context, found: PassedName) -> None:
+    """Tells of what is gone below a name that another file imports: where the name itself is, its import is told."""
+    today = _where_today(found.imported) or found.imported
+    name = gone_part(today + found.qualified.removeprefix(found.imported))
+    if name is None or found.imported.startswith(SESSION) or gone_part(today) is not None:
+        return
+    if not is_guarded(context.module, found.node, name.rpartition(".")[2]):
+        report_gone(context, found.node, name, found.qualified)
 
 
 def _star_imports(context: Context) -> list[str]:
@@ -330,7 +346,7 @@ def _takes(given: tuple[str, ...]) -> str | None:
 
 def _called(module: Module, function: ast.expr, of_star: str | None) -> tuple[str, tuple[str, ...] | None]:
     """The name of what a call calls, and its parameters; None if they are unknown."""
-    name = module.qualified(function) or of_star
+    name = of_star or module.qualified(function)
     if name is not None:
         name = _where_today(name) or name
         return name, parameters(look_up(name))

@@ -35,6 +35,7 @@ WITHOUT_TRAINER = (
 )
 HAND_OVER = "Give it {argument}= by an argument or an entry of the configuration: True on workers without a GPU."
 OLD_NAMES = ("no_cuda",)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
 HARDWARE = ("torch.cuda.", "torch.backends.")
 
 
@@ -211,5 +212,12 @@ def can_be_read(context: Context, node: ast.expr, place: ast.AST) -> bool:
     value = module.value(root)
     if any(isinstance(part, ast.Call) for part in ast.walk(value)) and root is node:
         return False
+    if _changes(module, scope.bindings[root.id][0].node, place):
+        return False
     function = module.function(place)
     return root is node or any(module.inside(use, function) for use in module.uses(root.id, scope))
+
+
+def _changes(module: Module, bound: ast.AST, place: ast.AST) -> bool:
+    """Whether a loop gives a name one value after the other, and what reads it stands outside of the loop."""
+    return any(isinstance(outer, LOOPS) and not module.inside(place, outer) for outer in module.ancestors(bound))

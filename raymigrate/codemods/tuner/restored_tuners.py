@@ -13,7 +13,7 @@ from raymigrate.codemods.torch_trainer.trainer_resume import RM420
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import OF_RESTORED
 from raymigrate.facts.tuned_trainers import may_be_trainer
-from raymigrate.facts.tuners import RESTORED, TUNERS, TunerCall
+from raymigrate.facts.tuners import REPORT_TO_TUNE, RESTORED, TUNERS, TunerCall
 from raymigrate.facts.values import argument, has_unpacking, is_none, keyword_named
 
 REFUSED = "Tuner.restore() without trainable= raises a TypeError"
@@ -49,12 +49,19 @@ def restored_tuners(context: Context) -> None:
         given = [tuner.arguments.get("trainable") for tuner in tuners]
         trainable = _shared(module, given, call)
         of_trainer = any(tuner.trainer is not None for tuner in tuners) or any(may_be_trainer(module, n) for n in given)
+        of_trainer = of_trainer or any(_is_driver(module, node) for node in given)  # as the first run left it
         if of_trainer or trainable is None:
             context.manual(RM420, call, f"{refused}.", OF_TRAINER if of_trainer else GIVE)
         elif given_now in call.args:
             context.manual(RM420, call, f"{refused}.", GIVE)
         elif context.converts(RM420, call, f"{refused}; now with the one of the Tuner in this file."):
             context.plan.call(call).set("trainable", trainable)
+
+
+def _is_driver(module: Module, trainable: ast.expr | None) -> bool:
+    """Whether a function takes the place of a trainer: what an earlier run said of restore() still holds."""
+    function = module.definition(trainable) if trainable is not None else None
+    return any(module.inside(found.node, function) for found in module.references_within(REPORT_TO_TUNE))
 
 
 def _shared(module: Module, given: list[ast.expr | None], call: ast.Call) -> str | None:

@@ -15,6 +15,7 @@ from raymigrate.codemods.shared.functions_not_found import on_its_config
 from raymigrate.codemods.tuner.train_driver import TrainDriver
 from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
 from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, obstacles
+from raymigrate.codemods.tuner.tuner_spellings import other_tuners, unpacked_trainable
 from raymigrate.facts.keys import known_keys, unpacked_value
 from raymigrate.facts.legacy import LOOP_CONFIGS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall
@@ -39,6 +40,7 @@ RM405 = Rule(
 )
 MESSAGE = "Tuner(trainer) raises a TuneError on Ray >= 2.51"
 NOW = "now a function that fits the trainer. Checkpoints are in the folder of that run."
+UNPACKED = "arguments passed as *args or **kwargs cannot be moved"
 AT_RUN_TIME = "which trainer it gets is decided at run time"
 IN_FUNCTION = "its trainer is built in a function or a branch"
 OTHER = "only those of TorchTrainer and of the Hugging Face trainers are"
@@ -62,6 +64,8 @@ def tuners(context: Context) -> None:
         if tuner.trainer is None:  # the RunConfig of any other Tuner: see tuner_config
             if may_be_trainer(context.module, tuner.arguments.get("trainable")):
                 _report(context, tuner, [*in_silence(context, tuner), _which(context, tuner)])
+            elif may_be_trainer(context.module, unpacked_trainable(tuner)):
+                _report(context, tuner, [UNPACKED])
             elif of_trainers := _keys_of_trainers(context, tuner):
                 message = UNSEEN.format(" and ".join(of_trainers))
                 context.manual(RM405, tuner.node, message, f"{RM405.fix}{_of_search_space(context, tuner)}")
@@ -72,6 +76,14 @@ def tuners(context: Context) -> None:
             if tuner.trainer_stays and keyword_argument(trainer, PREPROCESSOR) and _is_torch(context, trainer):
                 convert_data_of(context, TrainerCall(context.module, trainer, TRAIN_LOOP))
             (TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()
+
+
+@codemod("Tuner", phase=Phase.TUNERS)
+def tuners_by_other_names(context: Context) -> None:
+    """Reports a trainer for a Tuner that is made by partial(), by what holds the class, or in a class made from it."""
+    for call, given, spelling in other_tuners(context.module):
+        if may_be_trainer(context.module, given):
+            context.manual(RM405, call, f"{MESSAGE}; not converted: {spelling}.", RM405.fix)
 
 
 def _keys_of_trainers(context: Context, tuner: TunerCall) -> list[str]:

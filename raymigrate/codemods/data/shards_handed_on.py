@@ -1,0 +1,50 @@
+"""RM506 for a shard that is held by an object, or comes from a function, a loop, a parameter or another file."""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.data.ray_datasets import NO_DATASET, RM506, ROWS, shards
+from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.items import items_behind
+from raymigrate.facts.module import Module
+from raymigrate.facts.ray_data import asks_for_shard, attributes_of_shards
+
+# What a Dataset had, a DataIterator has not, and few other objects have: to follow every `x.sum()` would cost too much.
+OF_DATASETS = frozenset(
+    [
+        *("count", "repeat", "window", "to_pandas", "take", "take_all", "take_batch", "show", "limit", "map_batches"),
+        *("flat_map", "random_shuffle", "num_blocks", "size_bytes", "repartition", "get_internal_block_refs"),
+    ]
+)
+
+
+@codemod("ray", after=[shards])
+def shards_handed_on(context: Context) -> None:
+    """Reports what scripts do with such a shard as if it were a Dataset."""
+    if not context.is_ray_script:
+        return
+    module = context.module
+    told = set(attributes_of_shards(module))
+    for node in module.of_type(ast.Attribute):
+        assert isinstance(node, ast.Attribute)
+        if node.attr in OF_DATASETS and node not in told and module.qualified(node) is None:
+            if _is_told(context, node) or is_guarded(module, node, node.attr):
+                continue
+            if isinstance(module.parent_of[node], ast.Call) and _is_shard(module, node.value):
+                context.manual(RM506, node, NO_DATASET.format(node.attr), ROWS.format(node.attr))
+
+
+def _is_told(context: Context, node: ast.Attribute) -> bool:
+    """Whether a finding of the same rule stands there."""
+    found = context.findings_on(node.lineno, node.end_lineno)
+    return any(one.code == RM506.code and node.attr in one.message for one in found)
+
+
+def _is_shard(module: Module, node: ast.expr) -> bool:
+    """Whether a value is a shard by every way to it, in other files too."""
+    if isinstance(node, (ast.Constant, ast.JoinedStr)):
+        return False  # most are texts
+    origins = module.origins(node)
+    items = [item for origin in origins for item in items_behind(origin)] or origins
+    return bool(items) and all(asks_for_shard(item) for item in items)

@@ -1,0 +1,105 @@
+"""RM401, RM403 and RM502 where what Train V2 refuses reaches a class in another way than by a call of it.
+
+`super().__init__(local_dir=...)` in a class made from RunConfig, `dataclasses.replace(config, local_dir=...)`, a class
+that something holds, `TorchTrainer(**{"preprocessor": ...})`.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.data.preprocessors import PREPROCESSOR_REFUSED, RM502
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.torch_trainer.storage import RM401
+from raymigrate.codemods.torch_trainer.train_v2_arguments import (
+    METADATA,
+    REFUSED,
+    REFUSED_BY_TRAINER,
+    RESUME,
+    RM403,
+    STORAGE_ADVICE,
+)
+from raymigrate.facts.carried import carried
+from raymigrate.facts.constructors import Line, derived_calls, reaches
+from raymigrate.facts.indirect import calls_of_held
+from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS
+from raymigrate.facts.module import Module
+from raymigrate.facts.tuners import config_names
+from raymigrate.facts.values import is_none
+
+TRAINER = "TorchTrainer"
+PREPROCESSOR = "preprocessor"
+# What is refused only with some values, which are told where they stand, or only if it is not None.
+BY_VALUE = ("callbacks",)
+UNLESS_NONE = ("stop", "resume_from_checkpoint", "metadata")
+KINDS = {name: kind for kind in CONFIG_CLASSES for name in config_names(kind)} | dict.fromkeys(TORCH_TRAINERS, TRAINER)
+ALL = frozenset(REFUSED_BY_TRAINER).union(*REFUSED.values())
+Given = tuple[str, ast.expr | None, ast.AST]  # an argument, its value if that is seen, and where it stands
+
+
+@codemod("ray", phase=Phase.GONE)
+def refused_elsewhere(context: Context) -> None:
+    """Reports refused arguments that no call of the class itself shows."""
+    if not context.is_ray_script:
+        return
+    module = context.module
+    for call, line in _other_calls(module):
+        kind = next(KINDS[name] for name in line if isinstance(name, str) and name in KINDS)
+        for argument, value, place in _given(module, call) if call not in context.tuned else ():
+            if reaches(line, argument, KINDS.__contains__):
+                _tell(context, kind, argument, value, place)
+    for call in module.calls(*TORCH_TRAINERS):
+        for argument, value, place in _given(module, call):
+            if argument == PREPROCESSOR and value is None:
+                _tell(context, TRAINER, argument, value, place)
+
+
+def _other_calls(module: Module) -> Iterator[tuple[ast.Call, Line]]:
+    """The calls by which arguments reach one of the classes, with the constructors that run; none of the class itself.
+
+    Args:
+        module: The module.
+    """
+    yield from derived_calls(module, KINDS.__contains__, ALL, ())
+    for call in module.calls("dataclasses.replace"):
+        made = [source.node for source in module.origins(call.args[0])] if call.args else []
+        names = {module.qualified(node.func) if isinstance(node, ast.Call) else None for node in made}
+        if len(names) == 1 and (name := names.pop()) in KINDS and name not in TORCH_TRAINERS:
+            yield call, [name]
+    for name in KINDS:
+        for call, is_sure in calls_of_held(module, frozenset({name})):
+            if is_sure:
+                yield call, [name]
+
+
+def _given(module: Module, call: ast.Call) -> Iterator[Given]:
+    """The arguments that a call gives by name, those that it unpacks too."""
+    for keyword in call.keywords:
+        if keyword.arg is not None:
+            yield keyword.arg, keyword.value, keyword
+            continue
+        for entry in carried(module, keyword.value).entries:
+            yield entry.name, None, entry.key if entry.module is module else keyword.value
+
+
+def _tell(context: Context, kind: str, argument: str, value: ast.expr | None, place: ast.AST) -> None:
+    refused = REFUSED_BY_TRAINER if kind == TRAINER else REFUSED[kind]
+    if argument not in refused or argument in BY_VALUE or _is_told(context, argument, place):
+        return
+    if value is not None and is_none(value) and argument in UNLESS_NONE:
+        return
+    if argument == PREPROCESSOR:
+        context.manual(RM502, place, PREPROCESSOR_REFUSED, RM502.fix)
+    elif kind == TRAINER:
+        advice = METADATA if argument == "metadata" else RESUME
+        context.manual(RM403, place, f"{kind}({argument}=) raises on Ray >= 2.51.", advice)
+    else:
+        advice = f"Leave it out. {STORAGE_ADVICE}" if kind == "RunConfig" else "Leave it out."
+        context.manual(RM401, place, f"{kind}({argument}=) raises on Ray >= 2.51.", advice)
+
+
+def _is_told(context: Context, argument: str, place: ast.AST) -> bool:
+    """Whether another rule speaks of an argument where it stands."""
+    lines = range(place.lineno, (place.end_lineno or place.lineno) + 1)  # type: ignore[attr-defined]
+    return any(argument in finding.message for finding in context.findings_on(*lines))

@@ -1,0 +1,107 @@
+"""Names of libraries that a file takes from another one of its project: `from common import *`, `compat.Checkpoint`.
+
+What that file imports from a library, it passes on. Rules look at what a file itself imports, so that such a name is
+one of the project to them.
+"""
+
+import ast
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from raymigrate.facts.module import Module
+from raymigrate.facts.own_modules import LIBRARIES
+from raymigrate.facts.scopes import Binding, Scope
+
+MOST_FILES = 8  # that pass on a name one after the other
+
+
+@dataclass(frozen=True)
+class PassedName:
+    """A use of a name of a library that another file of the project imports.
+
+    Args:
+        node: The name, with the longest attribute chain on it.
+        qualified: What it stands for.
+        imported: What that file imports of it.
+    """
+
+    node: ast.expr
+    qualified: str
+    imported: str
+
+
+def passed_names(module: Module) -> Iterator[PassedName]:
+    """Every use of a name of a library that other files of the project pass on, in source order.
+
+    Args:
+        module: The module.
+    """
+    if module.project is None or not any(_is_of_project(module, statement) for statement in module.imports):
+        return
+    for root in module.of_type(ast.Name):
+        assert isinstance(root, ast.Name)
+        if not isinstance(root.ctx, ast.Load) or hasattr(builtins, root.id):
+            continue
+        node, rest = _chain(module, root)
+        if (found := _of_name(module, module.scope_of[root], [root.id, *rest], 0)) is not None:
+            yield PassedName(node, *found)
+
+
+def _is_of_project(module: Module, statement: ast.Import | ast.ImportFrom) -> bool:
+    """Whether an import may be one of the project's files."""
+    if isinstance(statement, ast.ImportFrom) and statement.level:
+        return True
+    names = [module.imported(statement, alias) for alias in statement.names]
+    return any(name.startswith(".") or name.partition(".")[0] not in LIBRARIES for name in names)
+
+
+def _chain(module: Module, root: ast.Name) -> tuple[ast.expr, list[str]]:
+    """The longest attribute chain on a name, and the attributes in it."""
+    node: ast.expr = root
+    rest: list[str] = []
+    while isinstance(parent := module.parent_of[node], ast.Attribute):
+        node = parent
+        rest.append(parent.attr)
+    return node, rest
+
+
+def _of_name(module: Module, scope: Scope, names: list[str], depth: int) -> tuple[str, str] | None:
+    """What a dotted name stands for in a scope, and what of it is imported; None unless a file passes it on."""
+    home = scope.find(names[0])
+    if home is None:
+        stars = module.star_imports if depth <= MOST_FILES else []
+        found = {_of_file(module, star.module or "", star.level, names, depth) for star in stars}
+        return found.pop() if len(found) == 1 else None  # with another star import it may be of either
+    if len(module.meanings(home, names[0])) != 1:
+        return None
+    binding = next((found for found in home.bindings[names[0]] if found.statement is not None), None)
+    return _of_import(module, binding, names[1:], depth) if binding is not None else None
+
+
+def _of_import(module: Module, binding: Binding, rest: list[str], depth: int) -> tuple[str, str] | None:
+    statement, alias = binding.statement, binding.node
+    assert module.project is not None and isinstance(alias, ast.alias)
+    qualified = binding.qualified or ""
+    if not qualified.startswith(".") and qualified.partition(".")[0] in LIBRARIES:
+        return (".".join([qualified, *rest]), qualified) if depth else None
+    if depth > MOST_FILES:
+        return None
+    if isinstance(statement, ast.ImportFrom):
+        source = statement.module or ""
+        found = _of_file(module, source, statement.level, [alias.name, *rest], depth)
+        below = f"{source}.{alias.name}".strip(".")
+        return found or (_of_file(module, below, statement.level, rest, depth) if rest else None)
+    names = [*alias.name.split("."), *rest] if alias.asname else [qualified.lstrip("."), *rest]
+    for length in range(len(names) - 1, 0, -1):
+        if module.project.file(module.path, ".".join(names[:length])) is not None:
+            return _of_file(module, ".".join(names[:length]), 0, names[length:], depth)
+    return None
+
+
+def _of_file(module: Module, name: str, level: int, names: list[str], depth: int) -> tuple[str, str] | None:
+    """What a dotted name stands for in a file that a module imports."""
+    assert module.project is not None
+    path = module.project.file(module.path, name, level)
+    home = module.project.module(path) if path is not None else None
+    return _of_name(home, home.scope_of[home.tree], names, depth + 1) if home is not None else None

@@ -1,0 +1,65 @@
+"""Functions that run in a thread or a task, and where the code waits for what they give."""
+
+import ast
+
+from raymigrate.facts.functions import returned_values
+from raymigrate.facts.module import Module
+
+# Methods and functions that run a function in a thread, with the place of that among their arguments.
+IN_THREAD = {"to_thread": 0, "run_in_executor": 1, "submit": 0, "run_sync": 0, "sync_to_async": 0}
+WAITS = ("asyncio.run", "trio.run")
+UNTIL_COMPLETE, RESULT = "run_until_complete", "result"
+
+
+def run_elsewhere(node: ast.AST) -> ast.Attribute | None:
+    """The method that a call runs in a thread: `trainer.fit` of `asyncio.to_thread(trainer.fit)`.
+
+    Args:
+        node: The call.
+    """
+    given = _given(node)
+    return given if isinstance(given, ast.Attribute) else None
+
+
+def _given(node: ast.AST) -> ast.expr | None:
+    """The function that a call runs in a thread."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    place = IN_THREAD.get(node.func.attr)
+    return node.args[place] if place is not None and len(node.args) > place else None
+
+
+def waited_for(module: Module, node: ast.AST) -> list[ast.expr]:
+    """What a value is waited for: `task` of `await task`, of `asyncio.run(task)` and of `task.result()`.
+
+    Of a function of the module that runs so it is what that returns.
+
+    Args:
+        module: The module.
+        node: The expression that gives the value.
+    """
+    task = _task(module, node)
+    if task is None:
+        return []
+    started = module.value(task)
+    run = _given(started)
+    called = run if run is not None else started.func if isinstance(started, ast.Call) else None
+    function = module.definition(called) if called is not None else None
+    if isinstance(function, ast.AsyncFunctionDef) or (run is not None and isinstance(function, ast.FunctionDef)):
+        return [value for value in returned_values(module, function) if value is not None]
+    return [task]
+
+
+def _task(module: Module, node: ast.AST) -> ast.expr | None:
+    """What a value is waited for, as it is written."""
+    if isinstance(node, ast.Await):
+        return node.value
+    if not isinstance(node, ast.Call):
+        return None
+    if module.qualified(node.func) in WAITS and node.args:
+        return node.args[0]
+    if isinstance(node.func, ast.Attribute) and node.func.attr == UNTIL_COMPLETE and node.args:
+        return node.args[0]
+    if isinstance(node.func, ast.Attribute) and node.func.attr == RESULT:
+        return node.func.value
+    return None

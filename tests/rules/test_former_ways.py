@@ -1,0 +1,125 @@
+"""Names that a `try` imports for the library of today, and its handler for an older one: they stand for the former."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+WAYS = {
+    "air": "try:\n    from ray.train import RunConfig\nexcept ImportError:\n    from ray.air import RunConfig\n",
+    "alias": (
+        "try:\n    from ray.train import RunConfig\nexcept (ImportError, AttributeError):\n"
+        "    from ray.air.config import RunConfig as RunConfig\n"
+    ),
+    "nested": (
+        "try:\n    from ray.train import RunConfig\nexcept ImportError:\n    try:\n"
+        "        from ray.air import RunConfig\n    except ImportError:\n        from ray.air.config import RunConfig\n"
+    ),
+    "version": (
+        "import ray\nif version.parse(ray.__version__) >= version.parse('2.7'):\n    from ray.train import RunConfig\n"
+        "else:\n    from ray.air import RunConfig\n"
+    ),
+    "older version": (
+        "import ray\nif ray.__version__ < '2.7':\n    from ray.air import RunConfig\n"
+        "else:\n    from ray.train import RunConfig\n"
+    ),
+    "numbers": (
+        "import ray\nif tuple(map(int, ray.__version__.split('.')[:2])) >= (2, 7):\n"
+        "    from ray.train import RunConfig\nelse:\n    from ray.air import RunConfig\n"
+    ),
+    "package": (
+        "if Version(version('ray')) < Version('2.7.0'):\n    from ray.air import RunConfig\n"
+        "else:\n    from ray.train import RunConfig\n"
+    ),
+    "several": (
+        "try:\n    from ray.train import RunConfig\n    from ray.tune import Tuner\nexcept Exception:\n"
+        "    from ray.air import RunConfig\n    from ray.tune.tuner import Tuner\nprint(Tuner)\n"
+    ),
+}
+USE = "\nconfig = RunConfig({}='/tmp/runs')\n"
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_uses_are_those_of_today_and_the_imports_stay(way: str) -> None:
+    outcome = converted(f"from ray import train\n{way}{USE.format('local_dir')}train.report({{}})\n")
+    assert outcome.text == f"from ray import train\n{way}{USE.format('storage_path')}train.report({{}})\n"
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "try:\n    from ray.train import RunConfig\nexcept ImportError:\n    from own import RunConfig\n",
+        "try:\n    from ray.train import RunConfig\nexcept KeyError:\n    from ray.air import RunConfig\n",
+        "import ray\nif ray.__version__ >= '2.99':\n    from ray.train import RunConfig\nelse:\n"
+        "    from ray.air import RunConfig\n",
+        "import ray\nif other.__version__ >= '2.7':\n    from ray.train import RunConfig\nelse:\n"
+        "    from ray.air import RunConfig\n",
+        "try:\n    from ray.train import Gone, RunConfig\nexcept ImportError:\n    from ray.air import RunConfig\n",
+    ],
+)
+def test_other_ways_are_not_sure(way: str) -> None:
+    script = f"from ray import train\n{way}{USE.format('local_dir')}train.report({{}})\n"
+    assert converted(script).text == script
+
+
+SAVES = """
+from ray.train.torch import TorchTrainer
+try:
+    from ray.train import Checkpoint, report
+except ImportError:
+    from ray.air import Checkpoint
+    from ray.air.session import report
+
+
+def loop(config):
+    report({"loss": 1.0}, checkpoint=Checkpoint.from_dict({"epoch": 1}))
+
+
+TorchTrainer(loop).fit()
+"""
+
+
+def test_what_a_rewritten_use_was_imported_by_stays_for_the_older_version() -> None:
+    text = converted(SAVES).text
+    assert (
+        "    from ray.train import Checkpoint, report\nexcept ImportError:\n    from ray.air import Checkpoint" in text
+    )
+    assert "ray.train.Checkpoint.from_directory(checkpoint_dir)" in text
+
+
+def test_a_checkpoint_of_a_parameter_is_told() -> None:
+    read = SAVES.replace('checkpoint=Checkpoint.from_dict({"epoch": 1})', "") + (
+        "\n\ndef load(checkpoint: Checkpoint):\n    return checkpoint.to_dict()\n"
+    )
+    assert converted(read).lines("RM304", Kind.MANUAL)
+
+
+def test_a_first_way_of_ray_air_is_told_as_before() -> None:
+    script = "try:\n    from ray.air import RunConfig\nexcept ImportError:\n    from ray.train import RunConfig\n"
+    outcome = converted(f"{script}\nRunConfig(name=a)\n")
+    assert outcome.lines("RM301", Kind.MANUAL) == [2]
+
+
+@pytest.mark.parametrize("other", ["from ray.air import session", "session = None"])
+def test_what_is_gone_below_a_name_that_is_there_is_told(other: str) -> None:
+    way = f"try:\n    from ray import train as session\nexcept ImportError:\n    {other}\n\n"
+    assert converted(f"{way}print(session.get_world_rank())\n").lines("RM692", Kind.MANUAL) == [6]
+
+
+def test_what_is_gone_below_a_name_of_a_branch_of_today_is_told() -> None:
+    today, former = "from ray import train as s", "from ray.air import session as s"
+    way = f"import ray\nif ray.__version__ >= '2.7':\n    {today}\nelse:\n    {former}\n"
+    assert converted(f"{way}print(s.get_world_rank())\n").lines("RM692", Kind.MANUAL) == [6]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "if hasattr(session, 'get_world_rank'):\n    print(session.get_world_rank())\n",
+        "try:\n    print(session.get_world_rank())\nexcept AttributeError:\n    pass\n",
+        "print(session.report)\n",
+    ],
+)
+def test_what_is_asked_for_or_there_is_not_told(use: str) -> None:
+    way = "try:\n    from ray import train as session\nexcept ImportError:\n    from ray.air import session\n\n"
+    assert not converted(way + use).lines("RM692", Kind.MANUAL)

@@ -1,0 +1,66 @@
+"""RM401, RM403 and RM502 where a refused argument reaches a class in another way than by a call of it."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+BEGIN = """
+import dataclasses
+from ray.data.preprocessors import StandardScaler
+from ray.train import CheckpointConfig, RunConfig, ScalingConfig
+from ray.train.torch import TorchTrainer
+
+def loop(config):
+    print(config)
+
+scaler = StandardScaler(["x"])
+"""
+MADE = "class Made({0}):\n    def __init__(self, name, **others):\n        super().__init__({1}**others)\n"
+CASES = [
+    (MADE.format("RunConfig", "local_dir='/a', "), "RM401"),
+    (MADE.format("ScalingConfig", "trainer_resources={{}}, "), "RM401"),
+    (MADE.format("RunConfig", "") + "Made('a', verbose=1)", "RM401"),
+    (MADE.format("RunConfig", "") + "Made('a', **{'log_to_file': True})", "RM401"),
+    ("class Made(RunConfig):\n    pass\nMade(local_dir='/a')", "RM401"),
+    ("class Made(RunConfig):\n    def __init__(self):\n        RunConfig.__init__(self, verbose=1)", "RM401"),
+    ("dataclasses.replace(RunConfig(), local_dir='/a')", "RM401"),
+    ("config = CheckpointConfig()\nconfig = dataclasses.replace(config, checkpoint_at_end=True)", "RM401"),
+    ("class Job:\n    kind = RunConfig\n    def make(self):\n        return self.kind(verbose=1)", "RM401"),
+    ("Kind = RunConfig\nKind(local_dir='/a')", "RM401"),
+    (MADE.format("TorchTrainer", "loop, resume_from_checkpoint=name, "), "RM403"),
+    (MADE.format("TorchTrainer", "loop, ") + "Made('a', metadata={'a': 1})", "RM403"),
+    (MADE.format("TorchTrainer", "loop, preprocessor=scaler, "), "RM502"),
+    (MADE.format("TorchTrainer", "loop, ") + "Made('a', preprocessor=scaler)", "RM502"),
+    ("TorchTrainer(loop, **{'preprocessor': scaler})", "RM502"),
+    ("given = {}\ngiven['preprocessor'] = scaler\nTorchTrainer(loop, **given)", "RM502"),
+    ("def make(**given):\n    return TorchTrainer(loop, **given)\nmake(preprocessor=scaler)", "RM502"),
+    ("{'torch': TorchTrainer}['torch'](loop, preprocessor=scaler)", "RM502"),
+]
+
+
+@pytest.mark.parametrize(("use", "code"), CASES)
+def test_a_refused_argument_is_told_once(use: str, code: str) -> None:
+    outcome = converted(BEGIN + use.replace("{{}}", "{}") + "\n")
+    assert [found for found, kind, *_ in outcome.findings if kind is Kind.MANUAL] == [code]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        MADE.format("RunConfig", "storage_path='/a', ") + "Made('a', name='b')",
+        MADE.format("TorchTrainer", "loop, resume_from_checkpoint=None, metadata=None, "),
+        MADE.format("RunConfig", "stop=None, callbacks=[], "),
+        MADE.format("dict", "local_dir='/a', ") + "Made('a', verbose=1, metadata={})",
+        "class Made(RunConfig):\n    def __init__(self, verbose=1, **others):\n        super().__init__(**others)\n"
+        "Made(verbose=2)",
+        "class Made(TorchTrainer):\n    def __init__(self, preprocessor, **others):\n"
+        "        super().__init__(loop, **others)\nMade(preprocessor=scaler)",
+        "dataclasses.replace(scaler, verbose=1)",
+        "dataclasses.replace(RunConfig(), storage_path='/a')",
+        "given = {'datasets': {}}\nTorchTrainer(loop, **given)",
+    ],
+)
+def test_others_are_not_told(use: str) -> None:
+    outcome = converted(BEGIN + use + "\n")
+    assert not [found for found, kind, *_ in outcome.findings if kind is Kind.MANUAL]
