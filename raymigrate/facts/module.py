@@ -210,7 +210,7 @@ class Module(Nodes):
     def is_read_unclearly(self, alias: ast.AST) -> bool:
         """Whether a name is read where it may stand for what an import binds, or for something else."""
         _ = self.references  # which finds such reads
-        return alias in self._unclear or alias in {*self.former_ways, *self.former_ways.values()}
+        return alias in self._unclear or alias in self.former_ways or alias in self.former_ways.values()
 
     def meanings(self, scope: Scope, name: str) -> frozenset[str | None]:
         """What a name stands for in a scope, by all its bindings, perhaps thousands; None: not an import."""
@@ -345,22 +345,6 @@ class Module(Nodes):
         for reference in self.references:
             found.setdefault(reference.binding.node, []).append(reference)
         return found
-
-    # -- places --------------------------------------------------------------------------------
-
-    def statement(self, node: ast.AST) -> ast.stmt:
-        """The innermost statement around a node before which another statement can stand (so not an `elif`)."""
-        for candidate in (node, *self.ancestors(node)):
-            if isinstance(candidate, ast.stmt) and not self._is_elif(candidate):
-                return candidate
-        raise ValueError("the module itself has no statement around it")
-
-    def _is_elif(self, node: ast.stmt) -> bool:
-        parent = self.parent_of[node]
-        if not (isinstance(node, ast.If) and isinstance(parent, ast.If) and parent.orelse == [node]):
-            return False
-        line, column = self.start(node)
-        return self.lines[line - 1][column:].startswith("elif")
 
     # -- values --------------------------------------------------------------------------------
 

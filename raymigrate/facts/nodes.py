@@ -38,6 +38,12 @@ def numbered(named: Iterable[tuple[str | None, Node]]) -> Numbered[Node]:
     return index
 
 
+def _is_elif(node: ast.stmt, parent: ast.AST) -> bool:
+    """Whether an `if` stands for `elif`: one below `else:` is indented."""
+    is_alone = isinstance(node, ast.If) and isinstance(parent, ast.If) and parent.orelse == [node]
+    return is_alone and isinstance(parent, ast.If) and node.col_offset == parent.col_offset
+
+
 class Nodes:
     """The nodes of a tree.
 
@@ -192,6 +198,13 @@ class Nodes:
             for block in blocks(node):
                 found.update(zip(block[1:], block, strict=False))
         return found
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement around a node before which another statement can stand (so not an `elif`)."""
+        for candidate in (node, *self.ancestors(node)):
+            if isinstance(candidate, ast.stmt) and not _is_elif(candidate, self.parent_of[candidate]):
+                return candidate
+        raise ValueError("the module itself has no statement around it")
 
     def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
         """The statements among which one is."""
