@@ -21,17 +21,23 @@ from tests.documents.notebooks import notebook
 from tests.projects.files import DRIVER, INIT, convert, write
 
 
-def test_a_file_that_many_scripts_import_is_parsed_as_it_is_and_as_it_will_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parsed: list[str] = []
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that are parsed, in order."""
+    names: list[str] = []
 
     class Counted(Module):
         def __init__(self, text: str, path: str = "", project: Project | None = None) -> None:
-            parsed.append(Path(path).name)
+            names.append(Path(path).name)
             super().__init__(text, path, project)
 
     monkeypatch.setattr(project_facts, "Module", Counted)
+    return names
+
+
+def test_a_file_that_many_scripts_import_is_parsed_as_it_is_and_as_it_will_be(
+    tmp_path: Path, parsed: list[str]
+) -> None:
     driver = DRIVER.format(imports="from common import init", init="init")
     write(tmp_path, {"common.py": INIT, **{f"train_{n:02}.py": driver for n in range(50)}})
     summary = convert(tmp_path)
@@ -39,18 +45,8 @@ def test_a_file_that_many_scripts_import_is_parsed_as_it_is_and_as_it_will_be(
     assert parsed.count("common.py") == 2
 
 
-def test_a_script_alone_is_parsed_once_where_its_project_has_to_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_script_alone_is_parsed_once_where_its_project_has_to_be_read(tmp_path: Path, parsed: list[str]) -> None:
     """It was begun without the others, and begun again once it turned out to need them."""
-    parsed: list[str] = []
-
-    class Counted(Module):
-        def __init__(self, text: str, path: str = "", project: Project | None = None) -> None:
-            parsed.append(Path(path).name)
-            super().__init__(text, path, project)
-
-    monkeypatch.setattr(project_facts, "Module", Counted)
     script = tmp_path / "train.py"
     script.write_text((FIXTURES / "accelerate_trainer" / "bert_mrpc" / "before.py").read_text())
     summary = convert(script, job=Job(Options(), rewrite=False, write=False))
