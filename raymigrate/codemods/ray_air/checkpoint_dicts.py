@@ -97,10 +97,11 @@ def to_dict(context: Context) -> None:
     module = context.module
     writers = [reference for reference in module.references if reference.qualified in FROM_DICT]
     written = bool(writers) and all(writer.root in context.rewritten for writer in writers)
-    by_class = makes_by_class_alone(module)
+    calls = [*module.method_calls("to_dict")]
+    by_class = bool(calls) and makes_by_class_alone(module)
     opened = BY_METHODS if by_class else OPENED
     models = MODELS if any(_holds_model(module, writer) for writer in writers) else ""
-    for node, method in module.method_calls("to_dict"):
+    for node, method in calls:
         checkpoint = method.value
         is_made_again = _is_made_again(context, node)
         if (name := framework_class(module, checkpoint)) and not is_made_again:
