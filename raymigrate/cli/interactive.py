@@ -79,13 +79,13 @@ class InteractiveJob(Job):
 
     def look(self, path: str, project: Project | None = None) -> FileResult:
         """Converts one file, and writes at once what the user wants: no answer is lost if the run is ended."""
-        if self.leads_out(path):
-            return Job(self.options, write=False).look(path, project)  # the run tells of it
         result = super().look(path, project)
-        return next(iter(written([result], (), self.leads_out)))
+        return result if self.leads_out(path) else next(iter(written([result], (), self.leads_out)))
 
     def convert(self, path: str, data: bytes, project: Project | None = None) -> FileResult:
         """Converts the bytes of a file as far as the user wants it; no file asks another one to change."""
+        if self.leads_out(path):
+            return Job(self.options, write=False).convert(path, data, project)  # the run tells of it
         project = Project(named=(path,), may_write=lambda path: False)
         whole = super().convert(path, data, project)
         if whole.after is None:

@@ -24,7 +24,9 @@ def lost_reports(context: Context) -> None:
     module = context.module
     if not is_for_old_transformers(context) or _is_told(context):
         return
-    reports = without_checkpoint(module, list(module.calls(*REPORTS)))
+    with_former = frozenset(module.former_ways.values())  # who names today's way first knows of it
+    called = [call for call in module.calls(*REPORTS) if module.reference_at[call.func].binding.node not in with_former]
+    reports = without_checkpoint(module, called)
     lost = (report for report in reports if context.place_of(report) is Place.WORKER)
     if (report := next(lost, None)) is not None:
         context.note(RM605, report, MESSAGE)

@@ -35,7 +35,8 @@ def _is_mixed(module: Module, checkpoint: ast.expr) -> bool:
     """Whether a checkpoint is that of a run whose trainer may be one of Transformers, or another one."""
     reads = [source for source in sources(module, checkpoint) if isinstance(source, ast.Attribute)]
     names = {name for read in reads if read.attr == "checkpoint" for name in trainers_of(module, read.value)}
-    return not names.isdisjoint(TRANSFORMERS_TRAINERS) and not names <= TRANSFORMERS_TRAINERS
+    others = names - TRANSFORMERS_TRAINERS - {None}  # None: perhaps of a trial, of which RM602 tells by itself
+    return bool(others) and not names.isdisjoint(TRANSFORMERS_TRAINERS)
 
 
 def _loads_model(module: Module, read: ast.Attribute) -> bool:
