@@ -11,6 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.facts.magics import magics_in, written_lines
+from raymigrate.facts.scopes import Scope
 
 # What IPython evaluates in such a line (IPython 8.37, core/interactiveshell.py, `var_expand`).
 EXPRESSION = re.compile(r"(?<!\{)\{(?P<braces>[^{}]+)\}(?!\})|(?<!\$)\$(?P<dollar>[A-Za-z_]\w*)")
@@ -32,10 +33,13 @@ def tell_magics(context: Context, rule: Rule, outline: Outline, trains: Collecti
         outline: What becomes of the script.
         trains: What trains in it.
     """
+    lines = [*written_lines(context.module, magics_in(context.module, context.module.tree))]
+    if not lines:
+        return
     script, moved = outline.script, outline.roles.moved()
     trained = [script.number(step) for node in trains if (step := script.step_of(node)) in moved]
     last, run_by_workers = script.number(moved[-1]), _run_by_workers(outline)
-    for name, text in written_lines(context.module, magics_in(context.module, context.module.tree)):
+    for name, text in lines:
         step = script.step_of(name)
         line = " ".join(text.split())
         shown = f"`{line[:LONGEST]}{'...' if len(line) > LONGEST else ''}`"
@@ -56,12 +60,15 @@ def tell_magics(context: Context, rule: Rule, outline: Outline, trains: Collecti
 
 def _run_by_workers(outline: Outline) -> set[ast.stmt]:
     """The steps that workers run, with the functions and classes that these need."""
-    waiting, found = list(outline.roles.moved_or_makers()), set[ast.stmt]()
+    script = outline.script
+    waiting, found, names = list(outline.roles.moved_or_makers()), set[ast.stmt](), set[tuple[str, Scope]]()
     while waiting:
         step = waiting.pop()
         if step not in found:
             found.add(step)
-            binders = (binder for entry in outline.script.read(step) for binder in outline.script.binders(*entry))
+            read = set(script.read(step)) - names
+            names |= read
+            binders = (binder for name in read for binder in script.binders(*name))
             waiting += [binder for binder in binders if isinstance(binder, DEFINITIONS)]
     return found
 
