@@ -70,6 +70,93 @@ def test_what_is_filled_or_computed_stays(before: str, decoded: str) -> None:
     assert not outcome_of(before, decoded).lines("RM752", Kind.CONVERTED)
 
 
+CALLED = {
+    "at once": "texts = tokenizer.batch_decode(trainer.predict(data).predictions)",
+    "row by row": "for row in trainer.predict(data).predictions:\n        print(tokenizer.decode(row))",
+}
+
+
+@pytest.mark.parametrize("decodes", CALLED.values(), ids=CALLED)
+def test_what_is_called_is_not_called_twice(decodes: str) -> None:
+    metrics = f"def test(trainer: Seq2SeqTrainer, data):\n    {decodes}"
+    outcome = converted(SCRIPT.format(metrics=metrics, given="None"))
+    assert outcome.text.count("trainer.predict(data)") == 1
+    assert outcome.lines("RM752", Kind.MANUAL)
+    advice = "predictions = trainer.predict(data).predictions. Decode numpy.where(predictions != -100, predictions,"
+    assert any(advice in message for message in outcome.messages)
+
+
+FILLS = {
+    "items of an attribute": ("p.predictions[p.predictions == -100] = 0", "p.predictions"),
+    "of an attribute with a name": ("p.predictions[p.predictions == -100] = 0\nids = p.predictions", "ids"),
+    "of an attribute, named before": ("ids = p.predictions\np.predictions[p.predictions == -100] = 0", "ids"),
+    "of the first of two": ("p[0][p[0] == -100] = 0", "p[0]"),
+    "putmask": ("preds, labels = p\nnp.putmask(preds, preds == -100, 0)", "preds"),
+    "copyto": ("np.copyto(dst=p.predictions, src=0, where=p.predictions == -100)", "p.predictions"),
+    "place": ("preds = p[0]\nnp.place(preds, preds == -100, 0)", "preds"),
+    "a function": ("preds, labels = p\nfill(preds)", "preds"),
+    "a function of the project": ("from .texts import fill\npreds, labels = p\nfill(array=preds)", "preds"),
+}
+
+
+@pytest.mark.parametrize(("before", "decoded"), FILLS.values(), ids=FILLS)
+def test_what_a_script_fills_itself_is_left_in_peace(before: str, decoded: str) -> None:
+    outcome = outcome_of(before, decoded)
+    assert not outcome.lines("RM752", Kind.CONVERTED)
+    assert not outcome.lines("RM752", Kind.MANUAL)
+
+
+def test_rows_that_are_filled_one_by_one_are_left_in_peace() -> None:
+    outcome = outcome_of("for row in p.predictions:\n    row[row == -100] = 0\n    print(tokenizer.decode(row))", "[]")
+    assert not outcome.lines("RM752", Kind.CONVERTED)
+
+
+FILLS_NOTHING = {
+    "it is printed": "preds, labels = p\nprint(preds)",
+    "it is logged": "preds, labels = p\nlogger.info(preds)",
+    "an own function logs it": "preds, labels = p\nlog_rows(preds)",
+    "another array": "preds, labels = p\nlabels[labels == -100] = 0\nnp.putmask(labels, preds == -100, 0)",
+    "asked for its shape": "preds, labels = p\nassert preds.ndim == 2 and len(preds) == len(labels)",
+    "items after a decode": "preds, labels = p\ntokenizer.batch_decode(preds)\npreds[preds == -100] = 0",
+}
+
+
+@pytest.mark.parametrize("before", FILLS_NOTHING.values(), ids=FILLS_NOTHING)
+def test_what_does_not_fill_them_is_none_of_that(before: str) -> None:
+    outcome = outcome_of(before, "preds")
+    assert outcome.lines("RM752", Kind.CONVERTED)
+    assert not outcome.lines("RM752", Kind.MANUAL)
+
+
+READ = {
+    "in a comprehension": "lengths = [np.count_nonzero(row != tokenizer.pad_token_id) for row in preds]",
+    "compared": "lengths = (preds != tokenizer.pad_token_id).sum(1)",
+    "by another function": "scores = score_ids(preds, labels)",
+}
+
+
+@pytest.mark.parametrize("read", READ.values(), ids=READ)
+def test_where_they_are_read_besides_it_is_told(read: str) -> None:
+    outcome = outcome_of(f"preds, labels = p\nif isinstance(preds, tuple):\n    preds = preds[0]\n{read}", "preds")
+    assert outcome.lines("RM752", Kind.CONVERTED)
+    assert len(outcome.lines("RM752", Kind.MANUAL)) == 1
+    assert any("preds = numpy.where(preds != -100" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "preds = tokenizer.batch_decode(preds)\npreds = [text.strip() for text in preds]",
+        "texts = tokenizer.batch_decode(preds)\nlengths = [(row[row != -100] != 0).sum() for row in preds]",
+        "ids, first = preds, preds[0]\ntexts = tokenizer.batch_decode(preds)",
+    ],
+)
+def test_other_reads_are_not_told(after: str) -> None:
+    outcome = outcome_of(f"preds, labels = p\n{after}", "[]")
+    assert outcome.lines("RM752", Kind.CONVERTED)
+    assert not outcome.lines("RM752", Kind.MANUAL)
+
+
 @pytest.mark.parametrize(
     ("before", "rows"),
     [

@@ -7,7 +7,8 @@ default, whatever generation_max_length= says. Trainer then fills up the shorter
 """
 
 import ast
-from collections.abc import Iterator
+import builtins
+from collections.abc import Collection, Iterator
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -17,6 +18,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.generation import RM752
 from raymigrate.facts.functions import parameters
 from raymigrate.facts.module import Module
+from raymigrate.facts.own_modules import LIBRARIES
 from raymigrate.facts.scopes import FUNCTIONS, FunctionNode
 from raymigrate.facts.values import argument, reaching
 
@@ -28,8 +30,18 @@ MESSAGE = (
     " a tokenizer raises an OverflowError for it"
 )
 ADVICE = "Decode numpy.where({0} != -100, {0}, tokenizer.pad_token_id) in its place."
+BIND = "Bind it to a name first, as numpy.where() reads it twice: {0} = {1}."
+COUNTED = "-100, with which Seq2SeqTrainer fills up generated rows since transformers 4.30, counts here as a token too."
+PUT = (
+    "Put the tokenizer's padding token in its place where the predictions are bound:"
+    " {0} = numpy.where({0} != -100, {0}, tokenizer.pad_token_id)."
+)
 SEQ2SEQ = "Seq2SeqTrainer"
 HANDED_ON = (ast.Name, ast.Attribute, ast.Subscript, ast.IfExp)
+NAMED = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
+FILLING = {"numpy.putmask": "a", "numpy.copyto": "dst", "numpy.place": "arr"}  # with the name of what they fill
+SHOWING = frozenset({"debug", "display", "info", "log", "logging", "pprint", "print", "show", "warning"})
+ASKING = frozenset({"isinstance", "len", "type", "dtype", "ndim", "shape", "size"})  # for what no token says
 MOST_NAMES = 8  # through which predictions go, one after the other
 
 
@@ -37,16 +49,25 @@ MOST_NAMES = 8  # through which predictions go, one after the other
 def padded_predictions(context: Context) -> None:
     """Puts the padding token in place of -100 where the predictions of a Trainer are decoded as they are."""
     module = context.module
-    decoded = {given: method.value for given, method in _decoded(module) if _are_predictions(module, given)}
+    decoded = {
+        given: method.value
+        for given, method in _decoded(module)
+        if _are_predictions(module, given, module.offset(given))
+    }
     if not decoded or not _may_generate(module) or not is_for_old_transformers(context):
         return
     for given, tokenizer in decoded.items():
         arrays = _numpy(module, given)
-        if arrays is None or not isinstance(tokenizer, ast.Name) or not is_tokenizer(module, tokenizer):
+        if any(isinstance(node, ast.Call) for node in ast.walk(given)):  # which would be made twice
+            advice = f"{BIND.format(PREDICTIONS, module.source(given))} {ADVICE.format(PREDICTIONS)}"
+            context.manual(RM752, given, f"{MESSAGE}.", advice)
+        elif arrays is None or not isinstance(tokenizer, ast.Name) or not is_tokenizer(module, tokenizer):
             context.manual(RM752, given, f"{MESSAGE}.", ADVICE.format(module.source(given)))
         elif context.converts(RM752, given, f"{MESSAGE}; now the padding token in its place."):
             source = f"{arrays}.where($given != -100, $given, {tokenizer.id}.pad_token_id)"
             context.plan.replace(given, source, given=given)
+    for read in _read_elsewhere(module, decoded):
+        context.manual(RM752, read, COUNTED, PUT.format(read.id))
 
 
 def _decoded(module: Module) -> Iterator[tuple[ast.expr, ast.Attribute]]:
@@ -55,7 +76,7 @@ def _decoded(module: Module) -> Iterator[tuple[ast.expr, ast.Attribute]]:
         given = argument(call, 0, *DECODES[method.attr])
         if given is not None and method.attr == "batch_decode":
             yield given, method
-        elif isinstance(given, ast.Name):
+        elif isinstance(given, ast.Name) and not _is_filled(module, given, module.offset(given)):
             row = module.definition(given)
             loop = module.parent_of.get(row) if row is not None else None
             if isinstance(loop, (ast.For, ast.comprehension)):
@@ -67,40 +88,104 @@ def _may_generate(module: Module) -> bool:
     return SEQ2SEQ in module.text or "Trainer" not in module.text
 
 
-def _are_predictions(module: Module, node: ast.expr, depth: int = 0) -> bool:
-    """Whether an expression is the array of predictions that a Trainer hands over, with nothing done to it."""
-    if depth > MOST_NAMES:
+def _are_predictions(module: Module, node: ast.expr, at: int, depth: int = 0) -> bool:
+    """Whether an expression is the array of predictions that a Trainer hands over, with nothing done to it up to `at`.
+
+    Args:
+        module: The module.
+        node: The expression.
+        at: Where the array is used, as an offset in the text.
+        depth: Through how many names the array went.
+    """
+    if depth > MOST_NAMES or not isinstance(node, HANDED_ON) or _is_filled(module, node, at):
         return False
     if isinstance(node, ast.IfExp):
-        return all(_are_predictions(module, branch, depth + 1) for branch in (node.body, node.orelse))
+        return all(_are_predictions(module, branch, at, depth + 1) for branch in (node.body, node.orelse))
     if isinstance(node, ast.Attribute):
         return node.attr == PREDICTIONS and _has_predictions(module, node.value)
     if isinstance(node, ast.Subscript):  # `predictions[0]`, where they are a tuple; `eval_predictions[0]`
         is_first = module.constant(node.slice) == 0
-        return is_first and (_is_evaluated(module, node.value) or _are_predictions(module, node.value, depth + 1))
-    if not isinstance(node, ast.Name) or _is_filled(module, node):
-        return False
+        return is_first and (_is_evaluated(module, node.value) or _are_predictions(module, node.value, at, depth + 1))
     found = reaching(module, node)
-    return bool(found) and all(_binds_predictions(module, binding.node, depth) for binding in found)
+    return bool(found) and all(_binds_predictions(module, binding.node, at, depth) for binding in found)
 
 
-def _binds_predictions(module: Module, target: ast.AST, depth: int) -> bool:
+def _binds_predictions(module: Module, target: ast.AST, at: int, depth: int) -> bool:
     parent = module.parent_of.get(target)
     if isinstance(parent, (ast.Tuple, ast.List)):  # `predictions, labels = eval_predictions`
         statement = module.parent_of[parent]
         is_first = isinstance(statement, ast.Assign) and parent.elts[0] is target
         return is_first and isinstance(statement, ast.Assign) and _has_predictions(module, statement.value)
     if isinstance(parent, ast.Assign) and isinstance(parent.value, HANDED_ON):
-        return _are_predictions(module, parent.value, depth + 1)
+        return _are_predictions(module, parent.value, at, depth + 1)
     return False
 
 
-def _is_filled(module: Module, node: ast.Name) -> bool:
-    """Whether items of an array are set: `predictions[predictions == -100] = 0`."""
-    scope = module.scope_of[node].find(node.id)
-    uses = module.uses(node.id, scope) if scope is not None else []
-    items = [parent for use in uses if isinstance(parent := module.parent_of[use], ast.Subscript)]
-    return any(isinstance(item.ctx, ast.Store) for item in items)
+def _is_filled(module: Module, node: ast.expr, at: int) -> bool:
+    """Whether items of an array are set before `at`, under the same name, or as the same attribute in its function."""
+    if isinstance(node, ast.Name):
+        return any(module.offset(use) < at and _fills(module, use) for use in module.uses_of(node))
+    function, source = module.function(node), module.source(node)
+    return any(
+        module.offset(use) < at and _fills(module, use) and module.source(use) == source
+        for use in module.of_type(type(node))
+        if module.function(use) is function
+    )
+
+
+def _fills(module: Module, use: ast.expr) -> bool:
+    """Whether items of an array are set where it is read: `predictions[predictions == -100] = 0`, `fill(array)`."""
+    parent = module.parent_of[use]
+    if isinstance(parent, ast.Subscript):
+        return parent.value is use and isinstance(parent.ctx, ast.Store)
+    call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call):
+        return False
+    if (filled := FILLING.get(module.qualified(call.func) or "")) is not None:
+        return argument(call, 0, filled) is use
+    return isinstance(module.parent_of[call], ast.Expr) and _is_own(module, call.func)
+
+
+def _is_own(module: Module, called: ast.expr) -> bool:
+    """Whether what is called is a function of the file or the project, and by its name not one that shows things."""
+    if not SHOWING.isdisjoint(_last(called).split("_")):
+        return False
+    if (name := module.qualified(called)) is not None:
+        return name.partition(".")[0] not in LIBRARIES
+    if isinstance(called, ast.Name):
+        return not hasattr(builtins, called.id)
+    return isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "self"
+
+
+def _last(node: ast.AST) -> str:
+    """The last name of an attribute chain, or the name itself; nothing of what is neither."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _read_elsewhere(module: Module, decoded: Collection[ast.expr]) -> Iterator[ast.Name]:
+    """Where predictions that have a name, and are decoded, are read besides: the first place of each in a function."""
+    seen: set[tuple[FunctionNode | None, str]] = set()
+    for given in decoded:
+        for read in module.uses_of(given):
+            place = module.function(read), read.id
+            if place in seen or place[0] is not module.function(given) or read in decoded:
+                continue
+            if _takes_tokens(module, read) and _are_predictions(module, read, module.offset(read)):
+                seen.add(place)
+                yield read
+
+
+def _takes_tokens(module: Module, read: ast.Name) -> bool:
+    """Whether what is read of an array may be counted or compared, not shown, filled, asked for its shape or named."""
+    if _fills(module, read) or "-100" in module.source(module.statement(read)):
+        return False
+    node: ast.AST = read
+    while isinstance(outer := module.parent_of[node], (*HANDED_ON, ast.Tuple)):
+        if _last(outer) in ASKING:
+            return False
+        node = outer
+    called = _last(outer.func) if isinstance(outer, ast.Call) else ""
+    return not isinstance(outer, NAMED) and called not in ASKING and SHOWING.isdisjoint(called.split("_"))
 
 
 def _has_predictions(module: Module, node: ast.expr) -> bool:
