@@ -216,3 +216,36 @@ def test_a_class_that_is_converted_in_its_file_is_no_reason_to_move_it(tmp_path:
 def test_gpus_that_the_file_hides_which_starts_the_training_are_told(tmp_path: Path, engine: str) -> None:
     told = [message for message in around(tmp_path, f"{HIDES}Trainer(ROWS).fit()\n", engine) if "hides" in message]
     assert bool(told) == (engine == WHOLE)
+
+
+OWN_DEVICE = """import torch
+from torch.utils.data import DataLoader
+
+
+class Trainer:
+    def __init__(self, rows):
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.model = torch.nn.Linear(1, 1).to(self.device)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.loader = DataLoader(rows, batch_size=4, shuffle=True)
+
+    def train(self):
+        for x, y in self.loader:
+            x, y = x.to(self.device), y.to(self.device)
+            self.optimizer.zero_grad()
+            torch.nn.functional.mse_loss(self.model(x), y).backward()
+            self.optimizer.step()
+"""
+READS_IT = "trainer = Trainer(rows)\ntrainer.train()\nprint(torch.ones(1).to(trainer.device))\n"
+
+
+@pytest.mark.parametrize("start", ["from engine import Trainer\n", "from engine import *\n"])
+def test_an_attribute_that_another_file_reads_stays(tmp_path: Path, start: str) -> None:
+    after, _ = project(tmp_path, main=f"import torch\n{start}{READS_IT}", engine=OWN_DEVICE)
+    assert "self.device = self.accelerator.device\n" in after["engine"]
+
+
+@pytest.mark.parametrize("script", ["print(other.device)\n", "from engine import Trainer\nTrainer(rows).train()\n"])
+def test_an_attribute_that_no_file_reads_goes(tmp_path: Path, script: str) -> None:
+    after, _ = project(tmp_path, main=script, engine=OWN_DEVICE)
+    assert "accelerator.prepare" in after["engine"] and "device" not in after["engine"]

@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.project_uses import importing_modules
 
 # Calls that only look, so that they can go with what was made of them.
 LOOKS = frozenset(
@@ -205,7 +206,12 @@ class Cleanup(Side):
         return statement if is_plain else None
 
     def _is_public(self, variable: Variable) -> bool:
-        return variable.name in self.module.exported
+        """Whether other files may read a name: one that is exported, or an attribute that importing files ask for."""
+        module, attribute = self.module, variable.name.removeprefix(OWN)
+        if attribute == variable.name or module.project is None or not module.path:
+            return variable.name in module.exported
+        others = importing_modules(module.project, module, attribute)
+        return any(any(other.attributes(attribute)) for other in others)
 
 
 def _owner_of_cpu(node: ast.expr) -> str:
