@@ -157,6 +157,7 @@ def test_a_sampler_that_is_returned_beside_its_loader_goes(loaders: str, epoch: 
         ("loader, sampler = loaders(4)", "print(len(sampler))"),
         ("pair = loaders(4)\n    loader, sampler = pair", "sampler.set_epoch(epoch)"),
         ("loader, sampler = loaders(4)", "start(loader, sampler)"),
+        ("kept = {}\n    loader, kept['train'] = loaders(4)", "kept['train'].set_epoch(epoch)"),
     ],
 )
 def test_a_sampler_that_is_used_otherwise_is_in_the_way(loaders: str, epoch: str) -> None:
