@@ -57,7 +57,10 @@ def _left(path: str, rule: Rule, message: str) -> FileResult:
 
 
 def _first_line(error: Exception) -> str:
-    text = f"{type(error).__name__}: {error}".strip()
+    try:
+        text = f"{type(error).__name__}: {error}".strip()
+    except Exception:  # as LibCST's for an empty text, of which it cannot show the line
+        text = type(error).__name__
     return shortened_text(text.partition("\n")[0])
 
 

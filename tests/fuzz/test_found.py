@@ -3,6 +3,7 @@
 import ast
 from pathlib import Path
 
+import libcst as cst
 import pytest
 from click.testing import CliRunner
 
@@ -102,6 +103,21 @@ def test_a_reader_of_pins_that_fails_costs_one_file(monkeypatch: pytest.MonkeyPa
     result = CliRunner().invoke(main, ["."], catch_exceptions=False)
     assert result.exit_code == 2
     assert "a.txt:1:1: RM903 error: left as it was: raymigrate met an error of its own (IndexError: x" in result.stderr
+    assert "ray.train.report" in Path("train.py").read_text()
+
+
+def test_an_error_that_has_no_text_costs_one_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LibCST looks for the line of an error in the template, and an empty one has none: its text raises another."""
+
+    def fails(text: str) -> None:
+        cst.parse_expression("")
+
+    monkeypatch.setattr("raymigrate.pins.files.reader_of", lambda name, folder: fails if name == "a.txt" else None)
+    Path("a.txt").write_text("ray==2.6.3\n")
+    Path("train.py").write_text("from ray.air import session\n\n\ndef f():\n    session.report({})\n")
+    result = CliRunner().invoke(main, ["."], catch_exceptions=False)
+    assert result.exit_code == 2
+    assert "raymigrate met an error of its own (ParserSyntaxError" in result.stderr
     assert "ray.train.report" in Path("train.py").read_text()
 
 

@@ -79,6 +79,12 @@ def test_a_function_that_adds_up_gets_the_accelerator() -> None:
         ("def add(t):\n    a, b = t.chunk(2)\n    dist.all_reduce(a)\n    print(a)\n", "add(loss.data)"),
         ("", "for p in model.parameters():\n    dist.all_reduce(p.grad)"),
         ("", "total = loss.detach().clone()\nif rank >= 0:\n    dist.all_reduce(total)\nprint(total)"),
+        ("", "shown = loss\ndist.all_reduce(shown)\nprint(shown)"),
+        ("", "shown = loss.detach()\nprint(loss)\ndist.all_reduce(shown)\nprint(shown)"),
+        ("", "loss = loss.detach().view(-1)\ndist.all_reduce(loss)\nprint(loss)"),
+        ("", "pair = torch.stack([loss, loss])\ndist.all_reduce(loss)\nprint(loss, pair)"),
+        ("", "print('%s' % (loss,))\ndist.all_reduce(loss)\nkept = [loss]\nprint(kept)"),
+        ("", "total = loss.clone()\ntotal /= 2\nkept = {'loss': total.item()}\ndist.all_reduce(total)\nprint(kept)"),
     ],
 )
 def test_a_tensor_that_has_one_name_gets_the_sum(helper: str, after: str) -> None:
@@ -93,6 +99,18 @@ def test_a_tensor_that_has_one_name_gets_the_sum(helper: str, after: str) -> Non
         ("def add(*ts):\n    for t in ts:\n        dist.all_reduce(t)\n", "add(loss.data)"),
         ("TOTAL = torch.zeros(1)\ndef add():\n    dist.all_reduce(TOTAL)\n", "add()"),
         ("def add(t):\n    same = t\n    dist.all_reduce(same)\n", "add(loss.data)"),
+        ("def add(t):\n    same = t.detach()\n    dist.all_reduce(same)\n    return same\n", "mean = add(loss.data)"),
+        ("", "shown = loss\ndist.all_reduce(shown)\nprint(loss)"),
+        ("", "shown = loss\nshown += 1\ndist.all_reduce(shown)\nprint(loss)"),
+        ("", "shown = loss\ndist.all_reduce(loss)\nprint(shown)"),
+        ("", "shown = again = loss.clone()\ndist.all_reduce(shown)\nprint(again)"),
+        ("", "flat = loss.detach().view(-1)\ndist.all_reduce(flat)\nprint(loss)"),
+        ("", "output = model(x)\nflat = output.loss.detach()\ndist.all_reduce(flat)\nprint(output.loss)"),
+        ("", "kept = {'loss': loss}\ndist.all_reduce(loss)\nprint(kept)"),
+        ("", "kept = dict(loss=loss)\ndist.all_reduce(loss)\nprint(kept)"),
+        ("", "kept = []\nkept.append(loss)\ndist.all_reduce(loss)\nprint(kept)"),
+        ("", "shown = loss\nkept = [loss]\ndist.all_reduce(shown)\nprint(kept)"),
+        ("", "total = torch.zeros(1)\nfor _ in range(2):\n    dist.all_reduce(total)\n    kept = [total]"),
     ],
 )
 def test_a_tensor_that_others_hold_is_in_the_way(helper: str, after: str) -> None:
@@ -157,6 +175,7 @@ def test_a_sampler_that_is_returned_beside_its_loader_goes(loaders: str, epoch: 
         ("loader, sampler = loaders(4)", "print(len(sampler))"),
         ("pair = loaders(4)\n    loader, sampler = pair", "sampler.set_epoch(epoch)"),
         ("loader, sampler = loaders(4)", "start(loader, sampler)"),
+        ("kept = {}\n    loader, kept['train'] = loaders(4)", "kept['train'].set_epoch(epoch)"),
     ],
 )
 def test_a_sampler_that_is_used_otherwise_is_in_the_way(loaders: str, epoch: str) -> None:

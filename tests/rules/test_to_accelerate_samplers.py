@@ -140,6 +140,15 @@ REFUSED = {
         "loader = make(data, True)\ntest_loader = make(data, False)\n",
         "has no value here",
     ),
+    "nothing else returned": (
+        f"def make():\n    {MADE}    return (sampler,)\n\n\n(sampler,) = make()\n{LOADER}",
+        "outside of its DataLoader",
+    ),
+    "samplers only": (
+        f"def make():\n    {MADE}    test = DistributedSampler(data)\n    return sampler, test\n\n\n"
+        f"sampler, test = make()\n{LOADER}test_loader = DataLoader(data, sampler=test)\n",
+        "outside of its DataLoader",
+    ),
     "unpacked": ("options = {'shuffle': False}\n" + MADE + loader("sampler=sampler, **options"), "is unpacked"),
     "two names": ("sampler = again = DistributedSampler(data)\n" + loader("sampler=again"), PLACE),
     "of batches": (

@@ -47,11 +47,12 @@ class ReturnedSamplers:
             lengths = {len(values.elts) for values in (*returned, *taken)}
             if not returned or not taken or len(lengths) != 1 or self._is_used_elsewhere(changes, function):
                 continue
-            for target in taken:
-                for item in items:
-                    name = self.variables.spelled(target.elts[item])
-                    if name is not None:
-                        found.setdefault(name, []).append(self.module.statement(target))
+            names = [(target, self.variables.spelled(target.elts[item])) for target in taken for item in items]
+            named = [(target, name) for target, name in names if name is not None]
+            if len(items) in lengths or len(named) < len(names):
+                continue  # nothing would be left of the tuple, or what reads a sampler cannot be seen
+            for target, name in named:
+                found.setdefault(name, []).append(self.module.statement(target))
             for values in (*returned, *taken):
                 left = [value for number, value in enumerate(values.elts) if number not in items]
                 parts = {f"value_{number}": value for number, value in enumerate(left)}

@@ -1,0 +1,133 @@
+"""RM856: whether more than one name stands for a tensor that all_reduce() changes."""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.codemods.to_accelerate.objects import is_attribute
+from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.facts.functions import returned_values
+from raymigrate.facts.values import reaching
+
+PLACES = (ast.Name, ast.Attribute, ast.Subscript)  # what a new tensor can be put into
+LOOPS = (ast.For, ast.AsyncFor)
+VIEWS = frozenset(  # methods of a tensor whose result shares its memory, or may
+    {"contiguous", "detach", "flatten", "permute", "ravel", "reshape", "squeeze", "transpose", "unsqueeze", "view"}
+)
+DISPLAYS = (ast.Dict, ast.List, ast.Set, ast.Tuple)
+KEEPERS = frozenset({"add", "append", "appendleft", "setdefault"})
+PASSING = (ast.Compare, ast.Return, ast.Subscript)
+FORGETFUL = frozenset({"len", "print", "str", "sum"})
+
+
+class HeldTensors:
+    """The tensors that other code holds too, so that a new value of the name would be missed.
+
+    Args:
+        training: What is trained.
+    """
+
+    def __init__(self, training: Training) -> None:
+        self.module = training.module
+        self.variables = training.variables
+
+    def is_held(self, tensor: ast.Name) -> bool:
+        """Whether more than this name, which all_reduce() gets, stands for a tensor."""
+        return self._is_held(tensor, tensor, frozenset())
+
+    def _is_held(self, name: ast.Name, reduced: ast.Name, seen: frozenset[ast.AST]) -> bool:
+        """Whether others than `reduced` and the names that led to this one can read the tensor of `name`."""
+        variable = self.variables.spelled(name)
+        if variable is None or is_attribute(variable.name):
+            return name is not reduced
+        function = self.module.function(name)
+        if variable.scope is not self.module.scope_of[self.module.statement(name)]:
+            return function is not None or name is not reduced  # of the module, or of a function around this one
+        made = self._made(name)
+        if any(self._is_made_for_others(node, name, reduced, seen) for node in made):
+            return True
+        statement = self.module.statement(name)
+        for read in self.variables.reads(variable):
+            if self.module.inside(read, statement) or made.isdisjoint(self._made(read)):
+                continue
+            if self._is_kept(read) and self._runs_before(read, reduced, made):
+                return True
+            if name is not reduced and self._runs_before(reduced, read, made):
+                return True
+        return False
+
+    def _is_made_for_others(self, node: ast.AST, name: ast.Name, reduced: ast.Name, seen: frozenset[ast.AST]) -> bool:
+        """Whether what a place makes for a name has another name already."""
+        if isinstance(node, ast.arg):
+            function = self.module.function(name)
+            return not isinstance(function, ast.FunctionDef) or not self._is_handed_back(name.id, function)
+        statement, value = self.module.statement(node), self.module.assigned(node)
+        if isinstance(statement, LOOPS):
+            return True  # one of several that are kept elsewhere
+        if value is None or node in seen:
+            return False
+        if isinstance(statement, ast.Assign) and len(statement.targets) > 1:
+            return True
+        bare = _without_view(value)
+        if isinstance(bare, ast.Name):
+            return self._is_held(bare, reduced, seen | {node})
+        return isinstance(value, PLACES) and not isinstance(self.module.value(value), ast.Call)
+
+    def _is_kept(self, read: ast.Name) -> bool:
+        """Whether a read puts a tensor where it can be found later: under another name, or into a list or dict."""
+        parent = self.module.parent_of[read]
+        outer = self.module.parent_of[parent]
+        if isinstance(parent, (ast.Assign, ast.AnnAssign)):
+            targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+            return not all(isinstance(target, ast.Name) and not self.module.uses_of(target) for target in targets)
+        if isinstance(parent, ast.Call):
+            is_keeper = isinstance(parent.func, ast.Attribute) and parent.func.attr in KEEPERS
+            return is_keeper and read in parent.args and not self._is_forgetful(parent)
+        if isinstance(parent, ast.keyword):
+            return isinstance(outer, ast.Call) and isinstance(outer.func, ast.Name) and outer.func.id == "dict"
+        return isinstance(parent, DISPLAYS) and not self._is_forgetful(outer)
+
+    def _is_forgetful(self, node: ast.AST) -> bool:
+        """Whether a list or tuple is not kept by what it stands in: `torch.stack([loss])`, `"%s" % (total,)`."""
+        if isinstance(node, ast.Call):
+            name = node.func.id if isinstance(node.func, ast.Name) else ""
+            return name in FORGETFUL or (self.module.qualified(node.func) or "").startswith("torch.")
+        return isinstance(node, PASSING) or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod))
+
+    def _made(self, use: ast.Name) -> set[ast.AST]:
+        """The places that make the tensor that a name stands for; `total += loss` changes one that is there."""
+        found, waiting = set[ast.AST](), [use]
+        while waiting:
+            for node in [binding.node for binding in reaching(self.module, waiting.pop())]:
+                if node not in found and isinstance(self.module.parent_of.get(node), ast.AugAssign):
+                    assert isinstance(node, ast.Name)
+                    waiting.append(node)
+                found.add(node)
+        return {node for node in found if not isinstance(self.module.parent_of.get(node), ast.AugAssign)}
+
+    def _runs_before(self, node: ast.AST, other: ast.AST, made: set[ast.AST]) -> bool:
+        """Whether a node may run before another, in a turn of a loop before too unless the turn makes the tensor."""
+        if self.module.function(node) is not self.module.function(other):
+            return True
+        if (node.lineno, node.col_offset) < (other.lineno, other.col_offset):  # type: ignore[attr-defined]
+            return True
+        loops = [loop for loop in self.module.ancestors(node) if isinstance(loop, (*LOOPS, ast.While))]
+        shared = [loop for loop in loops if self.module.inside(other, loop)]
+        return any(not all(self.module.inside(place, loop) for place in made) for loop in shared)
+
+    def _is_handed_back(self, name: str, function: ast.FunctionDef) -> bool:
+        """Whether a function returns what becomes of a parameter, and its calls take that."""
+        returned = returned_values(self.module, function)
+        reads = [{part.id for part in ast.walk(value) if isinstance(part, ast.Name)} for value in returned if value]
+        calls = self.variables.calls_of(function)
+        is_taken = not any(isinstance(self.module.parent_of[call], ast.Expr) for call in calls)
+        return bool(reads) and len(reads) == len(returned) and all(name in read for read in reads) and is_taken
+
+
+def _without_view(value: ast.expr) -> ast.expr:
+    """What a value is a view of, down to the object that holds it: `output` of `output.loss.detach()`."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in VIEWS:
+        value = value.func.value
+        while isinstance(value, (ast.Attribute, ast.Subscript)):
+            value = value.value
+    return value
