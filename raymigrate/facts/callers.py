@@ -2,10 +2,11 @@
 
 import ast
 
+from raymigrate.facts.definitions import Definition
 from raymigrate.facts.kept import kept
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTION, WRAPPERS, Place, Places
-from raymigrate.facts.project import Definition, Project
+from raymigrate.facts.project import Project
 from raymigrate.facts.project_uses import Uses, uses_of
 
 

@@ -7,11 +7,11 @@ are looked up in a dict, or by what a function says that it returns.
 import ast
 from collections.abc import Iterator
 
+from raymigrate.facts.definitions import Definition
 from raymigrate.facts.functions import default_of
 from raymigrate.facts.items import collections_of, items_of
 from raymigrate.facts.legacy import GONE_TORCH_TRAINERS, TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import uses_of
 from raymigrate.facts.trainers import library_bases
 from raymigrate.facts.values import Source, argument, class_named, has_unpacking, is_none, sources

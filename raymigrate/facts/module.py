@@ -24,8 +24,9 @@ from raymigrate.facts.scopes import Binding, Scope, ScopeBuilder, import_before,
 from raymigrate.files.script import lines_of, lines_with_ends
 
 if TYPE_CHECKING:
+    from raymigrate.facts.definitions import Definition
     from raymigrate.facts.keys import Keys
-    from raymigrate.facts.project import Definition, Project
+    from raymigrate.facts.project import Project
     from raymigrate.facts.scaling import UseGpu
     from raymigrate.facts.trained import Trained
 

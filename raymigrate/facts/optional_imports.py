@@ -20,6 +20,10 @@ STUBS = (ast.Constant, ast.Lambda, ast.Dict, ast.Name)  # what a name is bound t
 OF_RAY = re.compile(r"""\bray\.__version__|\(['"]ray['"]\)""")
 VERSION = re.compile(r"\d+(\.\d+)+")
 OPERATORS = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
+OF_CLASS = re.compile(r"parse|Version$")  # what makes a version of a text: version.parse, LooseVersion
+CUT = re.compile(r"\b__version__\[|\(['\"]ray['\"]\)\[")  # ray.__version__[:3] is "2.5" with Ray 2.51
+# As Ray writes them, the lowest one and those to come: what compares texts may give another answer from 2.70 on.
+RAYS = [*(f"2.{minor}.0" for minor in range(int(LOWEST["ray"].split(".")[1]), 100)), "3.0.0"]
 STILL_THERE = "ray.air"  # current Ray has its names, and refuses them or does nothing: a rule moves them
 # Conditions that do not ask whether a library is there.
 OTHERS = re.compile(rf"TYPE_CHECKING|__name__|{OF_VERSIONS.pattern}", re.IGNORECASE)
@@ -76,18 +80,39 @@ def _ways_by_version(nodes: Nodes) -> Iterator[tuple[Block, Block]]:
 
 
 def _holds_today(test: ast.expr) -> bool | None:
-    """Whether a comparison of Ray's version with one that is written out holds; None where that is not seen."""
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not OF_RAY.search(ast.unparse(test.left)):
+    """Whether a comparison of Ray's version with one that is written out holds; None where that is not seen.
+
+    A text is compared letter by letter, as a float by its value: "2.51.0" is below "2.7".
+    """
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return None
-    compare, bound = OPERATORS.get(type(test.ops[0])), test.comparators[0]
-    if isinstance(bound, ast.Call) and len(bound.args) == 1:
-        bound = bound.args[0]  # version.parse("2.7")
-    numbers = bound.elts if isinstance(bound, ast.Tuple) else [bound]
-    text = ".".join(str(part.value) for part in numbers if isinstance(part, ast.Constant))
-    if compare is None or not VERSION.fullmatch(text):
+    compare, left, bound = OPERATORS.get(type(test.ops[0])), ast.unparse(test.left), test.comparators[0]
+    if compare is None or not OF_RAY.search(left) or CUT.search(left):
+        return None
+    if isinstance(bound, ast.Constant) and left == "ray.__version__":
+        answers = {compare(version, bound.value) for version in RAYS} if isinstance(bound.value, str) else set()
+        return answers.pop() if len(answers) == 1 else None
+    text = _written_version(test.left, bound)
+    if not VERSION.fullmatch(text):
         return None
     lowest, written = read_version(LOWEST["ray"]), read_version(text)
     return compare(lowest, written) if written < lowest else None
+
+
+def _written_version(left: ast.expr, bound: ast.expr) -> str:
+    """The version that is written out in what compares as one: `version.parse("2.7")`, `(2, 7)`; else ""."""
+    numbers = bound.elts if isinstance(bound, ast.Tuple) else []
+    if numbers and all(isinstance(part, ast.Constant) and isinstance(part.value, int) for part in numbers):
+        return ".".join(map(ast.unparse, numbers))
+    if _is_version(bound):
+        bound = bound.args[0]  # type: ignore[attr-defined]
+    elif not _is_version(left):  # LooseVersion(ray.__version__) < "2.7"
+        return ""
+    return bound.value if isinstance(bound, ast.Constant) and isinstance(bound.value, str) else ""
+
+
+def _is_version(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and len(node.args) == 1 and bool(OF_CLASS.search(ast.unparse(node.func)))
 
 
 def _statements(block: Block) -> Iterator[ast.stmt]:

@@ -4,11 +4,11 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 
+from raymigrate.facts.definitions import Definition
 from raymigrate.facts.kept import kept
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_objects import is_sent_by_name
 from raymigrate.facts.places import Places, functions_behind
-from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import uses_of
 from raymigrate.facts.ray_data import MAPPERS, is_dataset
 from raymigrate.facts.values import argument, method_of, methods_of_object

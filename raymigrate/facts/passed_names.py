@@ -7,7 +7,7 @@ one of the project to them.
 import ast
 import builtins
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_modules import LIBRARIES
@@ -39,12 +39,13 @@ def passed_names(module: Module) -> Iterator[PassedName]:
     """
     if module.project is None or not any(_is_of_project(module, statement) for statement in module.imports):
         return
+    search = _Search()
     for root in module.of_type(ast.Name):
         assert isinstance(root, ast.Name)
         if not isinstance(root.ctx, ast.Load) or hasattr(builtins, root.id):
             continue
         node, rest = _chain(module, root)
-        if (found := _of_name(module, module.scope_of[root], [root.id, *rest], 0)) is not None:
+        if (found := search.of_name(module, module.scope_of[root], [root.id, *rest], 0)) is not None:
             yield PassedName(node, *found)
 
 
@@ -66,42 +67,56 @@ def _chain(module: Module, root: ast.Name) -> tuple[ast.expr, list[str]]:
     return node, rest
 
 
-def _of_name(module: Module, scope: Scope, names: list[str], depth: int) -> tuple[str, str] | None:
-    """What a dotted name stands for in a scope, and what of it is imported; None unless a file passes it on."""
-    home = scope.find(names[0])
-    if home is None:
-        stars = module.star_imports if depth <= MOST_FILES else []
-        found = {_of_file(module, star.module or "", star.level, names, depth) for star in stars}
-        return found.pop() if len(found) == 1 else None  # with another star import it may be of either
-    if len(module.meanings(home, names[0])) != 1:
+@dataclass
+class _Search:
+    """Follows names from file to file.
+
+    What a name is in a file is asked once, as files that star-import each other lead to it in many ways; by how deep
+    the search is, too, which ends at MOST_FILES.
+    """
+
+    _of_files: dict[tuple[str, tuple[str, ...], int], tuple[str, str] | None] = field(default_factory=dict)
+
+    def of_name(self, module: Module, scope: Scope, names: list[str], depth: int) -> tuple[str, str] | None:
+        """What a dotted name stands for in a scope, and what of it is imported; None unless a file passes it on."""
+        home = scope.find(names[0])
+        if home is None:
+            stars = module.star_imports if depth <= MOST_FILES else []
+            found = {self._of_file(module, star.module or "", star.level, names, depth) for star in stars}
+            return found.pop() if len(found) == 1 else None  # with another star import it may be of either
+        if len(module.meanings(home, names[0])) != 1:
+            return None
+        binding = next((found for found in home.bindings[names[0]] if found.statement is not None), None)
+        return self._of_import(module, binding, names[1:], depth) if binding is not None else None
+
+    def _of_import(self, module: Module, binding: Binding, rest: list[str], depth: int) -> tuple[str, str] | None:
+        statement, alias = binding.statement, binding.node
+        assert module.project is not None and isinstance(alias, ast.alias)
+        qualified = binding.qualified or ""
+        if not qualified.startswith(".") and qualified.partition(".")[0] in LIBRARIES:
+            return (".".join([qualified, *rest]), qualified) if depth else None
+        if depth > MOST_FILES:
+            return None
+        if isinstance(statement, ast.ImportFrom):
+            source = statement.module or ""
+            found = self._of_file(module, source, statement.level, [alias.name, *rest], depth)
+            below = f"{source}.{alias.name}".strip(".")
+            return found or (self._of_file(module, below, statement.level, rest, depth) if rest else None)
+        names = [*alias.name.split("."), *rest] if alias.asname else [qualified.lstrip("."), *rest]
+        for length in range(len(names) - 1, 0, -1):
+            if module.project.file(module.path, ".".join(names[:length])) is not None:
+                return self._of_file(module, ".".join(names[:length]), 0, names[length:], depth)
         return None
-    binding = next((found for found in home.bindings[names[0]] if found.statement is not None), None)
-    return _of_import(module, binding, names[1:], depth) if binding is not None else None
 
-
-def _of_import(module: Module, binding: Binding, rest: list[str], depth: int) -> tuple[str, str] | None:
-    statement, alias = binding.statement, binding.node
-    assert module.project is not None and isinstance(alias, ast.alias)
-    qualified = binding.qualified or ""
-    if not qualified.startswith(".") and qualified.partition(".")[0] in LIBRARIES:
-        return (".".join([qualified, *rest]), qualified) if depth else None
-    if depth > MOST_FILES:
-        return None
-    if isinstance(statement, ast.ImportFrom):
-        source = statement.module or ""
-        found = _of_file(module, source, statement.level, [alias.name, *rest], depth)
-        below = f"{source}.{alias.name}".strip(".")
-        return found or (_of_file(module, below, statement.level, rest, depth) if rest else None)
-    names = [*alias.name.split("."), *rest] if alias.asname else [qualified.lstrip("."), *rest]
-    for length in range(len(names) - 1, 0, -1):
-        if module.project.file(module.path, ".".join(names[:length])) is not None:
-            return _of_file(module, ".".join(names[:length]), 0, names[length:], depth)
-    return None
-
-
-def _of_file(module: Module, name: str, level: int, names: list[str], depth: int) -> tuple[str, str] | None:
-    """What a dotted name stands for in a file that a module imports."""
-    assert module.project is not None
-    path = module.project.file(module.path, name, level)
-    home = module.project.module(path) if path is not None else None
-    return _of_name(home, home.scope_of[home.tree], names, depth + 1) if home is not None else None
+    def _of_file(self, module: Module, name: str, level: int, names: list[str], depth: int) -> tuple[str, str] | None:
+        """What a dotted name stands for in a file that a module imports."""
+        assert module.project is not None
+        path = module.project.file(module.path, name, level)
+        if path is None:
+            return None
+        key = path, tuple(names), depth
+        if key not in self._of_files:
+            home = module.project.module(path)
+            found = self.of_name(home, home.scope_of[home.tree], names, depth + 1) if home is not None else None
+            self._of_files[key] = found
+        return self._of_files[key]

@@ -2,10 +2,11 @@
 
 import ast
 
+from raymigrate.facts.definitions import Definition
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.preprocessors import CHAINS
-from raymigrate.facts.project import Definition, Project
+from raymigrate.facts.project import Project
 from raymigrate.facts.project_uses import Uses, answer
 
 

@@ -3,9 +3,9 @@
 import ast
 from dataclasses import dataclass
 
+from raymigrate.facts.definitions import Definition
 from raymigrate.facts.functions import returns
 from raymigrate.facts.module import Module
-from raymigrate.facts.project import Definition
 from raymigrate.facts.values import has_unpacking, named_arguments
 
 PREPROCESSORS = "ray.data.preprocessors"

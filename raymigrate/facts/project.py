@@ -11,14 +11,14 @@ import ast
 import copy
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding
 from raymigrate.base.isolation import working_on
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.facts.attribute_chains import names_of_chain, root_of_chain
+from raymigrate.facts.definitions import Definition, Search, common
 from raymigrate.facts.helpers import NOTHING_SHARED, SharedHelpers
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_modules import LIBRARIES, MARKERS, is_own_module
@@ -34,38 +34,7 @@ if TYPE_CHECKING:
     from raymigrate.facts.hydra_trainers import NamedTrainer
     from raymigrate.facts.places import Place
 
-RE_EXPORTS = 8
 MODULES_KEPT = 64
-
-
-@dataclass(frozen=True)
-class Definition:
-    """What a name stands for in the file where it gets its value.
-
-    Args:
-        module: That file.
-        node: The definition, or the name that is assigned to.
-        name: Its name there.
-        re_exported: Whether another file stands between this one and the one that uses it.
-    """
-
-    module: Module
-    node: ast.AST
-    name: str
-    re_exported: bool = False
-
-    @property
-    def function(self) -> ast.FunctionDef | None:
-        """The function that it is, if it is one."""
-        return self.node if isinstance(self.node, ast.FunctionDef) else None
-
-    @property
-    def value(self) -> ast.expr | None:
-        """The expression assigned to the name, if it is a variable."""
-        if not isinstance(self.node, ast.Name):
-            return None
-        value = self.module.value(self.node)
-        return None if value is self.node else value
 
 
 class Project:
@@ -325,66 +294,14 @@ class Project:
         root = root_of_chain(node)
         if root is None or module.names_of_files.isdisjoint((root.id, "*")):
             return None
-        names, bindings = names_of_chain(node), reaching(module, root)
+        names, bindings, search = names_of_chain(node), reaching(module, root), Search(self)
         if not bindings:
-            return self._from_stars(module, names, 0)
-        return self._common(self._imported(module, binding, names, 0) for binding in bindings)
+            return search.from_stars(module, names, 0)
+        return common(search.imported(module, binding, names, 0) for binding in bindings)
 
     def imported(self, module: Module, binding: Binding) -> Definition | None:
         """What a name stands for that an import binds."""
-        return self._imported(module, binding, [""], 0)
-
-    def _common(self, definitions: Iterable[Definition | None]) -> Definition | None:
-        definitions = iter(definitions)
-        first = next(definitions, None)
-        if first is None or any(other is None or other.node is not first.node for other in definitions):
-            return None
-        return first
-
-    def _imported(self, module: Module, binding: Binding, names: list[str], depth: int) -> Definition | None:
-        """What a dotted name stands for whose first part is bound by an import."""
-        statement, alias = binding.statement, binding.node
-        if statement is None or not isinstance(alias, ast.alias) or depth > RE_EXPORTS:
-            return None
-        if isinstance(statement, ast.ImportFrom):
-            file = self.file(module.path, statement.module or "", statement.level)
-            sub = f"{statement.module or ''}.{alias.name}".strip(".")
-            found = self._member(file, [alias.name, *names[1:]], depth) if file is not None else None
-            if found is None and len(names) > 1 and (file := self.file(module.path, sub, statement.level)):
-                found = self._member(file, names[1:], depth)
-            return found
-        dotted = alias.name.split(".") if alias.asname else []
-        rest = names[1:] if alias.asname else names
-        for length in range(len(rest) - 1, -1 if alias.asname else 0, -1):
-            file = self.file(module.path, ".".join([*dotted, *rest[:length]]))
-            if file is not None:
-                return self._member(file, rest[length:], depth)
-        return None
-
-    def _member(self, file: str, names: list[str], depth: int) -> Definition | None:
-        """What a name of a file stands for."""
-        module = self.module(file)
-        if module is None or not names:
-            return None
-        bindings = module.scope_of[module.tree].bindings.get(names[0], [])
-        if not bindings:
-            return self._from_stars(module, names, depth)
-        if all(binding.statement is not None for binding in bindings):
-            return self._common(
-                [_re_exported(self._imported(module, binding, names, depth + 1)) for binding in bindings]
-            )
-        if len(bindings) != 1 or len(names) != 1:
-            return None
-        return Definition(module, bindings[0].node, names[0])
-
-    def _from_stars(self, module: Module, names: list[str], depth: int) -> Definition | None:
-        """What a name stands for that nothing but a star import can bring in."""
-        found = [
-            self._member(source, names, depth + 1)
-            for statement in (module.star_imports if depth <= RE_EXPORTS else ())
-            if (source := self.file(module.path, statement.module or "", statement.level))
-        ]
-        return self._common([_re_exported(definition) for definition in found if definition is not None])
+        return Search(self).imported(module, binding, [""], 0)
 
 
 def with_imported(module: Module) -> list[Module]:
@@ -392,7 +309,3 @@ def with_imported(module: Module) -> list[Module]:
     project = module.project
     files = [project.module(path) for path, _ in project.imported_files(module)] if project is not None else []
     return [module, *(other for other in files if other is not None)]
-
-
-def _re_exported(found: Definition | None) -> Definition | None:
-    return None if found is None else Definition(found.module, found.node, found.name, True)

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from raymigrate.facts.annotations import in_annotation
+from raymigrate.facts.definitions import Definition
 from raymigrate.facts.import_graph import IMPORT, imported_paths
 from raymigrate.facts.module import Module
-from raymigrate.facts.project import Definition, Project
+from raymigrate.facts.project import Project
 from raymigrate.facts.scopes import Binding
 from raymigrate.facts.searched import dotted, quotes, takes_by_module, word
 from raymigrate.files.discovery import SKIPPED

@@ -11,11 +11,11 @@ from functools import cached_property
 from raymigrate.facts.annotations import in_annotation
 from raymigrate.facts.calls import Grouped, grouped
 from raymigrate.facts.constructors import may_call_own_class
+from raymigrate.facts.definitions import Definition
 from raymigrate.facts.keys import unpacked_value
 from raymigrate.facts.legacy import HF, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Places, functions_behind
-from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import names_any, uses_of
 from raymigrate.facts.scopes import FunctionNode
 from raymigrate.facts.trainers import is_named_as_trainer, is_transformers_trainer, library_bases

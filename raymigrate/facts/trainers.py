@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from raymigrate.facts.definitions import Definition
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF_TRAINERS, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import functions_behind
-from raymigrate.facts.project import Definition
 from raymigrate.facts.scaling import UNKNOWN, UseGpu, has_one_worker, same_gpus, use_gpu
 from raymigrate.facts.scopes import FunctionNode
 from raymigrate.facts.values import (

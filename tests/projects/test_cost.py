@@ -1,5 +1,6 @@
 """What a project of many files costs: each is parsed as it is and as it will be, and few are kept."""
 
+import ast
 import json
 import os
 from pathlib import Path
@@ -7,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from raymigrate.base.options import Options
+from raymigrate.facts import definitions as project_definitions
 from raymigrate.facts import project as project_facts
 from raymigrate.facts import project_uses
 from raymigrate.facts.import_graph import imported_paths
 from raymigrate.facts.module import Module
+from raymigrate.facts.passed_names import passed_names
 from raymigrate.facts.project import Project
 from raymigrate.files import contents
 from raymigrate.pins import files as pin_files
@@ -173,6 +176,43 @@ def test_a_list_that_changes_is_read_again(tmp_path: Path) -> None:
         (tmp_path / "requirements.txt").write_text(f"ray=={version}\n")
         major, minor, _ = map(int, version.split("."))
         assert written_for(Module("import ray\n"), str(tmp_path / "a.py")).version == (major, minor)
+
+
+def test_files_that_star_import_each_other_are_not_walked_along_every_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With six of them a run took more than a minute: 7 ** 9 paths for a name that none of the eight here has."""
+    asked: list[str] = []
+    file = Project.file
+
+    def counted(project: Project, path: str, name: str, level: int = 0) -> str | None:
+        asked.append(name)
+        if len(asked) > 200_000:
+            pytest.fail("the files are walked along every path")
+        return file(project, path, name, level)
+
+    monkeypatch.setattr(Project, "file", counted)
+    numbers = range(8)
+    stars = {n: "".join(f"from package.m{other} import *\n" for other in numbers if other != n) for n in numbers}
+    modules = {f"package/m{n}.py": f"{stars[n]}import ray\n\n\ndef f{n}():\n    return gone_{n}()\n" for n in numbers}
+    script = (
+        "from ray import train\nfrom ray.train.torch import TorchTrainer\nfrom package.m0 import *\n"
+        "from package.m1 import *\n\n\ndef loop(config):\n    f0()\n    unknown()\n    train.save_checkpoint(epoch=1)\n"
+        "\n\nTorchTrainer(loop).fit()\n"
+    )
+    write(tmp_path, {"setup.py": "", "package/__init__.py": "", **modules, "train.py": script})
+    convert(tmp_path)
+    project = Project([str(tmp_path)])
+    module = project.module(str(tmp_path / "train.py"))
+    assert module is not None
+    used = {node.id: node for node in ast.walk(module.tree) if isinstance(node, ast.Name)}
+    found = project.definition(module, used["f0"])
+    assert found is not None and found.module.path.endswith("m0.py")
+    for search in (lambda: project.definition(module, used["unknown"]), lambda: [*passed_names(module)] or None):
+        asked.clear()
+        assert search() is None
+        # For each name, from each file to each other one at each depth.
+        assert 0 < len(asked) < 2 * 8 * 7 * (project_definitions.RE_EXPORTS + 2)
 
 
 def test_what_became_of_a_script_is_not_looked_for_anew_for_each_notebook(

@@ -20,8 +20,16 @@ WAYS = {
         "else:\n    from ray.air import RunConfig\n"
     ),
     "older version": (
-        "import ray\nif ray.__version__ < '2.7':\n    from ray.air import RunConfig\n"
+        "import ray\nif Version(ray.__version__) < Version('2.7'):\n    from ray.air import RunConfig\n"
         "else:\n    from ray.train import RunConfig\n"
+    ),
+    "loose version": (
+        "import ray\nif LooseVersion(ray.__version__) < '2.7':\n    from ray.air import RunConfig\n"
+        "else:\n    from ray.train import RunConfig\n"
+    ),
+    "text": (
+        "import ray\nif ray.__version__ >= '2.0':\n    from ray.train import RunConfig\n"
+        "else:\n    from ray.air import RunConfig\n"
     ),
     "numbers": (
         "import ray\nif tuple(map(int, ray.__version__.split('.')[:2])) >= (2, 7):\n"
@@ -60,6 +68,30 @@ def test_uses_are_those_of_today_and_the_imports_stay(way: str) -> None:
 def test_other_ways_are_not_sure(way: str) -> None:
     script = f"from ray import train\n{way}{USE.format('local_dir')}train.report({{}})\n"
     assert converted(script).text == script
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "ray.__version__ {} '2.7'",  # "2.51.0" is below it, "2.70.0" is not
+        "ray.__version__ {} '2.6'",
+        "version('ray') {} '2.7'",
+        "str(ray.__version__) {} str('2.7')",
+        "ray.__version__[:3] {} '2.7'",
+        "float(ray.__version__[:3]) {} 2.7",
+        "float('.'.join(ray.__version__.split('.')[:2])) {} 2.7",
+        "float(ray.__version__[:3]) {} float('2.7')",
+        "version.parse(ray.__version__[:3]) {} version.parse('2.7')",
+        "tuple(ray.__version__.split('.')) {} ('2', '7')",
+    ],
+)
+def test_a_version_that_is_compared_as_a_text_or_a_float_is_not_sure(condition: str) -> None:
+    """With the Ray of today the way for the older one is what runs."""
+    today, former = "from ray.train import RunConfig", "from ray.air import RunConfig"
+    for sign, first, second in ((">=", today, former), ("<", former, today)):
+        way = f"import ray\nif {condition.format(sign)}:\n    {first}\nelse:\n    {second}\n"
+        script = f"from ray import train\n{way}{USE.format('local_dir')}train.report({{}})\n"
+        assert converted(script).text == script
 
 
 SAVES = """
@@ -108,7 +140,7 @@ def test_what_is_gone_below_a_name_that_is_there_is_told(other: str) -> None:
 
 def test_what_is_gone_below_a_name_of_a_branch_of_today_is_told() -> None:
     today, former = "from ray import train as s", "from ray.air import session as s"
-    way = f"import ray\nif ray.__version__ >= '2.7':\n    {today}\nelse:\n    {former}\n"
+    way = f"import ray\nif version.parse(ray.__version__) >= version.parse('2.7'):\n    {today}\nelse:\n    {former}\n"
     assert converted(f"{way}print(s.get_world_rank())\n").lines("RM692", Kind.MANUAL) == [6]
 
 

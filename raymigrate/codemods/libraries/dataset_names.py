@@ -12,11 +12,11 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import is_exported
+from raymigrate.facts.definitions import Definition
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.local_paths import is_on_disk
 from raymigrate.facts.module import Module
 from raymigrate.facts.named_lines import line_of_file
-from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import Uses, answer
 from raymigrate.facts.values import Source, argument, constants, origins
 

@@ -19,12 +19,12 @@ from raymigrate.codemods.shared.helpers import add
 from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.codemods.shared.torch_models import BY_CLASS, makes_by_class_alone
 from raymigrate.edits.plan import Code
+from raymigrate.facts.definitions import Definition
 from raymigrate.facts.framework_checkpoints import CLASSES, framework_class
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.hf_models import models_in
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module, Reference
-from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import uses_of
 from raymigrate.facts.results import (
     CHECKPOINT_CLASSES,

@@ -18,7 +18,7 @@ from raymigrate.codemods.to_accelerate.stores import stores_of
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.edits.plan import Code
-from raymigrate.facts.project import Definition
+from raymigrate.facts.definitions import Definition
 from raymigrate.facts.project_uses import uses_of
 from raymigrate.facts.scopes import FUNCTIONS
 

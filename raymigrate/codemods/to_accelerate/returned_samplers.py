@@ -7,8 +7,8 @@ import ast
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.definitions import Definition
 from raymigrate.facts.functions import returned_values
-from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import uses_of
 
 

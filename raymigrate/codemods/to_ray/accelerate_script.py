@@ -55,10 +55,10 @@ from raymigrate.codemods.to_ray.trainer_calls import Training, training_of
 from raymigrate.codemods.to_ray.traps import RM828, tell_traps
 from raymigrate.codemods.to_ray.workers import tell_rows, tell_seed, tell_threads, tell_unused
 from raymigrate.codemods.to_ray.wrapped import unwrap_prepared
+from raymigrate.facts.definitions import Definition
 from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.named_lines import line_of_file
-from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import uses_of
 
 GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html"

@@ -19,9 +19,9 @@ from raymigrate.codemods.tracking.tracking import is_tracked
 from raymigrate.codemods.transformers_trainer.guide_form import guide_form
 from raymigrate.codemods.transformers_trainer.reports_to import check_use_of_datasets, silence_loggers
 from raymigrate.facts.calls import calls_in
+from raymigrate.facts.definitions import Definition
 from raymigrate.facts.functions import has_inline_form
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
-from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import answer
 from raymigrate.facts.requests import TrainingFunction
 from raymigrate.facts.trainers import TrainerCall

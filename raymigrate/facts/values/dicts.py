@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from raymigrate.facts.definitions import Definition
     from raymigrate.facts.module import Module
-    from raymigrate.facts.project import Definition
 
 # Constants of Ray that name a dataset.
 WELL_KNOWN_KEYS = {
