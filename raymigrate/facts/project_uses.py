@@ -358,8 +358,7 @@ def _may_name(project: Project, path: str, name: str) -> bool:
     if path not in known:
         module = project.module(path)
         known[path] = None if module is None else frozenset(_strings(module))
-    strings = known[path]
-    return strings is None or name in strings
+    return (strings := known[path]) is None or name in strings
 
 
 def _strings(module: Module) -> Iterator[str]:
