@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,7 @@ FOLDER = ROOT / "docs/verification/legacy"
 RESULTS = FOLDER / "results.jsonl"  # other files of JSON below docs/verification are reports
 PLAIN = ("to_ray", "to_accelerate")  # docs/verification/plain
 INPUTS = "inputs.py"
+WORK_FOLDER = re.compile(rf"{re.escape(tempfile.gettempdir())}/raymigrate-verify-[^/]+/runs/\w+/work/")
 MORE = (
     "accelerate_trainer/bert_mrpc",
     "transformers_trainer/bert_mrpc_preprocessor_and_collator",
@@ -118,8 +120,8 @@ def verify(case: Path) -> dict[str, Any]:
 
 
 def reason(found: Verification) -> str:
-    """Why nothing could be compared, in one sentence."""
-    headline, explained = found.not_covered
+    """Why nothing could be compared, in one sentence, which names no folder of the machine."""
+    headline, explained = (WORK_FOLDER.sub("", text) for text in found.not_covered)
     lines = [line for line in explained.strip().splitlines() if line]
     if "made no optimizer step" in headline:
         return "It makes no optimizer step."
