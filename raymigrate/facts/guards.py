@@ -102,7 +102,7 @@ def is_ready(module: Module, reference: Reference, missing: str) -> bool:
     """
     statement = reference.binding.statement
     if statement is not None and is_guarded(module, statement, reference.root.id):
-        if reference.binding.node not in module.former_ways.values() and not _comes_in(module, statement):
+        if reference.binding.node not in module.with_former and not _comes_in(module, statement):
             return True
     fails_on_import = look_up(reference.binding.qualified or "").gone is not None
     return not fails_on_import and is_guarded(module, reference.node, missing)

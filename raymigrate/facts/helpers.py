@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
-from copy import deepcopy
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -14,7 +13,7 @@ TYPED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.arg)
 TYPES = ("returns", "annotation")
 DOCSTRINGS = re.compile(r'"""(.*?)"""', re.DOTALL)
 # By what helpers are known again whose placeholders were filled in: their docstrings; the code of those without any.
-_marks: set[str] = set()
+_marks: set[Hashable] = set()
 # How the docstring begins of the class that takes the place of a predictor, which is made anew for each script.
 OF_PREDICTOR = "Applies a pipeline with the model of a checkpoint to tables of rows, as Ray's "
 # How that ends of the class that applies a predictor of the script's own.
@@ -92,24 +91,15 @@ class SharedHelpers:
 NOTHING_SHARED = SharedHelpers()
 
 
-class _OnlyCode(ast.NodeTransformer):
-    """Takes out what has no effect when code runs: docstrings and annotations."""
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        if isinstance(node, WITH_DOCSTRING) and ast.get_docstring(node, clean=False) is not None:
-            del node.body[0]
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            node.returns = None
-        elif isinstance(node, ast.arg):
-            node.annotation = None
-        return self.generic_visit(node)
-
-
-def code_of(definition: Definition) -> str:
+def code_of(definition: Definition) -> Hashable:
     """What a class or function does, for comparison with others, whatever it is called and however it is laid out."""
-    copied = deepcopy(definition)
-    copied.name = ""
-    return ast.dump(_OnlyCode().visit(copied))
+    return (type(definition), *map(_code, _code_fields(definition, "name")))
+
+
+def _code(value: object) -> Hashable:
+    if isinstance(value, ast.AST):
+        return (type(value), *map(_code, _code_fields(value)))
+    return tuple(map(_code, value)) if isinstance(value, list) else repr(value)  # which tells 0.0 from -0.0
 
 
 def has_code_of(definition: Definition, other: Definition) -> bool:
@@ -126,11 +116,11 @@ def _is_same(one: object, other: object) -> bool:
         return _is_same(_code_fields(one), _code_fields(other))
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_is_same, one, other))
-    return repr(one) == repr(other)  # as `ast.dump` tells 0.0 from -0.0
+    return repr(one) == repr(other)
 
 
 def _code_fields(node: ast.AST, *others: str) -> list[object]:
-    """The fields of a node that have an effect (see `_OnlyCode`), without some others."""
+    """The fields of a node that have an effect when code runs, no docstrings and annotations, without some others."""
     has_docstring = isinstance(node, WITH_DOCSTRING) and ast.get_docstring(node, clean=False) is not None
     left_out = (*TYPES, *others) if isinstance(node, TYPED) else others
     kept = {name: getattr(node, name, None) for name in node._fields if name not in left_out}

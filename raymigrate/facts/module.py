@@ -211,7 +211,7 @@ class Module(Nodes):
     def is_read_unclearly(self, alias: ast.AST) -> bool:
         """Whether a name is read where it may stand for what an import binds, or for something else."""
         _ = self.references  # which finds such reads
-        return alias in self._unclear or alias in self.former_ways or alias in self.former_ways.values()
+        return alias in self._unclear or alias in self.former_ways or alias in self.with_former
 
     def meanings(self, scope: Scope, name: str) -> frozenset[str | None]:
         """What a name stands for in a scope, by all its bindings, perhaps thousands; None: not an import."""
@@ -225,9 +225,13 @@ class Module(Nodes):
 
     def _that_count(self, bindings: list[Binding]) -> list[Binding]:
         """Some bindings, without those that take over where an import fails."""
-        if not (second := self._stubs.union(self.former_ways)):
+        if not (second := self._second_ways):
             return bindings
         return [binding for binding in bindings if second.isdisjoint((binding.statement, binding.node))]
+
+    @cached_property
+    def _second_ways(self) -> frozenset[ast.AST | None]:
+        return self._stubs.union(self.former_ways)
 
     @cached_property
     def alternatives(self) -> dict[ast.stmt, list[Arm]]:
@@ -242,6 +246,11 @@ class Module(Nodes):
     def former_ways(self) -> dict[ast.AST, ast.AST]:
         """See `optional_imports.former_ways`."""
         return former_ways(self)
+
+    @cached_property
+    def with_former(self) -> frozenset[ast.AST]:
+        """The imports of today in whose place another one stands for older libraries."""
+        return frozenset(self.former_ways.values())
 
     def _of_star(self, root: ast.Name) -> tuple[str | None, list[Binding]]:
         """What a name stands for that nothing binds but a star import, and that; None where it is not sure.

@@ -6,9 +6,9 @@ one of the project to them.
 
 import ast
 import builtins
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from raymigrate.facts.kept import kept
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_modules import LIBRARIES
 from raymigrate.facts.scopes import Binding, Scope
@@ -31,22 +31,24 @@ class PassedName:
     imported: str
 
 
-def passed_names(module: Module) -> Iterator[PassedName]:
+@kept
+def passed_names(module: Module) -> list[PassedName]:
     """Every use of a name of a library that other files of the project pass on, in source order.
 
     Args:
         module: The module.
     """
     if module.project is None or not any(_is_of_project(module, statement) for statement in module.imports):
-        return
-    search = _Search()
+        return []
+    search, passed = _Search(), list[PassedName]()
     for root in module.of_type(ast.Name):
         assert isinstance(root, ast.Name)
         if not isinstance(root.ctx, ast.Load) or hasattr(builtins, root.id):
             continue
         node, rest = _chain(module, root)
         if (found := search.of_name(module, module.scope_of[root], [root.id, *rest], 0)) is not None:
-            yield PassedName(node, *found)
+            passed.append(PassedName(node, *found))
+    return passed
 
 
 def _is_of_project(module: Module, statement: ast.Import | ast.ImportFrom) -> bool:

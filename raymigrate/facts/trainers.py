@@ -9,11 +9,11 @@ from functools import cached_property
 from raymigrate.facts.definitions import Definition
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF_TRAINERS, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.nothing import is_none_in_some_case
 from raymigrate.facts.places import functions_behind
 from raymigrate.facts.scaling import UNKNOWN, UseGpu, has_one_worker, same_gpus, use_gpu
 from raymigrate.facts.scopes import FunctionNode
 from raymigrate.facts.values import (
-    Source,
     class_named,
     has_unpacking,
     is_none,
@@ -111,7 +111,7 @@ class TrainerCall:
         if node is None or is_none(node):
             return Datasets(None, {})
         keys = self.module.entries(node)
-        return Datasets(node, keys, may_be_none=keys is None and may_be_none(self.module, node))
+        return Datasets(node, keys, may_be_none=keys is None and is_none_in_some_case(self.module, node))
 
     @cached_property
     def gpus(self) -> UseGpu:
@@ -164,20 +164,6 @@ def _gpus_by_function(module: Module, first: str) -> dict[ast.AST, UseGpu]:
             for function in call.functions:
                 found[function] = own if same_gpus(found.get(function, own), own) else UNKNOWN
     return module.gpus[first]
-
-
-def may_be_none(module: Module, node: ast.expr) -> bool:
-    """Whether a value is None on one of the ways to it, or a parameter that is declared so: `Optional[dict]`."""
-    return any(is_none(source.node) or _is_optional(source) for source in module.origins(node))
-
-
-def _is_optional(source: Source) -> bool:
-    parameter = source.module.definition(source.node)
-    annotation = parameter.annotation if isinstance(parameter, ast.arg) else None
-    if isinstance(annotation, ast.BinOp):
-        return is_none(annotation.left) or is_none(annotation.right)
-    named = annotation.value if isinstance(annotation, ast.Subscript) else None
-    return named is not None and source.module.qualified(named) == "typing.Optional"
 
 
 def is_no_trainer(module: Module, node: ast.expr) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import operator
 import re
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.module import Module
+from raymigrate.facts.optional_imports import OPERATORS
 from raymigrate.knowledge.versions import LOWEST, read_version
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ BOTH = re.compile(rf"\w*{NAMED}\w*(?:version|_ver\b)\w*", re.IGNORECASE)  # in o
 BARE = re.compile(r"_*ver(?:sion\w*)?_*", re.IGNORECASE)  # what has the version of an object: `__version__`
 REQUIRED = re.compile(r"transformers *(?:[<>=!~].*)?")  # a text that names the package: `version("transformers")`
 MAJOR = re.compile(r"\.split\(|\.major|int\(")
-OPERATORS = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
 TURNED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
 

@@ -129,8 +129,8 @@ def _calls_what_is_older(module: Module) -> bool:
 def imported_since(module: Module, before: Version = NEWEST) -> Version:
     """The first Ray that has all that a module uses of it, of what came before some version."""
     since = OLDEST
-    with_former = frozenset(module.former_ways.values())  # an older Ray has them by another import
-    references = [reference for reference in module.references if reference.binding.node not in with_former]
+    # An older Ray has the others by another import.
+    references = [reference for reference in module.references if reference.binding.node not in module.with_former]
     for name, version in CAME_WITH:
         if since < version < before and any(reference.is_within(name) for reference in references):
             since = version

@@ -19,11 +19,9 @@ OF_DATASETS = frozenset(
 )
 
 
-@codemod("ray", after=[shards])
+@codemod("ray", after=[shards], in_ray_scripts=True)
 def shards_handed_on(context: Context) -> None:
     """Reports what scripts do with such a shard as if it were a Dataset."""
-    if not context.is_ray_script:
-        return
     module = context.module
     told = set(attributes_of_shards(module))
     for node in module.of_type(ast.Attribute):

@@ -20,6 +20,7 @@ from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.facts.hf_models import OF_PEFT
 from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
+from raymigrate.facts.nothing import may_give_none
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.facts.values import Source, argument, is_none, keyword_named, seen_entries
 
@@ -204,14 +205,9 @@ def _has_dtype(module: Module, call: ast.Call) -> bool:
 
 def _may_be_none(source: Source) -> bool:
     """Whether a value is None, or may be one that a dict or an object has: `{"no": None}[name]`, `c.get("dtype")`."""
-    match source.node:
-        case ast.Subscript(value=held):
-            return any(is_none(value) for value in seen_entries(source.module, held).values())
-        case ast.Call(func=ast.Attribute(attr="get"), args=[_, *default], keywords=[]):
-            return not default or is_none(default[0])
-        case ast.Call(func=ast.Name(id="getattr"), args=[_, _, default]):
-            return is_none(default)
-    return is_none(source.node)
+    if isinstance(source.node, ast.Subscript):
+        return any(is_none(value) for value in seen_entries(source.module, source.node.value).values())
+    return is_none(source.node) or may_give_none(source.node)
 
 
 def _is_in_float32(module: Module, call: ast.Call) -> bool:

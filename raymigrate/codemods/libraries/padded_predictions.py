@@ -20,7 +20,7 @@ from raymigrate.facts.functions import parameters
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_modules import LIBRARIES
 from raymigrate.facts.scopes import FUNCTIONS, FunctionNode
-from raymigrate.facts.values import argument, reaching
+from raymigrate.facts.values import argument, last_name, reaching
 
 DECODES = {"batch_decode": ("sequences",), "decode": ("token_ids",)}  # and the name of what is decoded
 METRICS = "compute_metrics"
@@ -148,18 +148,13 @@ def _fills(module: Module, use: ast.expr) -> bool:
 
 def _is_own(module: Module, called: ast.expr) -> bool:
     """Whether what is called is a function of the file or the project, and by its name not one that shows things."""
-    if not SHOWING.isdisjoint(_last(called).split("_")):
+    if not SHOWING.isdisjoint(last_name(called).split("_")):
         return False
     if (name := module.qualified(called)) is not None:
         return name.partition(".")[0] not in LIBRARIES
     if isinstance(called, ast.Name):
         return not hasattr(builtins, called.id)
     return isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "self"
-
-
-def _last(node: ast.AST) -> str:
-    """The last name of an attribute chain, or the name itself; nothing of what is neither."""
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _read_elsewhere(module: Module, decoded: Collection[ast.expr]) -> Iterator[ast.Name]:
@@ -181,10 +176,10 @@ def _takes_tokens(module: Module, read: ast.Name) -> bool:
         return False
     node: ast.AST = read
     while isinstance(outer := module.parent_of[node], (*HANDED_ON, ast.Tuple)):
-        if _last(outer) in ASKING:
+        if last_name(outer) in ASKING:
             return False
         node = outer
-    called = _last(outer.func) if isinstance(outer, ast.Call) else ""
+    called = last_name(outer.func) if isinstance(outer, ast.Call) else ""
     return not isinstance(outer, NAMED) and called not in ASKING and SHOWING.isdisjoint(called.split("_"))
 
 

@@ -19,11 +19,9 @@ FROM_DICT = "from_dict"
 METHODS = (FROM_DICT, *sorted(GONE))
 
 
-@codemod("ray", phase=Phase.TRIALS, after=[from_dict])
+@codemod("ray", phase=Phase.TRIALS, after=[from_dict], in_ray_scripts=True)
 def held_checkpoints(context: Context) -> None:
     """Reports the methods that current Ray lacks, of a class that the file does not import itself."""
-    if not context.is_ray_script:
-        return
     for node in _methods(context.module):
         message = f"Checkpoint.{node.attr}() raises an AttributeError"
         if node.attr == FROM_DICT:
@@ -34,15 +32,13 @@ def held_checkpoints(context: Context) -> None:
 
 
 def _methods(module: Module) -> Iterator[ast.Attribute]:
-    used = [node for node in module.of_type(ast.Attribute) if node.attr in METHODS and module.qualified(node) is None]
-    if not used and not any(name in module.spelled for name in METHODS):
-        return
-    passed = {found.node for found in passed_names(module) if found.qualified.rpartition(".")[0] in CHECKPOINTS}
-    for node in module.of_type(ast.Attribute):
-        assert isinstance(node, ast.Attribute)
-        if node in passed and node.attr in METHODS:
+    named = module.attributes(*METHODS)
+    found = passed_names(module) if named else []
+    passed = {name.node for name in found if name.qualified.rpartition(".")[0] in CHECKPOINTS}
+    for node in named:
+        if node in passed:
             yield node
-        elif node in used and not isinstance(node.value, ast.Call):
+        elif module.qualified(node) is None and not isinstance(node.value, ast.Call):
             held = [source.module.qualified(source.node) for source in module.origins(node.value)]
             if held and all(name in CHECKPOINTS for name in held):
                 yield node

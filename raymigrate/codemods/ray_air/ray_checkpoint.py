@@ -231,8 +231,6 @@ def _rewrite_report(context: Context, reference: Reference) -> bool:
     statements = [module.statement(report) for report in flow.reports]
     if any(report.func not in module.reference_at for report in flow.reports):
         return False
-    if any(statement not in context.module.block_of(statement) for statement in statements):
-        return False
     makers = [module.reference_at[call.func] for call in flow.made if call.func in module.reference_at]
     by_value = any(may_hold_own(module, call.args[0]) for call in flow.made)
     message = f"Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7; {MADE_BY_VALUE if by_value else MADE}"

@@ -24,8 +24,8 @@ def lost_reports(context: Context) -> None:
     module = context.module
     if not is_for_old_transformers(context) or _is_told(context):
         return
-    with_former = frozenset(module.former_ways.values())  # who names today's way first knows of it
-    called = [call for call in module.calls(*REPORTS) if module.reference_at[call.func].binding.node not in with_former]
+    today = module.with_former  # who names today's way first knows of it
+    called = [call for call in module.calls(*REPORTS) if module.reference_at[call.func].binding.node not in today]
     reports = without_checkpoint(module, called)
     lost = (report for report in reports if context.place_of(report) is Place.WORKER)
     if (report := next(lost, None)) is not None:

@@ -8,7 +8,8 @@ from raymigrate.codemods.shared.already_there import definitions_of
 from raymigrate.codemods.shared.emitted import TRAIN_SHARD
 from raymigrate.facts.legacy import TORCH_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import TRAIN_LOOP, may_be_none, trainer_calls
+from raymigrate.facts.nothing import is_none_in_some_case, may_give_none
+from raymigrate.facts.trainers import TRAIN_LOOP, trainer_calls
 from raymigrate.facts.values import is_none
 
 
@@ -22,18 +23,8 @@ def unpacked(module: Module, config: ast.expr, name: str = "$config") -> str:
     """
     value = module.value(config)
     falls_back = isinstance(value, ast.BoolOp) and isinstance(value.op, ast.Or) and not is_none(value.values[-1])
-    perhaps = may_be_none(module, config) or any(map(_gives_none, (each.node for each in module.origins(config))))
+    perhaps = is_none_in_some_case(module, config) or any(may_give_none(each.node) for each in module.origins(config))
     return f"**({name} or {{}})" if perhaps and not falls_back else f"**{name}"
-
-
-def _gives_none(value: ast.expr) -> bool:
-    """Whether a call asks for what need not be there: `options.get("config")`, `getattr(args, "config", None)`."""
-    if not isinstance(value, ast.Call) or value.keywords:
-        return False
-    if isinstance(value.func, ast.Attribute) and value.func.attr == "get":
-        return len(value.args) == 1 or is_none(value.args[-1])
-    named = value.func.id if isinstance(value.func, ast.Name) else ""
-    return named == "getattr" and len(value.args) == 3 and is_none(value.args[2])
 
 
 def free_key(modules: Iterable[Module], *names: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from raymigrate.codemods.to_accelerate.objects import is_attribute
-from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.facts.functions import returned_values
 from raymigrate.facts.values import reaching
 
@@ -20,16 +20,12 @@ PASSING = (ast.Compare, ast.Return, ast.Subscript)
 FORGETFUL = frozenset({"len", "print", "str", "sum"})
 
 
-class HeldTensors:
+class HeldTensors(Side):
     """The tensors that other code holds too, so that a new value of the name would be missed.
 
     Args:
         training: What is trained.
     """
-
-    def __init__(self, training: Training) -> None:
-        self.module = training.module
-        self.variables = training.variables
 
     def is_held(self, tensor: ast.Name) -> bool:
         """Whether more than this name, which all_reduce() gets, stands for a tensor."""

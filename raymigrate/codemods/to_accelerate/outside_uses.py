@@ -30,25 +30,26 @@ def tell(context: Context) -> None:
         return
     for place in hidden_devices(module):
         context.manual(RM858, place, *HIDES_DEVICES)
-    models = dict[Module, frozenset[str]]()
+    homes = {home.module for home in started.values() if isinstance(home.node, ast.ClassDef)}
+    models = {home: _models(home) for home in homes}
     for read in module.of_type(ast.Attribute):
         if not isinstance(read.ctx, ast.Load) or _is_as_before(module, read):
             continue
-        homes = [started[source.node] for source in module.origins(read.value) if source.node in started]
-        for home in homes[:1]:
-            if not isinstance(home.node, ast.ClassDef):
-                continue
-            models.setdefault(home.module, _models(home.module))
-            if read.attr in models[home.module]:
-                model, owner = ast.unparse(read), ast.unparse(read.value)
-                context.manual(
-                    RM857,
-                    read,
-                    f"`{model}` is prepared in {home.module.path}: with several processes it is in a wrapper, its"
-                    " weights are called `module.` and so on, and each process that saves them writes the same file.",
-                    f"Take {owner}.accelerator.unwrap_model({model}), and save with {owner}.accelerator.save(): it"
-                    " writes once.",
-                )
+        made = next((started[source.node] for source in module.origins(read.value) if source.node in started), None)
+        if made is not None and isinstance(made.node, ast.ClassDef) and read.attr in models[made.module]:
+            _tell_model(context, read, made.module.path)
+
+
+def _tell_model(context: Context, read: ast.Attribute, path: str) -> None:
+    """Tells of a use of a model that a file of the project prepares."""
+    model, owner = ast.unparse(read), ast.unparse(read.value)
+    context.manual(
+        RM857,
+        read,
+        f"`{model}` is prepared in {path}: with several processes it is in a wrapper, its weights are called `module.`"
+        " and so on, and each process that saves them writes the same file.",
+        f"Take {owner}.accelerator.unwrap_model({model}), and save with {owner}.accelerator.save(): it writes once.",
+    )
 
 
 def _started(context: Context) -> dict[ast.AST, Definition]:

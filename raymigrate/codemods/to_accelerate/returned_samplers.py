@@ -5,23 +5,19 @@ from __future__ import annotations
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes
-from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.definitions import Definition
 from raymigrate.facts.functions import returned_values
 from raymigrate.facts.project_uses import uses_of
 
 
-class ReturnedSamplers:
+class ReturnedSamplers(Side):
     """The functions that return samplers which go.
 
     Args:
         training: What is trained.
     """
-
-    def __init__(self, training: Training) -> None:
-        self.module = training.module
-        self.variables = training.variables
 
     def take_out(self, changes: Changes, samplers: list[Variable]) -> dict[Variable, list[ast.stmt]]:
         """Takes samplers out of the tuples that functions return, where every call takes these apart.

@@ -94,14 +94,10 @@ class Wrappers:
                 " DataLoaderConfiguration(split_batches=True) as dataloader_config= to keep the size of the whole.",
             )
             if changes.context.path.endswith(NOTEBOOK):
-                changes.manual(
-                    RM858, call, f"DataParallel used all GPUs: the one process of a notebook {ONE_GPU}.", LAUNCH
-                )
+                changes.manual(RM858, call, f"{ALL_GPUS}: the one process of a notebook {ONE_GPU}.", LAUNCH)
             else:
                 start = "`accelerate launch` starts a process for each"
-                changes.note(
-                    RM858, call, f"DataParallel used all GPUs: under python alone the script {ONE_GPU}; {start}."
-                )
+                changes.note(RM858, call, f"{ALL_GPUS}: under python alone the script {ONE_GPU}; {start}.")
             self._unwrap(changes, call)
             self._means_over_devices(changes)
 

@@ -71,6 +71,12 @@ RM820 = Rule(
     " and gather do stays as it is, since accelerate reads its rank from Ray's environment.",
     GUIDE,
 )
+UNSTARTED = "No statement of this file starts the training"
+START_THERE = (
+    "Call {0} there in a function, and start that with TorchTrainer(function, train_loop_config=...,"
+    " scaling_config=...).fit(): each worker makes an Accelerator of its own. Make relative paths absolute before it,"
+    " since workers run in a folder of their own."
+)
 
 
 @codemod("Accelerator", phase=Phase.POSITIONS, option="to_ray")
@@ -128,18 +134,12 @@ def _leave_unstarted(context: Context, made: ast.Call) -> None:
     functions = [node.name for node in context.module.of_type(ast.FunctionDef)]
     found = started_by_notebook(context.path, functions)
     if found is None:
-        message = "No statement of this file starts the training: convert the script that calls it by hand."
         caller = _caller_elsewhere(context.module, made)
         if caller is None:
-            leave(context, made, message)
-            return
-        name, place = caller
-        message = f"No statement of this file starts the training: {place} does, with {name}."
-        advice = f"Call {name} there in a function, and start that with TorchTrainer(function, train_loop_config=...,"
-        advice += (
-            " scaling_config=...).fit(): each worker makes an Accelerator of its own. Make relative paths absolute"
-        )
-        leave(context, made, message, f"{advice} before it, since workers run in a folder of their own.")
+            leave(context, made, f"{UNSTARTED}: convert the script that calls it by hand.")
+        else:
+            name, place = caller
+            leave(context, made, f"{UNSTARTED}: {place} does, with {name}.", START_THERE.format(name))
         return
     notebook, name = found
     message = f"A cell of {notebook} starts {name}() with a launcher of accelerate, and no statement of this file does."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
@@ -73,7 +73,7 @@ def _run_by_workers(outline: Outline) -> set[ast.stmt]:
     return found
 
 
-def _read(text: str) -> Iterator[str]:
+def _read(text: str) -> list[str]:
     """The names that a line reads, each once."""
     found = dict[str, None]()
     for match in EXPRESSION.finditer(text):
@@ -82,7 +82,7 @@ def _read(text: str) -> Iterator[str]:
         except (SyntaxError, ValueError):
             continue  # of the program that is called: `awk '{print $1}'`
         found |= {node.id: None for node in ast.walk(parsed) if isinstance(node, ast.Name)}
-    yield from found
+    return list(found)
 
 
 def _is_of_workers(outline: Outline, name: str) -> bool:

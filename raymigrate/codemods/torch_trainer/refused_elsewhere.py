@@ -38,11 +38,9 @@ ALL = frozenset(REFUSED_BY_TRAINER).union(*REFUSED.values())
 Given = tuple[str, ast.expr | None, ast.AST]  # an argument, its value if that is seen, and where it stands
 
 
-@codemod("ray", phase=Phase.GONE)
+@codemod("ray", phase=Phase.GONE, in_ray_scripts=True)
 def refused_elsewhere(context: Context) -> None:
     """Reports refused arguments that no call of the class itself shows."""
-    if not context.is_ray_script:
-        return
     module = context.module
     for call, line in _other_calls(module):
         kind = next(KINDS[name] for name in line if isinstance(name, str) and name in KINDS)
