@@ -26,6 +26,7 @@ from typing import Any
 
 import click
 
+from raymigrate.runtime.verify.arms import WORK
 from raymigrate.runtime.verify.reporting.json import json_verification
 from raymigrate.runtime.verify.results import Verification
 from scripts.prove import CASES, FIXTURES, ROOT, case_name, expected, missing_libraries
@@ -37,7 +38,7 @@ FOLDER = ROOT / "docs/verification/legacy"
 RESULTS = FOLDER / "results.jsonl"  # other files of JSON below docs/verification are reports
 PLAIN = ("to_ray", "to_accelerate")  # docs/verification/plain
 INPUTS = "inputs.py"
-WORK_FOLDER = re.compile(rf"{re.escape(tempfile.gettempdir())}/raymigrate-verify-[^/]+/runs/\w+/work/")
+WORK_FOLDER = re.compile(rf"{re.escape(tempfile.gettempdir())}/raymigrate-verify-[^/]+/runs/\w+/{WORK}/")
 MORE = (
     "accelerate_trainer/bert_mrpc",
     "transformers_trainer/bert_mrpc_preprocessor_and_collator",
