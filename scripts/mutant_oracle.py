@@ -16,7 +16,8 @@ from typing import Any
 Seen = dict[str, list[Any]]  # what is seen of a run -> its values, in order
 OF_WORKERS = re.compile(r"\x1b\[[0-9;]*m|^\([^)]*pid=[^)]*\) ")  # what Ray puts before the lines of a worker
 OF_RAY = re.compile(r"\t(INFO|WARNING|ERROR) \w+\.py:\d+ -- |/ray/session_")  # its own log, with names made up
-NUMBER = re.compile(r"\w*\d\w*")  # of a date, a process, a run, or a name made up for one
+# Of a date, a process, a run, a name made up for one, or a speed, which may have no digits behind its point.
+NUMBER = re.compile(r"\w*\d\w*(?:\.\d\w*)*(?:(?<=e)[-+]\d+)?")
 
 
 def seen(folder: Path, *, last: bool = False) -> Seen:

@@ -123,11 +123,13 @@ def _run(folder: Path, loss: float = 0.5, pid: int = 7, weights: bytes = b"w", p
     [
         (lambda folder: _run(folder, pid=8), []),
         (lambda folder: _run(folder, printed="done in 4.5 s"), []),
+        (lambda folder: _run(folder, printed="done in 4 s"), []),
+        (lambda folder: _run(folder, printed="done in 4.5e-05 s"), []),
         (lambda folder: _run(folder, loss=0.6), ["step of 0: .losses", "step of 1: .losses"]),
         (lambda folder: _run(folder, weights=b"v"), ["file run-#-#-#/#/model.bin"]),
-        (lambda folder: _run(folder, printed="not done"), ["printed: done in #.# s", "printed: not done"]),
+        (lambda folder: _run(folder, printed="not done"), ["printed: done in # s", "printed: not done"]),
     ],
-    ids=["another process", "another time", "another loss", "other weights", "another line"],
+    ids=["another process", "another time", "a whole number", "a small number", "another loss", "other weights", "another line"],
 )
 def test_the_oracle_sees_what_differs_but_for_what_differs_by_chance(
     other: Callable[[Path], Path], apart: list[str], tmp_path: Path
