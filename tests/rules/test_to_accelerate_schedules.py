@@ -19,7 +19,7 @@ def scheduled(made: str, before: str = "") -> str:
         (
             f"{WARMUP}(optimizer, 0, 3 * len(loader))",
             BATCH,
-            "is prepared: its length counts the batches of one process",
+            "is prepared: its length counts the batches of one",
         ),
         (f"{OPTIM}.CosineAnnealingLR(optimizer, T_max=500)", BATCH, "it counts optimizer steps, each of which sees"),
         (f"{OPTIM}.StepLR(optimizer, 2)", EPOCH, "it counts epochs, and a prepared one would count once for each"),
