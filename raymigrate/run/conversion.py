@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.base.options import Options
 from raymigrate.documents import Document, NotSplit, Plain, edited, reopened
-from raymigrate.documents.remarks import pin_remark
+from raymigrate.documents.remarks import RM731, pin_remark
 from raymigrate.facts.literals import shortened_text
 from raymigrate.run.cell_comments import CellComments
 from raymigrate.run.cell_expressions import with_expressions_told
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from raymigrate.facts.project import Project
 
 PACKAGE = Path(__file__).parent.parent
-RM731 = "RM731"  # its rule is beside the codemod, which needs more imports
 
 
 def failed(path: str, message: str, line: int = 1, column: int = 1) -> FileResult:
@@ -107,7 +106,7 @@ def convert_document(
         result.left = _heed(rewritten[0], options).without_stale(result.left)
     if result.has_error:
         return result
-    if options.unsafe and options.enabled(RM731):
+    if options.unsafe and options.enabled(RM731.code):
         result = _with_versions_raised(result, document, path, options, rewrite=rewrite)
     if document.scripts:
         if result.after is None:  # a later run finds the scripts converted
@@ -134,7 +133,9 @@ def _heed(document: Document, options: Options) -> CellComments:
     comments = CellComments(document)
     wanted = [remark for remark in document.remarks if remark.kind is Kind.ERROR or options.enabled(remark.code)]
     document.remarks = [comments.heeded(remark) for remark in wanted]
-    document.pins = [(place, pin) for place, pin in document.pins if comments.of(RM731, place.cell, place.line) is None]
+    document.pins = [
+        (place, pin) for place, pin in document.pins if comments.of(RM731.code, place.cell, place.line) is None
+    ]
     return comments
 
 
