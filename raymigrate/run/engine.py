@@ -78,26 +78,29 @@ def convert(
     def step(text: str, options: Options, rewrite: bool) -> FileResult:
         return convert(text, path, options, rewrite=rewrite, project=project, settle=settle)
 
-    if options.todo and rewrite:
-        return _with_todos(text, path, replace(options, todo=False), step, settle)
-    if options.to_accelerate and options.to_ray:
-        return convert_in_two_steps(text, options, step, rewrite=rewrite)
-    return _converted(text, path, options, project, settle, rewrite=rewrite)
+    try:
+        if options.todo and rewrite:
+            return _with_todos(text, replace(options, todo=False), step, settle)
+        if options.to_accelerate and options.to_ray:
+            return convert_in_two_steps(text, options, step, rewrite=rewrite)
+        return _converted(text, path, options, project, settle, rewrite=rewrite)
+    except Refused as refused:
+        finding = replace(refused.finding, path=path)
+        if skip := skipped_whole(text, finding.code):
+            finding = finding.skipped(skip.reason)
+        return FileResult(path, [finding], text)
 
 
-def _with_todos(text: str, path: str, options: Options, step: Step, settle: Callable[[str], str]) -> FileResult:
+def _with_todos(text: str, options: Options, step: Step, settle: Callable[[str], str]) -> FileResult:
     """Converts a text, with comments in it at what is left for a person."""
     later = of_later_runs(options)
     result = convert_with_todos(
         text, lambda bare: step(bare, options, True), lambda bare: step(bare, later, False).findings
     )
-    try:
-        if result.findings:
-            _refuse_lone_returns(text)
-        if result.after is not None:
-            settle(result.after)
-    except Refused as refused:
-        return FileResult(path, [replace(refused.finding, path=path)], text)
+    if result.findings:
+        _refuse_lone_returns(text)
+    if result.after is not None:
+        settle(result.after)
     return result
 
 
@@ -105,22 +108,12 @@ def _converted(
     text: str, path: str, options: Options, project: Project | None, settle: Callable[[str], str], *, rewrite: bool
 ) -> FileResult:
     """Converts a text in one step; for the arguments see `convert`."""
-    try:
-        context = plan(text, path, options, project)
-        after: str | None = None
-        left: list[Finding] = []
-        changes = bool(context.plan)
-        if changes and rewrite:
-            after, left = _checked(context, options, settle)
-    except Refused as refused:
-        finding = replace(refused.finding, path=path)
-        if skip := skipped_whole(text, finding.code):
-            finding = finding.skipped(skip.reason)
-        return FileResult(path, [finding], text)
-    findings = by_place(context.findings)
+    context = plan(text, path, options, project)
+    changes = bool(context.plan)
+    after, left = _checked(context, options, settle) if changes and rewrite else (None, [])
     return FileResult(
         path,
-        findings,
+        by_place(context.findings),
         text,
         changes,
         after,

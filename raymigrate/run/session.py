@@ -137,10 +137,10 @@ def _first_looks(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResu
         return iter([FileResult(paths[0], waits=True)])
     jobs = jobs or processors()
     if jobs < 2 or _size(paths) < BYTES_WORTH_A_POOL:
-        return map(job.look, paths)
+        return map(job.first_look, paths)
     from raymigrate.run.pool import isolated_map  # noqa: PLC0415 - costs 40 ms that small runs do not spend
 
-    return isolated_map(job.look, paths, jobs, lost=crashed)
+    return isolated_map(job.first_look, paths, jobs, lost=crashed)
 
 
 def _size(paths: Sequence[str]) -> int:
