@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from raymigrate.base.errors import CannotWorkError
 from raymigrate.base.isolation import CrashedError, apart
 from raymigrate.base.options import nothing_found
+from raymigrate.facts.project import Project
 from raymigrate.files.discovery import Discovery, pages_among, processors
 from raymigrate.run.conversion import crashed, failed
 from raymigrate.run.helper_modules import shared_helpers, with_modules
@@ -19,9 +19,6 @@ from raymigrate.run.other_lines import settle_todos
 from raymigrate.run.outcome import FileResult, Summary
 from raymigrate.run.pins import pin_results
 from raymigrate.run.together import Together, left_outside
-
-if TYPE_CHECKING:
-    from raymigrate.facts.project import Project
 
 # A pool costs 40 ms and LibCST's import per worker; fewer bytes than this are done sooner without.
 BYTES_WORTH_A_POOL = 300_000

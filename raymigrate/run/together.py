@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from raymigrate.base.findings import Finding, Kind, is_to_ray
@@ -23,7 +23,7 @@ from raymigrate.run.environment_variables import told_of_variables
 from raymigrate.run.file_rules import RM908
 from raymigrate.run.job import Job
 from raymigrate.run.neighbours import looked_at_again
-from raymigrate.run.outcome import FileResult, ProjectSummary, codes_of
+from raymigrate.run.outcome import FileResult, ProjectSummary, codes_of, joined
 from raymigrate.run.replaced_names import replacing_files
 from raymigrate.run.serve_configs import serves, told_in_serve_configs
 from raymigrate.run.settings_files import told_in_settings
@@ -53,11 +53,10 @@ class Together:
             may_write=self.found.covers,
             crashed=job.crashed,
             shared=job.shared,
-            judge=self._findings,
-            becomes=self._new_text,
+            judge=lambda path: self._ahead(path, rewrite=False)[0],
+            becomes=lambda path: self._ahead(path, rewrite=True)[1],
         )
-        self._judged: dict[str, list[Finding]] = {}  # by real path: what files are asked about that others run as jobs
-        self._new_texts: dict[str, str | None] = {}  # by real path: those of files whose names others replace
+        self._known_ahead: dict[tuple[str, bool], tuple[list[Finding], str | None]] = {}  # by real path and rewrite
         self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
         self.new: dict[str, FileResult] = {}  # by real path: what was converted here
         self.known = ChainMap(self.new, self.alone)
@@ -113,12 +112,12 @@ class Together:
         pairs = [(real, os.path.realpath(r.path)) for real, result in self.new.items() for r in result.asked]
         return [
             [self.project.name(real) for real in sorted(group, key=lambda real: (real not in self.project.asked, real))]
-            for group in _joined(set(pair) for pair in pairs)
+            for group in joined(set(pair) for pair in pairs)
         ]
 
     # -- conversion --------------------------------------------------------------------------------
 
-    def _add(self, path: str, job: Job) -> FileResult:
+    def _add(self, path: str, job: Job) -> None:
         """Converts a file, and remembers what it asks of others."""
         real = os.path.realpath(path)
         result = self.unstable.get(real) or job.look(path, self.project)
@@ -129,16 +128,22 @@ class Together:
             asked = self.project.asked.setdefault(os.path.realpath(request.path), [])
             if not any((other.path, other.name) == (request.path, request.name) for other in asked):
                 asked.append(request)
-        return result
 
-    def _findings(self, path: str) -> list[Finding]:
-        """What there is to say of a file, before it is its turn."""
+    def _ahead(self, path: str, *, rewrite: bool) -> tuple[list[Finding], str | None]:
+        """What there is to say of a file, and what it becomes, before it is its turn.
+
+        Args:
+            path: A file that another one runs as a job, or replaces names in.
+            rewrite: Whether its new text is asked for, which is so where nothing is written too.
+        """
         real = os.path.realpath(path)
-        if real not in self._judged:
-            self._judged[real] = []  # where two files run each other
+        if (real, rewrite) not in self._known_ahead:
+            self._known_ahead[real, rewrite] = [], None  # where two files do so with each other
             result = self.known.get(real)
-            self._judged[real] = (result or replace(self.job, rewrite=False).look(path, self.project)).findings
-        return self._judged[real]
+            if result is None or (rewrite and result.changes and result.after is None):
+                result = replace(self.job, rewrite=rewrite).look(path, self.project)
+            self._known_ahead[real, rewrite] = result.findings, result.after
+        return self._known_ahead[real, rewrite]
 
     def _look_at_tests(self) -> None:
         """Looks at the files that may replace names in the modules that change, whether or not they name Ray."""
@@ -147,17 +152,6 @@ class Together:
             for path in [*replacing_files(self.known.values(), self.project)]:
                 if os.path.realpath(path) not in searched and self.found.covers(path):
                     self._add(path, self.job)
-
-    def _new_text(self, path: str) -> str | None:
-        """What becomes of a file, before it is its turn, and where nothing is written too."""
-        real = os.path.realpath(path)
-        if real not in self._new_texts:
-            self._new_texts[real] = None  # where two files replace names in each other
-            result = self.known.get(real)
-            if result is None or (result.changes and result.after is None):
-                result = replace(self.job, rewrite=True).look(path, self.project)
-            self._new_texts[real] = result.after
-        return self._new_texts[real]
 
     def _look_again(self) -> bool:
         """Looks at the files that change beside those that change too; whether one of them has to stay as it is."""
@@ -192,7 +186,8 @@ class Together:
         results = dict(self.known)
         jobs = [real for real, result in results.items() if is_job(result)]
         self._follow_imports(jobs)
-        others = [real for real, result in results.items() if has_trainer(result) and real not in jobs]
+        # Legacy code that seems to train with some other trainer, such as a TorchTrainer.
+        others = [real for real, r in results.items() if r.is_legacy and "Trainer" in r.before and real not in jobs]
         self._follow_imports(others)
         if not self.found.roots and len({*self.found.named, *self.found.candidates}) < 2:
             return  # there is no other file that may be written
@@ -207,9 +202,10 @@ class Together:
                 yield os.path.realpath(module.path)
 
     def _add_part(self, path: str) -> None:
-        """Converts a file as part of a job, unless it was, or would come out the same."""
+        """Converts a file as part of a job, unless it was, is a job itself, or cannot be converted."""
         real = os.path.realpath(path)
-        if real not in self.parts and not is_settled(self.known.get(real)):
+        known = self.known.get(real)
+        if real not in self.parts and (known is None or not (is_job(known) or known.has_error)):
             self._add(path, self.part)
 
     def _follow_imports(self, start: list[str]) -> None:
@@ -280,17 +276,13 @@ class Together:
         how = self.project, self.job.options, self.found.covers
         of_jobs = (*told_in_settings(jobs, *how), *told_of_variables(jobs, *how))
         for told in (*of_jobs, *told_in_serve_configs(served, *how)):
-            known = self.results.setdefault(told.path, told)
-            self.results[told.path] = known.with_findings([*dict.fromkeys([*known.findings, *told.findings])])
-            for document in (known.document, known.rewritten):  # what cells write is told where they are
-                if document is not None and told.document is not None:
-                    document.remarks = [*dict.fromkeys([*document.remarks, *told.document.remarks])]
+            self.results[told.path] = self.results.get(told.path, told).with_told(told)
 
     # -- summaries -------------------------------------------------------------------------------------
 
     def summaries(self) -> list[ProjectSummary]:
         """What became of each job of several files; jobs that share a file count as one."""
-        groups = _joined({real, *links} for real, links in self.links.items())
+        groups = joined({real, *links} for real, links in self.links.items())
         return sorted((self._summary(group) for group in groups), key=lambda summary: summary.folder)
 
     def _summary(self, group: set[str]) -> ProjectSummary:
@@ -303,21 +295,11 @@ class Together:
         return ProjectSummary(folder, len(group), changed, len(left), outside)
 
 
-def _joined(sets: Iterable[set[str]]) -> list[set[str]]:
-    """Sets, with those united that share something."""
-    groups: list[set[str]] = []
-    for group in sets:
-        joined = [other for other in groups if not group.isdisjoint(other)]
-        groups = [other for other in groups if other not in joined] + [group.union(*joined)]
-    return groups
-
-
 def left_outside(result: FileResult) -> FileResult:
     """The result of a link to a file that was not named, which has to change: it stays as it is."""
-    codes = codes_of(finding for finding in result.findings if finding.kind in DUE)
-    target = os.path.realpath(result.path)
-    message = f"This is a link to {target}, which has to change ({codes}); it is not among the paths given."
-    return FileResult(result.path, [Finding(RM908.code, Kind.MANUAL, message, RM908.fix, path=result.path)])
+    due = [finding for finding in result.findings if finding.kind in DUE]
+    needed = _outside(f"This is a link to {os.path.realpath(result.path)}, which", due)
+    return FileResult(result.path, [replace(needed, path=result.path)])
 
 
 def _needed_outside(result: FileResult) -> Finding | None:
@@ -326,10 +308,13 @@ def _needed_outside(result: FileResult) -> Finding | None:
     kept = [finding for finding in result.findings if finding.kind is Kind.SKIPPED]
     if not due and not kept:
         return None
-    codes = codes_of(due or kept)
-    message = f"{result.path} is part of this job and has to change ({codes}); it is not among the paths given."
-    needed = Finding(RM908.code, Kind.MANUAL, message, RM908.fix)
+    needed = _outside(f"{result.path} is part of this job and", due or kept)
     return needed if due else needed.skipped(kept[0].reason)
+
+
+def _outside(what: str, findings: Sequence[Finding]) -> Finding:
+    message = f"{what} has to change ({codes_of(findings)}); it is not among the paths given."
+    return Finding(RM908.code, Kind.MANUAL, message, RM908.fix)
 
 
 def is_job(result: FileResult) -> bool:
@@ -343,13 +328,3 @@ def _writes_job(result: FileResult) -> bool:
     """Whether a script that a cell of a notebook writes is a job: what is said of it is said of the cell."""
     document = result.document
     return document is not None and bool(document.scripts) and is_job(result.with_findings(document.remarks))
-
-
-def has_trainer(result: FileResult) -> bool:
-    """Whether a file is legacy code that seems to train with some other trainer, such as a TorchTrainer."""
-    return result.is_legacy and "Trainer" in result.before
-
-
-def is_settled(result: FileResult | None) -> bool:
-    """Whether a file would come out the same as part of another job: it is one itself, or cannot be converted."""
-    return result is not None and (is_job(result) or result.has_error)
