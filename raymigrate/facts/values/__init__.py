@@ -21,6 +21,7 @@ from raymigrate.facts.values.calls import (
     last_name,
     named_arguments,
     returned,
+    unpacked_dicts,
 )
 from raymigrate.facts.values.constants import constant, constants, head, is_none, leading_text, trailing_text, written
 from raymigrate.facts.values.dicts import (
@@ -91,6 +92,7 @@ __all__ = [
     "seen_items",
     "sources",
     "trailing_text",
+    "unpacked_dicts",
     "value",
     "written",
 ]
