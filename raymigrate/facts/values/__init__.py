@@ -14,6 +14,7 @@ from raymigrate.facts.values.behind import UNKNOWN, Asked, Behind, Source
 from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.calls import (
     argument,
+    free_name,
     given_to,
     has_unpacking,
     keyword_argument,
@@ -70,6 +71,7 @@ __all__ = [
     "entries",
     "entry",
     "fillings",
+    "free_name",
     "has_unpacking",
     "head",
     "holds_items",

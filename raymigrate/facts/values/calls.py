@@ -84,6 +84,13 @@ def unpacked_dicts(call: ast.Call) -> list[ast.expr]:
     return [keyword.value for keyword in call.keywords if keyword.arg is None]
 
 
+def free_name(module: Module, node: ast.AST) -> str:
+    """The name that an expression is where nothing binds it, such as that of a builtin; empty of any other."""
+    if not isinstance(node, ast.Name) or node not in module.scope_of:
+        return ""
+    return "" if module.scope_of[node].lookup(node.id) else node.id
+
+
 def returned(module: Module, call: ast.Call, *, elsewhere: bool) -> Behind:
     """What a call of a function of the project returns; of `ray.get()` what its task returned."""
     module, function = called_function(module, call, elsewhere=elsewhere)
