@@ -56,15 +56,7 @@ from raymigrate.facts.legacy import BATCH_PREDICTORS, HF, HF_UNRELEASED, paths_i
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Reference
 from raymigrate.facts.results import is_set_to_none
-from raymigrate.facts.values import (
-    argument,
-    class_named,
-    is_none,
-    keyword_argument,
-    named_arguments,
-    sources,
-    unpacked_dicts,
-)
+from raymigrate.facts.values import argument, class_named, is_none, keyword_argument, named_arguments, sources
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.successors import WITH_MAP_BATCHES
 
@@ -255,7 +247,7 @@ def _predictor(context: Context, reference: Reference, pipeline: PipelinePredict
         raise NotSure("" if given_away else "Only its from_checkpoint() is converted.")
     given = named_arguments(call)
     checkpoint = call.args[0] if len(call.args) == 1 else given.pop("checkpoint", None)
-    if checkpoint is None or isinstance(checkpoint, ast.Starred) or unpacked_dicts(call):
+    if checkpoint is None or isinstance(checkpoint, ast.Starred) or any(k.arg is None for k in call.keywords):
         raise NotSure("Its arguments cannot be seen here.")
     unknown = preprocessor_unknown(context, checkpoint, call)
     arguments = pipeline_arguments(context, given)
