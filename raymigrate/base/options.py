@@ -1,6 +1,6 @@
 """What a user can choose."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -55,6 +55,12 @@ class Options:
     submitted: tuple["SubmittedJob", ...] = ()
     cell_scripts: tuple["JobScript", ...] = ()
     cell_settings: tuple[tuple[str, str | None], ...] = ()
+
+    def of_later_runs(self) -> "Options":
+        """With which options a later run looks at the file: once a job is converted, its modules belong to none of
+        ours, and nor do the scripts that cells write.
+        """
+        return replace(self, part_of_job=False, cell_scripts=(), later=True)
 
     def names(self, code: str) -> bool:
         """Whether the user selects a rule by its own code, and not among others."""

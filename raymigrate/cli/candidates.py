@@ -72,7 +72,7 @@ def convert_stdin(settings: Settings, choices: Choices) -> int:
         result = failed(path, reason) if reason else converted_apart(job, path, data, project)
         if choices["todo"]:
             settled = {path: result}
-            settle_todos(settled, [path])
+            settle_todos(settled)
             result = settled[path]
         if result.findings or result.changes:
             summary.results.append(result)

@@ -77,9 +77,9 @@ class InteractiveJob(Job):
     conversation: Conversation = field(default_factory=Conversation)
     leads_out: Callable[[str], bool] = lambda path: False
 
-    def look(self, path: str, project: Project | None = None) -> FileResult:
+    def first_look(self, path: str) -> FileResult:
         """Converts one file, and writes at once what the user wants: no answer is lost if the run is ended."""
-        result = super().look(path, project)
+        result = self.look(path)
         return result if self.leads_out(path) else next(iter(written([result], (), self.leads_out)))
 
     def convert(self, path: str, data: bytes, project: Project | None = None) -> FileResult:

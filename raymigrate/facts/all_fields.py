@@ -7,7 +7,7 @@ made of `vars(args)` and `dataclasses.asdict(args)`: transformers 4 raised a Typ
 import ast
 
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import Source
+from raymigrate.facts.values import Source, unpacked_dicts
 
 METHODS = ("to_dict", "to_json_string")
 MOST = 50  # dicts around dicts
@@ -20,7 +20,7 @@ def with_all_fields(module: Module, call: ast.Call) -> list[ast.expr]:
         module: The module.
         call: The construction.
     """
-    unpacked = (keyword.value for keyword in call.keywords if keyword.arg is None)
+    unpacked = unpacked_dicts(call)
     return [node for node in unpacked if _holds_all(module, node)]
 
 

@@ -15,7 +15,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.own_modules import LIBRARIES
 from raymigrate.facts.places import WRAPPERS
 from raymigrate.facts.scopes import FUNCTIONS, FunctionNode
-from raymigrate.facts.values import Source, argument, is_none, methods, methods_of_object, reaching
+from raymigrate.facts.values import Source, argument, free_name, is_none, methods, methods_of_object, reaching
 
 DEEPEST = 6  # wrappers in wrappers, items of items
 
@@ -39,8 +39,8 @@ class Callee:
         """Whether it may be a function of the user's own that was not found: none of Python or of a known library."""
         if self.function is not None:
             return False
-        if isinstance(self.node, ast.Name) and not self.module.scope_of[self.node].lookup(self.node.id):
-            return not hasattr(builtins, self.node.id)
+        if name := free_name(self.module, self.node):
+            return not hasattr(builtins, name)
         return (self.module.qualified(self.node) or "").partition(".")[0] not in LIBRARIES
 
 

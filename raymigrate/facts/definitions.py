@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -63,20 +63,9 @@ class Search:
         statement, alias = binding.statement, binding.node
         if statement is None or not isinstance(alias, ast.alias) or depth > RE_EXPORTS:
             return None
-        if isinstance(statement, ast.ImportFrom):
-            file = self.project.file(module.path, statement.module or "", statement.level)
-            sub = f"{statement.module or ''}.{alias.name}".strip(".")
-            found = self._member(file, [alias.name, *names[1:]], depth) if file is not None else None
-            if found is None and len(names) > 1 and (file := self.project.file(module.path, sub, statement.level)):
-                found = self._member(file, names[1:], depth)
-            return found
-        dotted = alias.name.split(".") if alias.asname else []
-        rest = names[1:] if alias.asname else names
-        for length in range(len(rest) - 1, -1 if alias.asname else 0, -1):
-            file = self.project.file(module.path, ".".join([*dotted, *rest[:length]]))
-            if file is not None:
-                return self._member(file, rest[length:], depth)
-        return None
+        ways = ways_of_import(self.project, module.path, statement, alias, names[1:])
+        found = (self._member(file, there, depth) for file, there in ways)
+        return next((definition for definition in found if definition is not None), None)
 
     def _member(self, file: str, names: list[str], depth: int) -> Definition | None:
         """What a name of a file stands for; found once, as star imports of each other lead there in many ways."""
@@ -106,6 +95,36 @@ class Search:
             if (source := self.project.file(module.path, statement.module or "", statement.level))
         ]
         return common([_re_exported(definition) for definition in found if definition is not None])
+
+
+def ways_of_import(
+    project: Project, path: str, statement: ast.stmt, alias: ast.alias, rest: list[str]
+) -> Iterator[tuple[str, list[str]]]:
+    """Where a dotted name leads whose first part an import binds: files, the likelier one first.
+
+    Args:
+        project: The project.
+        path: The file with the import.
+        statement: The import.
+        alias: What of it binds the name.
+        rest: The parts behind the first one.
+
+    Yields:
+        A file, and what is left of the name there.
+    """
+    if isinstance(statement, ast.ImportFrom):
+        source = statement.module or ""
+        below = [(f"{source}.{alias.name}".strip("."), rest)] if rest else []
+        for name, there in [(source, [alias.name, *rest]), *below]:
+            if (file := project.file(path, name, statement.level)) is not None:
+                yield file, there
+        return
+    bound = alias.name.split(".") if alias.asname else [alias.name.partition(".")[0]]
+    parts = [*bound, *rest]
+    for length in range(len(parts) - 1, len(bound) - 1, -1):
+        if (file := project.file(path, ".".join(parts[:length]))) is not None:
+            yield file, parts[length:]
+            return
 
 
 def common(definitions: Iterable[Definition | None]) -> Definition | None:

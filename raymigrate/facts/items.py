@@ -9,7 +9,7 @@ import ast
 import builtins
 
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import Source, entry, fillings, reaching, seen_items
+from raymigrate.facts.values import Source, entry, fillings, free_name, reaching, seen_items
 
 # Functions that give one item of a collection, and those that give the items again, in whatever order.
 PICKS = ("max", "min", "next")
@@ -197,7 +197,5 @@ def _filled(module: Module, name: ast.Name) -> list[ast.expr]:
 
 def _builtin(module: Module, call: ast.Call) -> str:
     """The function of Python itself that a call calls; empty for any other."""
-    function = call.func
-    if not isinstance(function, ast.Name) or not hasattr(builtins, function.id):
-        return ""
-    return "" if module.scope_of[function].lookup(function.id) else function.id
+    name = free_name(module, call.func)
+    return name if hasattr(builtins, name) else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from raymigrate.facts.kept import kept
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import COMPREHENSIONS, Scope
-from raymigrate.facts.values import Source, reaching, seen_entries
+from raymigrate.facts.values import Source, reaching, seen_entries, unpacked_dicts
 
 READERS = ("get", "pop", "setdefault")
 # Code inside these may not run, or not in its turn.
@@ -69,7 +69,7 @@ def is_unpacked(module: Module, call: ast.Call, *names: str) -> bool | None:
     """Whether what a call unpacks with `**` gives it one of these arguments; None where it may or may not."""
     if unpacked_value(module, call, *names) is not None:
         return True
-    may_have = any(_may_have(module, keyword.value, set(names)) for keyword in call.keywords if keyword.arg is None)
+    may_have = any(_may_have(module, given, set(names)) for given in unpacked_dicts(call))
     return None if may_have else False
 
 
@@ -194,7 +194,7 @@ def _add(module: Module, node: ast.expr, keys: Keys) -> None:
 
 def _add_call(module: Module, call: ast.Call, keys: Keys) -> None:
     keys.keywords += [(call, keyword) for keyword in call.keywords if keyword.arg is not None]
-    for given in (*call.args, *(keyword.value for keyword in call.keywords if keyword.arg is None)):
+    for given in (*call.args, *unpacked_dicts(call)):
         _add(module, given, keys)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from raymigrate.facts.files import PATH_CLASSES, file_named
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import argument, has_unpacking
+from raymigrate.facts.values import argument, free_name, has_unpacking
 
 OF_FILES = ("yaml.safe_load", "yaml.load", "yaml.full_load", "json.load")
 OF_TEXTS = ("yaml.safe_load", "yaml.load", "yaml.full_load", "json.loads")
@@ -35,8 +35,8 @@ def _opened(module: Module, stream: ast.expr) -> ast.expr | None:
     call = outer.context_expr if isinstance(outer, ast.withitem) else module.value(stream)
     if not isinstance(call, ast.Call) or has_unpacking(call):
         return None
-    if isinstance(call.func, ast.Name) and call.func.id == "open":
-        return argument(call, 0, "file") if not module.scope_of[call.func].lookup("open") else None
+    if free_name(module, call.func) == "open":
+        return argument(call, 0, "file")
     return _method_of_path(module, call, "open")
 
 

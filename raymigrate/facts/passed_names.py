@@ -8,9 +8,11 @@ import ast
 import builtins
 from dataclasses import dataclass, field
 
+from raymigrate.facts.definitions import ways_of_import
 from raymigrate.facts.kept import kept
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_modules import LIBRARIES
+from raymigrate.facts.project import Project
 from raymigrate.facts.scopes import Binding, Scope
 
 MOST_FILES = 8  # that pass on a name one after the other
@@ -40,7 +42,7 @@ def passed_names(module: Module) -> list[PassedName]:
     """
     if module.project is None or not any(_is_of_project(module, statement) for statement in module.imports):
         return []
-    search, passed = _Search(), list[PassedName]()
+    search, passed = _Search(module.project), list[PassedName]()
     for root in module.of_type(ast.Name):
         assert isinstance(root, ast.Name)
         if not isinstance(root.ctx, ast.Load) or hasattr(builtins, root.id):
@@ -75,8 +77,12 @@ class _Search:
 
     What a name is in a file is asked once, as files that star-import each other lead to it in many ways; by how deep
     the search is, too, which ends at MOST_FILES.
+
+    Args:
+        project: The project.
     """
 
+    project: Project
     _of_files: dict[tuple[str, tuple[str, ...], int], tuple[str, str] | None] = field(default_factory=dict)
 
     def of_name(self, module: Module, scope: Scope, names: list[str], depth: int) -> tuple[str, str] | None:
@@ -84,7 +90,8 @@ class _Search:
         home = scope.find(names[0])
         if home is None:
             stars = module.star_imports if depth <= MOST_FILES else []
-            found = {self._of_file(module, star.module or "", star.level, names, depth) for star in stars}
+            files = (self.project.file(module.path, star.module or "", star.level) for star in stars)
+            found = {self._of_file(file, names, depth) if file is not None else None for file in files}
             return found.pop() if len(found) == 1 else None  # with another star import it may be of either
         if len(module.meanings(home, names[0])) != 1:
             return None
@@ -93,32 +100,21 @@ class _Search:
 
     def _of_import(self, module: Module, binding: Binding, rest: list[str], depth: int) -> tuple[str, str] | None:
         statement, alias = binding.statement, binding.node
-        assert module.project is not None and isinstance(alias, ast.alias)
+        assert statement is not None and isinstance(alias, ast.alias)
         qualified = binding.qualified or ""
         if not qualified.startswith(".") and qualified.partition(".")[0] in LIBRARIES:
             return (".".join([qualified, *rest]), qualified) if depth else None
         if depth > MOST_FILES:
             return None
-        if isinstance(statement, ast.ImportFrom):
-            source = statement.module or ""
-            found = self._of_file(module, source, statement.level, [alias.name, *rest], depth)
-            below = f"{source}.{alias.name}".strip(".")
-            return found or (self._of_file(module, below, statement.level, rest, depth) if rest else None)
-        names = [*alias.name.split("."), *rest] if alias.asname else [qualified.lstrip("."), *rest]
-        for length in range(len(names) - 1, 0, -1):
-            if module.project.file(module.path, ".".join(names[:length])) is not None:
-                return self._of_file(module, ".".join(names[:length]), 0, names[length:], depth)
-        return None
+        ways = ways_of_import(self.project, module.path, statement, alias, rest)
+        found = (self._of_file(file, names, depth) for file, names in ways)
+        return next((passed for passed in found if passed is not None), None)
 
-    def _of_file(self, module: Module, name: str, level: int, names: list[str], depth: int) -> tuple[str, str] | None:
-        """What a dotted name stands for in a file that a module imports."""
-        assert module.project is not None
-        path = module.project.file(module.path, name, level)
-        if path is None:
-            return None
+    def _of_file(self, path: str, names: list[str], depth: int) -> tuple[str, str] | None:
+        """What a dotted name stands for in a file."""
         key = path, tuple(names), depth
         if key not in self._of_files:
-            home = module.project.module(path)
+            home = self.project.module(path)
             found = self.of_name(home, home.scope_of[home.tree], names, depth + 1) if home is not None else None
             self._of_files[key] = found
         return self._of_files[key]

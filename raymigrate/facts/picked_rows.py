@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import reaching
+from raymigrate.facts.values import free_name, reaching
 
 # What shows pictures or prints: rows that end there are trained on by nobody.
 SHOWS = ("matplotlib.", "torchvision.utils.", "PIL.", "wandb.Image", "IPython.display.")
@@ -105,4 +105,4 @@ def _hands_on(module: Module, call: ast.Call, node: ast.AST) -> bool:
     if not isinstance(call.func, ast.Name):
         return False
     models = {ast.unparse(read.value) for attr in OF_MODELS for read in module.attributes(attr)}
-    return call.func.id in models or (call.func.id in BUILTINS and not module.scope_of[call].lookup(call.func.id))
+    return call.func.id in models or free_name(module, call.func) in BUILTINS

@@ -9,7 +9,7 @@ from raymigrate.facts.best_checkpoints import METRICS, results_of_part
 from raymigrate.facts.items import DEEPEST, collected, items_behind, items_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import trainers_of
-from raymigrate.facts.values import Source
+from raymigrate.facts.values import Source, unpacked_dicts
 
 COPIES = ("copy.copy", "copy.deepcopy")
 LOOPS = (ast.For, ast.AsyncFor, ast.comprehension)
@@ -92,7 +92,7 @@ def _copied(module: Module, node: ast.expr) -> list[ast.expr]:
     if isinstance(node.func, ast.Attribute) and node.func.attr == "copy" and not node.args:
         return [node.func.value]
     takes_over = module.qualified(node.func) in COPIES or (isinstance(node.func, ast.Name) and node.func.id == "dict")
-    return [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg is None)] if takes_over else []
+    return [*node.args, *unpacked_dicts(node)] if takes_over else []
 
 
 def _in_table(module: Module, node: ast.expr, depth: int) -> Found | None:

@@ -13,7 +13,7 @@ from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.items import DEEPEST, collected, items_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.ray_data import SPLITS, is_dataset, is_materialized
-from raymigrate.facts.values import Source, seen_entries
+from raymigrate.facts.values import Source, free_name, seen_entries
 
 TEXTS = ("print", "repr", "str", "format", "ascii")  # of Python itself
 PRINTS = ("pprint.pprint", "pprint.pp", "pprint.pformat", "IPython.display.display")
@@ -39,10 +39,8 @@ def shown(module: Module, *, is_notebook: bool) -> Iterator[ast.expr]:
 
 
 def _calls_of_builtins(module: Module, *, is_notebook: bool) -> Iterator[ast.Call]:
-    for call in module.named_calls(*TEXTS, *([DISPLAY] if is_notebook else [])):
-        assert isinstance(call.func, ast.Name)
-        if not module.scope_of[call].lookup(call.func.id):
-            yield call
+    calls = module.named_calls(*TEXTS, *([DISPLAY] if is_notebook else []))
+    yield from (call for call in calls if free_name(module, call.func))
 
 
 def ends_of_cells(module: Module) -> Iterator[ast.expr]:

@@ -15,6 +15,7 @@ from raymigrate.facts.scaling import UNKNOWN, UseGpu, has_one_worker, same_gpus,
 from raymigrate.facts.scopes import FunctionNode
 from raymigrate.facts.values import (
     class_named,
+    free_name,
     has_unpacking,
     is_none,
     keyword_argument,
@@ -177,8 +178,8 @@ def _is_no_trainer(module: Module, value: ast.expr) -> bool:
     definition = module.definition(value.func)
     if isinstance(definition, ast.ClassDef):
         return not definition.bases
-    if isinstance(value.func, ast.Name) and not module.scope_of[value.func].lookup(value.func.id):
-        return hasattr(builtins, value.func.id)
+    if builtin := free_name(module, value.func):
+        return hasattr(builtins, builtin)
     name = module.qualified(value.func) or ""
     return name.startswith(NO_TRAINERS) and not any(part.endswith("Trainer") for part in name.split("."))
 

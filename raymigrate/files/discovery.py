@@ -10,8 +10,9 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate, pairwise
 
 from raymigrate.base.collecting import no_search_for_cycles
 from raymigrate.files.contents import is_left_over
@@ -77,6 +78,7 @@ class Discovery:
     named: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     exclude_base: str = ""
+    _layers: dict[str, list[Patterns]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def named_lists(self) -> tuple[str, ...]:
@@ -94,6 +96,28 @@ class Discovery:
         files, folders = self._real
         real = os.path.realpath(path)
         return real not in files and not real.startswith(folders)
+
+    @cached_property
+    def _given(self) -> frozenset[str]:
+        return frozenset(map(os.path.normpath, (*self.named, *self.candidates)))
+
+    def covers(self, path: str) -> bool:
+        """Whether a file is among those that were named: itself, or below a folder and not left out there."""
+        path = os.path.normpath(path)
+        if self.leads_out(path):
+            return False
+        return path in self._given or any(self._has_below(root, path) for root in self.roots)
+
+    def _has_below(self, root: str, path: str) -> bool:
+        inside = below(path, root)
+        *folders, name = inside.split("/")
+        if not inside or any(folder in SKIPPED or folder.startswith(".") for folder in folders):  # "..", too
+            return False
+        places = [*accumulate([root, *(f"{folder}/" for folder in folders), name])]
+        for folder in places[:-1]:
+            if folder not in self._layers:
+                self._layers[folder] = layers_of(folder, self)
+        return not any(is_ignored(self._layers[folder], place) for folder, place in pairwise(places))
 
 
 def discover(

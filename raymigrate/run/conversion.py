@@ -5,13 +5,13 @@ from __future__ import annotations
 import traceback
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.base.options import Options
 from raymigrate.documents import Document, NotSplit, Plain, edited, reopened
-from raymigrate.documents.remarks import pin_remark
+from raymigrate.documents.remarks import RM731, pin_remark
 from raymigrate.facts.literals import shortened_text
+from raymigrate.facts.project import Project
 from raymigrate.run.cell_comments import CellComments
 from raymigrate.run.cell_expressions import with_expressions_told
 from raymigrate.run.cell_files import knowing_scripts, with_scripts_converted
@@ -23,11 +23,7 @@ from raymigrate.run.environment_variables import with_variables
 from raymigrate.run.file_rules import RM901, RM902, RM903
 from raymigrate.run.outcome import FileResult
 
-if TYPE_CHECKING:
-    from raymigrate.facts.project import Project
-
 PACKAGE = Path(__file__).parent.parent
-RM731 = "RM731"  # its rule is beside the codemod, which needs more imports
 
 
 def failed(path: str, message: str, line: int = 1, column: int = 1) -> FileResult:
@@ -39,21 +35,22 @@ def broken(path: str, error: Exception) -> FileResult:
     """The result of a file whose conversion raised what it should not."""
     if isinstance(error, (RecursionError, MemoryError)):
         what = "is nested too deeply" if isinstance(error, RecursionError) else "takes too much memory"
-        return _left(path, RM901, f"left as it was: it {what} to be converted safely.")
+        return left(path, RM901, f"left as it was: it {what} to be converted safely.")
 
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if PACKAGE in Path(frame.filename).parents]
     place = f", {Path(frames[-1].filename).relative_to(PACKAGE).as_posix()}:{frames[-1].lineno}" if frames else ""
-    return _left(path, RM903, f"left as it was: raymigrate met an error of its own ({_first_line(error)}{place}).")
+    return left(path, RM903, f"left as it was: raymigrate met an error of its own ({_first_line(error)}{place}).")
 
 
 def crashed(path: str, how: str = "") -> FileResult:
     """The result of a file whose conversion ended the process, by a signal such as "SIGSEGV" if that is known."""
     cause = f" ({how})" if how else ""
-    return _left(path, RM903, f"left as it was: the process that converted it ended before it was done{cause}.")
+    return left(path, RM903, f"left as it was: the process that converted it ended before it was done{cause}.")
 
 
-def _left(path: str, rule: Rule, message: str) -> FileResult:
-    return FileResult(path, [Finding(rule.code, Kind.ERROR, message, rule.fix, path=path)])
+def left(path: str, rule: Rule, message: str, text: str = "") -> FileResult:
+    """The result of a file that stays as it is, whose text may be known."""
+    return FileResult(path, [Finding(rule.code, Kind.ERROR, message, rule.fix, path=path)], text)
 
 
 def _first_line(error: Exception) -> str:
@@ -107,7 +104,7 @@ def convert_document(
         result.left = _heed(rewritten[0], options).without_stale(result.left)
     if result.has_error:
         return result
-    if options.unsafe and options.enabled(RM731):
+    if options.unsafe and options.enabled(RM731.code):
         result = _with_versions_raised(result, document, path, options, rewrite=rewrite)
     if document.scripts:
         if result.after is None:  # a later run finds the scripts converted
@@ -134,7 +131,9 @@ def _heed(document: Document, options: Options) -> CellComments:
     comments = CellComments(document)
     wanted = [remark for remark in document.remarks if remark.kind is Kind.ERROR or options.enabled(remark.code)]
     document.remarks = [comments.heeded(remark) for remark in wanted]
-    document.pins = [(place, pin) for place, pin in document.pins if comments.of(RM731, place.cell, place.line) is None]
+    document.pins = [
+        (place, pin) for place, pin in document.pins if comments.of(RM731.code, place.cell, place.line) is None
+    ]
     return comments
 
 

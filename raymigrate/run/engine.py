@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.base.options import Options
@@ -22,18 +22,14 @@ from raymigrate.facts.kept import forget
 from raymigrate.facts.module import Module
 from raymigrate.facts.nesting import nesting
 from raymigrate.facts.optional_imports import guarded_imports
+from raymigrate.facts.project import Project
 from raymigrate.facts.scopes import Binding, import_bindings
 from raymigrate.files.discovery import PAGES, SUFFIXES
 from raymigrate.pins.evidence import is_legacy
 from raymigrate.run.file_rules import RM901, RM903, RM910
 from raymigrate.run.outcome import FileResult, by_place, codes_of
 from raymigrate.run.todos import convert_with_todos
-from raymigrate.run.two_steps import Step, convert_in_two_steps
-
-if TYPE_CHECKING:
-    import ast
-
-    from raymigrate.facts.project import Project
+from raymigrate.run.two_steps import convert_in_two_steps
 
 # Beyond this depth of an expression LibCST needs minutes or overflows its stack.
 MAX_DEPTH = 300
@@ -78,49 +74,34 @@ def convert(
     def step(text: str, options: Options, rewrite: bool) -> FileResult:
         return convert(text, path, options, rewrite=rewrite, project=project, settle=settle)
 
-    if options.todo and rewrite:
-        return _with_todos(text, path, replace(options, todo=False), step, settle)
-    if options.to_accelerate and options.to_ray:
-        return convert_in_two_steps(text, options, step, rewrite=rewrite)
-    return _converted(text, path, options, project, settle, rewrite=rewrite)
-
-
-def _with_todos(text: str, path: str, options: Options, step: Step, settle: Callable[[str], str]) -> FileResult:
-    """Converts a text, with comments in it at what is left for a person."""
-    later = of_later_runs(options)
-    result = convert_with_todos(
-        text, lambda bare: step(bare, options, True), lambda bare: step(bare, later, False).findings
-    )
     try:
-        if result.findings:
-            _refuse_lone_returns(text)
-        if result.after is not None:
-            settle(result.after)
+        if options.todo and rewrite:
+            result = convert_with_todos(text, options, step)
+            if result.findings:
+                _refuse_lone_returns(text)
+            if result.after is not None:
+                settle(result.after)
+            return result
+        if options.to_accelerate and options.to_ray:
+            return convert_in_two_steps(text, options, step, rewrite=rewrite)
+        return _converted(text, path, options, project, settle, rewrite=rewrite)
     except Refused as refused:
-        return FileResult(path, [replace(refused.finding, path=path)], text)
-    return result
+        finding = replace(refused.finding, path=path)
+        if skip := skipped_whole(text, finding.code):
+            finding = finding.skipped(skip.reason)
+        return FileResult(path, [finding], text)
 
 
 def _converted(
     text: str, path: str, options: Options, project: Project | None, settle: Callable[[str], str], *, rewrite: bool
 ) -> FileResult:
     """Converts a text in one step; for the arguments see `convert`."""
-    try:
-        context = plan(text, path, options, project)
-        after: str | None = None
-        left: list[Finding] = []
-        changes = bool(context.plan)
-        if changes and rewrite:
-            after, left = _checked(context, options, settle)
-    except Refused as refused:
-        finding = replace(refused.finding, path=path)
-        if skip := skipped_whole(text, finding.code):
-            finding = finding.skipped(skip.reason)
-        return FileResult(path, [finding], text)
-    findings = by_place(context.findings)
+    context = plan(text, path, options, project)
+    changes = bool(context.plan)
+    after, left = _checked(context, options, settle) if changes and rewrite else (None, [])
     return FileResult(
         path,
-        findings,
+        by_place(context.findings),
         text,
         changes,
         after,
@@ -145,12 +126,11 @@ def plan(text: str, path: str, options: Options, project: Project | None = None,
     Raises:
         Refused: If the text is not Python, or nested too deeply for LibCST.
     """
-
     try:
         module = Module(text, path, project) if again or project is None else project.module_of(text, path)
     except SyntaxError as error:
         what = "cannot be parsed"
-        if not may_be_python(path):
+        if PurePath(path).suffix.lower() not in ("", ".py", ".pyw", ".pyi", *SUFFIXES, *PAGES):
             what = f"is not a file that raymigrate converts, and {what}"
         raise Refused(RM901, f"{what}: {error.msg}.", error.lineno or 1, error.offset or 1) from error
     except (RecursionError, MemoryError, ValueError) as error:
@@ -168,14 +148,8 @@ def plan(text: str, path: str, options: Options, project: Project | None = None,
     return context
 
 
-def may_be_python(path: str) -> bool:
-    """Whether the name of a file does not say that it is something else."""
-    return PurePath(path).suffix.lower() in ("", ".py", ".pyw", ".pyi", *SUFFIXES, *PAGES)
-
-
 def _refuse_unfit(context: Context) -> None:
     """Refuses what Python reads and LibCST does not."""
-
     module = context.module
     if "\r" in module.text and "\n" not in module.text:
         raise Refused(RM901, LONE_RETURNS)
@@ -224,15 +198,8 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
     if read_too_early := _newly_unbound(context.module, again.module):
         raise Refused(RM903, f"left as it was: the result would read {read_too_early} before it is bound.")
     if options.part_of_job or options.cell_scripts:
-        again = plan(after, context.path, of_later_runs(options), context.module.project, again=True)
+        again = plan(after, context.path, options.of_later_runs(), context.module.project, again=True)
     return after, again.findings
-
-
-def of_later_runs(options: Options) -> Options:
-    """With which options a later run looks at the file: once a job is converted, its modules belong to none of ours,
-    and nor do the scripts that cells write.
-    """
-    return replace(options, part_of_job=False, cell_scripts=(), later=True)
 
 
 def _tried_again(before: Module, after: Module) -> dict[str, list[ast.stmt]]:
@@ -257,9 +224,7 @@ def _package(binding: Binding) -> str:
 
 def _newly_unbound(before: Module, after: Module) -> str:
     """The names that a result reads before anything binds them, and that the text did not read so."""
-
-    own = before.scope_of[before.tree].bindings
-    unbound = list(unbound_names(after, own))
+    unbound = unbound_names(after, before.scope_of[before.tree].bindings)
     tried = _tried_again(before, after) if unbound else {}
     names = {node.id for node in unbound if not _is_tried_above(after, node, tried.get(node.id, []))}
     found = names - surely_unbound(before, names)  # mostly none is left, which saves following the old code

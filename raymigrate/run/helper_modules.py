@@ -24,7 +24,7 @@ from raymigrate.facts.project import Project
 from raymigrate.facts.project_uses import importing_modules
 from raymigrate.files.contents import read_bytes
 from raymigrate.run.file_rules import RM909
-from raymigrate.run.outcome import FileResult, Summary, by_place
+from raymigrate.run.outcome import FileResult, Summary, by_place, joined
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
@@ -169,10 +169,7 @@ def with_modules(summary: Summary, modules: HelperModules) -> Summary:
     summary.results = sorted(
         [*(_told(result, modules) for result in summary.results), *_results(modules)], key=lambda result: result.path
     )
-    groups = [{*group} for group in summary.together]
-    for path, scripts in modules.scripts.items():
-        group = {path, *scripts}.union(*(other for other in groups if not other.isdisjoint(scripts)))
-        groups = [other for other in groups if other.isdisjoint(group)] + [group]
+    groups = joined([*map(set, summary.together), *({path, *scripts} for path, scripts in modules.scripts.items())])
     order = [*modules.new, *(path for group in summary.together for path in group)]
     place = {path: number for number, path in enumerate(dict.fromkeys(order))}
     summary.together = [sorted(group, key=lambda path: (place.get(path, len(place)), path)) for group in groups]

@@ -59,6 +59,10 @@ class Job:
         [result] = self.finished([self.look(path, project)])
         return result
 
+    def first_look(self, path: str) -> FileResult:
+        """Converts one file, if it can do without others."""
+        return self.look(path)
+
     def look(self, path: str, project: Project | None = None) -> FileResult:
         """Converts one file and writes nothing yet; every problem with it becomes a finding. See `convert`."""
         try:

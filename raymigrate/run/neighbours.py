@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.documents import Plain
 from raymigrate.facts.own_modules import may_import_files
 from raymigrate.facts.project import Project
+from raymigrate.run.conversion import left
 from raymigrate.run.engine import convert
 from raymigrate.run.file_rules import RM903
 from raymigrate.run.outcome import FileResult, codes_of
@@ -59,6 +60,4 @@ def _again(result: FileResult, later: Project, options: Options) -> FileResult:
         return replace(result, left=again.findings) if isinstance(result.document, Plain) else result
     codes = codes_of(finding for finding in again.findings if finding.kind is Kind.CONVERTED)
     message = f"left as it was: a second run would change it again ({codes}), as files that it works with change too."
-    return FileResult(
-        result.path, [Finding(RM903.code, Kind.ERROR, message, RM903.fix, path=result.path)], result.before
-    )
+    return left(result.path, RM903, message, result.before)

@@ -83,7 +83,7 @@ def pins_of_notebooks(
             result = with_packages_of_scripts(result, list(_needed(real, used & scripts)), path)
         pins = [pin for _, pin in result.document.pins] if result.document is not None else []
         if result.is_shown and (used & scripts or any(is_converted(earlier[file], pins) for file in used & {*earlier})):
-            yield result if known is None else _both(known, result)
+            yield result if known is None else result.with_told(known)
 
 
 def _is_left(result: FileResult) -> bool:
@@ -92,14 +92,6 @@ def _is_left(result: FileResult) -> bool:
     is_whole = document is not None and not result.has_error
     is_told = document is not None and any(remark.code in (RM731.code, RM732.code) for remark in document.remarks)
     return is_whole and not (document is not None and document.for_ray and is_told)
-
-
-def _both(known: FileResult, result: FileResult) -> FileResult:
-    """The result of a notebook with what was said of it before."""
-    for document in (result.document, result.rewritten):
-        if document is not None and known.document is not None:
-            document.remarks = [*dict.fromkeys([*known.document.remarks, *document.remarks])]
-    return result.with_findings([*dict.fromkeys([*known.findings, *result.findings])])
 
 
 def _needed(results: Mapping[str, FileResult], scripts: Collection[str]) -> Iterator[Needed]:

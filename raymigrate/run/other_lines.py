@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -15,20 +15,17 @@ from raymigrate.run.todos import MARK, ONCE, said_in_comment
 OfFile = Callable[[Sequence[int]], str]  # gives the words for lines of a file
 
 
-def settle_todos(
-    results: dict[str, FileResult], paths: Iterable[str], leads_out: Callable[[str], bool] = lambda path: False
-) -> None:
+def settle_todos(results: dict[str, FileResult], leads_out: Callable[[str], bool] = lambda path: False) -> None:
     """Lets new texts name, in the comments that are left for a person, the lines that files will have.
 
     Args:
         results: What became of the files of a run, by path, before they are written.
-        paths: The files whose comments are looked at.
         leads_out: Tells of a path whether it leads to where nothing may be written: such a file keeps its lines.
     """
     lines = {
         path: _lines(result, new=result.after is not None and not leads_out(path)) for path, result in results.items()
     }
-    results.update({path: _with_todos_settled(results[path], lines) for path in paths})
+    results.update({path: _with_todos_settled(result, lines) for path, result in results.items()})
 
 
 def with_lines_settled(results: Sequence[FileResult]) -> list[FileResult]:

@@ -178,6 +178,13 @@ class FileResult:
         """The same result with other findings, which are sorted by place."""
         return replace(self, findings=by_place(findings))
 
+    def with_told(self, other: FileResult) -> FileResult:
+        """The same result with what another one says of the file too; what cells write is told where they are."""
+        for document in (self.document, self.rewritten):
+            if document is not None and other.document is not None:
+                document.remarks = [*dict.fromkeys([*document.remarks, *other.document.remarks])]
+        return self.with_findings([*dict.fromkeys([*self.findings, *other.findings])])
+
     def in_cells(self) -> FileResult:
         """The same result with the findings where a reader of the file sees them: in a notebook by cell."""
         document = self.places or self.document
@@ -253,6 +260,15 @@ class Summary:
 def codes_of(findings: Iterable[Finding]) -> str:
     """The codes of findings, as a message names them."""
     return ", ".join(sorted({finding.code for finding in findings}))
+
+
+def joined(sets: Iterable[set[str]]) -> list[set[str]]:
+    """Sets, with those united that share something."""
+    groups: list[set[str]] = []
+    for group in sets:
+        shared = [other for other in groups if not group.isdisjoint(other)]
+        groups = [other for other in groups if other not in shared] + [group.union(*shared)]
+    return groups
 
 
 def by_place(findings: list[Finding]) -> list[Finding]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from raymigrate.base.errors import CannotWorkError
 from raymigrate.base.isolation import CrashedError, apart
 from raymigrate.base.options import nothing_found
+from raymigrate.facts.project import Project
 from raymigrate.files.discovery import Discovery, pages_among, processors
 from raymigrate.run.conversion import crashed, failed
 from raymigrate.run.helper_modules import shared_helpers, with_modules
@@ -19,9 +19,6 @@ from raymigrate.run.other_lines import settle_todos
 from raymigrate.run.outcome import FileResult, Summary
 from raymigrate.run.pins import pin_results
 from raymigrate.run.together import Together, left_outside
-
-if TYPE_CHECKING:
-    from raymigrate.facts.project import Project
 
 # A pool costs 40 ms and LibCST's import per worker; fewer bytes than this are done sooner without.
 BYTES_WORTH_A_POOL = 300_000
@@ -77,7 +74,7 @@ def converted_apart(job: Job, path: str, data: bytes, project: Project) -> FileR
 
 
 def plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unseen) -> Summary:
-    """Converts the files that a search found, and writes none of them; see `_plan`.
+    """Converts the files that a search found, and writes none of them; for the arguments see `run`.
 
     Which helpers scripts share is known once all are converted: then those are converted again that import them.
     """
@@ -91,15 +88,8 @@ def plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _uns
 
 
 def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unseen) -> Summary:
-    """Converts the files that a search found, and writes none of them.
-
-    Places are those in the texts as they were read: `Job.finished` gives those in the files.
-
-    Args:
-        found: See `raymigrate.files.discovery.discover`.
-        job: What to do with each file.
-        jobs: Number of processes; 0 chooses.
-        progress: Passes the results on, given their number, and tells the user how far it is.
+    """Converts the files as they are. Places are those in the texts as they were read: `Job.finished` gives those in
+    the files.
     """
     job = replace(job, tops=found.roots)
     results = {problem.path: failed(problem.path, problem.message) for problem in found.problems}
@@ -112,14 +102,11 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
             results[result.path] = result
         if result.is_legacy:
             legacy.add(result.path)
-    options = job.options
-    nothing = nothing_found(to_ray=options.to_ray, to_accelerate=options.to_accelerate)
+    nothing = nothing_found(to_ray=job.options.to_ray, to_accelerate=job.options.to_accelerate)
     summary = Summary(scanned=found.scanned, pages=pages_among(found.candidates), nothing=nothing)
     together = Together(found, job, results)
     if waiting or results:
         together.convert(waiting)
-        if options.todo:
-            settle_todos(results, list(results), found.leads_out)
         legacy |= together.legacy
         summary.together, summary.projects = together.groups(), together.summaries()
         for result in results.values():
@@ -128,8 +115,8 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
         results.update((result.path, result) for result in list(pin_results(found, results, legacy, job)))
         told = list(pins_of_notebooks(found, results, legacy, job, together.with_pins))
         results.update((result.path, result) for result in told)
-        if options.todo:
-            settle_todos(results, [result.path for result in told], found.leads_out)
+    if job.options.todo:
+        settle_todos(results, found.leads_out)
     for path, result in results.items():
         if result.changes and found.leads_out(path):
             results[path] = left_outside(result)
@@ -138,23 +125,19 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
 
 
 def _first_looks(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResult]:
-    """The results of files that can do without others. A single file has nobody to share work with: it may read them
-    at once, while others would be begun and, where they turn out to need them, begun again.
+    """The results of files that can do without others, in the order of the paths; in processes where that pays.
+
+    A single file has nobody to share work with: it may read others at once, while several would be begun and, where
+    they turn out to need others, begun again.
     """
     if len(paths) == 1:
         return iter([FileResult(paths[0], waits=True)])
-    return _map(job, paths, jobs)
-
-
-def _map(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResult]:
-    """Runs a job over files, in processes where that pays. Results come in the order of the paths."""
     jobs = jobs or processors()
-    if jobs < 2 or len(paths) < 2 or _size(paths) < BYTES_WORTH_A_POOL:
-        yield from map(job.look, paths)
-        return
+    if jobs < 2 or _size(paths) < BYTES_WORTH_A_POOL:
+        return map(job.first_look, paths)
     from raymigrate.run.pool import isolated_map  # noqa: PLC0415 - costs 40 ms that small runs do not spend
 
-    yield from isolated_map(job.look, paths, jobs, lost=crashed)
+    return isolated_map(job.first_look, paths, jobs, lost=crashed)
 
 
 def _size(paths: Sequence[str]) -> int:

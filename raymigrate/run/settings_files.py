@@ -40,6 +40,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
 from raymigrate.facts.project_uses import files_with, settings_files
 from raymigrate.facts.settings import mappings
+from raymigrate.facts.values import unpacked_dicts
 from raymigrate.facts.yaml_files import MAX_CHARACTERS
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import PAGES
@@ -158,7 +159,7 @@ def _parse_files(made: Iterable[Parsing]) -> bool:
 
 def _unpacks_file(module: Module) -> bool:
     """Whether a script loads settings from a file, and makes arguments of a dict that is not seen as a whole."""
-    unpacked = (k.value for call in module.calls(*TRAINING_ARGUMENTS) for k in call.keywords if k.arg is None)
+    unpacked = (given for call in module.calls(*TRAINING_ARGUMENTS) for given in unpacked_dicts(call))
     return any(module.calls(*LOADS)) and any(not carried(module, given).whole for given in unpacked)
 
 

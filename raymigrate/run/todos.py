@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.options import Options
 from raymigrate.comments.skips import RM906
 from raymigrate.comments.tokens import Comment, logical_line_from, read_comments
 from raymigrate.run.outcome import FileResult, key_of
+from raymigrate.run.two_steps import Step
 
 MARK = "TODO(raymigrate): "
 ONCE = " (told once: delete this line when it is done)"
@@ -23,26 +25,26 @@ TODO = re.compile(r"# TODO\(raymigrate\): (?P<code>RM\d{3}) (?P<message>.*)")
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-def convert_with_todos(
-    text: str, convert: Callable[[str], FileResult], told_later: Callable[[str], Sequence[Finding]]
-) -> FileResult:
+def convert_with_todos(text: str, options: Options, convert: Step) -> FileResult:
     """Converts a text, and marks in it what is left for a person.
 
     Args:
         text: Source text, with or without comments of an earlier run.
+        options: What the user asked for.
         convert: Converts it once those are removed.
-        told_later: What later runs say of a text that stays as it is. It may be less: a module of a job is looked at
-            because of the job.
     """
+    options = replace(options, todo=False)
     bare, places = _without_todos(text)
-    bare_result = convert(bare)
+    bare_result = convert(bare, options, True)
     result = replace(bare_result, findings=_with_lines(bare_result.findings, places))
     findings = _with_told_once(text, _moved(result.findings, places), result.path)
     if any(finding.kind is Kind.ERROR for finding in findings):
         return replace(result, before=text, findings=findings, changes=False, after=None)
     first: list[Finding] = []
     if result.after is None:
-        again = {key_of(finding) for finding in _with_lines(told_later(bare), places)} if result.findings else set()
+        # Later runs may say less of a text that stays: a module of a job is looked at because of the job.
+        later = convert(bare, options.of_later_runs(), False).findings if result.findings else []
+        again = {key_of(finding) for finding in _with_lines(later, places)}
         new, due = bare, [(finding, key_of(finding) in again) for finding in result.findings]
     else:
         first = result.told_first_by_a_later_run()

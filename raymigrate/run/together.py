@@ -1,4 +1,4 @@
-# ruff: noqa: PTH117, PTH120 - works on strings, as discovery.py does
+# ruff: noqa: PTH120 - works on strings, as discovery.py does
 """Files that are converted together: scripts that need other files of their project, and what their jobs import.
 
 What a script asks of another file is done in both or in neither: both are converted and checked before either is
@@ -8,7 +8,8 @@ written. Files outside the paths that were given are read, and never written.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from raymigrate.base.findings import Finding, Kind, is_to_ray
@@ -17,15 +18,12 @@ from raymigrate.comments.skips import RM906, Skips
 from raymigrate.facts.own_modules import may_import_files
 from raymigrate.facts.project import Project
 from raymigrate.facts.users import users
-from raymigrate.files.contents import read_bytes
-from raymigrate.files.discovery import SKIPPED, Discovery, layers_of
-from raymigrate.files.gitignore import Patterns, is_ignored
-from raymigrate.run.conversion import failed
+from raymigrate.files.discovery import Discovery
 from raymigrate.run.environment_variables import told_of_variables
 from raymigrate.run.file_rules import RM908
 from raymigrate.run.job import Job
 from raymigrate.run.neighbours import looked_at_again
-from raymigrate.run.outcome import FileResult, ProjectSummary, codes_of
+from raymigrate.run.outcome import FileResult, ProjectSummary, codes_of, joined
 from raymigrate.run.replaced_names import replacing_files
 from raymigrate.run.serve_configs import serves, told_in_serve_configs
 from raymigrate.run.settings_files import told_in_settings
@@ -52,18 +50,16 @@ class Together:
         self.project = Project(
             found.roots,
             (*found.named, *found.candidates),
-            may_write=self._is_covered,
+            may_write=self.found.covers,
             crashed=job.crashed,
             shared=job.shared,
-            judge=self._findings,
-            becomes=self._new_text,
+            judge=lambda path: self._ahead(path, rewrite=False)[0],
+            becomes=lambda path: self._ahead(path, rewrite=True)[1],
         )
-        self._judged: dict[str, list[Finding]] = {}  # by real path: what files are asked about that others run as jobs
-        self._new_texts: dict[str, str | None] = {}  # by real path: those of files whose names others replace
-        self.given = {os.path.normpath(path) for path in (*found.named, *found.candidates)}
-        self._layers: dict[str, list[Patterns]] = {}  # by folder
+        self._known_ahead: dict[tuple[str, bool], tuple[list[Finding], str | None]] = {}  # by real path and rewrite
         self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
         self.new: dict[str, FileResult] = {}  # by real path: what was converted here
+        self.known = ChainMap(self.new, self.alone)
         self.parts: set[str] = set()  # real paths of what was converted as part of a job
         self.followed: set[str] = set()  # real paths of the files whose imports were followed
         self.unstable: dict[str, FileResult] = {}  # by real path: what is refused, as a second run would change it
@@ -93,7 +89,7 @@ class Together:
             elif not self._look_again():
                 break
         for result in self.new.values():
-            if (self._is_covered(result.path) or result.path in waiting) and result.is_shown:
+            if (self.found.covers(result.path) or result.path in waiting) and result.is_shown:
                 self.results[result.path] = result
         self._report_outside()
         self.results.update((r.path, r) for r in list(retold(self.results, self.project, self.job.options)))
@@ -107,7 +103,7 @@ class Together:
     def with_pins(self, path: str) -> FileResult:
         """What becomes of a file where the versions that it installs matter; see `Job.for_ray`."""
         job = self.part if os.path.realpath(path) in self.parts else self.job
-        result = self._converted(path, replace(job, for_ray=True))
+        result = replace(job, for_ray=True).look(path, self.project)
         result.asked, result.done = [], []  # as those of the results of a run
         return result
 
@@ -116,15 +112,15 @@ class Together:
         pairs = [(real, os.path.realpath(r.path)) for real, result in self.new.items() for r in result.asked]
         return [
             [self.project.name(real) for real in sorted(group, key=lambda real: (real not in self.project.asked, real))]
-            for group in _joined(set(pair) for pair in pairs)
+            for group in joined(set(pair) for pair in pairs)
         ]
 
     # -- conversion --------------------------------------------------------------------------------
 
-    def _add(self, path: str, job: Job) -> FileResult:
+    def _add(self, path: str, job: Job) -> None:
         """Converts a file, and remembers what it asks of others."""
         real = os.path.realpath(path)
-        result = self.unstable.get(real) or self._converted(path, job)
+        result = self.unstable.get(real) or job.look(path, self.project)
         self.new[real] = result
         if job is self.part:
             self.parts.add(real)
@@ -132,46 +128,34 @@ class Together:
             asked = self.project.asked.setdefault(os.path.realpath(request.path), [])
             if not any((other.path, other.name) == (request.path, request.name) for other in asked):
                 asked.append(request)
-        return result
 
-    def _converted(self, path: str, job: Job) -> FileResult:
-        try:
-            return job.convert(path, read_bytes(path), self.project)
-        except OSError as error:
-            return failed(path, f"cannot be read: {error.strerror or error}.")
+    def _ahead(self, path: str, *, rewrite: bool) -> tuple[list[Finding], str | None]:
+        """What there is to say of a file, and what it becomes, before it is its turn.
 
-    def _findings(self, path: str) -> list[Finding]:
-        """What there is to say of a file, before it is its turn."""
+        Args:
+            path: A file that another one runs as a job, or replaces names in.
+            rewrite: Whether its new text is asked for, which is so where nothing is written too.
+        """
         real = os.path.realpath(path)
-        if real not in self._judged:
-            self._judged[real] = []  # where two files run each other
-            result = self.new.get(real) or self.alone.get(real)
-            self._judged[real] = (result or self._converted(path, replace(self.job, rewrite=False))).findings
-        return self._judged[real]
+        if (real, rewrite) not in self._known_ahead:
+            self._known_ahead[real, rewrite] = [], None  # where two files do so with each other
+            result = self.known.get(real)
+            if result is None or (rewrite and result.changes and result.after is None):
+                result = replace(self.job, rewrite=rewrite).look(path, self.project)
+            self._known_ahead[real, rewrite] = result.findings, result.after
+        return self._known_ahead[real, rewrite]
 
     def _look_at_tests(self) -> None:
         """Looks at the files that may replace names in the modules that change, whether or not they name Ray."""
         searched = {*map(os.path.realpath, self.found.candidates), *self.new}
         if self.job.options.enabled(RM695.code):
-            for path in [*replacing_files({**self.alone, **self.new}.values(), self.project)]:
-                if os.path.realpath(path) not in searched and self._is_covered(path):
+            for path in [*replacing_files(self.known.values(), self.project)]:
+                if os.path.realpath(path) not in searched and self.found.covers(path):
                     self._add(path, self.job)
-
-    def _new_text(self, path: str) -> str | None:
-        """What becomes of a file, before it is its turn, and where nothing is written too."""
-        real = os.path.realpath(path)
-        if real not in self._new_texts:
-            self._new_texts[real] = None  # where two files replace names in each other
-            result = self.new.get(real) or self.alone.get(real)
-            if result is None or (result.changes and result.after is None):
-                result = self._converted(path, replace(self.job, rewrite=True))
-            self._new_texts[real] = result.after
-        return self._new_texts[real]
 
     def _look_again(self) -> bool:
         """Looks at the files that change beside those that change too; whether one of them has to stay as it is."""
-        results = {**self.alone, **self.new}
-        changed = {real: result for real, result in results.items() if result.after is not None}
+        changed = {real: result for real, result in self.known.items() if result.after is not None}
         for real, result in looked_at_again(changed, self.project, self.job.options).items():
             if result.has_error:
                 self.unstable[real] = result
@@ -199,12 +183,13 @@ class Together:
         """Converts what belongs to converted jobs: the modules that they import, whose functions run in the job, and
         the files that use their trainers and results, with what these import; and such files of other legacy trainers.
         """
-        results = {**self.alone, **self.new}
+        results = dict(self.known)
         jobs = [real for real, result in results.items() if is_job(result)]
         self._follow_imports(jobs)
-        others = [real for real, result in results.items() if has_trainer(result) and real not in jobs]
+        # Legacy code that seems to train with some other trainer, such as a TorchTrainer.
+        others = [real for real, r in results.items() if r.is_legacy and "Trainer" in r.before and real not in jobs]
         self._follow_imports(others)
-        if not self.found.roots and len(self.given) < 2:
+        if not self.found.roots and len({*self.found.named, *self.found.candidates}) < 2:
             return  # there is no other file that may be written
         makers = [real for real in self.parts if "Trainer(" in self.new[real].before]
         self._follow_imports(list(self._convert_users(dict.fromkeys([*jobs, *others, *makers]))))
@@ -212,14 +197,15 @@ class Together:
     def _convert_users(self, jobs: Iterable[str]) -> Iterator[str]:
         """Converts the files that use what jobs hand on, and gives their real paths."""
         for module in users(self.project, [self.project.name(real) for real in jobs]):
-            if self._is_covered(module.path):
+            if self.found.covers(module.path):
                 self._add_part(module.path)
                 yield os.path.realpath(module.path)
 
     def _add_part(self, path: str) -> None:
-        """Converts a file as part of a job, unless it was, or would come out the same."""
+        """Converts a file as part of a job, unless it was, is a job itself, or cannot be converted."""
         real = os.path.realpath(path)
-        if real not in self.parts and not is_settled(self.new.get(real) or self.alone.get(real)):
+        known = self.known.get(real)
+        if real not in self.parts and (known is None or not (is_job(known) or known.has_error)):
             self._add(path, self.part)
 
     def _follow_imports(self, start: list[str]) -> None:
@@ -228,7 +214,7 @@ class Together:
         self.followed.update(queue)
         while queue:
             real = queue.pop()
-            result = self.new.get(real) or self.alone.get(real)
+            result = self.known.get(real)
             path = self.project.name(real)
             if result is not None and result.before and not may_import_files(result.before):
                 continue
@@ -250,51 +236,23 @@ class Together:
                 real = os.path.realpath(request.path)
                 target = self.new[real]
                 names = {(done.path, done.name) for done in target.done}
-                stays = result.has_error or not self._is_covered(result.path)
+                stays = result.has_error or not self.found.covers(result.path)
                 if stays or target.has_error or (request.path, request.name) not in names:
                     refused.add(real)
         return refused
 
-    # -- paths that were not given ---------------------------------------------------------------------
-
-    def _is_covered(self, path: str) -> bool:
-        """Whether a file is among those that were named: itself, or below a folder and not left out there."""
-        path = os.path.normpath(path)
-        if self.found.leads_out(path):
-            return False
-        if path in self.given:
-            return True
-        for root in self.found.roots:
-            base = os.path.normpath(root) if root else ""
-            below = path if not base or base == "." else path[len(base) + 1 :] if path.startswith(f"{base}/") else ""
-            if not below or os.path.isabs(below) or below.startswith("../"):
-                continue
-            folders = below.split("/")[:-1]
-            if any(folder in SKIPPED or folder.startswith(".") for folder in folders):
-                continue
-            start = root + below
-            around = [root, *(root + "/".join(folders[: n + 1]) + "/" for n in range(len(folders)))]
-            ways = zip(around, (*around[1:], start), strict=True)
-            if not any(is_ignored(self._layers_of(folder), name) for folder, name in ways):
-                return True
-        return False
-
-    def _layers_of(self, folder: str) -> list[Patterns]:
-        """The patterns that hold in a folder, read once."""
-        if folder not in self._layers:
-            self._layers[folder] = layers_of(folder, self.found)
-        return self._layers[folder]
+    # -- what is said of other files ---------------------------------------------------------------------
 
     def _report_outside(self) -> None:
         """Says of each file that would have to change but was not named which file that is."""
         if not self.job.options.enabled(RM908.code):
             return
         for real, result in self.new.items():
-            needed = None if self._is_covered(result.path) else _needed_outside(result)
+            needed = None if self.found.covers(result.path) else _needed_outside(result)
             if needed is None:
                 continue
             for importer in (self.project.name(name) for name, links in self.links.items() if real in links):
-                if self._is_covered(importer):
+                if self.found.covers(importer):
                     self._report_import(importer, real, needed)
 
     def _report_import(self, importer: str, imported: str, needed: Finding) -> None:
@@ -311,25 +269,20 @@ class Together:
 
     def _report_settings(self) -> None:
         """Says what the settings files of legacy jobs, and those beside code for Serve, hold that is gone."""
-        results = {**self.alone, **self.new}
-        jobs = [r for real, r in results.items() if is_job(r) or _writes_job(r) or real in self.parts]
-        served = [*jobs, *filter(serves, results.values())]
+        jobs = [r for real, r in self.known.items() if is_job(r) or _writes_job(r) or real in self.parts]
+        served = [*jobs, *filter(serves, self.known.values())]
         if not served:
             return
-        how = self.project, self.job.options, self._is_covered
+        how = self.project, self.job.options, self.found.covers
         of_jobs = (*told_in_settings(jobs, *how), *told_of_variables(jobs, *how))
         for told in (*of_jobs, *told_in_serve_configs(served, *how)):
-            known = self.results.setdefault(told.path, told)
-            self.results[told.path] = known.with_findings([*dict.fromkeys([*known.findings, *told.findings])])
-            for document in (known.document, known.rewritten):  # what cells write is told where they are
-                if document is not None and told.document is not None:
-                    document.remarks = [*dict.fromkeys([*document.remarks, *told.document.remarks])]
+            self.results[told.path] = self.results.get(told.path, told).with_told(told)
 
     # -- summaries -------------------------------------------------------------------------------------
 
     def summaries(self) -> list[ProjectSummary]:
         """What became of each job of several files; jobs that share a file count as one."""
-        groups = _joined({real, *links} for real, links in self.links.items())
+        groups = joined({real, *links} for real, links in self.links.items())
         return sorted((self._summary(group) for group in groups), key=lambda summary: summary.folder)
 
     def _summary(self, group: set[str]) -> ProjectSummary:
@@ -337,26 +290,16 @@ class Together:
         known = [results[real] for real in group if real in results]
         left = [r for r in known if any(f.kind in (Kind.MANUAL, Kind.UNSAFE, Kind.ERROR) for f in r.findings)]
         folder = self.project.name(os.path.commonpath([os.path.dirname(real) for real in group]))
-        outside = sum(not self._is_covered(self.project.name(real)) for real in group)
+        outside = sum(not self.found.covers(self.project.name(real)) for real in group)
         changed = sum(result.changes for result in known)
         return ProjectSummary(folder, len(group), changed, len(left), outside)
 
 
-def _joined(sets: Iterable[set[str]]) -> list[set[str]]:
-    """Sets, with those united that share something."""
-    groups: list[set[str]] = []
-    for group in sets:
-        joined = [other for other in groups if not group.isdisjoint(other)]
-        groups = [other for other in groups if other not in joined] + [group.union(*joined)]
-    return groups
-
-
 def left_outside(result: FileResult) -> FileResult:
     """The result of a link to a file that was not named, which has to change: it stays as it is."""
-    codes = codes_of(finding for finding in result.findings if finding.kind in DUE)
-    target = os.path.realpath(result.path)
-    message = f"This is a link to {target}, which has to change ({codes}); it is not among the paths given."
-    return FileResult(result.path, [Finding(RM908.code, Kind.MANUAL, message, RM908.fix, path=result.path)])
+    due = [finding for finding in result.findings if finding.kind in DUE]
+    needed = _outside(f"This is a link to {os.path.realpath(result.path)}, which", due)
+    return FileResult(result.path, [replace(needed, path=result.path)])
 
 
 def _needed_outside(result: FileResult) -> Finding | None:
@@ -365,10 +308,13 @@ def _needed_outside(result: FileResult) -> Finding | None:
     kept = [finding for finding in result.findings if finding.kind is Kind.SKIPPED]
     if not due and not kept:
         return None
-    codes = codes_of(due or kept)
-    message = f"{result.path} is part of this job and has to change ({codes}); it is not among the paths given."
-    needed = Finding(RM908.code, Kind.MANUAL, message, RM908.fix)
+    needed = _outside(f"{result.path} is part of this job and", due or kept)
     return needed if due else needed.skipped(kept[0].reason)
+
+
+def _outside(what: str, findings: Sequence[Finding]) -> Finding:
+    message = f"{what} has to change ({codes_of(findings)}); it is not among the paths given."
+    return Finding(RM908.code, Kind.MANUAL, message, RM908.fix)
 
 
 def is_job(result: FileResult) -> bool:
@@ -382,13 +328,3 @@ def _writes_job(result: FileResult) -> bool:
     """Whether a script that a cell of a notebook writes is a job: what is said of it is said of the cell."""
     document = result.document
     return document is not None and bool(document.scripts) and is_job(result.with_findings(document.remarks))
-
-
-def has_trainer(result: FileResult) -> bool:
-    """Whether a file is legacy code that seems to train with some other trainer, such as a TorchTrainer."""
-    return result.is_legacy and "Trainer" in result.before
-
-
-def is_settled(result: FileResult | None) -> bool:
-    """Whether a file would come out the same as part of another job: it is one itself, or cannot be converted."""
-    return result is not None and (is_job(result) or result.has_error)

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from raymigrate.base.findings import Kind
 from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
 
 METRIC = """import evaluate
@@ -190,3 +191,16 @@ def test_rows_that_are_counted_up_to_a_fixed_number_are_told(head: str, is_told:
     outcome = accelerated(LOOP, COUNTED.format(head=head))
     assert "gather_for_metrics" in outcome.text
     assert any("goes over the first ones only" in message for message in outcome.messages) is is_told
+
+
+def test_a_loop_that_is_gathered_is_told_in_its_line() -> None:
+    """RM855."""
+    counts = '    metric.add_batch(predictions=predictions, references=batch["labels"])\n'
+    outcome = accelerated(LOOP, METRIC, EVALUATES, counts, "print(metric.compute())\n")
+    assert outcome.lines("RM855", Kind.CONVERTED) == [(HEAD + LOOP + METRIC).count("\n") + 1]
+
+
+def test_a_script_that_evaluates_nothing_gathers_nothing() -> None:
+    outcome = accelerated(LOOP, METRIC)
+    assert "RM855" not in {code for code, *_ in outcome.findings}
+    assert "gather_for_metrics" not in outcome.text

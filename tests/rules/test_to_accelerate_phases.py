@@ -58,7 +58,9 @@ for phase in ["train", "val"]:
     ],
 )
 def test_the_loaders_of_a_dict_are_prepared_and_each_phase_counts_all_rows(made: str) -> None:
-    text = accelerated(made, PHASES).text
+    outcome = accelerated(made, PHASES)
+    text = outcome.text
+    assert len(outcome.lines("RM855", Kind.CONVERTED)) == 1
     assert re.search(
         r"loaders = \{\s*split: accelerator.prepare\((\w+)\) for split, \1 in loaders.items\(\)\s*\}", text
     )

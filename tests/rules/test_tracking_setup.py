@@ -1,4 +1,4 @@
-"""RM409: setup_wandb() and setup_mlflow() in files that speak of Tune too."""
+"""RM409: setup_wandb() and setup_mlflow() in files that speak of Tune too. RM410: the modules they were in before."""
 
 from pathlib import Path
 
@@ -177,3 +177,38 @@ tune.Tuner({given}, param_space=SPACE).fit()
 def test_a_function_that_runs_in_trials_too_does_not_ask_for_a_rank(given: str) -> None:
     outcome = converted(HEAD + IN_BOTH.format(given=given))
     assert outcome.lines("RM409", Kind.MANUAL) and "get_world_rank" not in outcome.text
+
+
+@pytest.mark.parametrize("place", ["ray.air.callbacks", "ray.tune.integration"])
+@pytest.mark.parametrize(
+    ("service", "name"),
+    [
+        ("mlflow", "MLflowLoggerCallback"),
+        ("mlflow", "setup_mlflow"),
+        ("wandb", "WandbLoggerCallback"),
+        ("wandb", "setup_wandb"),
+        ("comet", "CometLoggerCallback"),
+    ],
+)
+def test_a_logger_is_imported_from_where_it_is_today(place: str, service: str, name: str) -> None:
+    now = f"ray.air.integrations.{service}"
+    imported = converted(f"from {place}.{service} import {name}\nkept = {name}\n")
+    assert imported.lines("RM410", Kind.CONVERTED) == [1]
+    assert imported.text == f"from {now} import {name}\nkept = {name}\n"
+    attribute = converted(f"import {place}.{service}\nkept = {place}.{service}.{name}\n")
+    assert attribute.lines("RM410", Kind.CONVERTED) == [2]
+    assert attribute.text == f"import {now}\nkept = {now}.{name}\n"
+
+
+@pytest.mark.parametrize(("service", "name"), [("mlflow", "mlflow_mixin"), ("wandb", "wandb_mixin")])
+def test_a_mixin_has_no_place_any_more(service: str, name: str) -> None:
+    script = f"from ray.tune.integration.{service} import {name}\n\n\n@{name}\ndef loop(config):\n    pass\n"
+    outcome = converted(script)
+    assert outcome.lines("RM410", Kind.MANUAL) and outcome.text == script
+    assert any(f"{service}.{name} is gone: current Ray raises an ImportError." in told for told in outcome.messages)
+
+
+@pytest.mark.parametrize("place", ["ray.tune.integration.keras", "ray.air.integrations.wandb", "own.callbacks.wandb"])
+def test_other_modules_are_left(place: str) -> None:
+    script = f"import ray\nfrom {place} import WandbLoggerCallback\n"
+    assert "RM410" not in {code for code, *_ in converted(script).findings}

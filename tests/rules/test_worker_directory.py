@@ -1,4 +1,4 @@
-"""RM483: what a training function writes into its working directory."""
+"""RM482: TUNE_ORIG_WORKING_DIR. RM483: what a training function writes into its working directory."""
 
 from pathlib import Path
 
@@ -388,3 +388,26 @@ def test_of_a_class_whose_static_method_is_called_the_other_methods_do_not_run_o
 def test_those_that_the_method_reaches_do(called: str, decorator: str, measures: str) -> None:
     script = OF_A_CLASS.format(called=called, decorator=decorator, measures=measures)
     assert converted(script).lines("RM483", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("read", "is_told"),
+    [
+        ('os.environ["TUNE_ORIG_WORKING_DIR"]', True),
+        ('os.environ.get("TUNE_ORIG_WORKING_DIR", ".")', True),
+        ('os.getenv("TUNE_ORIG_WORKING_DIR")', True),
+        ('print("see", "TUNE_ORIG_WORKING_DIR")', True),
+        ('"TUNE_ORIG_WORKING_DIR"', False),
+        ('os.environ["ORIG_WORKING_DIR"]', False),
+        ("session.get_trial_dir()", False),
+    ],
+)
+def test_reads_of_the_variable_of_the_old_working_directory(read: str, *, is_told: bool) -> None:
+    outcome = converted(SCRIPT.format(made=f"Accelerator()\n    {read}"))
+    assert len(outcome.lines("RM482", Kind.MANUAL)) == is_told
+    assert read in outcome.text or not is_told
+
+
+def test_scripts_without_ray_may_call_a_variable_so() -> None:
+    script = 'import os\nprint(os.environ["TUNE_ORIG_WORKING_DIR"])\n'
+    assert converted(script).findings == []

@@ -295,7 +295,9 @@ def loop(epochs=1, precision="no"):
 )
 def test_a_launcher_becomes_a_call_in_the_training_function(call: str, workers: int, started: str) -> None:
     text = LAUNCH.format(name=call.partition("(")[0], call=call)
-    after = str(convert(text, options=Options(to_ray=True, gpu=False)).after)
+    result = convert(text, options=Options(to_ray=True, gpu=False))
+    after = str(result.after)
+    assert [f.kind for f in result.findings if f.code == "RM826"] == [Kind.CONVERTED]
     assert f"    {started}\n" in after
     assert f"num_workers={workers}" in after
     assert "_launcher" not in after
@@ -314,6 +316,15 @@ def test_a_launcher_that_is_not_understood_is_refused(call: str, words: str) -> 
     assert result.after is None
     assert [f.code for f in result.findings] == ["RM802"]
     assert words in result.findings[0].message
+
+
+def test_what_a_launcher_sets_without_effect_is_dropped_and_told() -> None:
+    call = 'notebook_launcher(loop, num_processes=2, mixed_precision="fp16")'
+    result = convert(LAUNCH.format(name="notebook_launcher", call=call), options=Options(to_ray=True))
+    told = {f.kind: f.message for f in result.findings if f.code == "RM826"}
+    assert set(told) == {Kind.CONVERTED, Kind.NOTE}
+    assert told[Kind.NOTE].startswith("mixed_precision= of notebook_launcher has no effect")
+    assert "fp16" not in str(result.after)
 
 
 def test_without_the_option_nothing_happens() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from raymigrate.base.findings import Kind
 from tests.rules.scripts import converted
 
 HEAD = """\
@@ -316,3 +317,22 @@ def test_the_workers_get_a_renamed_variable_under_its_new_name(ignored: tuple[st
     text = converted(script, to_ray=True, ignore=ignored).text
     assert f'os.environ["{name}"]' in text
     assert f'{{"env_vars": {{"{name}": "/cache"}}}}' in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "set_in", "lines"),
+    [
+        ('TrainingArguments("out")', 'TrainingArguments("out", use_cpu=True)', [3]),
+        ('TrainingArguments("out", use_cpu=False)', 'TrainingArguments("out", use_cpu=True)', [3]),
+        ('TrainingArguments("out", use_cpu=True)', 'TrainingArguments("out", use_cpu=True)', []),
+        ("TrainingArguments(**given)", '"ACCELERATE_USE_CPU": "true"', [4]),
+        ("made_elsewhere", '"ACCELERATE_USE_CPU": "true"', [4]),
+    ],
+)
+def test_cpu_workers_are_told_to_train_one_model(arguments: str, set_in: str, lines: list[int]) -> None:
+    """RM803."""
+    script = HEAD + MAKE.replace('TrainingArguments("out")', arguments) + "trainer.train()\n"
+    for number, options in ((len(lines), {"gpu": False}), (0, {"gpu": True})):
+        outcome = converted(script, to_ray=True, **options)
+        assert outcome.lines("RM803", Kind.CONVERTED) == lines[:number]
+        assert (set_in in outcome.text) is (bool(number) or not lines)

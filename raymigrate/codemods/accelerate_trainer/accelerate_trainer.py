@@ -106,7 +106,7 @@ def tell_stored(context: Context) -> None:
 @codemod("TorchTrainer", phase=Phase.TRAINERS)
 def required_config(context: Context) -> None:
     """Makes sure that the training functions of TorchTrainers get their config, in scripts that use ray.air."""
-    if not any(reference.is_within("ray.air") for reference in context.module.references):
+    if not context.module.references_within("ray.air"):
         return
     for call in trainer_calls(context.module, TORCH_TRAINERS, FIRST):
         if FIRST in call.arguments and not call.unpacked:

@@ -14,7 +14,15 @@ from raymigrate.codemods.context import Context
 from raymigrate.facts.arrow_filters import TESTS, calls_of_filter
 from raymigrate.facts.keys import keys_of, unpacked_value
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import assigned, is_none, keyword_argument, keyword_named, reads, seen_entries
+from raymigrate.facts.values import (
+    assigned,
+    is_none,
+    keyword_argument,
+    keyword_named,
+    reads,
+    seen_entries,
+    unpacked_dicts,
+)
 
 READ = "ray.data.read_parquet"
 RM516 = Rule(
@@ -64,7 +72,7 @@ def gives_a_filter(module: Module) -> bool:
 
 def _unpacks_a_filter(module: Module, call: ast.Call) -> bool:
     """Whether a dict that a call unpacks gets a filter somewhere."""
-    keys = (keys_of(module, keyword.value) for keyword in call.keywords if keyword.arg is None)
+    keys = (keys_of(module, given) for given in unpacked_dicts(call))
     return any(name == "filter" for found in keys for name, _ in found.strings) or (
         unpacked_value(module, call, "filter") is not None
     )

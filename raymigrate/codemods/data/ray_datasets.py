@@ -17,7 +17,7 @@ from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.ray_data import MAPPERS, PIPELINES, attributes_of_shards, is_dataset
 from raymigrate.facts.trainers import TRAIN_LOOP, trainer_calls
-from raymigrate.facts.values import argument, keyword_argument
+from raymigrate.facts.values import argument, keyword_argument, unpacked_dicts
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 API = "https://docs.ray.io/en/latest/data/api/dataset.html"
@@ -238,9 +238,7 @@ def mapped_batches(context: Context) -> None:
     module = context.module
     for call, method in module.method_calls("map_batches"):
         fn = argument(call, 0, "fn")
-        if fn is None or not is_dataset(module, method.value):
-            continue
-        if any(keyword.arg is None for keyword in call.keywords):
+        if fn is None or unpacked_dicts(call) or not is_dataset(module, method.value):
             continue
         _batches(context, call, BatchFunction(module, fn))
 

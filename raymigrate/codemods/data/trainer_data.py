@@ -23,6 +23,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.carried import carried
 from raymigrate.facts.legacy import TORCH_TRAINERS
 from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
+from raymigrate.facts.values import unpacked_dicts
 
 SIBLINGS = frozenset(
     f"ray.train.{module}.{name}"
@@ -71,7 +72,7 @@ def convert_data_of(context: Context, call: TrainerCall) -> None:
 
 def _keep_split_of_unpacked(context: Context, call: TrainerCall) -> None:
     """The same as `_keep_split` for a call in which a dict is unpacked, which may have the DataConfig."""
-    parts = [carried(call.module, keyword.value) for keyword in call.node.keywords if keyword.arg is None]
+    parts = [carried(call.module, given) for given in unpacked_dicts(call.node)]
     if any(entry.name in ("dataset_config", "preprocessor") for part in parts for entry in part.entries):
         return
     starred = any(isinstance(argument, ast.Starred) for argument in call.node.args)

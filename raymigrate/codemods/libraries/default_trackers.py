@@ -19,7 +19,7 @@ from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_arguments import calls_without_own
 from raymigrate.facts.removed_trackers import TrackerUse
-from raymigrate.facts.values import argument, is_none
+from raymigrate.facts.values import argument, is_none, unpacked_dicts
 
 RM753 = Rule(
     "RM753",
@@ -77,7 +77,7 @@ def default_trackers(context: Context) -> None:
 
 def _has_arguments(trainer: ast.Call) -> bool:
     """Whether a Trainer is given arguments, as far as its call shows."""
-    return not is_none(argument(trainer, 1, "args")) or any(keyword.arg is None for keyword in trainer.keywords)
+    return not is_none(argument(trainer, 1, "args")) or bool(unpacked_dicts(trainer))
 
 
 def _arguments_of(trainer: str) -> str:

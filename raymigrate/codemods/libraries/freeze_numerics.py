@@ -22,7 +22,7 @@ from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.nothing import may_give_none
 from raymigrate.facts.trainers import TrainerCall
-from raymigrate.facts.values import Source, argument, is_none, keyword_named, seen_entries
+from raymigrate.facts.values import Source, argument, is_none, keyword_named, seen_entries, unpacked_dicts
 
 RM751 = Rule(
     "RM751",
@@ -200,7 +200,7 @@ def _has_dtype(module: Module, call: ast.Call) -> bool:
     given = [keyword.value for keyword in call.keywords if keyword.arg in ("dtype", "torch_dtype")]
     if given:
         return not any(_may_be_none(found) for value in given for found in module.origins(value))
-    return any(keyword.arg is None for keyword in call.keywords)
+    return bool(unpacked_dicts(call))
 
 
 def _may_be_none(source: Source) -> bool:

@@ -15,7 +15,7 @@ from raymigrate.codemods.shared.generation import LENGTHS, RM752
 from raymigrate.facts.carried import carried
 from raymigrate.facts.hf_models import GET_MODEL
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import Source
+from raymigrate.facts.values import Source, unpacked_dicts
 
 GENERATE = "generate"
 SETTINGS = "generation_config"
@@ -73,7 +73,7 @@ def _leaves_length_open(module: Module, call: ast.Call) -> bool:
         return False  # the second is the generation_config
     if not named.isdisjoint({*LENGTHS, SETTINGS}):
         return False
-    return all(_says_no_length(module, keyword.value) for keyword in call.keywords if keyword.arg is None)
+    return all(_says_no_length(module, given) for given in unpacked_dicts(call))
 
 
 def _says_no_length(module: Module, unpacked: ast.expr) -> bool:

@@ -12,7 +12,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.carried import carried
 from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import written
+from raymigrate.facts.values import unpacked_dicts, written
 
 RM766 = Rule(
     "RM766",
@@ -57,7 +57,7 @@ def _lacks_it(module: Module, call: ast.Call) -> bool | None:
     if len(call.args) > PLACE:
         number = written(call.args[PLACE])
         return isinstance(number, int) and not isinstance(number, bool)
-    unpacked = [carried(module, keyword.value) for keyword in call.keywords if keyword.arg is None]
+    unpacked = [carried(module, given) for given in unpacked_dicts(call)]
     names = {keyword.arg for keyword in call.keywords} | {one.name for given in unpacked for one in given.entries}
     if ARGUMENT in names:
         return False

@@ -7,6 +7,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.library_attributes import RM723
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import free_name
 
 METHOD = "next"
 LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
@@ -39,10 +40,9 @@ def _is_iterator(module: Module, node: ast.expr) -> bool:
 
 
 def _is_made_by_iter(module: Module, node: ast.expr) -> bool:
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != "iter":
+    if not isinstance(node, ast.Call) or free_name(module, node.func) != "iter":
         return False
-    is_builtin = node in module.scope_of and not module.scope_of[node].lookup("iter")
-    return is_builtin and len(node.args) == 1 and _is_loader(module, node.args[0])
+    return len(node.args) == 1 and _is_loader(module, node.args[0])
 
 
 def _is_loader(module: Module, node: ast.expr) -> bool:

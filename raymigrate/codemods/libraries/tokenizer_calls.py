@@ -113,7 +113,7 @@ def own_methods(module: Module) -> set[str]:
 
 def uses_transformers(context: Context) -> bool:
     """Whether a file does something with what it imports from transformers."""
-    return any(r.is_within("transformers") for r in context.module.references)
+    return bool(context.module.references_within("transformers"))
 
 
 @codemod(*CALLS, AS_TARGET, *GONE, *RENAMED, phase=Phase.LIBRARIES)

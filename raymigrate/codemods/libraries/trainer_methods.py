@@ -132,7 +132,6 @@ def _parameter(method: ast.FunctionDef) -> ast.arg:
 
 def _passed_on(context: Context, method: ast.FunctionDef) -> Iterator[tuple[ast.Call, ast.keyword]]:
     """Calls of `super()._save_checkpoint(..., metrics=...)` in the method, each with that argument."""
-    for call in context.module.of_type(ast.Call):
-        is_same = isinstance(call.func, ast.Attribute) and call.func.attr == SAVE
-        if is_same and context.module.inside(call, method):
+    for call, _ in context.module.method_calls(SAVE):
+        if context.module.inside(call, method):
             yield from ((call, keyword) for keyword in call.keywords if keyword.arg == METRICS)

@@ -25,6 +25,7 @@ from raymigrate.facts.values import (
     method_of,
     seen_entries,
     sources,
+    unpacked_dicts,
     written,
 )
 
@@ -112,7 +113,7 @@ def asked_for(method: str, *, takes_out: bool) -> str:
 
 def of_ready_pipeline(context: Context, call: ast.Call) -> str:
     """What to do where a predictor is made of a pipeline that is there: `TransformersPredictor(pipeline=pipe)`."""
-    if is_none(argument(call, 0, "pipeline")) and not any(keyword.arg is None for keyword in call.keywords):
+    if is_none(argument(call, 0, "pipeline")) and not unpacked_dicts(call):
         return NOTHING_LEFT
     said = [READY, *_of_preprocessor(context, call)]
     given = _given(context.module, calls_on(context.module, call, "predict"))

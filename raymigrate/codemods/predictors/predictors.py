@@ -247,9 +247,7 @@ def _predictor(context: Context, reference: Reference, pipeline: PipelinePredict
         raise NotSure("" if given_away else "Only its from_checkpoint() is converted.")
     given = named_arguments(call)
     checkpoint = call.args[0] if len(call.args) == 1 else given.pop("checkpoint", None)
-    if checkpoint is None or isinstance(checkpoint, ast.Starred) or len(given) < len(call.keywords) - 1:
-        raise NotSure("Its arguments cannot be seen here.")
-    if any(keyword.arg is None for keyword in call.keywords):
+    if checkpoint is None or isinstance(checkpoint, ast.Starred) or any(k.arg is None for k in call.keywords):
         raise NotSure("Its arguments cannot be seen here.")
     unknown = preprocessor_unknown(context, checkpoint, call)
     arguments = pipeline_arguments(context, given)

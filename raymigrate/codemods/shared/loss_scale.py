@@ -29,7 +29,7 @@ from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Places
 from raymigrate.facts.trainers import TrainerCall
-from raymigrate.facts.values import keyword_argument
+from raymigrate.facts.values import keyword_argument, unpacked_dicts
 
 RM110 = Rule(
     "RM110",
@@ -234,7 +234,7 @@ def may_accumulate(module: Module, arguments: ast.Call) -> bool:
         arguments: The call that makes them.
     """
     named = [keyword.value for keyword in arguments.keywords if keyword.arg == STEPS]
-    unpacked = [module.origins(keyword.value) for keyword in arguments.keywords if keyword.arg is None]
+    unpacked = [module.origins(given) for given in unpacked_dicts(arguments)]
     dicts = [(source.module, source.module.entries(source.node)) for sources in unpacked for source in sources]
     return any(_is_many(module, value) for value in named) or any(
         entries is None or (STEPS in entries and _is_many(home, entries[STEPS])) for home, entries in dicts

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from raymigrate.facts.calls import calls_in
 from raymigrate.facts.module import Module
 from raymigrate.facts.ranks import rank_condition
-from raymigrate.facts.values import keyword_argument
+from raymigrate.facts.values import keyword_argument, unpacked_dicts
 
 START = "wandb.init"
 # What of the module belongs to the run: without one it raises (sdk/lib/preinit.py).
@@ -67,7 +67,7 @@ def disabling(module: Module, call: ast.Call, main: str) -> tuple[ast.expr | Non
         source = module.source(own)
         source = f"({source})" if isinstance(own, (ast.IfExp, ast.Lambda)) else source
         return own, f'{source} if {main} else "disabled"'
-    unpacked = [keyword.value for keyword in call.keywords if keyword.arg is None]
+    unpacked = unpacked_dicts(call)
     unknown = [value for value in unpacked if not _is_without_mode(module, value)]
     if len(unknown) > 1:
         return None

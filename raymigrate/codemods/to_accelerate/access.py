@@ -21,6 +21,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.definitions import Definition
 from raymigrate.facts.project_uses import uses_of
 from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.values import has_unpacking
 
 HARMLESS_DECORATORS = ("torch.no_grad", "torch.inference_mode", "torch.enable_grad")
 
@@ -354,9 +355,7 @@ class Access(Side):
             raise Refusal(function, f"{function.name}() has a decorator, which may call it in another way")
         if len(calls) != len(self.variables.uses_of(function)) or not calls:
             raise Refusal(function, f"not every call of {function.name}(), which needs the Accelerator, can be seen")
-        if any(isinstance(given, ast.Starred) for call in calls for given in call.args) or any(
-            keyword.arg is None for call in calls for keyword in call.keywords
-        ):
+        if any(map(has_unpacking, calls)):
             raise Refusal(calls[0], f"what {function.name}() is given cannot be seen")
         project = self.module.project
         if project is not None and changes.context.path and self._is_used_elsewhere(function):

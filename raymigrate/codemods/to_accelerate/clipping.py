@@ -7,7 +7,7 @@ import ast
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import has_unpacking, named_arguments
+from raymigrate.facts.values import has_unpacking, named_arguments, unpacked_dicts
 
 CLIPS = ("torch.nn.utils.clip_grad_norm", "torch.nn.utils.clip_grad_value", "torch.nn.utils.clip_grad.clip_grad_")
 METHODS = {
@@ -76,8 +76,7 @@ def _in_the_way(call: ast.Call, method: str) -> str:
     """What a call is given that the Accelerator's method does not take, or that cannot be seen; empty if nothing."""
     if has_unpacking(call):
         starred = [given for given in call.args if isinstance(given, ast.Starred)]
-        values = [keyword.value for keyword in call.keywords if keyword.arg is None]
-        return f"`{ast.unparse(starred[0]) if starred else f'**{ast.unparse(values[0])}'}`"
+        return f"`{ast.unparse(starred[0]) if starred else f'**{ast.unparse(unpacked_dicts(call)[0])}'}`"
     value = named_arguments(call, PARAMETERS[method]).get(RAISES)
     is_false = value is None or (isinstance(value, ast.Constant) and not value.value)
     return "" if is_false else f"{RAISES}="

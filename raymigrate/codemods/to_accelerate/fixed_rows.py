@@ -9,6 +9,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.gathering import Gathering
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import free_name
 
 LENGTHS = frozenset({"len", "size", "shape", "numel"})
 
@@ -38,9 +39,7 @@ def tell_fixed_rows(changes: Changes, module: Module, gatherings: Iterable[Gathe
 def _fixed_end(module: Module, loop: ast.AST) -> ast.expr | None:
     """The end of a range that a loop goes over, if it does not ask for the length of anything."""
     call = loop.iter if isinstance(loop, ast.For) else None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or len(call.args) != 1:
-        return None
-    if call.func.id != "range" or module.scope_of[call.func].lookup("range"):
+    if not isinstance(call, ast.Call) or free_name(module, call.func) != "range" or len(call.args) != 1:
         return None
     end = module.value(call.args[0])
     asked = {getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(end)}

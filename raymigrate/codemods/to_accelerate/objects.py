@@ -150,8 +150,8 @@ def view_of(module: Module) -> Module:
         Refusal: If there are several of that kind, or it cannot be followed.
     """
     owners: dict[ast.ClassDef, ast.Call] = {}
-    for call in module.of_type(ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and not module.qualified(call.func):
+    for call, method in module.method_calls("backward"):
+        if not module.qualified(method):
             around = [parent for parent in module.ancestors(call) if isinstance(parent, ast.ClassDef)]
             if around:
                 owners.setdefault(around[-1], call)

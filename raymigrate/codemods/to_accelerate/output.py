@@ -14,7 +14,7 @@ from raymigrate.codemods.to_accelerate.trackers import MAIN
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import SAME
 from raymigrate.facts.gradients import switches_gradients_off
-from raymigrate.facts.values import argument, methods
+from raymigrate.facts.values import argument, free_name, methods
 
 # What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
 OF_WRAPPED = frozenset(
@@ -197,9 +197,8 @@ class Output(Side):
     def _tell_of_files(self, changes: Changes, access: Access) -> None:
         """Tells of other files that every process would write, each over those of the others."""
         calls = [*self.module.calls(*WRITTEN), *self.training.method_calls(*TABLES)]
-        for call in self.module.of_type(ast.Call):
-            is_open = isinstance(call.func, ast.Name) and call.func.id == "open" and len(call.args) > 1
-            mode = self.module.constant(call.args[1]) if is_open else ""
+        for call in self.module.named_calls("open"):
+            mode = self.module.constant(call.args[1]) if len(call.args) > 1 else ""
             if isinstance(mode, str) and set(mode) & set("wax"):
                 calls.append(call)
         for call in calls:
@@ -261,9 +260,8 @@ class Output(Side):
         for call in self.module.of_type(ast.Call):
             if changes.is_gone(call) or not access.reaches(call) or self.processes.is_main_only(call):
                 continue
-            if isinstance(call.func, ast.Name) and call.func.id == "print":
-                if not self.module.scope_of[call].lookup("print"):
-                    changes.replace(call.func, "accelerator.print")
+            if free_name(self.module, call.func) == "print":
+                changes.replace(call.func, "accelerator.print")
             elif self.training.is_bar(call) and not any(k.arg in ("disable", None) for k in call.keywords):
                 changes.argument(call, "disable", "not accelerator.is_local_main_process")
             elif self.training.is_bar(call):

@@ -13,7 +13,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import DATA_LOADERS
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.carried import carried
-from raymigrate.facts.values import Source, argument, class_named, keyword_named, reaching
+from raymigrate.facts.values import Source, argument, class_named, keyword_named, reaching, unpacked_dicts
 
 SAMPLERS = ("torch.utils.data.distributed.DistributedSampler", "torch.utils.data.DistributedSampler")
 # What a DataLoader makes itself by `shuffle=`.
@@ -207,8 +207,8 @@ class Samplers(Side):
         Raises:
             Refusal: If it shuffles in one case only, or that is not sure.
         """
-        unpacked = (keyword.value for keyword in loader.keywords if keyword.arg is None)
-        if any(entry.name == "shuffle" for value in unpacked for entry in carried(self.module, value).entries):
+        unpacked = (carried(self.module, given) for given in unpacked_dicts(loader))
+        if any(entry.name == "shuffle" for part in unpacked for entry in part.entries):
             raise Refusal(loader, "shuffle= is unpacked here; write it out")
         found = [self._shuffled(loader, sampler, source, sources) for source in sources]
         ways = {way if isinstance(way, bool) else meaning(self.module, way) for way in found}

@@ -13,7 +13,7 @@ from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.iterable_datasets import gives_rows_in_turn
 from raymigrate.facts.module import Module
 from raymigrate.facts.random_splits import unseeded_splits
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, free_name
 
 READS_ALL = frozenset({"list", "tuple", "sorted", "set"})
 MODES = frozenset({"train", "eval", "parameters", "zero_grad"})
@@ -130,11 +130,8 @@ class Shares:
     def _reads(self) -> Iterator[ast.Call]:
         """Calls such as `next(iter(loader))` and `list(loader)`, after the loader is prepared."""
         for call in self.module.of_type(ast.Call):
-            if not isinstance(call.func, ast.Name) or not call.args or call.func.id not in {"iter", *READS_ALL}:
-                continue
-            if self.module.scope_of[call.func].lookup(call.func.id) or not self._is_share(call.args[0]):
-                continue
-            if self.order.holds(call):
+            reads = bool(call.args) and free_name(self.module, call.func) in {"iter", *READS_ALL}
+            if reads and self._is_share(call.args[0]) and self.order.holds(call):
                 yield call
 
     def _eager_bar(self, changes: Changes) -> None:

@@ -11,7 +11,7 @@ from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import is_transformers_trainer
-from raymigrate.facts.values import argument, reaching
+from raymigrate.facts.values import argument, free_name, reaching
 
 DATA_LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 PLATEAU = "ReduceLROnPlateau"
@@ -48,14 +48,10 @@ class Training:
     def __init__(self, module: Module) -> None:
         self.module = module
         self.variables = Variables(module)
-        self._methods: dict[str, list[ast.Call]] = {}
-        for call in module.of_type(ast.Call):
-            if isinstance(call.func, ast.Attribute):
-                self._methods.setdefault(call.func.attr, []).append(call)
 
     def method_calls(self, *names: str) -> list[ast.Call]:
-        """Calls of methods with these names, of any object."""
-        return [call for name in names for call in self._methods.get(name, ())]
+        """Calls of methods with these names, of any object; those of one name after those of another."""
+        return [call for name in names for call, _ in self.module.method_calls(name)]
 
     @cached_property
     def backwards(self) -> list[ast.Call]:
@@ -275,9 +271,7 @@ class Training:
         return name.partition(".")[0] == "tqdm" and name.rpartition(".")[2] in BARS
 
     def _is_builtin(self, node: ast.expr, name: str) -> bool:
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != name:
-            return False
-        return not self.module.scope_of[node.func].lookup(name) and bool(node.args)
+        return isinstance(node, ast.Call) and bool(node.args) and free_name(self.module, node.func) == name
 
     def trains(self, node: ast.AST) -> bool:
         """Whether gradients are worked out in a statement, or in the functions that it calls."""

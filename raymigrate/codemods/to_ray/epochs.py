@@ -295,8 +295,8 @@ def _saving(module: Module, loop: Loop) -> ast.Call | None:
 def _names_its_states(module: Module, saving: ast.Call) -> bool:
     """Whether accelerate chooses the folder, whatever `save_state` is given (accelerate/accelerator.py, 1.15)."""
     given = argument(saving, 0, "output_dir")
-    keywords = (keyword for call in module.of_type(ast.Call) for keyword in call.keywords)
-    automatic = any(k.arg == "automatic_checkpoint_naming" and module.constant(k.value) is not False for k in keywords)
+    keywords = module.keywords("automatic_checkpoint_naming")
+    automatic = any(module.constant(keyword.value) is not False for _, keyword in keywords)
     return given is None or automatic
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from raymigrate.codemods.to_ray.script import uses_of_function
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import last_name
+from raymigrate.facts.values import free_name, last_name
 
 ASKS = ("pdb.set_trace", "ipdb.set_trace", "IPython.embed", "code.interact")
 BUILTINS = ("input", "breakpoint")
@@ -22,18 +22,15 @@ RUN_BY_TRAINER = ("Callback", "Trainer")  # ends of the names of classes whose m
 def asks(module: Module) -> Iterator[ast.Call]:
     """The calls that wait for the user."""
     for call in module.of_type(ast.Call):
-        is_builtin = isinstance(call.func, ast.Name) and call.func.id in BUILTINS
-        if module.qualified(call.func) in ASKS or (is_builtin and not module.scope_of[call].lookup(call.func.id)):  # type: ignore[attr-defined]
+        if module.qualified(call.func) in ASKS or free_name(module, call.func) in BUILTINS:
             yield call
 
 
 def shows_between_steps(module: Module) -> Iterator[ast.Call]:
     """The calls that show something to the user in a loop that trains, or in what a Trainer calls."""
     for call in module.of_type(ast.Call):
-        is_own = (
-            isinstance(call.func, ast.Name) and call.func.id == DISPLAY and not module.scope_of[call].lookup(DISPLAY)
-        )
-        if (is_own or module.qualified(call.func) in SHOWS) and _is_in_training(module, call, set()):
+        shows = free_name(module, call.func) == DISPLAY or module.qualified(call.func) in SHOWS
+        if shows and _is_in_training(module, call, set()):
             yield call
 
 

@@ -11,7 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import COUNT, is_for_old_transformers, takes_no_count
 from raymigrate.codemods.shared.loss_scale import ACCUMULATED, MESSAGE, RM110, SET_IT, STEPS, SWITCH, may_accumulate
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
-from raymigrate.codemods.to_ray.trainer_calls import Training, makes_arguments
+from raymigrate.codemods.to_ray.trainer_calls import Training, arguments_made
 from raymigrate.facts.causal_models import count_their_tokens
 from raymigrate.facts.legacy import HF_TRAINERS
 from raymigrate.facts.module import Module
@@ -43,7 +43,7 @@ def keep_loss_scale(context: Context, training: Training, outline: LaunchedOutli
     own = [method for home, method in overrides if takes_no_count(method) or not _counts(home, method)]
     if not own and count_their_tokens([module]):
         return ""
-    made = [call for call in module.of_type(ast.Call) if makes_arguments(module, call)]
+    made = arguments_made(module)
     if not made or any(may_accumulate(module, call) for call in made):
         happens, what = ACCUMULATED, STEPS
     elif outline.known_workers != 1:

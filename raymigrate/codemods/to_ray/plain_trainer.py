@@ -55,8 +55,8 @@ from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
 from raymigrate.codemods.to_ray.trainer_calls import (
     Training,
+    arguments_made,
     common_branch,
-    makes_arguments,
     resume_keyword,
     training_of,
 )
@@ -243,18 +243,15 @@ def _tell_defaults(context: Context, training: Training, outline: LaunchedOutlin
 def _tell_changes(context: Context, outline: Outline) -> None:
     """Tells what the settings of a script mean on Ray that they did not mean before."""
     module = context.module
-    for call in module.of_type(ast.Call):
-        if makes_arguments(module, call):
-            for keyword in call.keywords:
-                value = module.constant(keyword.value)
-                if isinstance(value, (str, bool)) and (keyword.arg, value) in NOTES:
-                    context.note(RM806, keyword, NOTES[keyword.arg, value])
-                elif keyword.arg == "fp16" and value is True and not outline.use_gpu:
-                    context.note(
-                        RM806, keyword, "fp16=True does nothing on workers without a GPU: they train in float32."
-                    )
-                elif keyword.arg == "dataloader_num_workers" and value != 0:
-                    context.note(RM806, keyword, CPUS)
+    for call in arguments_made(module):
+        for keyword in call.keywords:
+            value = module.constant(keyword.value)
+            if isinstance(value, (str, bool)) and (keyword.arg, value) in NOTES:
+                context.note(RM806, keyword, NOTES[keyword.arg, value])
+            elif keyword.arg == "fp16" and value is True and not outline.use_gpu:
+                context.note(RM806, keyword, "fp16=True does nothing on workers without a GPU: they train in float32.")
+            elif keyword.arg == "dataloader_num_workers" and value != 0:
+                context.note(RM806, keyword, CPUS)
     for call in module.calls("huggingface_hub.login", "huggingface_hub.notebook_login", "wandb.login"):
         context.note(
             RM806,
@@ -266,7 +263,7 @@ def _tell_changes(context: Context, outline: Outline) -> None:
 def _batch_size(context: Context) -> int | None:
     """The per_device_train_batch_size of a script; None where it is not a literal."""
     module = context.module
-    calls = [call for call in module.of_type(ast.Call) if makes_arguments(module, call)]
+    calls = arguments_made(module)
     given = [argument(call, len(call.args), "per_device_train_batch_size") for call in calls]
     if len(calls) != 1 or has_unpacking(calls[0]):
         return None
@@ -344,7 +341,7 @@ def _resume(context: Context, call: ast.Call, names: dict[str, str], *, is_set_u
 def _train_together_on_cpu(context: Context, training: Training, outline: Outline) -> None:
     """Tells accelerate that the workers have no GPU, without which each would train alone."""
     module = context.module
-    calls = [call for call in module.of_type(ast.Call) if makes_arguments(module, call)]
+    calls = arguments_made(module)
     sure = [call for call in calls if not has_unpacking(call)]
     for call in sure:
         given = argument(call, len(call.args), "use_cpu", "no_cuda")

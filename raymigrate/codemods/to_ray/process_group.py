@@ -8,7 +8,7 @@ import json
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.codemods.to_ray.trainer_calls import makes_arguments
+from raymigrate.codemods.to_ray.trainer_calls import arguments_made
 from raymigrate.edits.plan import Part
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument, has_unpacking
@@ -55,14 +55,13 @@ def hand_group_to_ray(context: Context, outline: Outline) -> None:
         rest = argument(call, 1, "init_method") is not None or has_unpacking(call)
         if _hand_over(context, outline, call, known, "InitProcessGroupKwargs", sure=not rest):
             _drop_handler(context, call)
-    for call in module.of_type(ast.Call):
-        if makes_arguments(module, call):
-            for keyword in call.keywords:
-                name = OF_TRAINER.get(keyword.arg or "")
-                if name is not None:
-                    known = {name: _setting(module, name, keyword.value)}
-                    if _hand_over(context, outline, keyword, known, f"{keyword.arg}=", sure=True):
-                        context.plan.call(call).remove.add(keyword.arg or "")
+    for call in arguments_made(module):
+        for keyword in call.keywords:
+            name = OF_TRAINER.get(keyword.arg or "")
+            if name is not None:
+                known = {name: _setting(module, name, keyword.value)}
+                if _hand_over(context, outline, keyword, known, f"{keyword.arg}=", sure=True):
+                    context.plan.call(call).remove.add(keyword.arg or "")
 
 
 def makes_own_group(module: Module) -> bool:

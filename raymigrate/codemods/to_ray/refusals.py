@@ -187,13 +187,8 @@ def _is_of_others(module: Module, call: ast.Call, besides: tuple[str, ...]) -> b
 def _calls_of(module: Module, function: ast.FunctionDef) -> list[ast.Call]:
     """The calls of a function by its name, or of a method by any object but a Trainer."""
     if isinstance(module.parent_of[function], ast.ClassDef):
-        return [
-            call
-            for call in module.of_type(ast.Call)
-            if isinstance(call.func, ast.Attribute)
-            and call.func.attr == function.name
-            and not is_trainer(module, call.func.value)
-        ]
+        calls = module.method_calls(function.name)
+        return [call for call, method in calls if not is_trainer(module, method.value)]
     parents = [module.parent_of[use] for use in live_uses(module, function)]
     return [parent for parent in parents if isinstance(parent, ast.Call)]
 

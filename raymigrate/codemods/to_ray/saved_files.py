@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer, makes_arguments
+from raymigrate.codemods.to_ray.trainer_calls import Training, arguments_made, is_trainer, makes_arguments
 from raymigrate.edits.plan import Code
 from raymigrate.facts.module import Module
 from raymigrate.facts.ranks import rank_condition
@@ -60,7 +60,7 @@ def _folder(module: Module, save: ast.Call) -> ast.expr | None:
     given = argument(save, 0, FOLDERS[save.func.attr])
     if given is not None or save.func.attr != SAVE_MODEL or not is_trainer(module, save.func.value):
         return given
-    made = [call for call in module.of_type(ast.Call) if makes_arguments(module, call)]
+    made = arguments_made(module)
     return argument(made[0], 0, "output_dir") if len(made) == 1 else None
 
 

@@ -20,7 +20,7 @@ from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.functions import returned_values
 from raymigrate.facts.module import Module
 from raymigrate.facts.shown_data import ends_of_cells
-from raymigrate.facts.values import last_name
+from raymigrate.facts.values import free_name, last_name
 
 # First words of the names of functions that are called for what they do, whatever they return.
 ACTS = frozenset(
@@ -66,8 +66,7 @@ def ends(context: Context, steps: Iterable[ast.stmt]) -> set[ast.expr]:
 
 def is_display(module: Module, call: ast.AST) -> bool:
     """Whether something is a call of `display`, which notebooks have without an import."""
-    is_named = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == DISPLAY
-    return is_named and not module.scope_of[call].lookup(DISPLAY)
+    return isinstance(call, ast.Call) and free_name(module, call.func) == DISPLAY
 
 
 def tell_shown(context: Context, rule: Rule, outline: Outline, trains: Collection[ast.AST]) -> None:

@@ -10,6 +10,7 @@ from raymigrate.codemods.shared.wandb_runs import OF_RUN, start_elsewhere
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import free_name
 
 LIBRARIES = (
     *("transformers.", "datasets.", "evaluate.", "accelerate.", "peft.", "trl.", "tokenizers.", "torch."),
@@ -96,7 +97,7 @@ def _is_plain_call(module: Module, call: ast.Call) -> bool:
     if name is not None:
         return name.startswith(PLAIN) or SAME_ANYWHERE.fullmatch(name) is not None
     if isinstance(call.func, ast.Name):
-        return call.func.id in PLAIN_BUILTINS and not module.scope_of[call.func].lookup(call.func.id)
+        return free_name(module, call.func) in PLAIN_BUILTINS
     return isinstance(call.func, ast.Attribute) and isinstance(call.func.value, (ast.Constant, ast.JoinedStr))
 
 

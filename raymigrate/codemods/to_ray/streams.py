@@ -65,10 +65,7 @@ def tell_data(context: Context, rule: Rule) -> None:
 
 def _ranks_of_the_driver(module: Module) -> Iterator[ast.Attribute]:
     """The reads of an option `--local_rank`, which a launcher gives each process and Ray gives none."""
-    options = [
-        c for c in module.of_type(ast.Call) if isinstance(c.func, ast.Attribute) and c.func.attr == "add_argument"
-    ]
-    named = [module.constant(value) for call in options for value in call.args]
+    named = [module.constant(value) for call, _ in module.method_calls("add_argument") for value in call.args]
     has_option = "--local_rank" in named or "--local-rank" in named
     for read in module.of_type(ast.Attribute) if has_option else ():
         if read.attr == "local_rank" and isinstance(read.ctx, ast.Load) and is_parsed(module, read.value):

@@ -33,12 +33,12 @@ class Training:
 
 def training_of(module: Module) -> Training:
     """The Trainers of a module."""
-    methods: dict[str, list[ast.Call]] = {"train": [], "hyperparameter_search": []}
-    for call in module.of_type(ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr in methods and is_trainer(module, call.func.value):
-            methods[call.func.attr].append(call)
     makes = [call for call in module.of_type(ast.Call) if makes_trainer(module, call)]
-    return Training(makes, methods["train"], methods["hyperparameter_search"])
+    trains, searches = (
+        [call for call, method in module.method_calls(name) if is_trainer(module, method.value)]
+        for name in ("train", "hyperparameter_search")
+    )
+    return Training(makes, trains, searches)
 
 
 def is_trainer(module: Module, node: ast.expr) -> bool:
@@ -92,6 +92,11 @@ def _taken_to_resume(method: ast.FunctionDef) -> str:
             if isinstance(given, ast.Name) and given.id in names:
                 return given.id
     return ""
+
+
+def arguments_made(module: Module) -> list[ast.Call]:
+    """The calls that make TrainingArguments, in source order."""
+    return [call for call in module.of_type(ast.Call) if makes_arguments(module, call)]
 
 
 def makes_arguments(module: Module, call: ast.Call) -> bool:

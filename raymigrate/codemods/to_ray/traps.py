@@ -69,7 +69,11 @@ def _tell_method(context: Context, call: ast.Call, function: ast.Attribute) -> N
         message = "loss.backward() passes accelerate by: no scaling with fp16, no division by the accumulation steps."
         context.manual(RM828, call, message, "Use accelerator.backward(loss), if the script means to.")
     if function.attr == "end_training":
-        later = [other for other in _collectives(module) if other.lineno > call.lineno and _same(module, other, call)]
+        later = [
+            other
+            for other, _ in module.method_calls(*COLLECTIVES)
+            if other.lineno > call.lineno and _same(module, other, call)
+        ]
         for other in later:
             message = (
                 "end_training() has destroyed the process group that Ray made: this raises a ValueError, or hangs."
@@ -128,12 +132,6 @@ def _given(module: Module, name: ast.Name) -> Iterator[ast.expr]:
             yield statement.value
 
 
-def _collectives(module: Module) -> Iterator[ast.Call]:
-    for call in module.of_type(ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr in COLLECTIVES:
-            yield call
-
-
 def _same(module: Module, one: ast.Call, other: ast.Call) -> bool:
     return module.function(one) is module.function(other)
 
@@ -146,14 +144,8 @@ def _is_per_epoch(module: Module, node: ast.expr) -> bool:
     names = [(module.qualified(call.func) or "") for call in made if isinstance(call, ast.Call)]
     if not any(name.startswith("torch.optim.lr_scheduler.") and name.rpartition(".")[2] in PER_EPOCH for name in names):
         return False
-    steps = [
-        call
-        for call in module.of_type(ast.Call)
-        if isinstance(call.func, ast.Attribute)
-        and call.func.attr == "step"
-        and isinstance(call.func.value, ast.Name)
-        and call.func.value.id == node.id
-    ]
+    methods = module.method_calls("step")
+    steps = [call for call, step in methods if isinstance(step.value, ast.Name) and step.value.id == node.id]
     return bool(steps) and all(_loops(module, call) < 2 for call in steps)
 
 

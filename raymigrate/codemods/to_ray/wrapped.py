@@ -18,7 +18,7 @@ from raymigrate.facts.kept import kept
 from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS
-from raymigrate.facts.values import Source, is_none, origins, reaching
+from raymigrate.facts.values import Source, free_name, is_none, origins, reaching
 from raymigrate.facts.values.calls import given_to
 
 # Public attributes of torch.nn.Module 2.13 that mean the same on the wrapper.
@@ -157,11 +157,10 @@ def _asked(module: Module, wrapper: frozenset[str]) -> Iterator[tuple[ast.expr, 
         if is_public and isinstance(node.value, HOLDERS) and module.qualified(node) is None:
             yield node.value, node.attr
     for call in module.of_type(ast.Call):
-        if not (isinstance(call.func, ast.Name) and call.func.id in ASKING and len(call.args) > 1):
+        asking = free_name(module, call.func)
+        if asking not in ASKING or len(call.args) < 2 or not isinstance(call.args[0], HOLDERS):
             continue
-        if module.scope_of[call].lookup(call.func.id) or not isinstance(call.args[0], HOLDERS):
-            continue
-        name = module.constant(call.args[1]) if call.func.id != "isinstance" else ""
+        name = module.constant(call.args[1]) if asking != "isinstance" else ""
         is_of_wrapper = "DataParallel" in ast.unparse(call.args[1])
         if isinstance(name, str) and name not in wrapper and not name.startswith("_") and not is_of_wrapper:
             yield call.args[0], name

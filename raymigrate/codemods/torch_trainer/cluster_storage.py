@@ -20,7 +20,7 @@ from raymigrate.facts.own_modules import LIBRARIES
 from raymigrate.facts.reports import REPORTS, Carried, carried_by_job, may_carry, with_all_imported
 from raymigrate.facts.training_code import TrainingCodes
 from raymigrate.facts.tuners import TUNERS, TunerCall, config_names
-from raymigrate.facts.values import Source, argument, is_none, keyword_argument, leading_text
+from raymigrate.facts.values import Source, argument, is_none, keyword_argument, leading_text, unpacked_dicts
 
 RM417 = Rule(
     "RM417",
@@ -54,8 +54,7 @@ def cluster_storage(context: Context) -> None:
     tuned = {tuner.trainer: tuner.arguments.get("run_config") for tuner in tuners}
     for call in module.calls(*TRAINERS, *TORCH_TRAINERS):
         run_config = tuned.get(call) or keyword_argument(call, "run_config")
-        unpacked = any(keyword.arg is None for keyword in call.keywords)
-        if not unpacked and _saves(module, call) and _is_of_each_machine(module, run_config):
+        if not unpacked_dicts(call) and _saves(module, call) and _is_of_each_machine(module, run_config):
             context.manual(RM417, run_config or call, MESSAGE)
 
 

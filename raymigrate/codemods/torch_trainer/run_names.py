@@ -21,7 +21,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.results import GET_CHECKPOINT, results
 from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
 from raymigrate.facts.tuners import config_names
-from raymigrate.facts.values import Source, argument, constants, is_none, keyword_argument
+from raymigrate.facts.values import Source, argument, constants, is_none, keyword_argument, unpacked_dicts
 
 RM406 = Rule(
     "RM406",
@@ -135,8 +135,7 @@ def _name(module: Module, config: ast.expr) -> tuple[bool, ast.expr | None]:
     """Whether the name in a configuration can be seen, and the name."""
     if isinstance(config, ast.Call) and (module.qualified(config.func) or "").endswith(".RunConfig"):
         name = argument(config, 0, "name")
-        unpacked = [keyword.value for keyword in config.keywords if keyword.arg is None]
-        found = [_entry(module, given) for given in unpacked if name is None]
+        found = [_entry(module, given) for given in unpacked_dicts(config) if name is None]
         name = next((given for _, given in found if given is not None), name)
         return name is not None or all(seen for seen, _ in found), name
     return _entry(module, config)

@@ -18,7 +18,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import fillings, is_none
+from raymigrate.facts.values import fillings, is_none, unpacked_dicts
 
 RM425 = Rule(
     "RM425",
@@ -75,7 +75,7 @@ def spark_clusters(context: Context) -> None:
 def _arguments(context: Context, call: ast.Call) -> bool:
     """Gives a call the arguments of today, or tells of them; whether it had the legacy ones and now has not."""
     module, given = context.module, {keyword.arg: keyword.value for keyword in call.keywords}
-    unpacked = [keyword.value for keyword in call.keywords if keyword.arg is None]
+    unpacked = unpacked_dicts(call)
     inside = [set(entries) if (entries := module.entries(value)) is not None else None for value in unpacked]
     if any(isinstance(argument, ast.Starred) for argument in call.args) or None in inside:
         if "max_worker_nodes" not in given:

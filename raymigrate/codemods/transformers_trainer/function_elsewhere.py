@@ -5,6 +5,7 @@ import of the driver follows. Where anything else uses it, it stays as it is, an
 """
 
 import ast
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from raymigrate.base.findings import Rule
@@ -104,18 +105,20 @@ class FunctionElsewhere(TrainFunction):
         self.context.plan.renamed_imports[alias] = self.name
 
 
+@dataclass(frozen=True, eq=False)
 class CallElsewhere(TrainerCall):
-    """A trainer call of another file, for the module that has its init function."""
+    """A trainer call of another file, for the module that has its init function.
 
-    def for_function(self, function: ast.FunctionDef) -> "CallElsewhere":
-        """The same call with the definition of its function."""
-        object.__setattr__(self, "_function", function)
-        return self
+    Args:
+        init: The definition of the function.
+    """
+
+    init: ast.FunctionDef = field(kw_only=True)
 
     @cached_property
     def function(self) -> ast.AST | None:
         """The init function."""
-        return self._function  # type: ignore[no-any-return, attr-defined]
+        return self.init
 
 
 class FunctionHere(TrainFunction):
@@ -141,7 +144,7 @@ def convert_for_others(context: Context) -> None:
         message = f"{request.name} becomes {request.new_name}(config), for the trainer in {request.call.module.path}."
         if not context.converts(RM120, init, message):
             continue
-        call = CallElsewhere(request.call.module, request.call.node, request.call.first).for_function(init)
+        call = CallElsewhere(request.call.module, request.call.node, request.call.first, init=init)
         function = FunctionHere(context, call, call.first)
         function.name = request.new_name
         check_use_of_datasets(context, function)

@@ -10,7 +10,7 @@ from raymigrate.facts.carried import Carried, carried
 from raymigrate.facts.legacy import CONFIG_CLASSES
 from raymigrate.facts.module import Module
 from raymigrate.facts.tuners import config_names
-from raymigrate.facts.values import written
+from raymigrate.facts.values import unpacked_dicts, written
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 CALLBACKS = "callbacks"
@@ -42,7 +42,7 @@ def refused_by_train(context: Context, config: ast.Call) -> tuple[str, str]:
     Returns:
         Sentences on either: "", or with a blank before them.
     """
-    unpacked = [carried(context.module, keyword.value) for keyword in config.keywords if keyword.arg is None]
+    unpacked = [carried(context.module, given) for given in unpacked_dicts(config)]
     named = [name for call in configs_within(context, config) for name in _refused(context, call)]
     named += _refused_entries(context, config, unpacked)
     refused = [f"{name}=" for name in dict.fromkeys(named)]

@@ -18,7 +18,7 @@ from raymigrate.facts.tuners import (
     only_fitted_besides,
     only_use,
 )
-from raymigrate.facts.values import is_none, keyword_argument, keyword_named, named_arguments
+from raymigrate.facts.values import is_none, keyword_argument, keyword_named, named_arguments, unpacked_dicts
 
 # Schedulers that only stop trials. Others pause them, or let them go on from each other's checkpoints.
 STOPPING = ("", "FIFOScheduler", "ASHAScheduler", "AsyncHyperBandScheduler", "MedianStoppingRule")
@@ -61,7 +61,7 @@ def in_silence(context: Context, tuner: TunerCall) -> list[str]:
 def _unseen(context: Context, tuner: TunerCall) -> str | None:
     trainer = tuner.trainer
     assert trainer is not None
-    if tuner.unpacked or any(keyword.arg is None for keyword in trainer.keywords):
+    if tuner.unpacked or unpacked_dicts(trainer):
         return "arguments passed as *args or **kwargs cannot be seen"
     converted = context.plan.calls.get(trainer)
     if context.module.qualified(trainer.func) in TRAINERS and (converted is None or not converted.function):

@@ -29,12 +29,11 @@ def other_tuners(module: Module) -> Iterator[tuple[ast.Call, ast.expr | None, st
         yield call, next(iter(given), None), BY_PARTIAL
     for call, _ in calls_of_held(module, NAMES):
         yield call, _trainable(module, call), BY_HOLDER
-    for call in module.of_type(ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "__init__":
-            line = constructors(module, call)
-            if line and line[0] in NAMES:  # Tuner.__init__(self, ...) has the object first
-                of_super = isinstance(call.func.value, ast.Call)
-                yield call, _trainable(module, call, skip=0 if of_super else 1), BY_SUPER
+    for call, method in module.method_calls("__init__"):
+        line = constructors(module, call)
+        if line and line[0] in NAMES:  # Tuner.__init__(self, ...) has the object first
+            of_super = isinstance(method.value, ast.Call)
+            yield call, _trainable(module, call, skip=0 if of_super else 1), BY_SUPER
 
 
 def _trainable(module: Module, call: ast.Call, skip: int = 0) -> ast.expr | None:

@@ -14,6 +14,7 @@ from raymigrate.facts.values.behind import UNKNOWN, Asked, Behind, Source
 from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.calls import (
     argument,
+    free_name,
     given_to,
     has_unpacking,
     keyword_argument,
@@ -21,6 +22,7 @@ from raymigrate.facts.values.calls import (
     last_name,
     named_arguments,
     returned,
+    unpacked_dicts,
 )
 from raymigrate.facts.values.constants import constant, constants, head, is_none, leading_text, trailing_text, written
 from raymigrate.facts.values.dicts import (
@@ -69,6 +71,7 @@ __all__ = [
     "entries",
     "entry",
     "fillings",
+    "free_name",
     "has_unpacking",
     "head",
     "holds_items",
@@ -91,6 +94,7 @@ __all__ = [
     "seen_items",
     "sources",
     "trailing_text",
+    "unpacked_dicts",
     "value",
     "written",
 ]

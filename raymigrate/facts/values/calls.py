@@ -76,8 +76,19 @@ def last_name(node: ast.AST | None) -> str:
 
 def has_unpacking(call: ast.Call) -> bool:
     """Whether a call has arguments that cannot be seen."""
-    starred = any(isinstance(given, ast.Starred) for given in call.args)
-    return starred or any(keyword.arg is None for keyword in call.keywords)
+    return any(isinstance(given, ast.Starred) for given in call.args) or bool(unpacked_dicts(call))
+
+
+def unpacked_dicts(call: ast.Call) -> list[ast.expr]:
+    """What a call is given behind `**`, in source order."""
+    return [keyword.value for keyword in call.keywords if keyword.arg is None]
+
+
+def free_name(module: Module, node: ast.AST) -> str:
+    """The name that an expression is where nothing binds it, such as that of a builtin; empty of any other."""
+    if not isinstance(node, ast.Name) or node not in module.scope_of:
+        return ""
+    return "" if module.scope_of[node].lookup(node.id) else node.id
 
 
 def returned(module: Module, call: ast.Call, *, elsewhere: bool) -> Behind:

@@ -1,0 +1,76 @@
+"""RM106: a loader of the Trainer's own, and attributes of the dataset that an init function is given."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+SCRIPT = """
+import ray
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import AutoModel, Trainer, TrainingArguments
+from job import loader, rows
+
+
+class Own(Trainer):
+    def {method}(self, dataset=None):
+        return loader
+
+
+def build({parameters}, **config):
+    {body}
+    return Own(AutoModel.from_pretrained("gpt2"), TrainingArguments("out"), train_dataset={given})
+
+
+TransformersTrainer(build, scaling_config=ScalingConfig(num_workers=2){datasets}).fit()
+"""
+LOADER_LINE, BODY_LINE = 9, 14
+DATASETS = ', datasets={"train": ray.data.from_items(rows)}'
+
+
+def told(
+    body: str = "pass",
+    *,
+    method: str = "other",
+    parameters: str = "train_dataset, eval_dataset=None",
+    given: str = "train_dataset",
+    datasets: str = DATASETS,
+) -> list[int]:
+    """The lines that RM106 names, for a person to look at."""
+    script = SCRIPT.format(body=body, method=method, parameters=parameters, given=given, datasets=datasets)
+    return converted(script).lines("RM106", Kind.MANUAL)
+
+
+def test_a_train_loader_of_its_own_is_not_called() -> None:
+    assert told(method="get_train_dataloader") == [LOADER_LINE]
+
+
+def test_loaders_for_evaluation_are_called_as_before() -> None:
+    assert told(method="get_eval_dataloader") == []
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("print(train_dataset.column_names)", [BODY_LINE]),
+        ("train_dataset = train_dataset.map(len)", [BODY_LINE]),
+        ("print(eval_dataset.features, train_dataset.features)", [BODY_LINE, BODY_LINE]),
+        ("print(train_dataset)", []),
+        ("print(config['rows'].column_names)", []),
+    ],
+)
+def test_each_attribute_of_a_dataset_that_the_function_is_given(body: str, lines: list[int]) -> None:
+    assert told(body) == lines
+
+
+def test_the_parameters_of_datasets_are_told_by_their_place() -> None:
+    assert told("print(a.column_names, b.column_names)", parameters="a, b=None", given="a") == [BODY_LINE, BODY_LINE]
+
+
+def test_without_datasets_of_ray_the_function_keeps_its_own() -> None:
+    assert told("print(train_dataset.column_names)", method="get_train_dataloader", datasets="") == []
+
+
+def test_a_function_that_reads_none_of_them_keeps_its_own() -> None:
+    assert told("print(rows.column_names)", method="get_train_dataloader", given="rows") == []

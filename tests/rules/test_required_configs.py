@@ -1,0 +1,51 @@
+"""RM204: a training function whose config has a default is called without it by current Ray."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import Outcome, converted
+
+SCRIPT = """
+from ray.air.config import ScalingConfig
+from ray.train.torch import TorchTrainer
+
+
+def loop({parameters}):
+    print(config)
+
+
+{other}
+trainer = TorchTrainer({given}, train_loop_config={{"lr": 1}}, scaling_config=ScalingConfig(num_workers=2))
+trainer.fit()
+"""
+FUNCTION_LINE = 5
+
+
+def outcome(parameters: str, *, given: str = "loop", other: str = "") -> Outcome:
+    return converted(SCRIPT.format(parameters=parameters, given=given, other=other))
+
+
+@pytest.mark.parametrize("parameters", ["config=None", "config={}"])
+@pytest.mark.parametrize("given", ["loop", "train_loop_per_worker=loop"])
+def test_the_default_goes_where_nothing_else_calls_the_function(parameters: str, given: str) -> None:
+    found = outcome(parameters, given=given)
+    assert found.lines("RM204", Kind.CONVERTED) == [FUNCTION_LINE]
+    assert "def loop(config):\n" in found.text
+
+
+@pytest.mark.parametrize("given", ["loop", "train_loop_per_worker=loop"])
+def test_a_function_that_is_called_elsewhere_keeps_it(given: str) -> None:
+    found = outcome("config=None", given=given, other="loop()")
+    assert found.lines("RM204", Kind.CONVERTED) == [FUNCTION_LINE]
+    assert "def loop(config=None):\n" in found.text
+    assert "lambda config: loop(config)" in found.text
+
+
+@pytest.mark.parametrize("parameters", ["config", "", "config=None, other=None", "config, *, other=None"])
+def test_other_functions_stay(parameters: str) -> None:
+    assert "RM204" not in {code for code, *_ in outcome(parameters).findings}
+
+
+def test_a_script_without_ray_air_was_written_for_the_ray_of_today() -> None:
+    script = SCRIPT.format(parameters="config=None", given="loop", other="").replace("ray.air.config", "ray.train")
+    assert converted(script).findings == []

@@ -1,0 +1,59 @@
+"""RM854, --to-accelerate: a scheduler is prepared where its length counts the batches of one process alone."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.test_to_accelerate import LOOP, OPTIM, accelerated, refusal
+
+WARMUP = "get_linear_schedule_with_warmup"
+BATCH, EPOCH = "    scheduler.step()\n", "scheduler.step()\n"
+
+
+def scheduled(made: str, before: str = "") -> str:
+    return f"from transformers import {WARMUP}\n{before}scheduler = {made}\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "step", "reason"),
+    [
+        (
+            f"{WARMUP}(optimizer, 0, 3 * len(loader))",
+            BATCH,
+            "is prepared: its length counts the batches of one",
+        ),
+        (f"{OPTIM}.CosineAnnealingLR(optimizer, T_max=500)", BATCH, "it counts optimizer steps, each of which sees"),
+        (f"{OPTIM}.StepLR(optimizer, 2)", EPOCH, "it counts epochs, and a prepared one would count once for each"),
+        (f"{OPTIM}.ReduceLROnPlateau(optimizer)", "scheduler.step(loss)\n", "it acts on a number of epochs"),
+    ],
+    ids=["batches", "optimizer steps", "epochs", "plateau"],
+)
+def test_the_finding_says_why_it_is_prepared_or_not(made: str, step: str, reason: str) -> None:
+    outcome = accelerated(scheduled(made), LOOP, step)
+    assert len(outcome.lines("RM854", Kind.CONVERTED)) == 1
+    [message] = [message for message in outcome.messages if message.startswith("`scheduler` is ")]
+    assert reason in message
+    assert ("is not prepared" in message) is ("scheduler = accelerator.prepare(" not in outcome.text)
+
+
+@pytest.mark.parametrize("before", ["", "steps = 3 * len(loader)\n", "def count():\n    return len(loader)\n\n\n"])
+def test_a_length_is_followed_through_names_and_functions(before: str) -> None:
+    length = "steps" if before.startswith("steps") else "count()" if before else "len(loader)"
+    text = accelerated(scheduled(f"{WARMUP}(optimizer, 0, {length})", before), LOOP, BATCH).text
+    assert "scheduler = accelerator.prepare(" in text
+
+
+def test_each_of_several_schedulers_has_its_finding() -> None:
+    second = f"plateau = {OPTIM}.ReduceLROnPlateau(optimizer)\n"
+    first = scheduled(f"{WARMUP}(optimizer, 0, len(loader))")
+    outcome = accelerated(first, second, LOOP, BATCH, "plateau.step(loss)\n")
+    assert len(outcome.lines("RM854", Kind.CONVERTED)) == 2
+    assert "plateau = accelerator" not in outcome.text
+
+
+def test_one_that_steps_by_batch_and_by_epoch_is_refused() -> None:
+    made = scheduled(f"{OPTIM}.StepLR(optimizer, 2)")
+    assert "`scheduler` takes steps both for each batch and for each epoch" in refusal(made, LOOP, BATCH, EPOCH)
+
+
+def test_a_training_without_a_scheduler_says_nothing_of_one() -> None:
+    assert "RM854" not in {code for code, *_ in accelerated(LOOP).findings}
