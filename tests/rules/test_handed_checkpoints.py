@@ -151,3 +151,69 @@ def test_a_folder_on_a_stack_is_told() -> None:
     named = "where = contextlib.ExitStack().enter_context(self.best.as_directory())\n            LLM(where)"
     for read in (use, named):
         assert len(converted(READ.format(use=read)).lines("RM602", Kind.MANUAL)) == 1
+
+
+CALLED = """
+import torch
+from ray.air import Checkpoint
+from transformers import AutoConfig, AutoModel
+
+config = AutoConfig()
+
+
+class Scorer:
+    def __init__(self, folder):
+        self.model = AutoModel.from_pretrained(folder)
+
+
+class Weights:
+    def __init__(self, folder):
+        self.state = torch.load(f"{{folder}}/model.pt")
+
+
+class Base:
+    @classmethod
+    def load(cls, checkpoint: Checkpoint):
+        with checkpoint.as_directory() as folder:
+            return cls(folder)
+
+
+{rest}
+"""
+LOAD = "\n\n\ndef load(checkpoint, {taken}):\n    with checkpoint.as_directory() as folder:\n        return {call}\n"
+BELOW = "class Below(Base):\n    def __init__(self, folder):\n        self.state = {state}\n"
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        LOAD.format(taken="cls", call="cls(folder)"),
+        LOAD.format(taken="model_class", call="model_class(folder)"),
+        LOAD.format(taken="cls=Scorer", call="cls(folder)"),
+        LOAD.format(taken="make", call="make(folder)") + "load(config.best, Scorer)",
+        LOAD.format(taken="make", call="make(folder)") + "load(config.best, AutoModel.from_pretrained)",
+        LOAD.format(taken="make", call="make(folder)") + "load(config.best, lambda f: AutoModel.from_pretrained(f))",
+        "MAKERS = {'bert': AutoModel.from_pretrained}" + LOAD.format(taken="name", call="MAKERS[name](folder)"),
+        BELOW.format(state="AutoModel.from_pretrained(folder)"),
+    ],
+)
+def test_what_a_function_is_handed_loads_the_model(rest: str) -> None:
+    outcome = converted(CALLED.format(rest=rest))
+    assert outcome.lines("RM602", Kind.CONVERTED)
+    assert "(transformers_dir(folder))" in outcome.text
+    assert not converted(outcome.text).lines("RM602", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        LOAD.format(taken="read", call="read(folder)"),
+        LOAD.format(taken="cls=dict", call="cls(folder)"),
+        LOAD.format(taken="cls", call="cls(folder)") + "load(config.best, Weights)",
+        LOAD.format(taken="cls", call="cls(config, folder)"),
+        LOAD.format(taken="make", call="make(folder)") + "load(config.best, torch.load)",
+        BELOW.format(state="torch.load(f'{folder}/model.pt')"),
+    ],
+)
+def test_what_a_function_is_handed_reads_another_file(rest: str) -> None:
+    assert "transformers_dir" not in converted(CALLED.format(rest=rest)).text
