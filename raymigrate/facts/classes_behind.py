@@ -9,7 +9,9 @@ MAKES = ".from_"  # what methods begin with that make an object
 
 
 def class_called(module: Module, call: ast.expr, names: Collection[str]) -> str | None:
-    """What a call calls of the classes that a name can stand for: the class, or a method that makes an object.
+    """What a call calls by a name of an import, or of the classes that another name can stand for.
+
+    Of these it is the class, or a method that makes an object.
 
     Args:
         module: The module.
@@ -20,6 +22,8 @@ def class_called(module: Module, call: ast.expr, names: Collection[str]) -> str 
         Its qualified name; None for any other expression.
     """
     function = call.func if isinstance(call, ast.Call) else None
+    if function is not None and (imported := module.qualified(function)) is not None:
+        return imported
     owner = function.value if isinstance(function, ast.Attribute) else function
     method = f".{function.attr}" if isinstance(function, ast.Attribute) else ""
     if method and not method.startswith(MAKES):

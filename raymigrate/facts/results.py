@@ -173,9 +173,7 @@ def is_called_checkpoint(module: Module, node: ast.expr) -> bool:
 
 def made_by_script(module: Module, node: ast.expr) -> str | None:
     """How a script makes a checkpoint itself: "from_directory", or "" for `Checkpoint(path)`; None if it does not."""
-    name = (module.qualified(node.func) if isinstance(node, ast.Call) else None) or class_called(
-        module, node, CHECKPOINTS
-    )
+    name = class_called(module, node, CHECKPOINTS)
     owner = next((c for c in CHECKPOINTS if name == c or (name or "").startswith(f"{c}.")), None)
     return name.removeprefix(owner).removeprefix(".") if name and owner else None
 

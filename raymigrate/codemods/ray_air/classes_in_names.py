@@ -25,7 +25,7 @@ def classes_in_names(context: Context) -> None:
     """Tells of what Checkpoint does not have, where it is called by a name that a function is given."""
     module = context.module
     for call, method in module.method_calls(*METHODS):
-        if class_called(module, call, CHECKPOINTS) is None:
+        if method in module.reference_at or class_called(module, call, CHECKPOINTS) is None:
             continue
         message = f"Checkpoint.{method.attr}() raises an AttributeError on Ray >= 2.7."
         if method.attr == "from_dict":
