@@ -217,3 +217,55 @@ def test_what_a_function_is_handed_loads_the_model(rest: str) -> None:
 )
 def test_what_a_function_is_handed_reads_another_file(rest: str) -> None:
     assert "transformers_dir" not in converted(CALLED.format(rest=rest)).text
+
+
+ASKED = """
+import os
+from pathlib import Path
+
+from ray.air import Checkpoint
+from transformers import AutoModel
+
+
+def model_dir(folder):
+    inner = os.path.join(folder, "checkpoint")
+    return inner if os.path.isdir(inner) else folder
+
+
+def load(checkpoint: Checkpoint):
+    folder = {made}
+    {rest}
+    return AutoModel.from_pretrained(folder)
+"""
+MADE = ["checkpoint.to_directory()", "checkpoint.path"]
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize(
+    "rest",
+    [
+        'if os.path.isdir(os.path.join(folder, "checkpoint")):\n        folder = os.path.join(folder, "checkpoint")',
+        'if os.path.isdir(folder + "/checkpoint"):\n        folder += "/checkpoint"',
+        'if os.path.exists(f"{folder}/checkpoint"):\n        folder = f"{folder}/checkpoint"',
+        'if "checkpoint" in os.listdir(folder):\n        folder = os.path.join(folder, "checkpoint")',
+        'inner = Path(folder) / "checkpoint"\n    folder = inner if inner.is_dir() else folder',
+        'inner = Path(folder, "checkpoint")\n    folder = inner if inner.is_dir() else folder',
+        "folder = model_dir(folder)",
+    ],
+)
+def test_a_folder_that_is_asked_for_the_inner_one_is_left(made: str, rest: str) -> None:
+    outcome = converted(ASKED.format(made=made, rest=rest))
+    assert "transformers_dir" not in outcome.text
+    assert not [message for message in outcome.messages if "one folder deeper" in message or "lie in" in message]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        'print(os.path.join(folder, "model"))',
+        'print("checkpoint" in folder, folder + "/checkpoints")',
+        "print(os.listdir(folder))",
+    ],
+)
+def test_a_folder_that_is_asked_for_something_else_is_not(rest: str) -> None:
+    assert "transformers_dir(" in converted(ASKED.format(made=MADE[0], rest=rest)).text

@@ -12,6 +12,7 @@ from raymigrate.codemods.to_ray.accelerators import apply_file, give_variables, 
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
+from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.handed_models import tell_handed_models
 from raymigrate.codemods.to_ray.launched import (
     RM825,
@@ -162,6 +163,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     make_paths_absolute(context, outline)
     set_environment(context, outline)
     drop_launcher(context, outline)
+    drop_deletions(context, RM820, outline)
     epochs = epochs_of(context.module)
     report_epochs(context, epochs)
     unwrap_prepared(context, outline)

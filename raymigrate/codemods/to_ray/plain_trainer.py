@@ -18,6 +18,7 @@ from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
 from raymigrate.codemods.to_ray.early_writes import tell_early_writes
+from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.launched import (
     LaunchedOutline,
     UnfitLaunchError,
@@ -214,6 +215,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
         _train_together_on_cpu(context, training, outline)
     set_environment(context, outline)
     drop_launcher(context, outline)
+    drop_deletions(context, RM801, outline)
     return_results(context, RM801, outline, training)
     tell_shown(context, RM801, outline, training.trains)
     tell_magics(context, RM801, outline, training.trains)
