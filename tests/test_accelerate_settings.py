@@ -1,5 +1,6 @@
 """What an accelerate_config says reaches the Accelerator, in whatever spelling the config is written."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -86,9 +87,27 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path, config: str) -> None:
     result = convert(script, str(tmp_path / "train.py"))
     (told,) = (finding for finding in result.findings if finding.code == "RM207")
     assert "accel.yaml', which was not found beside the script." in told.message and "as a string" not in told.advice
+    assert told.advice.startswith(f"Put the file at {tmp_path}/accel.yaml, or write its values here as a dict")
     (tmp_path / "accel.yaml").write_text("not: [read")
     (told,) = (f for f in convert(script, str(tmp_path / "train.py")).findings if f.code == "RM207")
     assert "cannot be read here" in told.message
+
+
+@pytest.mark.parametrize(
+    ("config", "folder"),
+    [
+        ("'conf/accel.yaml'", "conf"),
+        ("'../accel.yaml'", ".."),
+        ("str(Path(__file__).parent / 'conf' / 'accel.yaml')", "conf"),
+        ("'/etc/accel.yaml'", "/etc"),
+    ],
+)
+def test_a_file_that_is_in_no_folder_is_named_with_the_folder(tmp_path: Path, config: str, folder: str) -> None:
+    script = SCRIPT.format(head="from pathlib import Path", config=config)
+    result = convert(script, str(tmp_path / "train.py"))
+    (told,) = (finding for finding in result.findings if finding.code == "RM207")
+    assert "which was not found." in told.message
+    assert told.advice.startswith(f"Put the file at {os.path.normpath(tmp_path / folder / 'accel.yaml')}, or ")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,10 @@ TOKEN = re.compile(
     r"|(?P<continued>\\$)"
 )
 ESCAPED = re.compile(r"\s*(?:[%!?]|[,;/](?=\w)|\#\ MAGIC\b)")
-ASSIGNED = re.compile(r"(\s*[A-Za-z_][\w.,\s*\[\]]*=\s*)[%!](?!=)")
+# What is assigned to: `files`, `first, *rest`, `(first, second)`, `found["files"]`.
+ASSIGNED = re.compile(
+    r"""(\s*(?:\(\s*)?[*A-Za-z_](?:[\w.,\s*\[\]]|(?<=\[)(?:"[^"\n=]*"|'[^'\n=]*')(?=\]))*(?:\)\s*)?=\s*)[%!](?!=)"""
+)
 # Magics whose argument is a statement that runs in the notebook: it is read, and only the head is masked.
 STATEMENT = re.compile(r"(\s*)(%(?:time|timeit|prun|memit)[ \t]+(?:-\w\s*\d*[ \t]+)*)(?=\S)")
 # Commands that IPython takes without their percent sign; looked for only where a cell is not Python without it.

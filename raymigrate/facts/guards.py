@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from raymigrate.facts.alternatives import goes_on
 from raymigrate.facts.module import Module, Reference
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import Source, is_none
 from raymigrate.facts.version_tests import is_for_others, names_in, tells_versions
 from raymigrate.knowledge.libraries import look_up
 
@@ -20,6 +20,7 @@ OF_NAMES = re.compile(r"signature|parameters|fields|annotations|dir\(", re.IGNOR
 SUPPRESS = "contextlib.suppress"
 EXPECTING = frozenset({"pytest.raises", "self.assertRaises", "self.assertRaisesRegex"})
 EXPECTING_WARNINGS = frozenset({"pytest.warns", "pytest.deprecated_call", "self.assertWarns", "self.assertWarnsRegex"})
+MOST_NAMES = 8  # that hold the answer to a question
 LOOKS = ("hasattr", "getattr")
 
 
@@ -191,12 +192,38 @@ def _is_asked(module: Module, test: ast.expr, *, of_else: bool) -> bool:
         if isinstance(part, ast.Name | ast.Attribute):
             if OF_VERSIONS.search(names_in(module.followed(part)[1])) or tells_versions(module, part):
                 return True
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        test, of_else = test.operand, not of_else
-    if of_else and isinstance(test, ast.Call) and ast.unparse(test.func) == "hasattr" and len(test.args) == 2:
-        owner, name = module.qualified(test.args[0]), module.constant(test.args[1])
-        return owner is not None and look_up(f"{owner}.{name}").gone is None
+        if (told := _answer(module, part)) is not None:
+            if OF_VERSIONS.search(names_in(told.node)) or tells_versions(told.module, told.node):
+                return True
+    home, asked, is_turned = _asked(module, test)
+    if of_else is not is_turned and isinstance(asked, ast.Call) and ast.unparse(asked.func) == "hasattr":
+        owner = home.qualified(asked.args[0]) if len(asked.args) == 2 else None
+        return owner is not None and look_up(f"{owner}.{home.constant(asked.args[1])}").gone is None
     return False
+
+
+def _asked(module: Module, test: ast.expr) -> tuple[Module, ast.expr, bool]:
+    """What a condition asks, in whatever names and files it is held; its module, and whether it is turned by `not`."""
+    is_turned = False
+    for _ in range(MOST_NAMES):
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, is_turned = test.operand, not is_turned
+        elif isinstance(test, ast.Call) and ast.unparse(test.func) == "bool" and len(test.args) == 1:
+            test = test.args[0]
+        elif (told := _answer(module, test)) is not None:
+            module, test = told.module, told.node
+        else:
+            module, test = module.followed(test)
+    return module, test, is_turned
+
+
+def _answer(module: Module, node: ast.AST) -> Source | None:
+    """What a class holds, or a function returns that is called without arguments, if it is one thing: `is_new()`."""
+    is_asked = isinstance(node, ast.Call) and not (node.args or node.keywords)
+    if not is_asked and not isinstance(node, ast.Attribute):
+        return None
+    found = module.origins(node)  # type: ignore[arg-type]
+    return found[0] if len(found) == 1 and found[0].node is not node else None
 
 
 def _looked_for(module: Module) -> frozenset[str]:

@@ -9,6 +9,7 @@ import ast
 import builtins
 
 from raymigrate.facts.module import Module
+from raymigrate.facts.threads import COMPLETED, gathered, given_by_task
 from raymigrate.facts.values import Source, entry, fillings, free_name, reaching, seen_items
 
 # Functions that give one item of a collection, and those that give the items again, in whatever order.
@@ -18,6 +19,7 @@ COPIES = ("list", "tuple", "set", "sorted", "reversed", "iter", "filter")
 KEYED = ("sorted", "max", "min")
 SHOWS = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
 LOOPS = (ast.For, ast.AsyncFor, ast.comprehension)
+GETTER = "operator.itemgetter"
 DEEPEST = 5  # how far a value is followed through collections made of collections
 
 
@@ -35,6 +37,8 @@ def collections_of(source: Source) -> list[Source]:
         picked = node.args[0]
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "pop":
         picked = node.func.value
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Call) and len(node.args) == 1:
+        picked = node.args[0] if module.qualified(node.func.func) == GETTER and len(node.func.args) == 1 else None
     elif isinstance(node, ast.Name):
         target = module.definition(node)
         picked = _given_to_key(module, target) if isinstance(target, ast.arg) else _taken_out(module, target)
@@ -89,10 +93,22 @@ def items_of(collection: Source) -> list[Source]:
         return [Source(module, node.value)]
     if isinstance(node, ast.Attribute):
         return [Source(module, item) for item in seen_items(module, node)]
+    if tasks := gathered(module, node):
+        return [Source(one.module, given) for one in _tasks(module, tasks) for given in given_by_task(*one)]
     if not isinstance(node, ast.Name):
         return [Source(module, item) for item in _written(node)]
     written = [item for binding in reaching(module, node) for item in _given(module, binding.node)]
     return [Source(module, item) for item in (*written, *_filled(module, node))]
+
+
+def _tasks(module: Module, written: list[ast.expr]) -> list[Source]:
+    """Tasks as they are written, and those of `*tasks`."""
+    found: list[Source] = []
+    for task in written:
+        several = task.value if isinstance(task, ast.Starred) else None
+        items = [i for one in collected(Source(module, several)) for i in items_of(one)] if several is not None else []
+        found += items if several is not None else [Source(module, task)]
+    return found
 
 
 def collected(collection: Source) -> list[Source]:
@@ -118,6 +134,8 @@ def _copied(module: Module, node: ast.expr) -> ast.expr | None:
         return None
     if isinstance(node.func, ast.Attribute) and node.func.attr == "values" and not node.args:
         return node.func.value
+    if module.qualified(node.func) in COMPLETED and node.args:
+        return node.args[0]
     return node.args[-1] if _builtin(module, node) in COPIES and node.args else None
 
 

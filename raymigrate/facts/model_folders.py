@@ -1,11 +1,14 @@
 """Which folders models of Transformers and adapters of peft are loaded from."""
 
 import ast
+import re
+from collections.abc import Iterator
 
+from raymigrate.facts.callees import callees
 from raymigrate.facts.hf_models import PIPELINES
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS
-from raymigrate.facts.values import class_named, class_of_cls, method_of, methods
+from raymigrate.facts.values import class_named, class_of_cls, lineage, method_of, methods
 from raymigrate.facts.values.calls import called_function, keyword_argument, last_name
 
 LIBRARIES = ("transformers.", "peft.", "optimum.")
@@ -14,6 +17,7 @@ LOADERS = {"sentence_transformers.SentenceTransformer": "model_name_or_path", "v
 SAME_FOLDER = ("pathlib.Path", "os.fspath", "os.path.abspath", "os.path.realpath", "os.path.expanduser")
 NAMES = ("pretrained_model_name_or_path", "model_id", "peft_model_id")
 OF_DEEPSPEED = ("deepspeed", "zero_to_fp32")
+OF_CLASS = re.compile(r"(model_|predictor_)?(cls|class_?|klass)")
 DEEPEST = 3  # functions of the script that hand a folder on
 
 
@@ -61,15 +65,22 @@ def leads_to_model(module: Module, folder: ast.AST, depth: int = 0) -> bool:
         return False
     if module.qualified(call.func) in SAME_FOLDER or last_name(call.func) in ("str", "enter_context"):
         return leads_to_model(module, call, depth + 1)
-    home, function, filled = _called(module, call)
-    if not isinstance(function, FUNCTIONS):
-        return False
-    parameters = [*function.args.posonlyargs, *function.args.args][filled:]
-    place = call.args.index(folder) if name is None else None  # type: ignore[arg-type]
-    taken = parameters[place : place + 1] if place is not None else []
-    taken += [one for one in (*parameters, *function.args.kwonlyargs) if name is not None and one.arg == name]
-    scope = home.scope(function)
-    return any(leads_to_model(home, use, depth + 1) for one in taken for use in home.uses(one.arg, scope))
+    ways = list(_called(module, call))
+    if not ways and _is_model_class(module, call.func):
+        return name is None and folder in call.args[:1]
+    if any(function is None for _, function, _ in ways):
+        return name is None and folder in call.args[:1]
+    for home, function, filled in ways:
+        if not isinstance(function, FUNCTIONS):
+            continue
+        parameters = [*function.args.posonlyargs, *function.args.args][filled:]
+        place = call.args.index(folder) if name is None else None  # type: ignore[arg-type]
+        taken = parameters[place : place + 1] if place is not None else []
+        taken += [one for one in (*parameters, *function.args.kwonlyargs) if name is not None and one.arg == name]
+        scope = home.scope(function)
+        if any(leads_to_model(home, use, depth + 1) for one in taken for use in home.uses(one.arg, scope)):
+            return True
+    return False
 
 
 def _kept_as(module: Module, folder: ast.AST) -> list[ast.Attribute] | None:
@@ -89,22 +100,56 @@ def _kept_as(module: Module, folder: ast.AST) -> list[ast.Attribute] | None:
     ]
 
 
-def _called(module: Module, call: ast.Call) -> tuple[Module, ast.AST | None, int]:
-    """The function that a call runs, `__init__` where it makes an object; and how many parameters Python itself fills.
+def _called(module: Module, call: ast.Call) -> Iterator[tuple[Module, ast.AST | None, int]]:
+    """The functions that a call can run, `__init__` for a class; and how many parameters Python itself fills.
+
+    None stands for a class of Transformers, or its from_pretrained(), that the call is handed: `load(c, AutoModel)`.
 
     Args:
         module: The module.
-        call: The call: of a function, a method, a class, or of the `cls` of a classmethod.
+        call: The call: of a function, a method, a class, of the `cls` of a classmethod, or of what a name stands for.
     """
     own = class_of_cls(module, call.func)
-    made = (module, own) if own is not None else class_named(module, call.func)
-    if made is not None:
-        return made[0], next(iter(method_of(*made, "__init__")), None), 1
+    if own is not None:
+        kin = [child for child in module.of_type(ast.ClassDef) if own in lineage(module, child)]
+        yield from ((module, first, 1) for child in kin for first in method_of(module, child, "__init__"))
+        return
+    if (made := class_named(module, call.func)) is not None:
+        yield from ((made[0], first, 1) for first in method_of(*made, "__init__"))
+        return
     found = methods(module, call.func) if isinstance(call.func, ast.Attribute) else []
     if found:
         static = any(ast.unparse(decorator) == "staticmethod" for decorator in found[0].decorator_list)
-        return module, found[0], 0 if static else 1
-    return *called_function(module, call, elsewhere=True), 0
+        yield module, found[0], 0 if static else 1
+        return
+    home, function = called_function(module, call, elsewhere=True)
+    if isinstance(function, FUNCTIONS):
+        yield home, function, 0
+    else:
+        yield from _handed(module, call.func)
+
+
+def _handed(module: Module, called: ast.expr) -> Iterator[tuple[Module, ast.AST | None, int]]:
+    """The same, of what a function is handed, or looks up in a dict."""
+    for callee in callees(module, called):
+        home, node = callee.module, callee.node
+        made = class_named(home, node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        if made is not None:
+            yield from ((made[0], first, 1) for first in method_of(*made, "__init__"))
+        elif callee.function is not None:
+            yield home, callee.function, 0
+        elif isinstance(node, ast.Attribute) and node.attr == "from_pretrained":
+            if (home.qualified(node) or LIBRARIES[0]).startswith(LIBRARIES):
+                yield home, None, 0
+
+
+def _is_model_class(module: Module, called: ast.expr) -> bool:
+    """Whether a parameter is called as a class, in a file that imports Transformers, and no call says which it is."""
+    parameter = module.definition(called)
+    is_class = isinstance(parameter, ast.arg) and OF_CLASS.fullmatch(parameter.arg) is not None
+    if not is_class or class_of_cls(module, called) is not None or not module.references_within("transformers"):
+        return False
+    return all(source.node is called for source in module.origins(called))
 
 
 def _given_to(module: Module, node: ast.AST) -> tuple[ast.Call | None, str | None]:

@@ -75,28 +75,59 @@ def _ways_by_version(nodes: Nodes) -> Iterator[tuple[Block, Block]]:
     for tried in nodes.of_type(ast.Try):
         yield from ((tried.body, handler.body) for handler in tried.handlers if _catches(handler))
     for branch in nodes.of_type(ast.If):
-        if branch.orelse and (holds := _holds_today(branch.test)) is not None:
+        if branch.orelse and (holds := _holds_today(nodes, branch.test)) is not None:
             yield (branch.body, branch.orelse) if holds else (branch.orelse, branch.body)
 
 
-def _holds_today(test: ast.expr) -> bool | None:
-    """Whether a comparison of Ray's version with one that is written out holds; None where that is not seen.
+def _holds_today(nodes: Nodes, test: ast.expr) -> bool | None:
+    """Whether a condition on the version of Ray, or on a name in it, holds; None where that is not seen.
 
     A text is compared letter by letter, as a float by its value: "2.51.0" is below "2.7".
     """
+    test = _held(nodes, test)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        holds = _holds_today(nodes, test.operand)
+        return None if holds is None else not holds
+    if isinstance(test, ast.Call) and ast.unparse(test.func) == "hasattr":
+        return True if _is_there(nodes, test) else None
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return None
-    compare, left, bound = OPERATORS.get(type(test.ops[0])), ast.unparse(test.left), test.comparators[0]
+    side, bound = _held(nodes, test.left), _held(nodes, test.comparators[0])
+    compare, left = OPERATORS.get(type(test.ops[0])), ast.unparse(side)
     if compare is None or not OF_RAY.search(left) or CUT.search(left):
         return None
     if isinstance(bound, ast.Constant) and left == "ray.__version__":
         answers = {compare(version, bound.value) for version in RAYS} if isinstance(bound.value, str) else set()
         return answers.pop() if len(answers) == 1 else None
-    text = _written_version(test.left, bound)
+    text = _written_version(side, bound)
     if not VERSION.fullmatch(text):
         return None
     lowest, written = read_version(LOWEST["ray"]), read_version(text)
     return compare(lowest, written) if written < lowest else None
+
+
+def _held(nodes: Nodes, node: ast.expr) -> ast.expr:
+    """What a name holds that is given a value once, else the expression itself: `RAY_27` of `if RAY_27`."""
+    scope = nodes.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
+    bindings = scope.bindings[node.id] if scope is not None and isinstance(node, ast.Name) else []
+    given = nodes.parent_of.get(bindings[0].node) if len(bindings) == 1 else None
+    return given.value if isinstance(given, ast.Assign) and bindings[0].node in given.targets else node
+
+
+def _is_there(nodes: Nodes, asks: ast.Call) -> bool:
+    """Whether Ray has what is asked for today: `hasattr(ray.train, "RunConfig")`."""
+    owner, name = asks.args if len(asks.args) == 2 else (None, None)
+    rest = list[str]()
+    while isinstance(owner, ast.Attribute):
+        rest.insert(0, owner.attr)
+        owner = owner.value
+    scope = nodes.scope_of[owner].find(owner.id) if isinstance(owner, ast.Name) else None
+    bindings = scope.bindings[owner.id] if scope is not None and isinstance(owner, ast.Name) else []
+    home = {binding.qualified for binding in bindings}
+    if len(home) != 1 or not isinstance(name, ast.Constant):
+        return False
+    package = home.pop() or ""
+    return package.partition(".")[0] == "ray" and look_up(".".join((package, *rest, str(name.value)))).gone is None
 
 
 def _written_version(left: ast.expr, bound: ast.expr) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from raymigrate.facts.best_checkpoints import CHECKPOINT, results_of_part
+from raymigrate.facts.classes_behind import class_called
 from raymigrate.facts.declared import is_declared
 from raymigrate.facts.handed_on import handed_on, trainer_classes
 from raymigrate.facts.items import DEEPEST, items_behind
@@ -172,7 +173,7 @@ def is_called_checkpoint(module: Module, node: ast.expr) -> bool:
 
 def made_by_script(module: Module, node: ast.expr) -> str | None:
     """How a script makes a checkpoint itself: "from_directory", or "" for `Checkpoint(path)`; None if it does not."""
-    name = module.qualified(node.func) if isinstance(node, ast.Call) else None
+    name = class_called(module, node, CHECKPOINTS)
     owner = next((c for c in CHECKPOINTS if name == c or (name or "").startswith(f"{c}.")), None)
     return name.removeprefix(owner).removeprefix(".") if name and owner else None
 

@@ -139,3 +139,32 @@ def test_a_dict_that_other_files_hand_over_is_seen(given: list[str], kinds: list
     )
     found = convert(tmp_path).findings
     assert [finding.kind for finding in found if finding.code == "RM505"] == kinds
+
+
+HELPERS = [
+    "def to_ray(data):\n    return ray.data.from_huggingface(data)\n",
+    "def to_ray(data=None):\n    rows = ray.data.from_huggingface(dataset=data)\n    return rows\n",
+]
+
+
+@pytest.mark.parametrize("helper", HELPERS)
+@pytest.mark.parametrize("split", ["raw['train']", "load_dataset('org/data', split='train')", "read()"])
+def test_a_function_that_is_given_a_dict_and_a_split_takes_both(helper: str, split: str) -> None:
+    uses = f"raw = load_dataset('org/data')\nfirst = to_ray(raw)['train']\nsecond = to_ray({split}).count()\n"
+    outcome = converted(f"{HEAD}{helper}{uses}")
+    assert outcome.lines("RM505", Kind.CONVERTED)
+    assert "if isinstance(data, dict)" in outcome.text
+    assert "else ray.data.from_huggingface(data)" in outcome.text
+
+
+@pytest.mark.parametrize("helper", HELPERS)
+def test_a_function_that_is_given_dicts_alone_does_not_ask(helper: str) -> None:
+    uses = "raw = load_dataset('org/data')\nfirst = to_ray(raw)['train']\nsecond = to_ray(raw.shuffle(1))['test']\n"
+    assert "isinstance" not in converted(f"{HEAD}{helper}{uses}").text
+
+
+def test_of_an_expression_that_may_be_either_nothing_is_written_twice() -> None:
+    helper = "def to_ray(data):\n    return ray.data.from_huggingface(data.shuffle(1))\n"
+    uses = "raw = load_dataset('org/data')\nfirst = to_ray(raw)['train']\nsecond = to_ray(raw['train']).count()\n"
+    outcome = converted(f"{HEAD}{helper}{uses}")
+    assert not outcome.lines("RM505", Kind.CONVERTED)

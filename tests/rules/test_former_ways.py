@@ -39,6 +39,26 @@ WAYS = {
         "if Version(version('ray')) < Version('2.7.0'):\n    from ray.air import RunConfig\n"
         "else:\n    from ray.train import RunConfig\n"
     ),
+    "held in a name": (
+        "import ray\nRAY_27 = version.parse(ray.__version__) >= version.parse('2.7')\nif RAY_27:\n"
+        "    from ray.train import RunConfig\nelse:\n    from ray.air import RunConfig\n"
+    ),
+    "turned": (
+        "import ray\nOLD = Version(ray.__version__) < Version('2.7')\nif not OLD:\n"
+        "    from ray.train import RunConfig\nelse:\n    from ray.air import RunConfig\n"
+    ),
+    "version held in a name": (
+        "import ray\nRAY = Version(ray.__version__)\nif RAY < Version('2.7'):\n    from ray.air import RunConfig\n"
+        "else:\n    from ray.train import RunConfig\n"
+    ),
+    "asked for": (
+        "if hasattr(train, 'RunConfig'):\n    from ray.train import RunConfig\n"
+        "else:\n    from ray.air import RunConfig\n"
+    ),
+    "asked for before": (
+        "import ray.train\nHAS = hasattr(ray.train, 'RunConfig')\nif not HAS:\n    from ray.air import RunConfig\n"
+        "else:\n    from ray.train import RunConfig\n"
+    ),
     "several": (
         "try:\n    from ray.train import RunConfig\n    from ray.tune import Tuner\nexcept Exception:\n"
         "    from ray.air import RunConfig\n    from ray.tune.tuner import Tuner\nprint(Tuner)\n"
@@ -60,6 +80,13 @@ def test_uses_are_those_of_today_and_the_imports_stay(way: str) -> None:
         "try:\n    from ray.train import RunConfig\nexcept KeyError:\n    from ray.air import RunConfig\n",
         "import ray\nif ray.__version__ >= '2.99':\n    from ray.train import RunConfig\nelse:\n"
         "    from ray.air import RunConfig\n",
+        "import ray\nNEW = ray.__version__ >= '2.7'\nif NEW:\n    from ray.train import RunConfig\nelse:\n"
+        "    from ray.air import RunConfig\n",
+        "import ray\nNEW = Version(ray.__version__) >= Version('2.7')\nNEW = read()\nif NEW:\n"
+        "    from ray.train import RunConfig\nelse:\n    from ray.air import RunConfig\n",
+        "if hasattr(other, 'RunConfig'):\n    from ray.train import RunConfig\n"
+        "else:\n    from ray.air import RunConfig\n",
+        "if hasattr(train, 'Gone'):\n    from ray.train import RunConfig\nelse:\n    from ray.air import RunConfig\n",
         "import ray\nif other.__version__ >= '2.7':\n    from ray.train import RunConfig\nelse:\n"
         "    from ray.air import RunConfig\n",
         "try:\n    from ray.train import Gone, RunConfig\nexcept ImportError:\n    from ray.air import RunConfig\n",
@@ -155,3 +182,37 @@ def test_what_is_gone_below_a_name_of_a_branch_of_today_is_told() -> None:
 def test_what_is_asked_for_or_there_is_not_told(use: str) -> None:
     way = "try:\n    from ray import train as session\nexcept ImportError:\n    from ray.air import session\n\n"
     assert not converted(way + use).lines("RM692", Kind.MANUAL)
+
+
+GUARDS = [
+    "if hasattr(train, 'get_context'):",
+    "HAS = hasattr(train, 'get_context')\nif HAS:",
+    "OLD = not hasattr(train, 'get_context')\nif not OLD:",
+    "HAS = bool(hasattr(train, 'get_context'))\nif HAS:",
+    "def has():\n    return hasattr(train, 'get_context')\nif has():",
+    "def is_new():\n    return Version(ray.__version__) >= Version('2.7')\nif is_new():",
+    "NEW = ray.__version__ >= '2.7'\nif NEW:",
+    "class Ray:\n    NEW = Version(ray.__version__) >= Version('2.7')\nif Ray.NEW:",
+]
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+def test_a_use_in_the_branch_for_older_libraries_is_not_told(guard: str) -> None:
+    uses = "    rank = train.get_context().get_world_rank()\nelse:\n    rank = train.world_rank()\n"
+    assert not converted(f"import ray\nfrom ray import train\n{guard}\n{uses}").findings
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        "if hasattr(train, 'gone'):",
+        "HAS = hasattr(other, 'get_context')\nif HAS:",
+        "OLD = not hasattr(train, 'get_context')\nif OLD:",
+        "def has(owner):\n    return hasattr(owner, 'get_context')\nif has(read()):",
+        "HAS = read()\nif HAS:",
+    ],
+)
+def test_a_use_in_another_branch_is_told(guard: str) -> None:
+    uses = "    rank = 0\nelse:\n    rank = train.world_rank()\n"
+    outcome = converted(f"import ray\nfrom ray import train\n{guard}\n{uses}")
+    assert outcome.lines("RM692", Kind.MANUAL)

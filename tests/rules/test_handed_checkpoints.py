@@ -151,3 +151,121 @@ def test_a_folder_on_a_stack_is_told() -> None:
     named = "where = contextlib.ExitStack().enter_context(self.best.as_directory())\n            LLM(where)"
     for read in (use, named):
         assert len(converted(READ.format(use=read)).lines("RM602", Kind.MANUAL)) == 1
+
+
+CALLED = """
+import torch
+from ray.air import Checkpoint
+from transformers import AutoConfig, AutoModel
+
+config = AutoConfig()
+
+
+class Scorer:
+    def __init__(self, folder):
+        self.model = AutoModel.from_pretrained(folder)
+
+
+class Weights:
+    def __init__(self, folder):
+        self.state = torch.load(f"{{folder}}/model.pt")
+
+
+class Base:
+    @classmethod
+    def load(cls, checkpoint: Checkpoint):
+        with checkpoint.as_directory() as folder:
+            return cls(folder)
+
+
+{rest}
+"""
+LOAD = "\n\n\ndef load(checkpoint, {taken}):\n    with checkpoint.as_directory() as folder:\n        return {call}\n"
+BELOW = "class Below(Base):\n    def __init__(self, folder):\n        self.state = {state}\n"
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        LOAD.format(taken="cls", call="cls(folder)"),
+        LOAD.format(taken="model_class", call="model_class(folder)"),
+        LOAD.format(taken="cls=Scorer", call="cls(folder)"),
+        LOAD.format(taken="make", call="make(folder)") + "load(config.best, Scorer)",
+        LOAD.format(taken="make", call="make(folder)") + "load(config.best, AutoModel.from_pretrained)",
+        LOAD.format(taken="make", call="make(folder)") + "load(config.best, lambda f: AutoModel.from_pretrained(f))",
+        "MAKERS = {'bert': AutoModel.from_pretrained}" + LOAD.format(taken="name", call="MAKERS[name](folder)"),
+        BELOW.format(state="AutoModel.from_pretrained(folder)"),
+    ],
+)
+def test_what_a_function_is_handed_loads_the_model(rest: str) -> None:
+    outcome = converted(CALLED.format(rest=rest))
+    assert outcome.lines("RM602", Kind.CONVERTED)
+    assert "(transformers_dir(folder))" in outcome.text
+    assert not converted(outcome.text).lines("RM602", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        LOAD.format(taken="read", call="read(folder)"),
+        LOAD.format(taken="cls=dict", call="cls(folder)"),
+        LOAD.format(taken="cls", call="cls(folder)") + "load(config.best, Weights)",
+        LOAD.format(taken="cls", call="cls(config, folder)"),
+        LOAD.format(taken="make", call="make(folder)") + "load(config.best, torch.load)",
+        BELOW.format(state="torch.load(f'{folder}/model.pt')"),
+    ],
+)
+def test_what_a_function_is_handed_reads_another_file(rest: str) -> None:
+    assert "transformers_dir" not in converted(CALLED.format(rest=rest)).text
+
+
+ASKED = """
+import os
+from pathlib import Path
+
+from ray.air import Checkpoint
+from transformers import AutoModel
+
+
+def model_dir(folder):
+    inner = os.path.join(folder, "checkpoint")
+    return inner if os.path.isdir(inner) else folder
+
+
+def load(checkpoint: Checkpoint):
+    folder = {made}
+    {rest}
+    return AutoModel.from_pretrained(folder)
+"""
+MADE = ["checkpoint.to_directory()", "checkpoint.path"]
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize(
+    "rest",
+    [
+        'if os.path.isdir(os.path.join(folder, "checkpoint")):\n        folder = os.path.join(folder, "checkpoint")',
+        'if os.path.isdir(folder + "/checkpoint"):\n        folder += "/checkpoint"',
+        'if os.path.exists(f"{folder}/checkpoint"):\n        folder = f"{folder}/checkpoint"',
+        'if "checkpoint" in os.listdir(folder):\n        folder = os.path.join(folder, "checkpoint")',
+        'inner = Path(folder) / "checkpoint"\n    folder = inner if inner.is_dir() else folder',
+        'inner = Path(folder, "checkpoint")\n    folder = inner if inner.is_dir() else folder',
+        "folder = model_dir(folder)",
+    ],
+)
+def test_a_folder_that_is_asked_for_the_inner_one_is_left(made: str, rest: str) -> None:
+    outcome = converted(ASKED.format(made=made, rest=rest))
+    assert "transformers_dir" not in outcome.text
+    assert not [message for message in outcome.messages if "one folder deeper" in message or "lie in" in message]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        'print(os.path.join(folder, "model"))',
+        'print("checkpoint" in folder, folder + "/checkpoints")',
+        "print(os.listdir(folder))",
+    ],
+)
+def test_a_folder_that_is_asked_for_something_else_is_not(rest: str) -> None:
+    assert "transformers_dir(" in converted(ASKED.format(made=MADE[0], rest=rest)).text

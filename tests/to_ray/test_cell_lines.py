@@ -41,6 +41,10 @@ def told(tmp_path: Path, *sources: str) -> list[str]:
         ("%tensorboard --logdir {folder}/runs", "folder"),
         ("!du -sh $folder", "folder"),
         ("files = !ls {os.path.join(folder, 'best')}", "folder"),
+        ("first, second = !ls {folder}", "folder"),
+        ("(first, second) = !ls {folder}", "folder"),
+        ("found = {}\nfound['the files'] = !ls {folder}", "folder"),
+        ("def show():\n    files = !ls {folder}\n    return files", "folder"),
         ("%cd $folder", "folder"),
         ("!echo {trainer.state.best_metric}", "trainer"),
     ],
@@ -52,14 +56,23 @@ def test_a_line_that_reads_what_the_workers_make_is_told(line: str, name: str, t
 
 @pytest.mark.parametrize(
     "line",
-    ["!ls {OUT}", "!ls $HOME", "!ls out | awk '{print $1}'", "!echo {{folder}} $$folder", "!ls folder", "%cd $OUT"],
+    [
+        "!ls {OUT}",
+        "!ls $HOME",
+        "def show(folder):\n    files = !ls {folder}\n    return files",
+        "!ls out | awk '{print $1}'",
+        "!echo {{folder}} $$folder",
+        "!ls folder",
+        "%cd $OUT",
+    ],
 )
 def test_other_names_are_not(line: str, tmp_path: Path) -> None:
     assert told(tmp_path, IMPORTS, MAKES, TRAINS, line) == []
 
 
 @pytest.mark.parametrize(
-    "line", ["!zip -r model.zip out", "%cp -r out /drive", "ls out", "!git push", "files = !ls out"]
+    "line",
+    ["!zip -r model.zip out", "%cp -r out /drive", "ls out", "!git push", "files = !ls out", "first, second = !ls out"],
 )
 def test_a_line_that_waits_for_the_training_is_told_where_it_runs_before_it_now(line: str, tmp_path: Path) -> None:
     [found] = told(tmp_path, IMPORTS, MAKES, TRAINS, line, ENDS)

@@ -70,7 +70,7 @@ RM208 = Rule(
 )
 
 IN_ONE_CELL = "Write it whole in one cell, or its values here as a dict, and run raymigrate again."
-NOT_FOUND = "Put the file there, or write its values here as a dict, and run raymigrate again."
+NOT_FOUND = "Put the file at {path}, or write its values here as a dict, and run raymigrate again."
 
 
 def convert_settings(context: Context, call: TrainerCall, settings: Settings) -> None:
@@ -117,8 +117,9 @@ def leave_settings(context: Context, call: TrainerCall) -> None:
         message = f"accelerate_config names the file {name}, {several}."
         advice = f"{IN_ONE_CELL} {shown}"
     elif path is not None and context.path and written is ... and not path.exists():
-        message = f"accelerate_config names the file {name}, which was not found beside the script."
-        advice = f"{NOT_FOUND} {shown}"
+        place = _place_of(context, module.path, path)
+        message = f"accelerate_config names the file {name}, which was not found{place}."
+        advice = f"{NOT_FOUND.format(path=os.path.normpath(path))} {shown}"
     else:
         if one is not None and (Path(context.path).parent / one).is_file():
             shown = f"{string_literal(one)} is its default here, and can be written as it is. {shown}"
@@ -128,6 +129,13 @@ def leave_settings(context: Context, call: TrainerCall) -> None:
     for accelerator in _accelerators(call):
         if not is_told(context, call, accelerator, "cpu"):
             set_cpu(context, RM203, call, accelerator, "cpu")
+
+
+def _place_of(context: Context, script: str, path: Path) -> str:
+    """Where a file was looked for, in words: beside the script, or beside another one of its project that names it."""
+    if path.parent.absolute() == Path(script).absolute().parent:
+        return " beside the script" if script == context.path else f" beside {Path(script).name}"
+    return ""
 
 
 def _report_rows(context: Context, given: ast.expr, places: Destination, accelerators: list[ast.Call]) -> None:

@@ -1,6 +1,7 @@
 """RM505: ray.data.from_huggingface() of a DatasetDict."""
 
 import ast
+from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -41,18 +42,28 @@ def dataset_dicts(context: Context) -> None:
         given = argument(call, 0, "dataset")
         if given is None:
             continue
-        cases = [_is_dataset_dict(source, set()) for source in _origins(module, given)]
+        cases = [_is_dataset_dict(source) for source in _unchained(_origins(module, given), set())]
         if not all(cases) and not _is_read_as_dict(module, call):
             if any(cases):
                 context.manual(RM505, call, f"Where this is a DatasetDict: {RAISES}.")
-        elif len(call.args) + len(call.keywords) != 1:
-            context.manual(RM505, call, f"{RAISES}.")
+            continue
+        is_mixed = any(cases) and not all(cases)
+        if len(call.args) + len(call.keywords) != 1 or (is_mixed and not isinstance(given, ast.Name)):
+            where = f"Where this is a DatasetDict: {RAISES}" if is_mixed else RAISES
+            context.manual(RM505, call, f"{where}.")
         elif context.converts(RM505, call, f"{RAISES}; now called for each split."):
-            function = module.source(call.func)
-            first, last = ("", " ") if isinstance(given, ast.Name) else ("\n    ", "\n    ")
-            end = "\n" if first else ""
-            source = f"{{{first}name: {function}(split){last}for name, split in $given.items(){end}}}"
-            context.plan.replace(call, source, given=given)
+            _call_for_splits(context, call, given, is_mixed=is_mixed)
+
+
+def _call_for_splits(context: Context, call: ast.Call, given: ast.expr, *, is_mixed: bool) -> None:
+    """Plans the calls for each split; where a function is given a split elsewhere, both, as legacy Ray took both."""
+    function = context.module.source(call.func)
+    first, last = ("", " ") if isinstance(given, ast.Name) else ("\n    ", "\n    ")
+    end = "\n" if first else ""
+    source = f"{{{first}name: {function}(split){last}for name, split in $given.items(){end}}}"
+    if is_mixed:
+        source = f"(\n    {source}\n    if isinstance($given, dict)\n    else {function}($given)\n)"
+    context.plan.replace(call, source, given=given)
 
 
 def _origins(module: Module, node: ast.expr) -> list[Source]:
@@ -64,12 +75,21 @@ def _origins(module: Module, node: ast.expr) -> list[Source]:
     return found
 
 
-def _is_dataset_dict(source: Source, seen: set[ast.AST]) -> bool:
-    """Whether an expression is a DatasetDict of Hugging Face for sure; so is what was looked at before, or all ends."""
+def _unchained(sources: list[Source], seen: set[ast.AST]) -> Iterator[Source]:
+    """What expressions start with, without methods that give what they are called on: `raw` of `raw.shuffle(1)`."""
+    for source in sources:
+        module, value = source.module, source.node
+        method = value.func if isinstance(value, ast.Call) else None
+        if not isinstance(method, ast.Attribute) or method.attr not in CHAINED or method in module.reference_at:
+            yield source
+        elif value not in seen:
+            seen.add(value)
+            yield from _unchained(_origins(module, method.value), seen)
+
+
+def _is_dataset_dict(source: Source) -> bool:
+    """Whether an expression is a DatasetDict of Hugging Face for sure."""
     module, value = source.module, source.node
-    if value in seen:
-        return True
-    seen.add(value)
     if not isinstance(value, ast.Call):
         return isinstance(value, (ast.Name, ast.Attribute)) and instance_of(module, value) in DICTS
     name = module.qualified(value.func) or ""
@@ -79,13 +99,9 @@ def _is_dataset_dict(source: Source, seen: set[ast.AST]) -> bool:
     if name in DICTS or name.rpartition(".")[0] in DICTS:  # DatasetDict.load_from_disk() and its like
         return True
     method = value.func
-    if not isinstance(method, ast.Attribute) or method in module.reference_at:
-        return False
-    if method.attr == "train_test_split":  # a method of Ray's Datasets too, which gives a list
-        return is_hf_dataset(module, method.value)
-    if method.attr not in CHAINED:
-        return False
-    return all(_is_dataset_dict(behind, seen) for behind in _origins(module, method.value))
+    # A method of Ray's Datasets too, which gives a list.
+    is_split = isinstance(method, ast.Attribute) and method.attr == "train_test_split"
+    return is_split and method not in module.reference_at and is_hf_dataset(module, method.value)  # type: ignore[attr-defined]
 
 
 def _is_read_as_dict(module: Module, call: ast.Call) -> bool:

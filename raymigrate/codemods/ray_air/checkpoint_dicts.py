@@ -37,6 +37,7 @@ from raymigrate.facts.results import (
     layout,
     made_by_script,
 )
+from raymigrate.facts.scopes import FUNCTIONS
 from raymigrate.facts.values import is_none, keyword_argument, sources
 
 RM304 = Rule(
@@ -76,6 +77,12 @@ READ_OLDER = (
 )
 FILES = f"This checkpoint is a folder with files, and {PACKED}"
 NOT_NEEDED = "Nothing needs the dict once the other checkpoint is made without it: see what is said there."
+# Converted code saves into a temporary folder, and deletes it after ray.train.report(), which copies it: no mock does.
+KEPT = (
+    " Where a mock of report() keeps the checkpoint, its folder is deleted before the test reads it: converted code has"
+    " it only until report() returns. Read it in the function that the mock calls, side_effect=."
+)
+CALLS_OF_MOCKS = ("call_args", "call_args_list", "mock_calls", "await_args", "await_args_list")
 # docs/semantics/libraries.md#pickled-models
 MODELS = (
     " The model that a dict of this file holds comes from its name, or from a folder of save_pretrained(): call"
@@ -109,7 +116,8 @@ def to_dict(context: Context) -> None:
             context.manual(RM304, node, f"{MESSAGE}.", of_class + (OLD_DICT if by_class else OPENED))
         elif not is_any_checkpoint(module, checkpoint):
             if _may_be_checkpoint(context, checkpoint):
-                advice = NOT_NEEDED if is_made_again else opened + models
+                kept = KEPT if _may_be_kept(module, checkpoint) else ""
+                advice = NOT_NEEDED if is_made_again else opened + kept + models
                 context.manual(RM304, node, f"If this is a checkpoint of Ray: {MESSAGE}.", advice)
         elif is_made_again:
             context.manual(RM304, node, f"{MESSAGE}.", NOT_NEEDED)
@@ -201,6 +209,20 @@ def _may_be_checkpoint(context: Context, node: ast.expr) -> bool:
         name = module.constant(node.slice)  # `call_args.kwargs["checkpoint"]`
     ray = any(reference.qualified.startswith(("ray.air", "ray.train")) for reference in module.references)
     return (ray or context.options.part_of_job) and name in USUAL_NAMES
+
+
+def _may_be_kept(module: Module, checkpoint: ast.expr) -> bool:
+    """Whether a checkpoint may be what a report was called with that is over: `report.call_args.kwargs["checkpoint"]`.
+
+    A function that is called in place of the report has it in a dict of its own parameters, `**kwargs`.
+    """
+    function = module.function(checkpoint)
+    if any(module.function(read) is function for read in module.attributes(*CALLS_OF_MOCKS)):
+        return True
+    if not isinstance(checkpoint, ast.Subscript):
+        return False
+    parameters = [outer.args.kwarg for outer in module.ancestors(checkpoint) if isinstance(outer, FUNCTIONS)]
+    return module.definition(checkpoint.value) not in [parameter for parameter in parameters if parameter is not None]
 
 
 def _load(context: Context, statement: ast.stmt, node: ast.Call) -> None:

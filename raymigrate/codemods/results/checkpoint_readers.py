@@ -277,13 +277,19 @@ def _openers(module: Module, path: ast.AST, *, named: bool = False) -> Iterator[
             return
 
 
+def _uses_of_name(module: Module, value: ast.expr) -> list[ast.Name]:
+    """Where a name is read that is given a value."""
+    name = module.name_of(value)
+    return [*module.uses_of(name)] if name is not None else []
+
+
 def _to_directory(context: Context, call: ast.Call, method: ast.Attribute, place: Layout) -> bool:
     """`to_directory()` gives the inner folder, and `to_directory(path)` copies that."""
     module = context.module
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     if not given:
         if (
-            not leads_to_files(context, call)
+            not any(leads_to_files(context, use) for use in [call, *_uses_of_name(module, call)])
             and not isinstance(module.parent_of[call], ast.Expr)
             and context.converts(RM602, call, f"{DEEPER}; the folder is added.")
         ):
@@ -301,7 +307,7 @@ def _to_directory(context: Context, call: ast.Call, method: ast.Attribute, place
 def reads_deeper(context: Context, node: ast.expr, place: Layout) -> bool:
     """A path of a checkpoint that is only shown stays; one that is read from goes deeper."""
     module = context.module
-    if is_shown(module, node) or leads_to_files(context, node):
+    if is_shown(module, node) or any(leads_to_files(context, use) for use in [node, *_uses_of_name(module, node)]):
         return True
     parent = module.parent_of[node]
     if (

@@ -13,6 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.filled_keys import INSTEAD, advice
 from raymigrate.codemods.results.results import RM604, results
+from raymigrate.facts.items import GETTER
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
@@ -110,12 +111,17 @@ def _lookups(module: Module) -> Iterator[Lookup]:
         for read in module.attributes(name):
             if isinstance(read.ctx, ast.Load):
                 yield Lookup(read.value, frozenset({name}), "this raises an AttributeError", of_table=True)
+    for pattern in module.of_type(ast.MatchMapping):
+        if (matched := module.assigned(pattern)) is not None:
+            yield Lookup(matched, _all_names(module, pattern.keys), "this case never fits")
     for call in module.of_type(ast.Call):
         yield from _by_call(module, call)
 
 
 def _by_call(module: Module, call: ast.Call) -> Iterator[Lookup]:
     """What a call asks for keys: a method its object, a function that draws a table the table."""
+    if isinstance(call.func, ast.Call) and module.qualified(call.func.func) == GETTER and len(call.args) == 1:
+        yield Lookup(call.args[0], _all_names(module, call.func.args), RAISES)
     if not isinstance(call.func, ast.Attribute):
         return
     owner, method = call.func.value, call.func.attr

@@ -39,6 +39,9 @@ FROM_HERE = (
     " Give it an absolute path: a relative one is looked for in the current folder of the process, which a working_dir"
     " changes."
 )
+JOINS = ("os.path.join", "pathlib.Path", "pathlib.PurePath")
+PATHS = ("pathlib.Path", "str", "os.fspath")
+MOST_FUNCTIONS = 3  # of the project that hand a folder on
 METHODS = ("get_model", "get_tokenizer", "get_training_arguments")
 # The same in words, for a person who has the folder of a checkpoint.
 FILES = {Layout.NESTED: 'os.path.join(folder, "checkpoint")', Layout.ROOT: "folder", Layout.UNKNOWN: "files"}
@@ -165,20 +168,43 @@ def leads_to_files(context: Context, folder: ast.expr) -> bool:
         context: The module.
         folder: What stands for the folder of a checkpoint.
     """
-    user = context.module.parent_of[folder]
-    text = context.module.parent_of.get(user)
+    return _leads_to_files(context.module, folder, MOST_FUNCTIONS)
+
+
+def _leads_to_files(module: Module, folder: ast.expr, depth: int) -> bool:
+    """The same, through functions of the project that are given the folder."""
+    user = module.parent_of[folder]
+    text = module.parent_of.get(user)
     if isinstance(user, ast.FormattedValue) and isinstance(text, ast.JoinedStr):
         rest = [part.value for part in text.values[1:2] if isinstance(part, ast.Constant)]
         return text.values[0] is user and bool(rest) and f"{rest[0]!s}/".startswith("/checkpoint/")
+    if isinstance(user, ast.BinOp) and user.left is folder:
+        return module.constant(user.right) == ("checkpoint" if isinstance(user.op, ast.Div) else "/checkpoint")
     if not isinstance(user, ast.Call):
         return False
-    if context.module.qualified(user.func) == "os.path.join" and len(user.args) > 1 and user.args[0] is folder:
-        return context.module.constant(user.args[1]) == "checkpoint"
-    function, project = context.module.definition(user.func), context.module.project
-    if isinstance(function, ast.alias) and project is not None:
-        imported = project.definition(context.module, user.func)
-        function = imported.function if imported is not None else None
-    return isinstance(function, ast.FunctionDef) and ast.get_docstring(function) == EITHER_PLACE
+    name = module.qualified(user.func)
+    if name in JOINS and len(user.args) > 1 and user.args[0] is folder:
+        return module.constant(user.args[1]) == "checkpoint"
+    if name in PATHS and user.args == [folder]:
+        return depth > 0 and _leads_to_files(module, user, depth - 1)
+    if name == "os.listdir":
+        return isinstance(text, ast.Compare) and user in text.comparators and module.constant(text.left) == "checkpoint"
+    return depth > 0 and _called_leads_to_files(module, user, folder, depth)
+
+
+def _called_leads_to_files(module: Module, call: ast.Call, folder: ast.expr, depth: int) -> bool:
+    """Whether a function of the project that a call runs looks for the files where they are now."""
+    function, home = module.definition(call.func), module
+    if isinstance(function, ast.alias) and module.project is not None:
+        imported = module.project.definition(module, call.func)
+        function, home = (imported.function, imported.module) if imported is not None else (None, module)
+    if not isinstance(function, ast.FunctionDef):
+        return False
+    if ast.get_docstring(function) == EITHER_PLACE:
+        return True
+    taken = function.args.args[call.args.index(folder) :][:1] if folder in call.args else []
+    scope = home.scope(function)
+    return any(_leads_to_files(home, use, depth - 1) for one in taken for use in home.uses(one.arg, scope))
 
 
 def _alone(context: Context, statement: ast.stmt) -> bool:

@@ -12,6 +12,7 @@ from raymigrate.codemods.to_ray.accelerators import apply_file, give_variables, 
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
+from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.handed_models import tell_handed_models
 from raymigrate.codemods.to_ray.launched import (
     RM825,
@@ -46,8 +47,9 @@ from raymigrate.codemods.to_ray.refusals import (
     refusal,
     refusal_for_others,
 )
-from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of, top_definition
+from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
 from raymigrate.codemods.to_ray.shown_values import tell_shown
+from raymigrate.codemods.to_ray.started_elsewhere import UNSTARTED, is_left_to_starter
 from raymigrate.codemods.to_ray.statements import Mixed
 from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
@@ -55,11 +57,7 @@ from raymigrate.codemods.to_ray.trainer_calls import Training, training_of
 from raymigrate.codemods.to_ray.traps import RM828, tell_traps
 from raymigrate.codemods.to_ray.workers import tell_rows, tell_seed, tell_threads, tell_unused
 from raymigrate.codemods.to_ray.wrapped import unwrap_prepared
-from raymigrate.facts.definitions import Definition
 from raymigrate.facts.legacy import ACCELERATORS
-from raymigrate.facts.module import Module
-from raymigrate.facts.named_lines import line_of_file
-from raymigrate.facts.project_uses import uses_of
 
 GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html"
 RM820 = Rule(
@@ -70,12 +68,6 @@ RM820 = Rule(
     "With --to-ray what trains moves into a function that a TorchTrainer runs on each worker; what prepare, backward"
     " and gather do stays as it is, since accelerate reads its rank from Ray's environment.",
     GUIDE,
-)
-UNSTARTED = "No statement of this file starts the training"
-START_THERE = (
-    "Call {0} there in a function, and start that with TorchTrainer(function, train_loop_config=...,"
-    " scaling_config=...).fit(): each worker makes an Accelerator of its own. Make relative paths absolute before it,"
-    " since workers run in a folder of their own."
 )
 
 
@@ -134,28 +126,13 @@ def _leave_unstarted(context: Context, made: ast.Call) -> None:
     functions = [node.name for node in context.module.of_type(ast.FunctionDef)]
     found = started_by_notebook(context.path, functions)
     if found is None:
-        caller = _caller_elsewhere(context.module, made)
-        if caller is None:
+        if not is_left_to_starter(context, made, "each worker makes an Accelerator of its own"):
             leave(context, made, f"{UNSTARTED}: convert the script that calls it by hand.")
-        else:
-            name, place = caller
-            leave(context, made, f"{UNSTARTED}: {place} does, with {name}.", START_THERE.format(name))
         return
     notebook, name = found
     message = f"A cell of {notebook} starts {name}() with a launcher of accelerate, and no statement of this file does."
     advice = f"Define {name}() in a cell of the notebook, or call it at the end of this file and run that with python."
     leave(context, made, message, f"{advice} Then run raymigrate --to-ray again.")
-
-
-def _caller_elsewhere(module: Module, made: ast.Call) -> tuple[str, str] | None:
-    """What another file uses to get to an Accelerator, and where; None where none is seen."""
-    definition = top_definition(module, made)
-    if module.project is None or not isinstance(definition, (ast.FunctionDef, ast.ClassDef)):
-        return None
-    found = uses_of(module.project, Definition(module, definition, definition.name))
-    calls = [(m, n) for m, n in found.reads if m is not module and isinstance(m.parent_of.get(n), ast.Call)]
-    user, node = min(calls, key=lambda call: (call[0].path, call[0].start(call[1])), default=(None, None))
-    return (definition.name, line_of_file(user, node)) if user is not None and node is not None else None
 
 
 def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -> None:
@@ -186,6 +163,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     make_paths_absolute(context, outline)
     set_environment(context, outline)
     drop_launcher(context, outline)
+    drop_deletions(context, RM820, outline)
     epochs = epochs_of(context.module)
     report_epochs(context, epochs)
     unwrap_prepared(context, outline)

@@ -16,7 +16,7 @@ from raymigrate.facts.scopes import Scope
 # What IPython evaluates in such a line (IPython 8.37, core/interactiveshell.py, `var_expand`).
 EXPRESSION = re.compile(r"(?<!\{)\{(?P<braces>[^{}]+)\}(?!\})|(?<!\$)\$(?P<dollar>[A-Za-z_]\w*)")
 FILE_COMMANDS = ("cat", "cp", "head", "ls", "ll", "mv", "rm", "tail", "tar", "zip")
-SHELL = re.compile(rf"(?:[A-Za-z_]\w*\s*=\s*)?(?:!|%(?:sh|sx|system)\b|%?(?={'|'.join(FILE_COMMANDS)}\b))\s*")
+SHELL = re.compile(rf"(?:[^=!%\n]+=\s*)?(?:!|%(?:sh|sx|system)\b|%?(?={'|'.join(FILE_COMMANDS)}\b))\s*")
 # Commands that ask nothing of a training: they prepare the machine, or look at it.
 OF_MACHINE = re.compile(
     r"(?:sudo|python -m)?\s*(?:pip\d?|uv|conda|mamba|apt(?:-get)?|wget|curl|nvidia-smi|free|df|top|lscpu|date|kill)\b"
@@ -46,13 +46,15 @@ def tell_magics(context: Context, rule: Rule, outline: Outline, trains: Collecti
         if step in run_by_workers:
             message = f"{shown} is in code that the workers run: IPython's get_ipython() cannot be sent to them."
             context.manual(rule, name, message, "Call subprocess.run() there, or do it behind fit().")
-        if step is None or step in run_by_workers or isinstance(step, DEFINITIONS):
+        if step is None or step in run_by_workers:
             continue
-        unknown = [read for read in _read(text) if _is_of_workers(outline, read)]
+        unknown = [read for read in _read(text) if _is_of_workers(outline, name, read)]
         if unknown:
             names = ", ".join(f"`{read}`" for read in unknown)
             message = f"{shown} reads {names}, which the training function makes now: IPython leaves the text as it is."
             context.manual(rule, name, message, "Make it above this line too.")
+        if isinstance(step, DEFINITIONS):
+            continue  # it runs where the function is called
         if trained and trained[0] < script.number(step) < last and _waits_for_training(text):
             message = f"{shown} stood behind the training, which now starts in a cell below it."
             context.manual(rule, name, message, "Move it to a cell behind fit().")
@@ -85,9 +87,10 @@ def _read(text: str) -> list[str]:
     return list(found)
 
 
-def _is_of_workers(outline: Outline, name: str) -> bool:
-    """Whether all that binds a name of the module moves to the workers."""
-    binders = list(outline.script.binders(name, outline.module.scope_of[outline.module.tree]))
+def _is_of_workers(outline: Outline, line: ast.Name, name: str) -> bool:
+    """Whether all that binds a name of the module moves to the workers; a line in a function may mean one of that."""
+    root = outline.module.scope_of[outline.module.tree]
+    binders = list(outline.script.binders(name, root)) if outline.module.scope_of[line].find(name) is root else []
     return bool(binders) and all(outline.roles.of[step].moves for step in binders)
 
 

@@ -262,7 +262,12 @@ def _tell_passed_over(context: Context, place: ast.AST) -> None:
         context.note(RM825, place, f"{message} `raymigrate config {file.name}` shows what to write if it was this one.")
 
 
-def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: str) -> None:
+def tell_starts(context: Context, place: ast.AST, path: str, when: str = "now") -> None:
+    """Says what each line that launches a script which imports this one has to become; see `_tell_each`."""
+    _tell_each(context, place, launches_of(path), path, when)
+
+
+def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: str, when: str = "now") -> None:
     """Says what each line that starts a script has to become, and which of its options are refused.
 
     Args:
@@ -270,6 +275,7 @@ def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: s
         place: Where.
         launches: The lines that launch the script with a launcher.
         path: The script: that of the module, or one that imports it.
+        when: From when on.
     """
     name = Path(path).name
     starts = plain_starts_of(path)
@@ -284,7 +290,7 @@ def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: s
         of_line += [start for start in told if _place(context, start) == where]
         refused, who = _refused_options(context.module, of_line, name)
         left = f", but without {', '.join(refused)}, which {who} refuses today" if refused else ""
-        context.note(RM824, place, f"{where} says {said}; it is {own} now, with the script's own arguments{left}.")
+        context.note(RM824, place, f"{where} says {said}; it is {own} {when}, with the script's own arguments{left}.")
     tell_given_datasets(context, [(start, _place(context, start)) for start in (*launches, *starts)], name)
     refusing: dict[tuple[str, str], list[str]] = {}
     for start in told:
@@ -318,7 +324,7 @@ def tell_importers(context: Context, place: ast.AST, outline: LaunchedOutline) -
             f" train_loop_config, and do in the training function what {name} does to set things up."
         )
         context.manual(RM824, place, message, advice)
-        _tell_each(context, place, launches_of(other.path), other.path)
+        tell_starts(context, place, other.path)
 
 
 def _refused_options(module: Module, starts: list[Launch], script: str) -> tuple[list[str], str]:

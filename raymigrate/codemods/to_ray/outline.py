@@ -90,8 +90,9 @@ class Outline:
         scope = self.module.scope(self.script.main)
         parameters = {binding.arg for binding in ast.walk(self.script.main.args) if isinstance(binding, ast.arg)}
         read = {name for step in self.roles.moved() for name, home in self.script.read(step) if home is scope}
-        given = {name for step in self.roles.staying(Role.DRIVER) for name in self.script.bound(step)} | parameters
-        return sorted(read & given)
+        staying = {*self.roles.staying(Role.DRIVER)}
+        given = {name for name in read if not staying.isdisjoint(self.script.givers(name, scope))}
+        return sorted(given | (read & parameters))
 
     def is_for_workers(self, node: ast.AST) -> bool:
         """Whether a node is part of a step that the workers run."""

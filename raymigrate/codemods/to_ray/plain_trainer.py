@@ -18,6 +18,7 @@ from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
 from raymigrate.codemods.to_ray.early_writes import tell_early_writes
+from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.launched import (
     LaunchedOutline,
     UnfitLaunchError,
@@ -50,6 +51,7 @@ from raymigrate.codemods.to_ray.results import return_results
 from raymigrate.codemods.to_ray.saved_files import wait_for_files
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, script_of
 from raymigrate.codemods.to_ray.shown_values import tell_shown
+from raymigrate.codemods.to_ray.started_elsewhere import is_left_to_starter
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
@@ -120,6 +122,10 @@ NOTES: dict[tuple[str | None, object], str] = {
     ("load_best_model_at_end", True): "result.checkpoint is the last checkpoint, not the best: take the model that the"
     " script saves at its end.",
 }
+EACH_TRAINER = (
+    "each worker makes a Trainer of its own, to which trainer.add_callback(RayTrainReportCallback()) gives what reports"
+    " its checkpoints, where it is to have some"
+)
 DEFAULT_BATCH = 8  # transformers/training_args.py
 
 
@@ -153,9 +159,11 @@ def convert(context: Context) -> None:
         or hidden_by_class(script, roles)
         or needed_behind_main(script, roles)
         or refusal_for_others(context, script, roles, training)
-        or _unreached(script, roles, training)
-        or read_out_of_reach(roles)
     )
+    unreached = None if reason is not None else _unreached(script, roles, training)
+    if unreached is not None and is_left_to_starter(context, training.trains[0], EACH_TRAINER):
+        return
+    reason = reason or unreached or read_out_of_reach(roles)
     if reason is not None:
         leave(context, reason.node, reason.message)
         return
@@ -207,6 +215,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
         _train_together_on_cpu(context, training, outline)
     set_environment(context, outline)
     drop_launcher(context, outline)
+    drop_deletions(context, RM801, outline)
     return_results(context, RM801, outline, training)
     tell_shown(context, RM801, outline, training.trains)
     tell_magics(context, RM801, outline, training.trains)

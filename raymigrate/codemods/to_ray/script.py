@@ -105,6 +105,13 @@ class Script:
             if step is not None and self.scope(step) is scope:
                 yield step
 
+    def givers(self, name: str, scope: Scope) -> Iterator[ast.stmt]:
+        """The steps that give a name a value; `del name` binds it, as Python sees it, and gives it none."""
+        for binding in scope.bindings.get(name, ()):
+            step = self.step_of(binding.node)
+            if step is not None and not isinstance(getattr(binding.node, "ctx", None), ast.Del):
+                yield step
+
     def readers(self, name: str, scope: Scope) -> Iterator[ast.stmt]:
         """The steps that read a name, in functions that they define too."""
         for use in self.module.uses(name, scope):

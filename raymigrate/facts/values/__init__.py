@@ -167,6 +167,8 @@ def names_of(module: Module, node: ast.expr) -> list[ast.Name]:
 def assigned(module: Module, target: ast.AST) -> ast.expr | None:
     """The expression that an assignment gives to a target; None where it is bound in another way."""
     parent = module.parent_of.get(target)
+    if isinstance(target, (ast.MatchAs, ast.MatchMapping)):
+        return _matched(module, target)
     if isinstance(parent, ast.Assign):
         return parent.value if target in parent.targets else None
     if isinstance(parent, (ast.AnnAssign, ast.NamedExpr)):
@@ -180,6 +182,13 @@ def assigned(module: Module, target: ast.AST) -> ast.expr | None:
     if any(isinstance(part, ast.Starred) for part in (*given.elts, *parent.elts)):
         return None
     return given.elts[parent.elts.index(target)]  # type: ignore[arg-type]
+
+
+def _matched(module: Module, pattern: ast.pattern) -> ast.expr | None:
+    """What `case name:` or `case Class() as name:` gives a name: all that is matched."""
+    case = module.parent_of.get(pattern)
+    block = module.parent_of.get(case) if isinstance(case, ast.match_case) else None
+    return block.subject if isinstance(block, ast.Match) else None
 
 
 def origins(module: Module, node: ast.expr, *, elsewhere: bool = True) -> list[Source]:

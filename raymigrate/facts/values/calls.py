@@ -166,6 +166,12 @@ def given_to(module: Module, parameter: ast.arg) -> Behind:
     given = None if by_pytest else of_fixture(module, function, parameter)
     if given is not None:
         return given
+    called = module.parent_of[function]
+    if isinstance(called, ast.Call) and called.func is function and parameter in function.args.args:
+        place = function.args.args.index(parameter)  # `(lambda one: ...)(one)`
+        at_once = called.args[place] if place < len(called.args) else default
+        is_seen = at_once is not None and not has_unpacking(called)
+        return Behind([Source(module, at_once)], whole=True) if is_seen else UNKNOWN  # type: ignore[arg-type]
     name, skipped = _name_to_call(module, function)
     scope = module.scope_of[function].find(name) if name else None
     if scope is None or not _is_called_by(module, scope.bindings[name]):

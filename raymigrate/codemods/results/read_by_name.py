@@ -1,0 +1,83 @@
+"""RM304, RM308, RM604, RM607: what results and checkpoints no longer have, asked for by its name, as a text.
+
+`getattr(checkpoint, f"to_{form}")()`, `map(attrgetter("log_dir"), results)`, `case Result(log_dir=folder)`.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.ray_air.checkpoint_dicts import OPENED, RM304
+from raymigrate.codemods.ray_air.ray_checkpoint import RM308
+from raymigrate.codemods.results.checkpoint_readers import OTHER_ATTRIBUTES, OTHER_FORMS
+from raymigrate.codemods.results.checkpoint_uris import RM607
+from raymigrate.codemods.results.results import ATTRIBUTES, RM604
+from raymigrate.facts.asked_names import NO_MATCH, RAISES, WORDS, Asked, asked_names
+from raymigrate.facts.declared import is_declared
+from raymigrate.facts.framework_checkpoints import is_of_any_class
+from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.results import RESULTS, is_any_checkpoint, trainers_of
+from raymigrate.facts.values import Source
+
+PATH = "result.path is the folder of the run, a str."
+OF_RESULTS = {"log_dir": PATH, "config": ATTRIBUTES["config"][1], "dataset_stats": ATTRIBUTES["dataset_stats"][1]}
+OF_CHECKPOINTS: dict[str, tuple[Rule, str]] = {
+    "to_dict": (RM304, OPENED),
+    "uri": (RM607, RM607.fix),
+    **{name: (RM308, advice) for name, advice in (OTHER_FORMS | OTHER_ATTRIBUTES).items()},
+}
+HERE = "Ask for what is there: result.path; checkpoint.path, as_directory() and to_directory()."
+CHECKPOINT = "checkpoint"  # the attribute of a result
+
+
+@codemod(*WORDS, phase=Phase.RESULTS)
+def read_by_name(context: Context) -> None:
+    """Tells of names that results and checkpoints do not have, where texts ask for them."""
+    module = context.module
+    for asked in asked_names(module):
+        unsure = list[str]()
+        for rule, of, path, advice in _gone(asked):
+            name = path.rpartition(".")[2]
+            if is_guarded(module, asked.node, name):
+                continue
+            if not asked.is_sure_of(path):
+                unsure.append(name)
+                continue
+            outcome = "is not there, so that this case never fits" if asked.outcome == NO_MATCH else asked.outcome
+            since = "2.51" if rule is RM604 else "2.7"
+            context.manual(rule, asked.node, f"{of}.{name} {outcome} on Ray >= {since}.", advice)
+        if unsure:
+            names = " or ".join(unsure)
+            message = f"Where this asks for {names}: it {RAISES} on current Ray."
+            context.manual(RM604 if unsure[0] in OF_RESULTS else RM308, asked.node, message, HERE)
+
+
+def _gone(asked: Asked) -> Iterator[tuple[Rule, str, str, str]]:
+    """What an object no longer has of the names it is asked for: the rule, what it is, the name, and what to do."""
+    of_result = [name for name in OF_RESULTS if asked.may_be(name)]
+    within = [path for name in OF_CHECKPOINTS if asked.may_be(path := f"{CHECKPOINT}.{name}")]
+    of_checkpoint = [name for name in OF_CHECKPOINTS if asked.may_be(name)]
+    if (of_result or within) and _is_result(asked.owner):
+        yield from ((RM604, "result", name, OF_RESULTS[name]) for name in of_result)
+        for path in within:
+            rule, advice = OF_CHECKPOINTS[path.rpartition(".")[2]]
+            yield rule, "Checkpoint", path, advice
+    if of_checkpoint and _is_checkpoint(asked.owner):
+        for name in of_checkpoint:
+            rule, advice = OF_CHECKPOINTS[name]
+            yield rule, "Checkpoint", name, advice
+
+
+def _is_result(owner: Source) -> bool:
+    """Whether an object is the result of a trainer, or may be one and nothing else of Ray."""
+    found = trainers_of(owner.module, owner.node)
+    return bool(found - {None}) or is_declared(owner.module, owner.node, RESULTS)
+
+
+def _is_checkpoint(owner: Source) -> bool:
+    module, node = owner.module, owner.node
+    is_known = not isinstance(node, ast.Constant) and is_any_checkpoint(module, node)
+    return is_known or is_of_any_class(module, node)

@@ -1,0 +1,75 @@
+"""RM802 of files whose training another file starts: what that one has to do, and that it was done."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.projects.files import write
+from tests.test_cli import invoke
+from tests.to_ray.test_refusals import HEAD, TRAIN, indented
+
+TRAINER = f"{HEAD}def train(args, model=None):\n{indented(TRAIN)}"
+ACCELERATE = """\
+from accelerate import Accelerator
+
+
+def train(args):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(*make(args))
+    for batch in loader:
+        accelerator.backward(model(batch).mean())
+        optimizer.step()
+"""
+DIRECT = {"main.py": "from train import train\n\n\ntrain({})\n"}
+THROUGH = {
+    "jobs.py": "import train\n\n\ndef run(config):\n    train.train(config)\n",
+    "main.py": "from jobs import run\n\n\nrun({})\n",
+}
+RAY = "import ray.train\nfrom ray.train.torch import TorchTrainer\n"
+START = "TorchTrainer({}, scaling_config=ray.train.ScalingConfig(num_workers=2)).fit()\n"
+
+
+def said(tmp_path: Path, files: dict[str, str]) -> str:
+    """What --to-ray says of a project."""
+    write(tmp_path, {"pyproject.toml": "", **files})
+    return " ".join(invoke("--to-ray", "--check", tmp_path).stdout.split())
+
+
+@pytest.mark.parametrize("train", [TRAINER, ACCELERATE])
+@pytest.mark.parametrize(
+    "files", [DIRECT, THROUGH, {**DIRECT, "test_main.py": "from train import train\n\n\ntrain({})\n"}]
+)
+@pytest.mark.parametrize(
+    "line", ["torchrun --nproc_per_node 4 main.py --epochs 3", "accelerate launch main.py --epochs 3"]
+)
+def test_what_starts_it_and_the_line_for_that_are_told(
+    train: str, files: dict[str, str], line: str, tmp_path: Path
+) -> None:
+    text = said(tmp_path, {"train.py": train, **files, "run.sh": f"{line}\n"})
+    assert "No statement of this file starts the training" in text
+    assert f"{'jobs' if 'jobs.py' in files else 'main'}.py does, with train." in text
+    assert f"run.sh:1 says `{line}`; it is `python main.py` once that is done" in text
+    assert "A list of packages has to have ray[train]>=" in text
+    assert text.count("once that is done") == 1
+
+
+@pytest.mark.parametrize("train", [TRAINER, ACCELERATE])
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"main.py": f"{RAY}from train import train\n\n{START.format('train')}"},
+        {"main.py": f"{RAY}import train\n\n\ndef loop(config):\n    train.train(config)\n\n\n{START.format('loop')}"},
+        {"jobs.py": THROUGH["jobs.py"], "main.py": f"{RAY}from jobs import run\n\n{START.format('run')}"},
+    ],
+)
+def test_nothing_is_said_once_it_was_done(train: str, files: dict[str, str], tmp_path: Path) -> None:
+    text = said(tmp_path, {"train.py": train, **files, "run.sh": "torchrun main.py\n"})
+    assert "RM802" not in text
+    assert "RM824" not in text
+
+
+@pytest.mark.parametrize("train", [TRAINER, ACCELERATE])
+def test_a_file_that_nobody_calls_names_no_other(train: str, tmp_path: Path) -> None:
+    text = said(tmp_path, {"train.py": train, "main.py": "def train():\n    pass\n\n\ntrain()\n"})
+    assert "RM802" in text
+    assert "main.py does" not in text
