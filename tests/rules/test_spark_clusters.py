@@ -171,7 +171,7 @@ def test_names_beside_what_is_not_seen_are_renamed_and_the_rest_is_told(head: st
         "on_spark = setup_ray_cluster is not None and here",
         "if setup_ray_cluster:\n    pass",
         "if not setup_ray_cluster:\n    raise SystemExit",
-        "pass if setup_ray_cluster else start()",
+        "found = 1 if setup_ray_cluster else 0",
         "if None is setup_ray_cluster or here:\n    pass",
         "assert setup_ray_cluster",
     ],
