@@ -8,9 +8,11 @@ import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from raymigrate.facts.items import COPIES, looped_over
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import library_bases
+from raymigrate.facts.values import is_none
 
 DEEPEST = 12  # attributes of attributes
 # Libraries of which no class is made from those of transformers.
@@ -21,6 +23,8 @@ UNION = "typing.Union"
 OF_ITEMS = re.compile(
     r"(typing\.|collections\.abc\.)?(list|set|tuple|frozenset|Sequence|Iterable|Iterator|Collection)", re.I
 )
+# What holds them as its values.
+OF_VALUES = re.compile(r"(typing\.|collections\.(abc\.)?)?(dict|Mapping|MutableMapping|OrderedDict|defaultdict)", re.I)
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,8 @@ def declared_class(module: Module, node: ast.expr, depth: int = 0) -> Declared |
     if isinstance(node, ast.Call):
         made = named_class(module, node.func)
         return made if made is not None and isinstance(made.node, ast.ClassDef) else None
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+        return _of_items(module, node.value, depth + 1, by_key=True)
     bound = module.definition(node)
     if isinstance(bound, ast.arg):
         owner = _class_around(module, bound)
@@ -86,8 +92,9 @@ def declared_class(module: Module, node: ast.expr, depth: int = 0) -> Declared |
     statement = module.parent_of[bound]
     if isinstance(statement, ast.AnnAssign):
         return named_class(module, statement.annotation)
-    if isinstance(statement, (ast.For, ast.comprehension)) and statement.target is bound:
-        return _of_items(module, statement.iter)
+    if (several := looped_over(module, bound)) is not None:
+        read = module.parent_of[several]
+        return _of_items(module, several, depth + 1, by_key=isinstance(read, ast.Attribute) and read.attr == "items")
     value = module.assigned(bound)
     return declared_class(module, value, depth + 1) if value is not None else None
 
@@ -104,18 +111,66 @@ def is_declared(module: Module, node: ast.expr, names: Collection[str]) -> bool:
     return found is not None and found.qualified in names
 
 
-def _of_items(module: Module, several: ast.expr) -> Declared | None:
-    """The class of the items of what is declared to hold some: `results: list[Result]`."""
+def is_declared_item(module: Module, node: ast.expr, names: Collection[str]) -> bool:
+    """The same of an object that is taken out of several: `for each in several`, `several[0]`."""
+    bound = module.definition(node)
+    taken_out = isinstance(node, ast.Subscript) or (bound is not None and looped_over(module, bound) is not None)
+    return taken_out and is_declared(module, node, names)
+
+
+def _of_items(module: Module, several: ast.expr, depth: int, *, by_key: bool) -> Declared | None:
+    """The class of the items of what is declared to hold some: `results: list[Result]`, `runs: dict[str, Result]`.
+
+    Args:
+        module: The module.
+        several: What holds them.
+        depth: How many steps led here.
+        by_key: Whether of a dict a value is taken, and no key.
+    """
+    while isinstance(several, ast.Call):
+        function = several.func
+        if isinstance(function, ast.Attribute) and function.attr == "values":
+            several, by_key = function.value, True
+        elif isinstance(function, ast.Name) and function.id in COPIES and several.args:
+            several = several.args[0]
+        else:
+            return None
+    home, annotation = _annotation(module, several, depth)
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        text = re.fullmatch(r"([\w.]+)\[(?:[^\[\]]*,)?([^\[\],]+)(?:, *\.\.\.)?\]", annotation.value.strip())
+        holder = OF_VALUES if by_key and text is not None and OF_VALUES.fullmatch(text[1]) else OF_ITEMS
+        return _by_text(home, ast.Constant(text[2])) if text is not None and holder.fullmatch(text[1]) else None
+    annotation = _present(home, annotation)
+    if not isinstance(annotation, ast.Subscript):
+        return None
+    name = home.qualified(annotation.value) or ast.unparse(annotation.value)
+    parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+    if OF_ITEMS.fullmatch(name):
+        return named_class(home, parts[0])
+    return named_class(home, parts[-1]) if by_key and OF_VALUES.fullmatch(name) else None
+
+
+def _present(module: Module, annotation: ast.expr | None) -> ast.expr | None:
+    """What an annotation names besides None: `Optional[List[Own]]`, `list[Own] | None`."""
+    if isinstance(annotation, ast.BinOp):
+        parts = [annotation.left, annotation.right]
+        return next((part for part in parts if not is_none(part)), None)
+    if isinstance(annotation, ast.Subscript) and module.qualified(annotation.value) in OPTIONAL:
+        inner = annotation.slice
+        return inner.elts[0] if isinstance(inner, ast.Tuple) else inner
+    return annotation
+
+
+def _annotation(module: Module, several: ast.expr, depth: int) -> tuple[Module, ast.expr | None]:
+    """What a name or a field is declared to be, and the file that says so."""
+    if isinstance(several, ast.Attribute):
+        owner = declared_class(module, several.value, depth)
+        fields = _fields_of(owner, several.attr) if owner is not None else ()
+        return next(iter(fields), (module, None))
     bound = module.definition(several) if isinstance(several, ast.Name) else None
     place = module.parent_of.get(bound) if bound is not None else None
     holder = bound if isinstance(bound, ast.arg) else place
-    annotation = holder.annotation if isinstance(holder, (ast.arg, ast.AnnAssign)) else None
-    if not isinstance(annotation, ast.Subscript):
-        return None
-    name = module.qualified(annotation.value) or ast.unparse(annotation.value)
-    inner = annotation.slice
-    first = inner.elts[0] if isinstance(inner, ast.Tuple) else inner
-    return named_class(module, first) if OF_ITEMS.fullmatch(name) else None
+    return module, holder.annotation if isinstance(holder, (ast.arg, ast.AnnAssign)) else None
 
 
 def _by_text(module: Module, text: ast.Constant) -> Declared | None:
@@ -163,11 +218,9 @@ def named_class(module: Module, annotation: ast.expr | None) -> Declared | None:
 
 def _of_field(owner: Declared, name: str, depth: int) -> Declared | None:
     """The class of an attribute: of a field that a class of the project declares, or of what its methods store."""
+    for module, annotation in _fields_of(owner, name):
+        return named_class(module, annotation)
     for module, node in own_lineage(owner):
-        for statement in node.body:
-            target = statement.target if isinstance(statement, ast.AnnAssign) else None
-            if isinstance(statement, ast.AnnAssign) and isinstance(target, ast.Name) and target.id == name:
-                return named_class(module, statement.annotation)
         for stored in module.stores(name):
             value, place = module.assigned(stored), module.parent_of[stored]
             if isinstance(place, ast.AnnAssign) and module.inside(stored, node):
@@ -175,6 +228,15 @@ def _of_field(owner: Declared, name: str, depth: int) -> Declared | None:
             if value is not None and module.inside(stored, node):
                 return declared_class(module, value, depth)
     return None
+
+
+def _fields_of(owner: Declared, name: str) -> Iterator[tuple[Module, ast.expr]]:
+    """The annotations of a field in the bodies of a class and of those that it is made from."""
+    for module, node in own_lineage(owner):
+        for statement in node.body:
+            target = statement.target if isinstance(statement, ast.AnnAssign) else None
+            if isinstance(statement, ast.AnnAssign) and isinstance(target, ast.Name) and target.id == name:
+                yield module, statement.annotation
 
 
 def own_lineage(found: Declared) -> Iterator[tuple[Module, ast.ClassDef]]:

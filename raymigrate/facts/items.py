@@ -7,10 +7,11 @@
 
 import ast
 import builtins
+from collections.abc import Callable
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.threads import COMPLETED, gathered, given_by_task
-from raymigrate.facts.values import Source, entry, fillings, free_name, reaching, seen_items
+from raymigrate.facts.values import Source, entry, fillings, free_name, is_none, reaching, seen_items
 
 # Functions that give one item of a collection, and those that give the items again, in whatever order.
 PICKS = ("max", "min", "next")
@@ -56,6 +57,24 @@ def items_behind(source: Source, depth: int = 0) -> list[Source]:
         return []
     found = [item for collection in collections_of(source) for item in items_of(collection)]
     return found or _parts_of_items(source, depth)
+
+
+def is_item_of(
+    source: Source, kind: Callable[[Module, ast.expr], bool], seen: frozenset[ast.AST] = frozenset()
+) -> bool:
+    """Whether a value is one of several, all of which are of a kind, or are such items themselves.
+
+    Args:
+        source: The value, which cannot be followed any further.
+        kind: Whether a value, which cannot be followed any further either, is of the kind.
+        seen: The values that led here: a list may be filled with items of its own.
+    """
+    items = items_behind(source) if source.node not in seen and len(seen) <= DEEPEST else []
+    origins = [origin for item in items for origin in item.module.origins(item.node) if not is_none(origin.node)]
+    seen |= {source.node}
+    return bool(origins) and all(
+        kind(origin.module, origin.node) or is_item_of(origin, kind, seen) for origin in origins
+    )
 
 
 def _parts_of_items(part: Source, depth: int) -> list[Source]:

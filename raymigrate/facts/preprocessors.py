@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from raymigrate.facts.definitions import Definition
 from raymigrate.facts.functions import returns
+from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import has_unpacking, named_arguments
+from raymigrate.facts.values import has_unpacking, keyword_argument, named_arguments, sources
 
 PREPROCESSORS = "ray.data.preprocessors"
 BEFORE_RAY_2 = "ray.ml.preprocessors"
@@ -18,6 +19,8 @@ CHAINS = frozenset(
     f"{module}.Chain" for module in (PREPROCESSORS, f"{PREPROCESSORS}.chain", BEFORE_RAY_2, f"{BEFORE_RAY_2}.chain")
 )
 BATCH_MAPPER_PARAMETERS = ("fn", "batch_format", "batch_size")
+# Methods of datasets and of preprocessors that change the rows.
+MAPS = ("map", "map_batches", "flat_map", "transform", "fit_transform")
 
 # The classes that Ray 2.6.3 and Ray 2.60 both have in ray.data.preprocessors (imported from both, and compared).
 FITTED = frozenset(
@@ -193,3 +196,20 @@ def imported_as(found: Definition) -> Imported | None:
         made = ends[0].value if len(ends) == 1 and not found.function.decorator_list else None
     parts = stages(found.module, made) if made is not None else None
     return Imported(found, made, parts) if made is not None and parts else None
+
+
+def gets_mapped_rows(module: Module, trainer: ast.Call) -> bool:
+    """Whether a trainer of today gets datasets that were mapped before.
+
+    That took the place of the preprocessor of a legacy trainer, and is not in the checkpoint: what the checkpoint's
+    predictor applied before it has to be written by a person, in this run and in a later one.
+    """
+    if module.qualified(trainer.func) in TRANSFORMERS_TRAINERS:
+        return False
+    given = keyword_argument(trainer, "datasets")
+    found = [node for source in sources(module, given) for node in ast.walk(source)] if given is not None else []
+    return any(
+        isinstance(node, ast.DictComp)
+        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MAPS)
+        for node in found
+    )

@@ -8,14 +8,15 @@ from raymigrate.facts.best_checkpoints import CHECKPOINT, results_of_part
 from raymigrate.facts.classes_behind import class_called
 from raymigrate.facts.declared import is_declared
 from raymigrate.facts.handed_on import handed_on, trainer_classes
-from raymigrate.facts.items import DEEPEST, items_behind
+from raymigrate.facts.items import DEEPEST, is_item_of, items_behind
 from raymigrate.facts.legacy import HF, HF_UNRELEASED, IN_ML, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.preprocessors import gets_mapped_rows
 from raymigrate.facts.run_folders import results_of_folder
 from raymigrate.facts.threads import run_elsewhere, waited_for
 from raymigrate.facts.trials import is_trial, legacy_trainers_of, tuners_of
 from raymigrate.facts.tune_objects import is_tune_checkpoint
-from raymigrate.facts.values import Source, argument, is_none, keyword_argument, reaching, sources
+from raymigrate.facts.values import Source, argument, is_none, reaching, sources
 
 CHECKPOINT_CLASSES = tuple(
     f"{module}.{name}"
@@ -39,8 +40,6 @@ FROM_PATH = tuple(f"{result}.from_path" for result in RESULTS)
 RESTORED = FROM_PATH[0]  # in place of the class of a trainer that is not seen
 GET_CHECKPOINT = ("ray.air.session.get_checkpoint", "ray.train.get_checkpoint")
 
-# Methods of datasets and of preprocessors that change the rows.
-MAPS = ("map", "map_batches", "flat_map", "transform", "fit_transform")
 MOST_ITEMS = 300  # of the lists through which a checkpoint is followed
 
 
@@ -141,7 +140,12 @@ def is_any_checkpoint(module: Module, node: ast.expr) -> bool:
     parameter = module.definition(node)
     if isinstance(parameter, ast.arg) and parameter.annotation is not None:
         return is_declared(module, node, CHECKPOINTS + CHECKPOINT_CLASSES)
-    known = all(_is_known_checkpoint(module, one) or _is_given_one(module, one) for one in sources(module, node))
+    known = all(
+        _is_known_checkpoint(module, one)
+        or _is_given_one(module, one)
+        or is_item_of(Source(module, one), _is_known_checkpoint)
+        for one in sources(module, node)
+    )
     return known or is_declared(module, node, CHECKPOINTS)
 
 
@@ -185,7 +189,18 @@ def _is_of_result(module: Module, source: ast.expr) -> bool:
 
 def _is_of_declared_result(module: Module, source: ast.expr) -> bool:
     results = _results_with(module, source)
-    return bool(results) and all(is_declared(result.module, result.node, RESULTS) for result in results)
+    return bool(results) and all(
+        is_declared(result.module, result.node, RESULTS) or _is_read_from_path(result) for result in results
+    )
+
+
+def _is_read_from_path(result: Source) -> bool:
+    made = _but_none(result.module, result.node)
+    return bool(made) and all(
+        _restored_from(result.module, one) is not None
+        or is_item_of(Source(result.module, one), lambda module, item: _restored_from(module, item) is not None)
+        for one in made
+    )
 
 
 def _is_of_trial(module: Module, source: ast.expr) -> bool:
@@ -378,23 +393,6 @@ def _source_carries(module: Module, node: ast.expr | None, seen: set[ast.AST]) -
             assert isinstance(trainer, ast.Call)
             keywords = {keyword.arg: keyword.value for keyword in trainer.keywords}
             unknown = None in keywords or "resume_from_checkpoint" in keywords
-            has_one = module.constant(keywords.get("preprocessor")) is not None or _gets_mapped_rows(module, trainer)
+            has_one = module.constant(keywords.get("preprocessor")) is not None or gets_mapped_rows(module, trainer)
             given_to_trainers.add(None if unknown and not has_one else has_one)
     return given_to_trainers.pop() if len(given_to_trainers) == 1 else None
-
-
-def _gets_mapped_rows(module: Module, trainer: ast.Call) -> bool:
-    """Whether a trainer of today gets datasets that were mapped before.
-
-    That took the place of the preprocessor of a legacy trainer, and is not in the checkpoint: what the checkpoint's
-    predictor applied before it has to be written by a person, in this run and in a later one.
-    """
-    if module.qualified(trainer.func) in TRANSFORMERS_TRAINERS:
-        return False
-    given = keyword_argument(trainer, "datasets")
-    found = [node for source in sources(module, given) for node in ast.walk(source)] if given is not None else []
-    return any(
-        isinstance(node, ast.DictComp)
-        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MAPS)
-        for node in found
-    )

@@ -100,3 +100,25 @@ from transformers import pipeline
 )
 def test_what_several_branches_define_is_followed(defined: str, used: str, told: list[int]) -> None:
     assert converted(BRANCHES.format(defined=defined, used=used)).lines("RM724", Kind.MANUAL) == told
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ('mlflow.transformers.log_model({"model": m, "tokenizer": t}, artifact_path="m", task="summarization")', True),
+        ('mlflow.transformers.save_model(transformers_model=m, path="m", task="translation_en_to_de")', True),
+        ('flavor.log_model(m, "m", task="text2text-generation")', True),
+        ('task = "question-answering" if qa else "fill-mask"\nmlflow.transformers.log_model(m, "m", task=task)', True),
+        ('mlflow.transformers.log_model(m, "m", task="text-classification")', False),
+        ('mlflow.transformers.log_model(m, "m", task="llm/v1/chat")', False),
+        ('mlflow.transformers.log_model(m, "m")', False),
+        ('mlflow.transformers.log_model(m, "m", task=task_of(m))', False),
+        ('own.log_model(m, "m", task="summarization")', False),
+        ('mlflow.pyfunc.log_model("m", python_model=m, task="summarization")', False),
+    ],
+)
+def test_models_that_mlflow_makes_a_pipeline_of(call: str, told: bool) -> None:
+    outcome = converted(
+        f"import mlflow\nimport ray\nimport transformers\nfrom mlflow import transformers as flavor\n{call}\n"
+    )
+    assert bool(outcome.lines("RM724", Kind.MANUAL)) is told

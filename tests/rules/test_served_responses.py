@@ -6,6 +6,8 @@ from raymigrate.base.findings import Kind
 from tests.rules.scripts import converted
 
 HEAD = """
+import asyncio
+
 import ray
 from ray import serve
 from own import Other
@@ -75,6 +77,15 @@ def test_what_is_no_response_or_is_expected_is_left_alone(use: str) -> None:
         ("ref = await self.a.m.remote(x)\n        return await ref", 1),
         ("ref = await self.a.options(method_name='m').remote(x)\n        return await ref", 1),
         ("return ray.get(self.a.m.remote(x))", 1),
+        ("ref = await self.a.m.remote(x)\n        return ray.get(ref)", 1),
+        ("refs = [await self.a.m.remote(i) for i in x]\n        return await asyncio.gather(*refs)", 1),
+        (
+            "refs = await asyncio.gather(*[self.a.m.remote(i) for i in x])\n        return await asyncio.gather(*refs)",
+            1,
+        ),
+        ("refs = await asyncio.gather(self.a.m.remote(x))\n        return ray.get(refs)", 1),
+        ("return await asyncio.gather(*[self.a.m.remote(i) for i in x])", 0),
+        ("refs = await asyncio.gather(*[self.count.m.remote(i) for i in x])\n        return ray.get(refs)", 0),
         ("return await self.a.m.remote(x)", 0),
         ("ref = self.a.m.remote(x)\n        return await ref", 0),
         ("return await (await self.count.m.remote(x))", 0),
@@ -87,3 +98,32 @@ def test_the_result_is_not_awaited_again(body: str, count: int) -> None:
 
 def test_a_class_that_is_bound_to_something_else_too_is_not_sure() -> None:
     assert not told("return await (await self.a.m.remote(x))", "serve.run(B.bind(Other(), 1))")
+
+
+def test_what_a_gone_deployment_answers_is_told() -> None:
+    head = HEAD.replace("A.bind()", "{gone}").replace("from own", "from ray.serve import PredictorDeployment\nfrom own")
+    for gone in ("PredictorDeployment.bind(print, 'x')", "PredictorDeployment.options(name='x').bind(print, 'x')"):
+        body = "return await (await self.a.predict.remote(x))"
+        assert told(head=head.replace("{gone}", gone), body=body) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "count"),
+    [("self.a.m.remote(x)", 1), ("self.a.remote(x)", 1), ("self.made.m.remote(x)", 0), ("actor.m.remote(x)", 0)],
+)
+def test_a_deployment_that_is_bound_elsewhere_is_told_with_its_condition(first: str, count: int) -> None:
+    head = HEAD.partition("\n\nhandle =")[0].replace("self.count = count", "self.made = Other()")
+    result = converted(head.format(body=f"ref = await {first}\n        out = await ref\n        return out"))
+    assert [message.startswith("Where this class is bound") for message in result.messages] == [True] * count
+
+
+def test_a_declared_handle_needs_no_bind() -> None:
+    head = HEAD.partition("\n\nhandle =")[0].replace("(self, a,", "(self, a: RayServeHandle,")
+    body = "return await (await self.a.m.remote(x))"
+    result = converted(f"from ray.serve.handle import RayServeHandle\n{head.format(body=body)}")
+    assert any(message.startswith("The first await") for message in result.messages)
+
+
+def test_a_class_that_is_no_deployment_is_left_alone() -> None:
+    head = HEAD.partition("\n\nhandle =")[0].replace("@serve.deployment(num_replicas=2)\n", "")
+    assert not told("return await (await self.a.m.remote(x))", head=head)

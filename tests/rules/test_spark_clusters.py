@@ -154,3 +154,28 @@ def test_a_node_that_takes_a_whole_spark_worker_is_noted(arguments: str, is_told
     outcome = converted(f"{IMPORTS}setup_ray_cluster({arguments})\n")
     assert outcome.lines("RM425", Kind.NOTE) == ([4] if is_told else [])
     assert is_told == any("takes a whole Spark worker" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize("head", ["def start(n, **more):\n    ", "more = read(path)\n"])
+def test_names_beside_what_is_not_seen_are_renamed_and_the_rest_is_told(head: str) -> None:
+    outcome = converted(
+        f"{IMPORTS}{head}address = setup_ray_cluster(num_worker_nodes=2, num_cpus_per_node=4, **more)\n"
+    )
+    assert "setup_ray_cluster(max_worker_nodes=2, num_cpus_worker_node=4, **more)[0]" in outcome.text
+    assert outcome.lines("RM425", Kind.MANUAL) == outcome.lines("RM425", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "on_spark = setup_ray_cluster is not None and here",
+        "if setup_ray_cluster:\n    pass",
+        "if not setup_ray_cluster:\n    raise SystemExit",
+        "found = 1 if setup_ray_cluster else 0",
+        "if None is setup_ray_cluster or here:\n    pass",
+        "assert setup_ray_cluster",
+    ],
+)
+def test_a_question_whether_it_is_there_is_no_call(body: str) -> None:
+    assert not converted(IMPORTS + body).findings
+    assert converted(f"{IMPORTS}start = here and setup_ray_cluster\n").lines("RM425", Kind.MANUAL)

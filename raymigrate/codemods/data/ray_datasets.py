@@ -15,7 +15,7 @@ from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.hf_datasets import is_hf_dataset
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.ray_data import MAPPERS, PIPELINES, attributes_of_shards, is_dataset
+from raymigrate.facts.ray_data import PIPELINES, attributes_of_shards, is_dataset
 from raymigrate.facts.trainers import TRAIN_LOOP, trainer_calls
 from raymigrate.facts.values import argument, keyword_argument, unpacked_dicts
 from raymigrate.knowledge.libraries import look_up, parameters, takes
@@ -151,7 +151,7 @@ def _method(context: Context, method: ast.Attribute) -> None:
 @codemod("ray", in_ray_scripts=True)
 def gone_arguments(context: Context) -> None:
     """Deletes arguments without effect, and reports the others."""
-    for call, keyword in context.module.keywords("prefetch_blocks", "num_blocks", "compute", *GONE_ARGUMENTS):
+    for call, keyword in context.module.keywords("prefetch_blocks", "num_blocks", *GONE_ARGUMENTS):
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if keyword.arg == "prefetch_blocks" and method in ITERATORS and not _is_own(context, method):
             message = f"{method}(prefetch_blocks=) raises a TypeError; deleted, as it has no effect on the rows."
@@ -161,14 +161,6 @@ def gone_arguments(context: Context) -> None:
             _shuffle_into_blocks(context, call, keyword)
         elif keyword.arg in GONE_ARGUMENTS and _is_ray(context, call) and not _takes(context, call, keyword.arg):
             context.manual(RM507, keyword, f"{method}({keyword.arg}=) is gone.", GONE_ARGUMENTS[keyword.arg])
-        elif keyword.arg == "compute" and method in MAPPERS:
-            if context.module.constant(keyword.value) in ("actors", "tasks"):
-                _compute(context, call, keyword)
-    for call in context.module.calls("ray.data.ActorPoolStrategy"):
-        if call.args and len(call.args) <= 2 and not any(isinstance(a, ast.Starred) for a in call.args):
-            names = ["min_size", "max_size"][: len(call.args)]
-            if context.converts(RM507, call, "ActorPoolStrategy takes keyword arguments only: a TypeError otherwise."):
-                context.plan.call(call).names = names
 
 
 @codemod("drop_columns", in_ray_scripts=True)
@@ -221,15 +213,6 @@ def _shuffle_into_blocks(context: Context, call: ast.Call, keyword: ast.keyword)
             context.plan.call(call).remove.add("num_blocks")
         return
     context.manual(RM507, keyword, f"{message}.", "Call .repartition(n) after .random_shuffle().")
-
-
-def _compute(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
-    kind = context.module.constant(keyword.value)
-    message = f'compute="{kind}" raises a ValueError'
-    if kind == "tasks" and context.converts(RM507, keyword, f"{message}; deleted, as functions run as tasks."):
-        context.plan.call(call).remove.add("compute")
-    elif kind == "actors":
-        context.manual(RM507, keyword, f"{message}.", "Use concurrency=(1, n), with the largest number of actors.")
 
 
 @codemod("map_batches", in_ray_scripts=True)

@@ -6,6 +6,7 @@ tests/test_library_drift.py asks the installed ones again.
 """
 
 import ast
+from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -14,7 +15,7 @@ from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.libraries.dataset_names import LOADERS, RM715
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hf_models import PIPELINES
-from raymigrate.facts.values import argument, constants
+from raymigrate.facts.values import argument, constants, keyword_argument
 
 RM717 = Rule(
     "RM717",
@@ -51,6 +52,12 @@ TASKS = {
     "image-to-image": "Call the model and its image processor yourself: the image is its reconstruction.",
     "conversational": 'Use pipeline("text-generation"), which takes a list of messages.',
 }
+# Measured with mlflow 3.17: an MlflowException for a dict of components, a KeyError for a folder.
+LOGS_PIPELINES = ("mlflow.transformers.log_model", "mlflow.transformers.save_model")
+LOG_FILES = (
+    "Log the files instead, mlflow.log_artifacts(folder) after save_pretrained(folder); or mlflow.pyfunc.log_model()"
+    " with a PythonModel of your own that loads them and calls the model and its tokenizer."
+)
 
 
 @codemod("load_dataset", "load_dataset_builder", phase=Phase.LIBRARIES)
@@ -81,13 +88,31 @@ def pipelines(context: Context) -> None:
                 context.manual(RM724, keyword, message, ALL_SCORES)
 
 
+@codemod("log_model", "save_model", phase=Phase.LIBRARIES)
+def logged_pipelines(context: Context) -> None:
+    """Reports models that MLflow is to make a pipeline of, for a task that is gone."""
+    for call in context.module.calls(*LOGS_PIPELINES):
+        for task, where in _gone_tasks(context, keyword_argument(call, "task")):
+            name = context.module.qualified(call.func)
+            message = f'{name}(task="{task}"){where} raises an error today: transformers makes no such pipeline.'
+            context.manual(RM724, call, message, LOG_FILES)
+
+
 def _tell_tasks(context: Context, call: ast.Call) -> None:
-    """Reports the tasks of a pipeline that are gone: the task, or each of several that it may get."""
-    given = argument(call, 0, "task")
+    for task, where in _gone_tasks(context, argument(call, 0, "task")):
+        message = f'pipeline("{task}"){where} raises a KeyError today.'
+        context.manual(RM724, call, message, TASKS[_kind(task)])
+
+
+def _gone_tasks(context: Context, given: ast.expr | None) -> Iterator[tuple[str, str]]:
+    """The tasks that are gone, of those that a pipeline may get, with words for one of several."""
     found = context.module.constant(given) if given is not None else ...
     tasks = [found] if found is not ... or given is None else [value for _, value in constants(context.module, given)]
     for task in dict.fromkeys(task for task in tasks if isinstance(task, str)):
-        kind = task.partition("_")[0]  # translation_en_to_de
-        if kind in TASKS:
-            where = "" if len(tasks) == 1 else ", one of the tasks that it may get here,"
-            context.manual(RM724, call, f'pipeline("{task}"){where} raises a KeyError today.', TASKS[kind])
+        if _kind(task) in TASKS:
+            yield task, "" if len(tasks) == 1 else ", one of the tasks that it may get here,"
+
+
+def _kind(task: str) -> str:
+    """The task without what follows in it: translation_en_to_de."""
+    return task.partition("_")[0]

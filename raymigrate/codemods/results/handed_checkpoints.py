@@ -2,7 +2,9 @@
 
 import ast
 
+from raymigrate.facts.declared import is_declared_item
 from raymigrate.facts.helpers import is_helper
+from raymigrate.facts.items import is_item_of
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.model_folders import leads_to_model
 from raymigrate.facts.module import Module
@@ -14,7 +16,7 @@ from raymigrate.facts.results import (
     is_called_checkpoint,
     made_by_script,
 )
-from raymigrate.facts.values import argument, sources
+from raymigrate.facts.values import Source, argument, sources
 
 # Modules whose predictors read the checkpoints of a Transformers trainer, an own subclass of Predictor among them.
 PREDICTORS = ("ray.train.predictor", "ray.train.batch_predictor", "ray.train.huggingface")
@@ -77,11 +79,13 @@ def _reads_of_copy(module: Module, read: ast.Attribute) -> list[ast.expr]:
 
 
 def _comes_from_elsewhere(module: Module, checkpoint: ast.expr) -> bool:
-    """Whether a checkpoint is handed in, or made of a path that is, or that is written out."""
-    if isinstance(module.definition(checkpoint), ast.arg):
+    """Whether a checkpoint, or several with it, is handed in, or made of a path that is, or that is written out."""
+    if isinstance(module.definition(checkpoint), ast.arg) or is_declared_item(module, checkpoint, CHECKPOINTS):
         return True
     made_in = sources(module, checkpoint)
-    return bool(made_in) and all(_is_made_elsewhere(module, made) for made in made_in)
+    return bool(made_in) and all(
+        _is_made_elsewhere(module, made) or is_item_of(Source(module, made), _is_made_elsewhere) for made in made_in
+    )
 
 
 def _is_made_elsewhere(module: Module, made: ast.expr) -> bool:

@@ -52,6 +52,7 @@ WHOLE_WORKERS = (
     " more nodes start than there are workers. Before, it took spark.task.cpus, 1 by default. num_cpus_worker_node= and"
     " num_gpus_worker_node= say otherwise."
 )
+UNSEEN = "What setup_ray_cluster() gets here cannot be seen: old names among it raise a TypeError."
 PAIR = "setup_ray_cluster() returns a pair today; with num_worker_nodes= it returned the address of the cluster alone."
 
 
@@ -67,9 +68,19 @@ def spark_clusters(context: Context) -> None:
             context.plan.replace(call, "$cluster[0]", cluster=call)
     for reference in context.references(*SETUP):
         outer = module.parent_of[reference.node]
-        if not isinstance(outer, ast.Call) or outer.func is not reference.node:
+        is_called = isinstance(outer, ast.Call) and outer.func is reference.node
+        if not is_called and not _is_asked_for(reference.node, outer):
             message = "Whatever calls this setup_ray_cluster() has to give it max_worker_nodes=, and gets a pair"
             context.manual(RM425, reference.node, f"{message}: with num_worker_nodes= it was the address alone.")
+
+
+def _is_asked_for(name: ast.expr, outer: ast.AST) -> bool:
+    """Whether code only asks whether the function is there: `if setup_ray_cluster:`, `setup_ray_cluster is None`."""
+    if isinstance(outer, ast.Compare):
+        return all(is_none(part) for part in (outer.left, *outer.comparators) if part is not name)
+    if isinstance(outer, (ast.If, ast.IfExp, ast.While, ast.Assert)):
+        return outer.test is name
+    return isinstance(outer, ast.UnaryOp) or (isinstance(outer, ast.BoolOp) and outer.values[-1] is not name)
 
 
 def _arguments(context: Context, call: ast.Call) -> bool:
@@ -78,6 +89,8 @@ def _arguments(context: Context, call: ast.Call) -> bool:
     unpacked = unpacked_dicts(call)
     inside = [set(entries) if (entries := module.entries(value)) is not None else None for value in unpacked]
     if any(isinstance(argument, ast.Starred) for argument in call.args) or None in inside:
+        if "num_worker_nodes" in given and not call.args and "autoscale" not in given:
+            return _named_arguments(context, call)
         if "max_worker_nodes" not in given:
             context.manual(
                 RM425, call, "What is passed to setup_ray_cluster() cannot be seen: it needs max_worker_nodes=."
@@ -102,6 +115,17 @@ def _arguments(context: Context, call: ast.Call) -> bool:
                 edit.set("min_worker_nodes", "0")
             return True
     return False
+
+
+def _named_arguments(context: Context, call: ast.Call) -> bool:
+    """Renames what a call is given by name, and tells of what it is given besides, which cannot be seen."""
+    if not context.converts(RM425, call, f"{MESSAGE}; now max_worker_nodes=."):
+        return False
+    given = {keyword.arg for keyword in call.keywords}
+    context.plan.call(call).rename |= {old: new for old, new in RENAMED.items() if old in given}
+    hidden = next(keyword for keyword in call.keywords if keyword.arg is None)
+    context.manual(RM425, hidden.value, UNSEEN)
+    return True
 
 
 def _both_or_none(context: Context, call: ast.Call) -> None:
