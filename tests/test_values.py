@@ -323,3 +323,36 @@ def test_methods_that_call_each_other_are_followed_only_so_far() -> None:
     module, node = last(f"class A:\n{methods}f(A().m0())")
     assert origins(module, node)
     assert module.asked.steps < 1000  # there are more than 9 ** 6 ways
+
+
+@pytest.mark.parametrize(
+    ("read", "found"),
+    [
+        ("self.x = 2\nf(self.x)", ["2"]),
+        ("self.x = 2\nself.y = 3\nif a:\n  f(self.x)", ["2"]),
+        ("self.x: int = 2\nself.w.run()\nf(self.x)", ["2"]),
+        ("self.x = 2\nfor i in y:\n  f(self.x)", ["2"]),
+        ("self.x = 2\nself.h(f(self.x))", ["2"]),
+        ("self.x = 2\nself.x = f(self.x)", ["2"]),
+        ("if a:\n  self.x = 2\nf(self.x)", ["1", "2"]),
+        ("self.x = 2\nself.h()\nf(self.x)", ["1", "2"]),
+        ("self.x = 2\nh(self)\nf(self.x)", ["1", "2"]),
+        ("self.x = 2\nh(of=self)\nf(self.x)", ["1", "2"]),
+        ("self.x = 2\nsuper().g()\nf(self.x)", ["1", "2"]),
+        ("self.x = 2\nif self.h():\n  f(self.x)", ["1", "2"]),
+        ("self.x = 2\nfor i in y:\n  f(self.x)\n  self.x = 3", ["1", "2", "3"]),
+        ("self.x = 2\ntry:\n  h()\nexcept E:\n  f(self.x)", ["1", "2"]),
+        ("self.x = 2\nw = lambda: f(self.x)", ["1", "2"]),
+        ("self.x = 2\nawait h()\nf(self.x)", ["1", "2"]),
+        ("while f(self.x):\n  self.x = 2", ["1", "2"]),
+        ("self.x = 2\nother.x = 3\nf(self.x)", ["3", "1", "2"]),
+    ],
+)
+def test_an_attribute_has_the_value_that_its_method_has_just_stored(read: str, found: list[str]) -> None:
+    lines = "".join(f"    {line}\n" for line in read.splitlines())
+    assert comes_from(f"class A:\n  def __init__(self):\n    self.x = 1\n  def g(self):\n{lines}") == found
+
+
+def test_a_property_may_give_something_else_than_was_stored() -> None:
+    methods = "  @property\n  def x(self): return 5\n  @x.setter\n  def x(self, v): self.v = v\n"
+    assert comes_from(f"class A:\n{methods}  def g(self):\n    self.x = 1\n    self.x = 2\n    f(self.x)") != ["2"]

@@ -62,6 +62,11 @@ def is_trial(module: Module, result: ast.expr) -> bool:
     return bool(tuners) and None not in tuners
 
 
+def may_be_trial(module: Module, result: ast.expr) -> bool:
+    """Whether a value may be the result of a trial: one of a Tuner that is seen, or the best of whatever gave it."""
+    return any(tuners_of(module, result)) or _is_best_result(module, result)
+
+
 def legacy_trainers_of(module: Module, result: ast.expr) -> set[str | None]:
     """The classes of the legacy trainers that trials fit of which a value is a result; None where one may be another.
 

@@ -105,3 +105,40 @@ def test_the_result_of_an_object_is_known_in_every_class_of_its(classes: str) ->
 def test_results_of_other_objects_are_left_alone(classes: str) -> None:
     outcome = converted(f"{HEAD}{classes}\n\nprint({MAKE.replace('rows', 'load()')})")
     assert not {code for code, _, _ in outcome.findings} & {"RM602", "RM604"}
+
+
+BOTH = f"""
+from ray import tune
+
+
+class Experiment:{FITS}        return self._result
+
+    def search(self, rows):
+        grid = tune.Tuner({MAKE}).fit()
+        self._result = grid.get_best_result()
+        return self._result
+
+    def show(self):
+        read(self._result)
+"""
+EITHER = "Where a trainer gave the result, and not a Tuner: "
+
+
+@pytest.mark.parametrize(
+    ("read", "message"),
+    [
+        ("print(_.config)", "result.config raises a DeprecationWarning on Ray >= 2.51."),
+        ('print(_.metrics["time_total_s"])', 'result.metrics has no "time_total_s" on Ray >= 2.51'),
+        ("print(_.metrics_dataframe)", "result.metrics_dataframe has a row for each checkpoint that is kept"),
+    ],
+)
+def test_what_only_a_trainers_result_lacks_is_not_told_of_a_tuners(read: str, message: str) -> None:
+    def messages(result: str, inside: str = "pass") -> list[str]:
+        body = BOTH.replace("read(self._result)", inside)
+        outcome = converted(f"{HEAD}{body}\n\n{result}")
+        return [text for text, (code, _, _) in zip(outcome.messages, outcome.findings, strict=True) if code == "RM604"]
+
+    assert [text.startswith(message) for text in messages(read.replace("_", "Experiment().fit(load())", 1))] == [True]
+    assert messages(read.replace("_", "Experiment().search(load())", 1)) == []
+    found = messages("", read.replace("_", "self._result", 1))
+    assert [text.startswith(f"{EITHER}{message}") for text in found] == [True]

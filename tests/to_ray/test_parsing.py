@@ -72,6 +72,55 @@ def test_a_class_made_from_argparse_parses_on_the_driver(parse: str) -> None:
     assert FORWARDED not in after
 
 
+RUNNER = f"""import argparse
+{HEAD}class Runner:
+    def __init__(self, args):
+        self.args = args
+
+    def fit(self):
+        settings = TrainingArguments("out", num_train_epochs=self.args.epochs)
+        trainer = Trainer(AutoModel.from_pretrained("bert"), settings)
+        trainer.train()
+        return self
+
+
+p = argparse.ArgumentParser()
+group = p.add_argument_group("training")
+group.add_argument("--epochs", type=int, default=1)
+"""
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "runner = Runner(p.parse_args())\nrunner.fit()\n",
+        "Runner(args=p.parse_args()).fit()\n",
+        "print(Runner(p.parse_args()).fit())\n",
+        "def start(args):\n    return Runner(args).fit()\nfitted = start(p.parse_args())\nprint(fitted)\n",
+    ],
+)
+def test_what_the_call_of_a_class_that_trains_parses_is_parsed_on_the_workers(run: str) -> None:
+    after = converted(f"{RUNNER}{run}", to_ray=True).text
+    function = after.partition("def train_func(config):")[2].partition("trainer = TorchTrainer(")[0]
+    assert function.index(FORWARDED) < function.index("argparse.ArgumentParser()") < function.index("p.parse_args()")
+    assert GIVEN in after
+    compile(after, "after", "exec")
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "Runner(p.parse_args()).fit()\nother = p.parse_args()\n",
+        "def usage():\n    p.print_usage()\nRunner(p.parse_args()).fit()\n",
+        "Runner(p.parse_args(['--epochs', trainer])).fit()\n",
+    ],
+)
+def test_a_parser_that_others_ask_too_stays_in_the_way(run: str) -> None:
+    outcome = converted(f"{RUNNER}{run}", to_ray=True)
+    assert outcome.text == f"{RUNNER}{run}"
+    assert "part of the training too" in outcome.messages[-1]
+
+
 @pytest.mark.parametrize(
     ("imports", "parse"),
     [

@@ -12,13 +12,13 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.filled_keys import INSTEAD, advice
-from raymigrate.codemods.results.results import RM604, results
+from raymigrate.codemods.results.results import RM604, of_trainer, results
 from raymigrate.facts.items import GETTER
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.reports import REPORTS, with_all_imported
-from raymigrate.facts.result_metrics import Metrics, metrics_behind
+from raymigrate.facts.result_metrics import Found, Metrics, metrics_behind
 from raymigrate.facts.results import results as reads_of_results
 from raymigrate.facts.results import trainers_of
 from raymigrate.facts.training_code import TrainingCodes
@@ -79,20 +79,22 @@ def looked_up_keys(context: Context) -> None:
         keys = _names(module, metric) & INSTEAD.keys() if metric is not None else frozenset()
         missing = own.missing(keys, (Source(module, read.value),))
         if missing:
-            _report(context, read, Metrics.OF_CHECKPOINT, missing, "this raises a RuntimeError")
+            found = Found(Metrics.OF_CHECKPOINT, (Source(module, read.value),))
+            _report(context, read, found, missing, "this raises a RuntimeError")
     for lookup in _lookups(module):
         keys = lookup.keys & INSTEAD.keys()
         found = metrics_behind(module, lookup.owner) if keys else None
         if found is None or (lookup.of_table and not found.in_table) or _is_asked_for(module, lookup):
             continue
         if missing := own.missing(keys, found.results):
-            _report(context, lookup.owner, found.kind, missing, lookup.outcome)
+            _report(context, lookup.owner, found, missing, lookup.outcome)
 
 
-def _report(context: Context, node: ast.expr, kind: Metrics, missing: list[str], outcome: str) -> None:
+def _report(context: Context, node: ast.expr, found: Found, missing: list[str], outcome: str) -> None:
     listed = " and ".join(f'"{name}"' for name in missing)
-    message = f"{kind.value.format(keys=listed, s='s' * (len(missing) > 1))} on Ray >= 2.51: {outcome}."
-    context.manual(RM604, node, message, advice(missing, by_report=kind is not Metrics.LAST))
+    message = f"{found.kind.value.format(keys=listed, s='s' * (len(missing) > 1))} on Ray >= 2.51: {outcome}."
+    by_report = found.kind is not Metrics.LAST
+    context.manual(RM604, node, of_trainer(message, *found.results), advice(missing, by_report=by_report))
 
 
 def _lookups(module: Module) -> Iterator[Lookup]:

@@ -20,6 +20,7 @@ from raymigrate.facts.results import RESULTS, fitted_trainers, is_result, traine
 from raymigrate.facts.results import results as reads_of_results
 from raymigrate.facts.run_folders import results_of_folder
 from raymigrate.facts.training_code import TrainingCodes
+from raymigrate.facts.trials import may_be_trial
 from raymigrate.facts.values import Source, argument
 
 RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
@@ -84,12 +85,25 @@ def results(context: Context) -> None:
             _log_dir(context, read, sure=None not in trainers)
         elif read.attr in ATTRIBUTES and read.attr != "metrics":
             outcome, what_to_do = ATTRIBUTES[read.attr]
-            context.manual(RM604, read, f"result.{read.attr} {outcome}", what_to_do)
+            message = of_trainer(f"result.{read.attr} {outcome}", Source(context.module, read.value))
+            context.manual(RM604, read, message, what_to_do)
         elif None not in trainers and trainers & by_last_report:
             _last_report(context, read, codes)
     for read in context.module.attributes("log_dir"):
         if trainers_of(context.module, read.value) <= {None} and is_declared(context.module, read.value, RESULTS):
             _log_dir(context, read, sure=True)
+
+
+def of_trainer(message: str, *results: Source) -> str:
+    """A sentence on the results of trainers, which says so where one may be of a trial: those have it all as before.
+
+    Args:
+        message: The sentence.
+        results: Whose attributes are read.
+    """
+    if not any(may_be_trial(result.module, result.node) for result in results):
+        return message
+    return f"Where a trainer gave the result, and not a Tuner: {message[0].lower()}{message[1:]}"
 
 
 @codemod("from_path", phase=Phase.RESULTS)

@@ -23,6 +23,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import cache
 
+from raymigrate.codemods.to_ray.nested_parsing import parser_steps
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed
 from raymigrate.codemods.to_ray.step_kinds import (
     FILLING,
@@ -243,11 +244,12 @@ class Roles:
         known = self.of.get(step)
         if known is not None and (known.moves or known is Role.DEFINITION):
             return
-        if known is Role.DRIVER or step in self._parsers:
+        parsers = parser_steps(self.script, step) if known is Role.DRIVER else []
+        if step in self._parsers or (known is Role.DRIVER and not parsers):
             raise Mixed(step, "it reads the command line, and is part of the training too")
-        self.of[step] = Role.WORKER
+        self.of.update(dict.fromkeys((*parsers, step), Role.WORKER))
         self.makers.discard(step)
-        self._waiting.append(step)
+        self._waiting += (*parsers, step)
 
     def _move(self, step: ast.stmt, message: str) -> None:
         """Moves a step that would have stayed; raises Mixed with the message where it is the driver's or imports."""
@@ -356,7 +358,6 @@ class Roles:
                 self._take(step)
             else:
                 self.of[step] = Role.DRIVER
-
         self._pull()
         for step in self.script.steps:
             if isinstance(step, DEFINITIONS):

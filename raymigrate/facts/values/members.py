@@ -12,6 +12,7 @@ from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.calls import argument, given_back, has_unpacking, returned_by
 from raymigrate.facts.values.dicts import attribute_fillings, holds_items, imported_value
 from raymigrate.facts.values.given import may_be_given, may_be_member, options
+from raymigrate.facts.values.just_stored import just_stored
 from raymigrate.facts.values.parsers import parsed_into
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind
     if found is not None and value is not None:
         return Behind([Source(found.module, value)], whole=True)
     home = _class_of(module, node.value, elsewhere=elsewhere)
+    if home is not None and (stored := _stored_before(module, home[1], node)) is not None:
+        return Behind([stored], not _is_filled(module, node.attr, [stored]))
     if home is not None:
         behind = _of_class(*home, node.attr, elsewhere=elsewhere)
         if _owner(module, node.value) is home[1]:
@@ -58,6 +61,15 @@ def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind
             behind = Behind([*behind.found, *_of_class(*home, node.attr, elsewhere=elsewhere).found])
     whole = behind.whole and not _is_filled(module, node.attr, behind.found)
     return Behind([*_stored(module, node.attr), *behind.found], whole)
+
+
+def _stored_before(module: Module, home: ast.ClassDef, node: ast.Attribute) -> Source | None:
+    """What a method of a class has stored in an attribute that it reads, where that is there for sure."""
+    in_body = (binding.node for binding in module.scope(home).bindings.get(node.attr, []))
+    if _owner(module, node.value) is not home or any(isinstance(found, ast.FunctionDef) for found in in_body):
+        return None  # of another object, or by a property
+    stored = just_stored(module, node)
+    return Source(module, stored) if stored is not None else None
 
 
 def _classes_of_branches(module: Module, owner: ast.expr) -> list[ast.ClassDef]:

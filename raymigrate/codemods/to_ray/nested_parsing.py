@@ -1,0 +1,49 @@
+"""Steps that parse the command line within another call: `runner = Runner(parser.parse_args())`.
+
+What is made so belongs to the workers. They make the parser too, and are given the command line of the script.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed
+from raymigrate.facts.scopes import Scope
+
+
+def parser_steps(script: Script, step: ast.stmt) -> list[ast.stmt]:
+    """The steps that make the parser which a step asks within another call; none where anything else asks it too.
+
+    Args:
+        script: The script.
+        step: The step.
+    """
+    parsers = [call.func.value for call in _parsing(script, step) if _is_given(script, call)]  # type: ignore[attr-defined]
+    if len(parsers) != 1 or not isinstance(parsers[0], ast.Name):
+        return []
+    waiting = [(parsers[0].id, script.module.scope_of[parsers[0]].find(parsers[0].id))]
+    found: dict[ast.stmt, None] = {}
+    for name, scope in waiting:  # which grows meanwhile: by groups of arguments
+        others = [] if scope is None else [*script.binders(name, scope), *script.readers(name, scope)]
+        for other in dict.fromkeys(others):
+            if other is step or other in found:
+                continue
+            if isinstance(other, DEFINITIONS) or _parsing(script, other):
+                return []
+            found[other] = None
+            bound: list[tuple[str, Scope | None]] = [(name, script.scope(other)) for name in script.bound(other)]
+            waiting += [entry for entry in bound if entry not in waiting]
+    return [*found]
+
+
+def _parsing(script: Script, step: ast.stmt) -> list[ast.Call]:
+    """The calls in a step that parse the command line."""
+    calls = (node for node in executed(script.module, step) if isinstance(node, ast.Call))
+    return [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in PARSE_METHODS]
+
+
+def _is_given(script: Script, call: ast.Call) -> bool:
+    """Whether what a call gives is an argument of another one."""
+    outer = script.module.parent_of[call]
+    outer = script.module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
+    return isinstance(outer, ast.Call) and outer.func is not call and not call.args and not call.keywords
