@@ -113,10 +113,11 @@ def _elsewhere(module: Module, definition: ast.FunctionDef | ast.ClassDef, users
     """
     for user, read in _reads_elsewhere(module, definition):
         call = user.parent_of[read]
-        is_made = isinstance(call, ast.Call) and call.func is read
-        if is_made and (how := _how(user, call, users)) is not None:
-            yield how
-        given = call if is_made else read
+        given: ast.AST = read
+        if isinstance(call, ast.Call) and call.func is read:
+            given = call
+            if (how := _how(user, call, users)) is not None:
+                yield how
         call = user.parent_of[given]
         if isinstance(call, ast.keyword):
             call = user.parent_of[call]

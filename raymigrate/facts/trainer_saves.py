@@ -44,7 +44,7 @@ def is_in_checkpoint(module: Module, node: ast.AST, path: ast.expr) -> bool:
 
 def _parts(module: Module, path: ast.expr) -> Iterator[ast.AST]:
     """The nodes that a path is made of, through the names in it."""
-    waiting, seen = [path], set[ast.AST]()
+    waiting, seen = [path], set[ast.AST | None]()
     while waiting:
         current = waiting.pop()
         for part in ast.walk(current):

@@ -125,7 +125,7 @@ class TrainDriver:
             or not self.module.is_bound_once(name)
         ):
             return False
-        return scope.bindings[name.id][0].node.lineno < self.place.lineno
+        return self.module.start(scope.bindings[name.id][0].node) < self.module.start(self.place)
 
     def _loop_config(self) -> None:
         """Merges the trial's values into the trainer's own configuration, as legacy Ray did."""
