@@ -236,6 +236,25 @@ def test_a_statement_behind_a_magic_of_a_notebook_stays_on_its_line() -> None:
     assert caught.value.line == 2
 
 
+def test_what_comes_around_a_statement_behind_a_magic_comes_around_its_line() -> None:
+    def change(module: Module, plan: Plan) -> None:
+        edit = plan.statement(module.tree.body[2])
+        edit.before.append(Code("x = 0"))
+        edit.after.append(Code("z = 3"))
+
+    assert edited("x = 1\n# Why.\n_cell_mask_1__; y = 2\n", change) == (
+        "x = 1\nx = 0\n# Why.\n_cell_mask_1__; y = 2\nz = 3\n"
+    )
+
+
+def test_nothing_comes_between_statements_behind_a_magic() -> None:
+    def change(module: Module, plan: Plan) -> None:
+        plan.statement(module.tree.body[2]).before.append(Code("x = 0"))
+
+    with pytest.raises(RewriteError, match="this line holds several statements"):
+        edited("_cell_mask_1__; y = 2; z = 3\n", change)
+
+
 def test_statements_that_go_take_no_other_with_them() -> None:
     """LibCST makes and frees nodes all the time: what is distinguished by `id()` alone may be another node later on."""
     text = "".join(f"if x:\n    # Why.\n    a = {n}\n    b = g(1, h(2))\nif y:\n    main()\n" for n in range(100))

@@ -150,7 +150,7 @@ class Cells:
         if not self._origins:
             return Place(0, line, column)
         index, origin, shift = self._origins[min(max(line, 1), len(self._origins)) - 1]
-        return self.cells[index].place(origin, column + shift)
+        return self.cells[index].place(origin, max(column + shift, 1))
 
     def split(self, text: str) -> dict[int, list[str]]:
         """Takes a changed text apart.

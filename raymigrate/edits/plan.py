@@ -9,7 +9,7 @@ placeholder alone may stand for whole statements, which move there from where th
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 Part = ast.expr | str
@@ -106,6 +106,21 @@ class StatementEdit:
     below_comments: bool = False
     instead: list[Code] = field(default_factory=list)
     within: Code | None = None
+
+
+def of_shared_line(edits: Sequence[StatementEdit]) -> StatementEdit | None:
+    """What comes before and after a line with several statements, which all stay on it.
+
+    Args:
+        edits: Those of its statements.
+
+    Returns:
+        The edit of the line; None if a statement goes, or something comes between two of them.
+    """
+    apart = any(edit.before for edit in edits[1:]) or any(edit.after for edit in edits[:-1])
+    if apart or any(edit.removed or edit.replacement is not None or edit.within is not None for edit in edits):
+        return None
+    return replace(edits[0], after=edits[-1].after)
 
 
 @dataclass

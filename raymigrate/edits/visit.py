@@ -13,12 +13,13 @@ from raymigrate.edits.formatted_strings import NotQuotedError, fitted
 from raymigrate.edits.kinds import kind_of
 from raymigrate.edits.layout import one_per_line_if_broken, one_per_line_if_long, shifted
 from raymigrate.edits.line_length import LIMITS, line_length, outgrows
-from raymigrate.edits.plan import CallEdit, Code, FunctionEdit, Part, Plan, RewriteError, StatementEdit
+from raymigrate.edits.plan import CallEdit, Code, FunctionEdit, Part, Plan, RewriteError, StatementEdit, of_shared_line
 from raymigrate.edits.positions import Place, Span, code_of
 from raymigrate.edits.sequences import add_names, edit_call, edit_dict, import_within
 
 Statement = blocks.Statement
 FUNCTION_COLUMN = 4  # where the body of a new function starts
+SHARED_LINE = "this line holds several statements, or one behind a magic such as %time; put each on its own line"
 TO_COME = "_raymigrate_part_to_come"  # stands for a part that was not reached yet
 
 
@@ -275,25 +276,29 @@ class Visit(cst.CSTTransformer):
             self.pending.discard(("class", key))
         if isinstance(original, cst.SimpleStatementLine) and self._is_parted(original):
             assert isinstance(updated, cst.SimpleStatementLine)
+            if blocks.is_lone_name(original.body[0]):  # a magic of a notebook, which has all of its line
+                return self._leave_edited(key, original, updated, self._around_magic(original))
             body = self._each_placed(original, updated)
             return cst.FlattenSentinel(body) if body else cst.RemoveFromParent()
         return self._leave_placed(key, original, updated)
 
     def _is_parted(self, line: cst.SimpleStatementLine) -> bool:
-        """Whether something comes between the statements of a line, or one of them goes: each gets a line of its own.
-
-        What comes before the first one comes before the line.
-        """
+        """Whether something comes between the statements of a line, or one goes: each gets a line, but for magics."""
         if len(line.body) < 2:
             return False
         start, *others = (self.spans[statement][0] for statement in line.body)
         first = self.statements.get(start, StatementEdit())
-        alone = first.removed or first.replacement is not None or first.within is not None or first.after
-        if not alone and not any(other in self.statements or other in self.moving for other in others):
-            return False
-        if blocks.is_lone_name(line.body[0]):  # a magic of a notebook, which has all of its line
-            raise RewriteError("this line holds several statements; put each on its own line", start[0])
-        return True
+        alone = first.removed or first.replacement is not None or first.within is not None or bool(first.after)
+        return alone or any(other in self.statements or other in self.moving for other in others)
+
+    def _around_magic(self, line: cst.SimpleStatementLine) -> StatementEdit:
+        """What comes before and after the line of a magic such as `%time`, whose statements stay where they are."""
+        magic, *starts = (self.spans[statement][0] for statement in line.body)
+        around = of_shared_line([self.statements.get(start, StatementEdit()) for start in starts])
+        if around is None or magic in self.statements or any(start in self.moving for start in starts):
+            raise RewriteError(SHARED_LINE, starts[0][0])
+        self.pending -= {("statement", start) for start in starts}
+        return around
 
     def _each_placed(self, original: blocks.SharedLine, updated: blocks.SharedLine) -> list[cst.BaseStatement]:
         """The statements of a line, each on its own, with what comes before and after them."""

@@ -4,7 +4,8 @@ import ast
 
 from raymigrate.facts.declared import is_declared
 from raymigrate.facts.module import Module
-from raymigrate.facts.results import is_any_checkpoint
+from raymigrate.facts.results import is_any_checkpoint, trainers_of
+from raymigrate.facts.trials import tuners_of
 from raymigrate.facts.values import sources
 
 CLASSES = tuple(
@@ -35,6 +36,12 @@ def framework_class(module: Module, node: ast.expr) -> str:
 def is_of_any_class(module: Module, node: ast.expr) -> bool:
     """Whether a value is a checkpoint of Ray, of a class of a framework too."""
     return is_any_checkpoint(module, node) or framework_class(module, node) != ""
+
+
+def may_be_of_result(module: Module, node: ast.expr) -> bool:
+    """Whether a value is the checkpoint of a run or a trial on one way to it at least."""
+    owners = [way.value for way in sources(module, node) if isinstance(way, ast.Attribute) and way.attr == "checkpoint"]
+    return any(trainers_of(module, owner) - {None} or any(tuners_of(module, owner)) for owner in owners)
 
 
 def _made_by(module: Module, source: ast.expr) -> str:

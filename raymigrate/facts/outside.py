@@ -14,7 +14,7 @@ from raymigrate.facts.ray_data import MAPPERS, is_dataset
 from raymigrate.facts.values import argument, method_of, methods_of_object
 
 Users = dict[Module, tuple[Places, set[ast.AST]]]  # files, each with what Ray Data runs of them
-METHODS = ("__init__", "__call__")  # that Ray Data calls of a class it is given
+MADE, CALLED = "__init__", "__call__"  # what runs where an object is made, and where it is called
 OF_RAY_DATA_ALONE = "map_batches"  # other libraries have map() and filter(), which run where they are called
 
 
@@ -40,8 +40,9 @@ def outside(module: Module, places: Places, asked: set[ast.AST]) -> dict[ast.AST
     users: Users = {}
     for definition, run in _run_by_each(module, places) if len(found) < len(asked) else ():
         reached = run & asked - found.keys()
-        how = next(_elsewhere(module, definition, users), None) if reached else None
-        found |= dict.fromkeys(reached, how) if how is not None else {}
+        for how in dict.fromkeys(_elsewhere(module, definition, users)) if reached else ():
+            ran = run if how is Outside.RAY_DATA else _when_made(module, places, definition)
+            found |= dict.fromkeys(ran & reached - found.keys(), how)
         if isinstance(definition, ast.ClassDef) and len(found) < len(asked):
             for method, how in _methods_elsewhere(module, definition, users):
                 reached = ({method} | places.called_from([method])) & asked - found.keys()
@@ -51,17 +52,29 @@ def outside(module: Module, places: Places, asked: set[ast.AST]) -> dict[ast.AST
 
 @kept
 def _run_by_each(module: Module, places: Places) -> list[tuple[ast.FunctionDef | ast.ClassDef, set[ast.AST]]]:
-    """The functions and classes at the top of a module, each with what runs when it is called."""
+    """The functions and classes at the top of a module, each with what runs when Ray Data is given it."""
     definitions = [part for part in module.tree.body if isinstance(part, (ast.FunctionDef, ast.ClassDef))]
     runs = [_run_by(module, definition) for definition in definitions]
     return [(definition, run | places.called_from(run)) for definition, run in zip(definitions, runs, strict=True)]
 
 
-def _run_by(module: Module, definition: ast.AST) -> set[ast.AST]:
-    """The functions that run when a function or a class is called."""
+def _run_by(module: Module, definition: ast.AST, *names: str) -> set[ast.AST]:
+    """The functions that run when Ray Data is given a function or a class.
+
+    Args:
+        module: The module.
+        definition: The function or class.
+        names: The methods of a class that run; without any, both that Ray Data calls.
+    """
     if isinstance(definition, ast.ClassDef):
-        return {function for name in METHODS for function in method_of(module, definition, name)}
+        return {function for name in names or (MADE, CALLED) for function in method_of(module, definition, name)}
     return {definition}
+
+
+def _when_made(module: Module, places: Places, definition: ast.AST) -> set[ast.AST]:
+    """The functions that run where a function is called, or an object of a class is made, which does not call it."""
+    run = _run_by(module, definition, MADE)
+    return run | places.called_from(run)
 
 
 @kept
@@ -100,12 +113,16 @@ def _elsewhere(module: Module, definition: ast.FunctionDef | ast.ClassDef, users
     """
     for user, read in _reads_elsewhere(module, definition):
         call = user.parent_of[read]
+        given: ast.AST = read
+        if isinstance(call, ast.Call) and call.func is read:
+            given = call
+            if (how := _how(user, call, users)) is not None:
+                yield how
+        call = user.parent_of[given]
         if isinstance(call, ast.keyword):
             call = user.parent_of[call]
-        if any(argument(map_call, 0, "fn") is read for map_call, _ in _maps(user) if map_call is call):
+        if any(argument(map_call, 0, "fn") is given for map_call, _ in _maps(user) if map_call is call):
             yield Outside.RAY_DATA
-        elif isinstance(call, ast.Call) and call.func is read and (how := _how(user, call, users)) is not None:
-            yield how
 
 
 def _methods_elsewhere(module: Module, home: ast.ClassDef, users: Users) -> Iterator[tuple[ast.FunctionDef, Outside]]:
@@ -119,11 +136,20 @@ def _methods_elsewhere(module: Module, home: ast.ClassDef, users: Users) -> Iter
     methods = {(part.name, part.lineno): part for part in home.body if isinstance(part, ast.FunctionDef)}
     for user in {user.path: user for user, _ in _reads_elsewhere(module, home)}.values():
         for name in dict.fromkeys(name for name, _ in methods):
-            for call, method in user.method_calls(name):
-                called = methods_of_object(user, method.value, name) or ()
+            for call, owner in _calls_of(user, name):
+                called = methods_of_object(user, owner, name) or ()
                 found = [methods.get((f.name, f.lineno)) for other, f in called if other.path == module.path]
                 how = _how(user, call, users) if found else None
                 yield from ((function, how) for function in found if function is not None and how is not None)
+
+
+def _calls_of(user: Module, name: str) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """The calls of methods with a name, each with what it is called of; `loop(config)` calls `__call__`."""
+    yield from ((call, method.value) for call, method in user.method_calls(name))
+    if name == CALLED:
+        for call in user.of_type(ast.Call):
+            if any(isinstance(source.node, ast.Call) for source in user.origins(call.func)):  # not a class or function
+                yield call, call.func
 
 
 def _reads_elsewhere(module: Module, definition: ast.FunctionDef | ast.ClassDef) -> Iterator[tuple[Module, ast.expr]]:

@@ -152,8 +152,8 @@ def is_any_checkpoint(module: Module, node: ast.expr) -> bool:
 def _is_known_checkpoint(module: Module, source: ast.expr) -> bool:
     return (
         _is_of_result(module, source)
-        or _is_of_trial(module, source)
         or _is_of_declared_result(module, source)
+        or _is_of_either(module, source)
         or is_tune_checkpoint(module, source)
         or made_by_script(module, source) is not None
         or class_method(module, source) is not None
@@ -203,9 +203,10 @@ def _is_read_from_path(result: Source) -> bool:
     )
 
 
-def _is_of_trial(module: Module, source: ast.expr) -> bool:
-    results = _results_with(module, source)
-    return bool(results) and all(is_trial(result.module, result.node) for result in results)
+def _is_of_either(module: Module, source: ast.expr) -> bool:
+    """Whether a value is a checkpoint of what each way to it shows as the result of a trainer or of a trial."""
+    found = [(at.module, way) for at in _results_with(module, source) for way in _but_none(at.module, at.node)]
+    return bool(found) and all(is_result(*way) or is_trial(*way) for way in found)
 
 
 def _results_with(module: Module, checkpoint: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> list[Source]:

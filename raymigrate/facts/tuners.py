@@ -106,15 +106,19 @@ class TunerCall:
         return made(self.module, (self.param_space or {}).get("scaling_config"), *config_names("ScalingConfig"))
 
     @property
-    def most_workers(self) -> int | None:
-        """The largest number of workers that the search space offers, where its choices can be seen."""
+    def offered_workers(self) -> ast.expr | None:
+        """The numbers of workers, or the one number, that the search space offers, as the script writes them."""
         scaling = self.tuned_scaling
         workers = keyword_argument(scaling, "num_workers") if scaling else None
         sample = made(self.module, workers, *(f"ray.tune.{name}" for name in ("choice", "grid_search")))
-        choices = self.module.constant(sample.args[0] if sample and sample.args else workers)
-        if not isinstance(choices, list):
-            choices = [choices]
-        return max(choices) if choices and all(type(choice) is int for choice in choices) else None
+        return sample.args[0] if sample and sample.args else workers
+
+    @property
+    def most_workers(self) -> int | None:
+        """The largest number of workers that the search space offers, where its choices can be seen."""
+        choices = self.module.constant(self.offered_workers)
+        numbers = choices if isinstance(choices, (list, tuple)) else [choices]
+        return max(numbers) if numbers and all(type(number) is int for number in numbers) else None
 
     @cached_property
     def limiter(self) -> Limiter | None:

@@ -40,6 +40,43 @@ def test_a_call_that_grows_stays_behind_its_magic(head: str) -> None:
     assert sources(after)[-1] == [f"{head}{CALL[:-1]}, accelerator=accelerator)"], findings
 
 
+TUNED = """\
+from ray.air import RunConfig, ScalingConfig
+from ray.air.integrations.mlflow import MLflowLoggerCallback
+from ray.train.torch import TorchTrainer
+from job import loop
+
+trainer = TorchTrainer(
+    loop,
+    scaling_config=ScalingConfig(num_workers=2),
+    run_config=RunConfig(name="a", callbacks=[MLflowLoggerCallback(experiment_name="b")]),
+)
+"""
+
+
+@pytest.mark.parametrize("head", ["%time ", "%prun -l 5 "])
+@pytest.mark.parametrize("cells", [[f"{TUNED}{{}}result = trainer.fit()"], [TUNED, "{}result = trainer.fit()\nresult"]])
+def test_what_comes_after_a_statement_behind_a_magic_has_a_line_of_its_own(cells: list[str], head: str) -> None:
+    content = SERIALISATIONS["indent 1"](notebook([cell.replace("{}", head) for cell in cells])).encode()
+    after, findings = converted(Path("nb.ipynb"), Options(), content)
+    lines = "".join(line for cell in sources(after) for line in cell)
+    assert f"\n{head}result = trainer.fit()\nmlflow_callback.finish(result)" in f"\n{lines}", findings
+    assert converted(Path("nb.ipynb"), Options(), after)[0] == after
+
+
+def test_what_comes_before_a_statement_behind_a_magic_comes_before_the_magic() -> None:
+    made = 'TorchTrainer(loop, run_config=RunConfig(name="a", callbacks=[MLflowLoggerCallback(experiment_name="b")]))'
+    cell = f"{TUNED.partition('trainer =')[0]}# one epoch\n%time result = {made}.fit()"
+    content = SERIALISATIONS["indent 1"](notebook([cell])).encode()
+    after, findings = converted(Path("nb.ipynb"), Options(), content)
+    assert [line.rstrip("\n").partition("(loop")[0] for line in sources(after)[-1] if line.strip()][-4:] == [
+        'mlflow_callback = MLflowCallback(experiment_name="b")',
+        "# one epoch",
+        "%time result = TorchTrainer",
+        "mlflow_callback.finish(result)",
+    ], findings
+
+
 TRAINER = (
     "from transformers import AutoModel, Trainer, TrainingArguments\n",
     'model = AutoModel.from_pretrained("bert")\n',

@@ -80,3 +80,38 @@ def test_what_ray_data_runs_is_told_in_one_file(asked: str, run: str) -> None:
     main = MAIN.format(run=run).partition("loop, size, tokenize\n")[2]
     by_driver = "Scorer()" in run and asked == "get_device()"  # then it is told at the call
     assert told(converted(HELPER.format(asked=asked) + main).messages) == ({"This"} if by_driver else RUN[run])
+
+
+LOOP = """
+from ray.air import session
+
+class Loop:
+    def __init__(self, size):
+        self.size = size
+
+    def __call__(self, config):
+        session.report({"rank": session.get_world_rank()})
+
+class Counter:
+    def __call__(self, batch):
+        session.report({"rank": session.get_world_rank()})
+        return batch
+"""
+CALLED = {
+    "TorchTrainer(Loop(1)).fit()": set[str](),
+    "loop = Loop(1)\nTorchTrainer(loop).fit()": set[str](),
+    "def build(size):\n    return Loop(size)\n\nTorchTrainer(build(1)).fit()": set[str](),
+    "loop = Loop(1)\nloop({})": {"__call__() is called"},
+    "Loop(1)({})": {"__call__() is called"},
+    "ray.data.range(8).map_batches(Counter, concurrency=2)": {"__call__() runs"},
+    "ray.data.range(8).map_batches(fn=Counter(), concurrency=2)": {"__call__() runs"},
+    "Counter()\nray.data.range(8).map_batches(Counter, concurrency=2)": {"__call__() runs"},
+}
+
+
+@pytest.mark.parametrize(("run", "said"), CALLED.items())
+def test_where_an_object_is_made_it_is_not_called(tmp_path: Path, run: str, said: set[str]) -> None:
+    head = "import ray\nfrom loops import Counter, Loop\nfrom ray.train.torch import TorchTrainer\n\n"
+    write(tmp_path, {"loops.py": LOOP, "main.py": f"{head}{run}\n"})
+    found = [f.message for f in convert(tmp_path).findings if f.code == "RM302" and f.kind is Kind.MANUAL]
+    assert {" ".join(message.split()[:3])[: len(min(said, default=""))] for message in found} == said

@@ -3,12 +3,14 @@
 import ast
 import contextlib
 import os
+import textwrap
 from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
 
 from raymigrate.base.findings import Kind
+from raymigrate.codemods.tracking import emitted_tracking
 from tests.rules.scripts import converted
 
 SCRIPT = """
@@ -296,3 +298,41 @@ def test_trainers_with_the_same_loggers_share_their_callbacks() -> None:
         assert not any(name.endswith("_2") for name in names if not name.startswith("MLflow"))
         assert {"WandbRun", "WandbCallback", "LogReportCallback"} <= set(names)
     assert "MLflowCallback_2" not in converted(script).text
+
+
+@pytest.mark.parametrize(
+    ("storage", "is_folder"),
+    [
+        ('name="run"', True),
+        ('storage_path="/mnt/runs"', True),
+        ('local_dir="~/runs"', True),
+        ('storage_path="s3://bucket/runs"', False),
+        ('sync_config=SyncConfig(upload_dir="gs://bucket/runs")', False),
+        ("storage_path=token", False),  # what it is cannot be seen
+    ],
+)
+def test_artifacts_are_brought_from_a_storage_that_is_no_folder(storage: str, is_folder: bool) -> None:
+    script = f"from ray.tune import SyncConfig\n{SCRIPT.format(variable='A', callback=LATE)}"
+    after = converted(script.replace("RunConfig(callbacks", f"RunConfig({storage}, callbacks")).text
+    assert ("client.log_artifacts(self.run_id, result.path)" in after) is is_folder
+    assert ("copy_files(result.path, folder, source_filesystem=result.filesystem)" in after) is not is_folder
+    assert ("from pyarrow.fs import copy_files\n" in after) is ("import tempfile\n" in after) is not is_folder
+
+
+def test_artifacts_of_a_storage_are_those_of_the_run(tmp_path: Path) -> None:
+    for name in ("run/checkpoint_1/model.bin", "run/progress.csv", "other"):
+        (tmp_path / "bucket" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "bucket" / name).write_text("1")
+    logged: set[str] = set()
+
+    def log(run_id: str, folder: str) -> None:
+        logged.update(str(path.relative_to(folder)) for path in Path(folder).rglob("*") if path.is_file())
+
+    fs = pytest.importorskip("pyarrow.fs")
+    made = {"self": MagicMock(), "result": MagicMock()}
+    made["self"].client().log_artifacts.side_effect = log
+    made["result"].path = "bucket/run"
+    made["result"].filesystem = fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())
+    body = textwrap.dedent(emitted_tracking.MLFLOW_ARTIFACTS_OF_STORAGE)
+    exec(f"import tempfile\nfrom pyarrow.fs import copy_files\n{body}", made)
+    assert logged == {"checkpoint_1/model.bin", "progress.csv"}

@@ -104,6 +104,46 @@ def test_where_a_tuner_uploads_to_is_its_storage_though_it_asks_for_more() -> No
     assert "storage_path='s3://b/x'" in config and "sync_config=tune.SyncConfig(sync_period=60)" in config
 
 
+OFFERED = """
+from ray import tune
+from ray.air import ScalingConfig
+from ray.train.huggingface import AccelerateTrainer
+
+SIZES = [1, 2]
+
+
+def loop(config):
+    print(config)
+
+
+def search(workers=2):
+    trainer = AccelerateTrainer(loop, accelerate_config={{}}, scaling_config=ScalingConfig(num_workers=workers))
+    later = [1, 3]
+    space = {{"scaling_config": ScalingConfig(num_workers={offered}, use_gpu=True)}}
+    return tune.Tuner(trainer, param_space=space).fit()
+
+
+search()
+"""
+
+
+@pytest.mark.parametrize(
+    ("offered", "most"),
+    [
+        ("tune.grid_search([1, 4])", "4"),
+        ("tune.grid_search([1, workers])", "max(1, workers)"),
+        ("tune.choice((workers, 2 * workers))", "max(workers, 2 * workers)"),
+        ("tune.choice([workers])", "max([workers])"),
+        ("tune.choice(SIZES)", "max(SIZES)"),
+        ("workers", "workers"),
+        ("tune.choice(later)", "3"),  # has no value yet where the number of trials is counted
+    ],
+)
+def test_the_most_workers_of_a_trial_are_those_that_the_script_names(offered: str, most: str) -> None:
+    outcome = converted(OFFERED.format(offered=offered))
+    assert f"largest_scaling_config = ray.train.ScalingConfig(num_workers={most}, use_gpu=True)" in outcome.text
+
+
 MADE_BEFORE = """
 from ray import tune
 from ray.air import ScalingConfig

@@ -411,3 +411,78 @@ def test_reads_of_the_variable_of_the_old_working_directory(read: str, *, is_tol
 def test_scripts_without_ray_may_call_a_variable_so() -> None:
     script = 'import os\nprint(os.environ["TUNE_ORIG_WORKING_DIR"])\n'
     assert converted(script).findings == []
+
+
+OF_TRAINER = """
+import os
+
+import transformers
+from ray.air import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+
+
+class Base({base}):
+    pass
+
+
+class Own(Base):
+    def {method}:
+        {body}
+
+
+def init(train_dataset, eval_dataset=None, **config):
+    args = transformers.TrainingArguments("out", save_strategy="epoch")
+    return {made}
+
+
+scaling_config = ScalingConfig(num_workers=2, use_gpu=True)
+TransformersTrainer(init, scaling_config=scaling_config, datasets={{"train": rows}}).fit()
+"""
+TRAINER = ("transformers.Trainer", "Own(model, args, train_dataset=train_dataset)")
+CALLBACK = (
+    "transformers.TrainerCallback",
+    "transformers.Trainer(model, args, train_dataset=train_dataset, callbacks=[Own()])",
+)
+SAVE = "_save(self, output_dir=None, state_dict=None)"
+ON_SAVE = "on_save(self, args, state, control, **kwargs)"
+STEP = 'f"checkpoint-{state.global_step}"'
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "body"),
+    [
+        (TRAINER, SAVE, "out = output_dir or self.args.output_dir; self.model.save_pretrained(out)"),
+        (TRAINER, SAVE, "self.model.save_pretrained(os.path.join(output_dir, 'adapter'))"),
+        (TRAINER, "save_model(self, output_dir=None, _internal_call=False)", "self.model.save_pretrained(output_dir)"),
+        (
+            *(TRAINER, "_save_checkpoint(self, model, trial)"),
+            "model.save_pretrained(os.path.join(self._get_output_dir(trial=trial), 'checkpoint-last'))",
+        ),
+        (CALLBACK, ON_SAVE, f"kwargs['model'].save_pretrained(os.path.join(args.output_dir, {STEP}, 'adapter'))"),
+        (
+            *(CALLBACK, ON_SAVE),
+            'out = os.path.join(args.output_dir, f"{PREFIX_CHECKPOINT_DIR}-{state.global_step}");'
+            " kwargs['model'].save_pretrained(out)",
+        ),
+    ],
+)
+def test_what_goes_into_the_checkpoint_of_a_trainer_is_kept(kind: tuple[str, str], method: str, body: str) -> None:
+    script = OF_TRAINER.format(base=kind[0], made=kind[1], method=method, body=body)
+    assert not converted(script).lines("RM483", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "body"),
+    [
+        (TRAINER, "evaluate(self, *args, **kwargs)", "self.save_model('best')"),
+        (TRAINER, "save_best(self, output_dir)", "self.model.save_pretrained(output_dir)"),
+        (TRAINER, SAVE, "self.model.save_pretrained('last')"),
+        (("Other", TRAINER[1]), SAVE, "self.model.save_pretrained(output_dir)"),
+        (CALLBACK, ON_SAVE, "kwargs['model'].save_pretrained(os.path.join(args.output_dir, 'adapter'))"),
+        (CALLBACK, "on_train_end(self, args, state, control, **kwargs)", "kwargs['model'].save_pretrained('adapter')"),
+    ],
+)
+def test_what_goes_elsewhere_is_told(kind: tuple[str, str], method: str, body: str) -> None:
+    script = OF_TRAINER.format(base=kind[0], made=kind[1], method=method, body=body)
+    assert converted(script.replace("import os\n", "import os\nfrom job import Other\n")).lines("RM483", Kind.MANUAL)

@@ -19,7 +19,7 @@ from raymigrate.codemods.shared.checkpoint_files import (
     opened,
 )
 from raymigrate.edits.plan import Code
-from raymigrate.facts.framework_checkpoints import is_of_any_class
+from raymigrate.facts.framework_checkpoints import is_of_any_class, may_be_of_result
 from raymigrate.facts.legacy import HF_TRAINERS
 from raymigrate.facts.magics import magics_in
 from raymigrate.facts.model_folders import is_loaded, saves_state
@@ -91,12 +91,14 @@ def readers(context: Context) -> None:
 def _other_form(context: Context, node: ast.Attribute) -> None:
     """Reports what no checkpoint has any more."""
     place = layout_after(context, node.value)
-    if place is not None or is_of_any_class(context.module, node.value):
+    known = place is not None or is_of_any_class(context.module, node.value)
+    if known or may_be_of_result(context.module, node.value):
         name = f"{node.attr}()" if node.attr in OTHER_FORMS else node.attr
         advice = OTHER_FORMS.get(node.attr) or OTHER_ATTRIBUTES[node.attr]
         if node.attr == "_local_path" and place in (Layout.NESTED, Layout.UNKNOWN):
             advice += f" {DEEPER if place is Layout.NESTED else IN_NEW_RUNS}."
-        context.manual(RM308, node, f"Checkpoint.{name} raises an AttributeError on Ray >= 2.7.", advice)
+        message = f"Checkpoint.{name} raises an AttributeError on Ray >= 2.7."
+        context.manual(RM308, node, message if known else f"If this is a checkpoint of Ray: {message}", advice)
 
 
 def _reader(context: Context, node: ast.Attribute, place: Layout) -> None:

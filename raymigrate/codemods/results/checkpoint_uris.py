@@ -10,7 +10,7 @@ from raymigrate.codemods.results.checkpoint_readers import DEEPER, RM602, reads_
 from raymigrate.codemods.results.results import is_placed, is_shown
 from raymigrate.codemods.shared.checkpoint_files import layout_after
 from raymigrate.facts.checkpoint_storage import LOCAL, schemes
-from raymigrate.facts.framework_checkpoints import is_of_any_class
+from raymigrate.facts.framework_checkpoints import is_of_any_class, may_be_of_result
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import CHECKPOINT_CLASSES, CHECKPOINTS, Layout
 
@@ -41,6 +41,8 @@ def checkpoint_uris(context: Context) -> None:
         place = layout_after(context, node.value)
         if place is not None or is_of_any_class(context.module, node.value):
             _convert(context, node, place)
+        elif may_be_of_result(context.module, node.value):
+            context.manual(RM607, node, f"If this is a checkpoint of Ray: {NO_URI}.", RM607.fix)
 
 
 def _convert(context: Context, node: ast.Attribute, place: Layout | None) -> None:

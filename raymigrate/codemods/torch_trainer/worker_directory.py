@@ -27,6 +27,7 @@ from raymigrate.facts.project_uses import importing_modules
 from raymigrate.facts.read_back import is_read_back
 from raymigrate.facts.shell_downloads import shell_downloads
 from raymigrate.facts.storage import is_absolute, may_be_absolute, may_be_relative
+from raymigrate.facts.trainer_saves import is_in_checkpoint
 from raymigrate.facts.trainers import train_on_one_worker
 from raymigrate.facts.values import Source, argument, head, is_none, keyword_argument, last_name, leading_text
 
@@ -121,7 +122,7 @@ def relative_writes(context: Context) -> None:
     several = not train_on_one_worker(module)
     for node in sorted(writes, key=module.start):
         path = writes[node]
-        if not functions.intersection(module.ancestors(node)):
+        if not functions.intersection(module.ancestors(node)) or is_in_checkpoint(module, node, path):
             continue
         where, first = _where(module, path), module.source(head(module, path).node)
         by_all = several and not is_by_rank(module, node, path)

@@ -75,6 +75,16 @@ MLFLOW_ARTIFACTS = """\
         client.log_artifacts(self.run_id, result.path)
         client.set_terminated(self.run_id)
 """
+# The path of a run on S3 is "bucket/runs/name", which MLflow takes for a folder of this machine (mlflow 3.17,
+# store/artifact/local_artifact_repo.py:228 raises a FileNotFoundError, http_artifact_repo.py:103 logs nothing).
+MLFLOW_ARTIFACTS_OF_STORAGE = """\
+        client = self.client()
+        with tempfile.TemporaryDirectory() as folder:  # MLflow reads folders of this machine only
+            copy_files(result.path, folder, source_filesystem=result.filesystem)
+            client.log_artifacts(self.run_id, folder)
+        client.set_terminated(self.run_id)
+"""
+FROM_STORAGE = (("tempfile", None), ("pyarrow.fs", "copy_files"))
 
 # ray/air/integrations/wandb.py of Ray 2.6: WandbLoggerCallback, which kept the run in a process of its own as well.
 WANDB = Helper(

@@ -5,7 +5,7 @@ handed such a logger every report of rank 0; a UserCallback gets them too, with 
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from raymigrate.base.findings import Rule
@@ -16,6 +16,7 @@ from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.codemods.tracking import emitted_tracking
 from raymigrate.edits.plan import Code
+from raymigrate.facts.checkpoint_storage import LOCAL, scheme_of_run
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.legacy import CONFIG_CLASSES, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
@@ -292,7 +293,7 @@ def _mlflow(context: Context, tracked: Tracked, logger: ast.Call) -> Helper:
     parameters = [p for p in ("experiment_name", "tracking_uri", "registry_uri", "tags") if p in given]
     setup = "".join(f"        mlflow.set_{uri}({uri})\n" for uri in ("tracking_uri", "registry_uri") if uri in given)
     databricks = _may_be_databricks(context, given.get("tracking_uri"))
-    artifacts = written(given.get("save_artifact")) is True
+    finish, needed = _end_of_run(context, tracked, given)
     # A TransformersTrainer logged no parameters: trainer_init_config was none of the fields that its trial had.
     trainer = context.module.qualified(tracked.trainer.func) or ""
     params = trainer not in TRANSFORMERS_TRAINERS
@@ -303,10 +304,21 @@ def _mlflow(context: Context, tracked: Tracked, logger: ast.Call) -> Helper:
         helper.template.replace("        $setup\n", setup)
         .replace("        $databricks\n", emitted_tracking.MLFLOW_DATABRICKS if databricks else "")
         .replace("            $params\n", emitted_tracking.MLFLOW_PARAMS if params else "")
-        .replace("        $finish\n", emitted_tracking.MLFLOW_ARTIFACTS if artifacts else emitted_tracking.MLFLOW_END)
+        .replace("        $finish\n", finish)
     )
     imports = (*helper.imports, emitted_tracking.DATABRICKS_LOGIN) if databricks else helper.imports
-    return replace(helper, template=template, imports=imports)
+    return replace(helper, template=template, imports=(*imports, *needed))
+
+
+def _end_of_run(
+    context: Context, tracked: Tracked, given: Mapping[str | None, ast.expr]
+) -> tuple[str, Sequence[tuple[str, str | None]]]:
+    """What ends the run of MLflow, and the imports that it needs."""
+    if written(given.get("save_artifact")) is not True:
+        return emitted_tracking.MLFLOW_END, ()
+    if scheme_of_run(context.module, tracked.trainer) == LOCAL:
+        return emitted_tracking.MLFLOW_ARTIFACTS, ()
+    return emitted_tracking.MLFLOW_ARTIFACTS_OF_STORAGE, emitted_tracking.FROM_STORAGE
 
 
 def _may_be_databricks(context: Context, tracking_uri: ast.expr | None) -> bool:
