@@ -20,6 +20,7 @@ class Options:
         accepted: The only edits to make: code, message and line of their findings; None for all (see
             `raymigrate.cli.interactive`).
         part_of_job: Whether the module belongs to a Ray training job although it may not import ray itself.
+        part_of_loop: Whether a native loop that goes to accelerate imports it.
         later: Whether it is asked what a run says after this one, which finds the other files converted.
         from_ray: The Ray that the code was written for, such as "2.6" or "2.7.1"; "" to look for it.
         guide: Also where it changes the training, write the short data form of Ray's guide.
@@ -45,6 +46,7 @@ class Options:
     todo: bool = False
     accepted: frozenset[tuple[str, str, str]] | None = None
     part_of_job: bool = False
+    part_of_loop: bool = False
     later: bool = False
     from_ray: str = ""
     guide: bool = False

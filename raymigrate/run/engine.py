@@ -223,7 +223,7 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
         raise Refused(RM903, f"left as it was: the result does not compile: {problem}.")
     if read_too_early := _newly_unbound(context.module, again.module):
         raise Refused(RM903, f"left as it was: the result would read {read_too_early} before it is bound.")
-    if options.part_of_job or options.cell_scripts:
+    if options.part_of_job or options.part_of_loop or options.cell_scripts:
         again = plan(after, context.path, of_later_runs(options), context.module.project, again=True)
     return after, again.findings
 
@@ -232,7 +232,7 @@ def of_later_runs(options: Options) -> Options:
     """With which options a later run looks at the file: once a job is converted, its modules belong to none of ours,
     and nor do the scripts that cells write.
     """
-    return replace(options, part_of_job=False, cell_scripts=(), later=True)
+    return replace(options, part_of_job=False, part_of_loop=False, cell_scripts=(), later=True)
 
 
 def _tried_again(before: Module, after: Module) -> dict[str, list[ast.stmt]]:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from raymigrate.base.findings import Finding, Kind, is_to_ray
+from raymigrate.base.findings import Finding, Kind
 from raymigrate.codemods.gone.names_in_strings import RM695
 from raymigrate.comments.skips import RM906, Skips
 from raymigrate.facts.own_modules import may_import_files
@@ -24,6 +24,7 @@ from raymigrate.run.conversion import failed
 from raymigrate.run.environment_variables import told_of_variables
 from raymigrate.run.file_rules import RM908
 from raymigrate.run.job import Job
+from raymigrate.run.job_files import has_trainer, is_job, is_loop, is_settled, writes_job
 from raymigrate.run.neighbours import looked_at_again
 from raymigrate.run.outcome import FileResult, ProjectSummary, codes_of
 from raymigrate.run.replaced_names import replacing_files
@@ -47,6 +48,7 @@ class Together:
         self.found = found
         self.job = job
         self.part = replace(job, options=replace(job.options, part_of_job=True))
+        self.part_of_loop = replace(job, options=replace(job.options, part_of_loop=True))
         self.results = results
         self.alone = {os.path.realpath(path): result for path, result in results.items()}
         self.project = Project(
@@ -64,7 +66,7 @@ class Together:
         self._layers: dict[str, list[Patterns]] = {}  # by folder
         self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
         self.new: dict[str, FileResult] = {}  # by real path: what was converted here
-        self.parts: set[str] = set()  # real paths of what was converted as part of a job
+        self.parts: dict[str, Job] = {}  # by real path: how what is part of a job or loop was converted
         self.followed: set[str] = set()  # real paths of the files whose imports were followed
         self.unstable: dict[str, FileResult] = {}  # by real path: what is refused, as a second run would change it
 
@@ -106,7 +108,7 @@ class Together:
 
     def with_pins(self, path: str) -> FileResult:
         """What becomes of a file where the versions that it installs matter; see `Job.for_ray`."""
-        job = self.part if os.path.realpath(path) in self.parts else self.job
+        job = self.parts.get(os.path.realpath(path), self.job)
         result = self._converted(path, replace(job, for_ray=True))
         result.asked, result.done = [], []  # as those of the results of a run
         return result
@@ -126,8 +128,8 @@ class Together:
         real = os.path.realpath(path)
         result = self.unstable.get(real) or self._converted(path, job)
         self.new[real] = result
-        if job is self.part:
-            self.parts.add(real)
+        if job is not self.job:
+            self.parts[real] = job
         for request in result.asked:
             asked = self.project.asked.setdefault(os.path.realpath(request.path), [])
             if not any((other.path, other.name) == (request.path, request.name) for other in asked):
@@ -198,31 +200,33 @@ class Together:
     def _convert_imported(self) -> None:
         """Converts what belongs to converted jobs: the modules that they import, whose functions run in the job, and
         the files that use their trainers and results, with what these import; and such files of other legacy trainers.
+        Loops that go to accelerate take the modules that they import to the libraries of today.
         """
         results = {**self.alone, **self.new}
         jobs = [real for real, result in results.items() if is_job(result)]
         self._follow_imports(jobs)
         others = [real for real, result in results.items() if has_trainer(result) and real not in jobs]
         self._follow_imports(others)
+        self._follow_imports([real for real, r in results.items() if is_loop(r)], self.part_of_loop)
         if not self.found.roots and len(self.given) < 2:
             return  # there is no other file that may be written
-        makers = [real for real in self.parts if "Trainer(" in self.new[real].before]
+        makers = [real for real, job in self.parts.items() if job is self.part and "Trainer(" in self.new[real].before]
         self._follow_imports(list(self._convert_users(dict.fromkeys([*jobs, *others, *makers]))))
 
     def _convert_users(self, jobs: Iterable[str]) -> Iterator[str]:
         """Converts the files that use what jobs hand on, and gives their real paths."""
         for module in users(self.project, [self.project.name(real) for real in jobs]):
             if self._is_covered(module.path):
-                self._add_part(module.path)
+                self._add_part(module.path, self.part)
                 yield os.path.realpath(module.path)
 
-    def _add_part(self, path: str) -> None:
-        """Converts a file as part of a job, unless it was, or would come out the same."""
+    def _add_part(self, path: str, job: Job) -> None:
+        """Converts a file as part of a job or loop, unless it was, or would come out the same."""
         real = os.path.realpath(path)
         if real not in self.parts and not is_settled(self.new.get(real) or self.alone.get(real)):
-            self._add(path, self.part)
+            self._add(path, job)
 
-    def _follow_imports(self, start: list[str]) -> None:
+    def _follow_imports(self, start: list[str], job: Job | None = None) -> None:
         """Converts the modules of the project that files import, and those that these import."""
         queue = [real for real in start if real not in self.followed]
         self.followed.update(queue)
@@ -240,7 +244,7 @@ class Together:
                 if imported not in self.followed:
                     self.followed.add(imported)
                     queue.append(imported)
-                    self._add_part(path)
+                    self._add_part(path, job or self.part)
 
     def _refused(self) -> set[str]:
         """The files that cannot be changed as they are asked, or for a script that cannot be converted."""
@@ -312,7 +316,7 @@ class Together:
     def _report_settings(self) -> None:
         """Says what the settings files of legacy jobs, and those beside code for Serve, hold that is gone."""
         results = {**self.alone, **self.new}
-        jobs = [r for real, r in results.items() if is_job(r) or _writes_job(r) or real in self.parts]
+        jobs = [r for real, r in results.items() if is_job(r) or writes_job(r) or self.parts.get(real) is self.part]
         served = [*jobs, *filter(serves, results.values())]
         if not served:
             return
@@ -369,26 +373,3 @@ def _needed_outside(result: FileResult) -> Finding | None:
     message = f"{result.path} is part of this job and has to change ({codes}); it is not among the paths given."
     needed = Finding(RM908.code, Kind.MANUAL, message, RM908.fix)
     return needed if due else needed.skipped(kept[0].reason)
-
-
-def is_job(result: FileResult) -> bool:
-    """Whether a file has a legacy trainer or predictor, or is a plain script that becomes a job of Ray."""
-    codes = {(f.code, f.kind) for f in result.findings}
-    legacy = any(code.startswith(("RM1", "RM2", "RM603")) and kind is not Kind.SKIPPED for code, kind in codes)
-    return legacy or any(is_to_ray(code) and kind is Kind.CONVERTED for code, kind in codes)
-
-
-def _writes_job(result: FileResult) -> bool:
-    """Whether a script that a cell of a notebook writes is a job: what is said of it is said of the cell."""
-    document = result.document
-    return document is not None and bool(document.scripts) and is_job(result.with_findings(document.remarks))
-
-
-def has_trainer(result: FileResult) -> bool:
-    """Whether a file is legacy code that seems to train with some other trainer, such as a TorchTrainer."""
-    return result.is_legacy and "Trainer" in result.before
-
-
-def is_settled(result: FileResult | None) -> bool:
-    """Whether a file would come out the same as part of another job: it is one itself, or cannot be converted."""
-    return result is not None and (is_job(result) or result.has_error)
