@@ -20,6 +20,7 @@ class Options:
         accepted: The only edits to make: code, message and line of their findings; None for all (see
             `raymigrate.cli.interactive`).
         part_of_job: Whether the module belongs to a Ray training job although it may not import ray itself.
+        part_of_loop: Whether a native loop that goes to accelerate imports it.
         later: Whether it is asked what a run says after this one, which finds the other files converted.
         from_ray: The Ray that the code was written for, such as "2.6" or "2.7.1"; "" to look for it.
         guide: Also where it changes the training, write the short data form of Ray's guide.
@@ -45,6 +46,7 @@ class Options:
     todo: bool = False
     accepted: frozenset[tuple[str, str, str]] | None = None
     part_of_job: bool = False
+    part_of_loop: bool = False
     later: bool = False
     from_ray: str = ""
     guide: bool = False
@@ -60,7 +62,7 @@ class Options:
         """With which options a later run looks at the file: once a job is converted, its modules belong to none of
         ours, and nor do the scripts that cells write.
         """
-        return replace(self, part_of_job=False, cell_scripts=(), later=True)
+        return replace(self, part_of_job=False, part_of_loop=False, cell_scripts=(), later=True)
 
     def names(self, code: str) -> bool:
         """Whether the user selects a rule by its own code, and not among others."""

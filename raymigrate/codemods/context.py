@@ -66,7 +66,7 @@ class Context:
         self.asked: list[Request] = []  # of other files
         self.done: list[Request] = []  # what other files asked of this one
         self.joins_ray = False  # whether a plain script is converted to one that trains on Ray
-        self.joins_accelerate = False  # or to one that trains with accelerate
+        self.joins_accelerate = options.part_of_loop  # or to one that trains with accelerate
         self.stays = False  # whether one of those that train is left as it is
         self._told: dict[int, dict[Finding, Finding]] = {}  # by line, and by what makes two of them one
         self._fresh: set[str] = set()

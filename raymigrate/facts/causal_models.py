@@ -29,7 +29,8 @@ CONFIGURATIONS = frozenset(
 )
 AUTO = frozenset({"AutoModelForCausalLM", "AutoModelWithLMHead"})
 MADE = re.compile(
-    r"transformers(?:\.\w+)*\.(?P<name>(?!\w*(?:Config|Tokenizer|TokenizerFast|Processor|Extractor)\b)"
+    r"transformers(?:\.\w+)*\.(?P<name>(?!DataCollator|TextDataset"  # made for a model, as its name says
+    r"|\w*(?:Config|Tokenizer|TokenizerFast|Processor|Extractor|Output)\b)"
     r"\w*(?:Model|For[A-Z])\w*)(?P<method>\.(?:from_pretrained|from_config|_from_config))?"
 )
 # Repositories whose models have a class `...ForCausalLM`, by a word in their names.

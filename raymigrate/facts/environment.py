@@ -1,12 +1,13 @@
 """Variables of the environment that a script sets: for itself, for its tests, for workers that it starts."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from raymigrate.facts.kept import kept
 from raymigrate.facts.module import Module
 
 ENVIRON = "os.environ"
+VISIBLE = "CUDA_VISIBLE_DEVICES"
 SETTERS = ("os.putenv", "os.environ.setdefault")
 GETTERS = ("os.getenv", "os.environ.get")
 OF_PYTEST = "setenv"  # the method of the fixture monkeypatch
@@ -52,6 +53,32 @@ def value_set(module: Module, place: ast.AST) -> ast.expr | None:
     if isinstance(holder, ast.Call):
         return holder.args[1] if len(holder.args) > 1 else None
     return module.assigned(holder) if isinstance(holder, ast.Subscript) else None
+
+
+def gpus_shown(module: Module) -> list[tuple[ast.AST, bool | None]]:
+    """Where a script says which GPUs its process sees, and whether they are several; None where that is not seen."""
+    found = []
+    for place, _ in variables_set(module, VISIBLE):
+        value = value_set(module, place)
+        devices = module.constant(value) if value is not None else None
+        found.append((place, "," in devices if isinstance(devices, str) else None))
+    return found
+
+
+def sets_only(module: Module, step: ast.stmt, names: Collection[str]) -> bool:
+    """Whether a statement is a call that gives values to some variables and does nothing else.
+
+    Args:
+        module: The script.
+        step: The statement.
+        names: The variables.
+    """
+    call = step.value if isinstance(step, ast.Expr) else None
+    if not isinstance(call, ast.Call) or module.qualified(call.func) not in (*SETTERS, f"{ENVIRON}.update"):
+        return False
+    keys = [key for given in call.args if isinstance(given, ast.Dict) for key in given.keys]
+    found = [place for place, _ in variables_set(module, *names) if module.inside(place, step)]
+    return len(found) == max(1, len(keys) + len(call.keywords))
 
 
 def _keys(module: Module) -> Iterator[ast.Constant | ast.Name]:

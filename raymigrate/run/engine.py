@@ -197,7 +197,7 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
         raise Refused(RM903, f"left as it was: the result does not compile: {problem}.")
     if read_too_early := _newly_unbound(context.module, again.module):
         raise Refused(RM903, f"left as it was: the result would read {read_too_early} before it is bound.")
-    if options.part_of_job or options.cell_scripts:
+    if options.part_of_job or options.part_of_loop or options.cell_scripts:
         again = plan(after, context.path, options.of_later_runs(), context.module.project, again=True)
     return after, again.findings
 

@@ -81,7 +81,8 @@ class Job:
             data: Its bytes.
             project: The files that may be read besides; without, a file that cannot do without others waits.
         """
-        if not self.options.part_of_job and not concerns(data, path, self.options):
+        is_part = self.options.part_of_job or self.options.part_of_loop
+        if not is_part and not concerns(data, path, self.options):
             return FileResult(path)
 
         if how := self.crashed and self.crashed.get(os.path.realpath(path)):

@@ -12,7 +12,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from raymigrate.base.findings import Finding, Kind, is_to_ray
+from raymigrate.base.findings import Finding, Kind
 from raymigrate.codemods.gone.names_in_strings import RM695
 from raymigrate.comments.skips import RM906, Skips
 from raymigrate.facts.own_modules import may_import_files
@@ -22,6 +22,7 @@ from raymigrate.files.discovery import Discovery
 from raymigrate.run.environment_variables import told_of_variables
 from raymigrate.run.file_rules import RM908
 from raymigrate.run.job import Job
+from raymigrate.run.job_files import is_job, is_loop, writes_job
 from raymigrate.run.neighbours import looked_at_again
 from raymigrate.run.outcome import FileResult, ProjectSummary, codes_of, joined
 from raymigrate.run.replaced_names import replacing_files
@@ -45,6 +46,7 @@ class Together:
         self.found = found
         self.job = job
         self.part = replace(job, options=replace(job.options, part_of_job=True))
+        self.part_of_loop = replace(job, options=replace(job.options, part_of_loop=True))
         self.results = results
         self.alone = {os.path.realpath(path): result for path, result in results.items()}
         self.project = Project(
@@ -60,7 +62,7 @@ class Together:
         self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
         self.new: dict[str, FileResult] = {}  # by real path: what was converted here
         self.known = ChainMap(self.new, self.alone)
-        self.parts: set[str] = set()  # real paths of what was converted as part of a job
+        self.parts: dict[str, Job] = {}  # by real path: how what is part of a job or loop was converted
         self.followed: set[str] = set()  # real paths of the files whose imports were followed
         self.unstable: dict[str, FileResult] = {}  # by real path: what is refused, as a second run would change it
 
@@ -102,7 +104,7 @@ class Together:
 
     def with_pins(self, path: str) -> FileResult:
         """What becomes of a file where the versions that it installs matter; see `Job.for_ray`."""
-        job = self.part if os.path.realpath(path) in self.parts else self.job
+        job = self.parts.get(os.path.realpath(path), self.job)
         result = replace(job, for_ray=True).look(path, self.project)
         result.asked, result.done = [], []  # as those of the results of a run
         return result
@@ -122,8 +124,8 @@ class Together:
         real = os.path.realpath(path)
         result = self.unstable.get(real) or job.look(path, self.project)
         self.new[real] = result
-        if job is self.part:
-            self.parts.add(real)
+        if job is not self.job:
+            self.parts[real] = job
         for request in result.asked:
             asked = self.project.asked.setdefault(os.path.realpath(request.path), [])
             if not any((other.path, other.name) == (request.path, request.name) for other in asked):
@@ -182,6 +184,7 @@ class Together:
     def _convert_imported(self) -> None:
         """Converts what belongs to converted jobs: the modules that they import, whose functions run in the job, and
         the files that use their trainers and results, with what these import; and such files of other legacy trainers.
+        Loops that go to accelerate take the modules that they import to the libraries of today.
         """
         results = dict(self.known)
         jobs = [real for real, result in results.items() if is_job(result)]
@@ -189,26 +192,27 @@ class Together:
         # Legacy code that seems to train with some other trainer, such as a TorchTrainer.
         others = [real for real, r in results.items() if r.is_legacy and "Trainer" in r.before and real not in jobs]
         self._follow_imports(others)
+        self._follow_imports([real for real, r in results.items() if is_loop(r)], self.part_of_loop)
         if not self.found.roots and len({*self.found.named, *self.found.candidates}) < 2:
             return  # there is no other file that may be written
-        makers = [real for real in self.parts if "Trainer(" in self.new[real].before]
+        makers = [real for real, job in self.parts.items() if job is self.part and "Trainer(" in self.new[real].before]
         self._follow_imports(list(self._convert_users(dict.fromkeys([*jobs, *others, *makers]))))
 
     def _convert_users(self, jobs: Iterable[str]) -> Iterator[str]:
         """Converts the files that use what jobs hand on, and gives their real paths."""
         for module in users(self.project, [self.project.name(real) for real in jobs]):
             if self.found.covers(module.path):
-                self._add_part(module.path)
+                self._add_part(module.path, self.part)
                 yield os.path.realpath(module.path)
 
-    def _add_part(self, path: str) -> None:
-        """Converts a file as part of a job, unless it was, is a job itself, or cannot be converted."""
+    def _add_part(self, path: str, job: Job) -> None:
+        """Converts a file as part of a job or loop, unless it was, is a job itself, or cannot be converted."""
         real = os.path.realpath(path)
         known = self.known.get(real)
         if real not in self.parts and (known is None or not (is_job(known) or known.has_error)):
-            self._add(path, self.part)
+            self._add(path, job)
 
-    def _follow_imports(self, start: list[str]) -> None:
+    def _follow_imports(self, start: list[str], job: Job | None = None) -> None:
         """Converts the modules of the project that files import, and those that these import."""
         queue = [real for real in start if real not in self.followed]
         self.followed.update(queue)
@@ -226,7 +230,7 @@ class Together:
                 if imported not in self.followed:
                     self.followed.add(imported)
                     queue.append(imported)
-                    self._add_part(path)
+                    self._add_part(path, job or self.part)
 
     def _refused(self) -> set[str]:
         """The files that cannot be changed as they are asked, or for a script that cannot be converted."""
@@ -269,7 +273,7 @@ class Together:
 
     def _report_settings(self) -> None:
         """Says what the settings files of legacy jobs, and those beside code for Serve, hold that is gone."""
-        jobs = [r for real, r in self.known.items() if is_job(r) or _writes_job(r) or real in self.parts]
+        jobs = [r for real, r in self.known.items() if is_job(r) or writes_job(r) or self.parts.get(real) is self.part]
         served = [*jobs, *filter(serves, self.known.values())]
         if not served:
             return
@@ -315,16 +319,3 @@ def _needed_outside(result: FileResult) -> Finding | None:
 def _outside(what: str, findings: Sequence[Finding]) -> Finding:
     message = f"{what} has to change ({codes_of(findings)}); it is not among the paths given."
     return Finding(RM908.code, Kind.MANUAL, message, RM908.fix)
-
-
-def is_job(result: FileResult) -> bool:
-    """Whether a file has a legacy trainer or predictor, or is a plain script that becomes a job of Ray."""
-    codes = {(f.code, f.kind) for f in result.findings}
-    legacy = any(code.startswith(("RM1", "RM2", "RM603")) and kind is not Kind.SKIPPED for code, kind in codes)
-    return legacy or any(is_to_ray(code) and kind is Kind.CONVERTED for code, kind in codes)
-
-
-def _writes_job(result: FileResult) -> bool:
-    """Whether a script that a cell of a notebook writes is a job: what is said of it is said of the cell."""
-    document = result.document
-    return document is not None and bool(document.scripts) and is_job(result.with_findings(document.remarks))

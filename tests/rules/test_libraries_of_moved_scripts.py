@@ -116,3 +116,33 @@ def test_other_imports_of_it_are_not(line: str) -> None:
 @pytest.mark.parametrize("line", UNUSED)
 def test_nor_are_those_of_scripts_that_do_not_train(line: str) -> None:
     assert converted(f"{line}\nimport torch\n", to_ray=True, to_accelerate=True).findings == []
+
+
+@pytest.mark.parametrize("line", UNUSED)
+def test_an_unused_import_that_fails_goes_where_a_loop_moves(line: str) -> None:
+    outcome = converted(f"{line}\n{HEAD}{LOOP}", to_accelerate=True)
+    assert [kind for code, kind, _ in outcome.findings if code == "RM691"] == [Kind.CONVERTED]
+    assert not any(name in outcome.text for name in ("load_metric", "is_tf_available", "hf_api"))
+    assert converted(outcome.text, to_accelerate=True).text == outcome.text
+
+
+@pytest.mark.parametrize(
+    ("line", "use"),
+    [
+        ("from transformers import TFTrainer", "TFTrainer"),
+        ("from transformers import glue_processors as processors", "processors['mrpc']"),
+        ("import transformers", "transformers.glue_processors"),
+        ("from transformers import *", "glue_processors"),
+        ("import transformers\nnames = {'f': transformers.glue_output_modes}", "names"),
+    ],
+)
+def test_a_name_that_is_gone_and_used_is_told_where_a_loop_moves(line: str, use: str) -> None:
+    outcome = converted(f"{line}\n{HEAD}{LOOP}print({use})\n", to_accelerate=True)
+    assert [kind for code, kind, _ in outcome.findings if code == "RM692"] == [Kind.MANUAL]
+    assert "accelerator.backward(loss)" in outcome.text
+
+
+@pytest.mark.parametrize("line", READY)
+def test_other_imports_of_it_are_not_where_a_loop_moves(line: str) -> None:
+    outcome = converted(f"{line}\n{HEAD}{LOOP}", to_accelerate=True)
+    assert line in outcome.text and not any(code.startswith("RM69") for code, _, _ in outcome.findings)

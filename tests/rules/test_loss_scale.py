@@ -224,6 +224,13 @@ def test_other_models_are_counted_rightly(model: str) -> None:
     assert KEPT not in converted(MODELS.format(model=model)).text
 
 
+def test_what_collates_for_a_model_is_none() -> None:
+    collator = "DataCollatorForLanguageModeling"
+    text = MODELS.format(model="pick(config)").replace("    Trainer,", f"    Trainer, {collator},", 1)
+    text = text.replace("train_dataset=train_dataset)", f"train_dataset=train_dataset, data_collator={collator}(None))")
+    assert KEPT in converted(text).text
+
+
 def test_what_trains_such_a_model_without_ray_too_gets_a_note() -> None:
     outcome = converted(SHARED.format(steps=1, end=UNNAMED[0], other=ON_ITS_OWN[0]))
     assert outcome.lines("RM110", Kind.NOTE)

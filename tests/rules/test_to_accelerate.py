@@ -370,6 +370,26 @@ def test_an_end_that_each_process_would_choose_by_itself_is_told(end: str, is_to
 
 
 @pytest.mark.parametrize(
+    ("begin", "each", "is_told"),
+    [
+        ("step = 0", "step += 1", False),
+        ("step = int(NAME.split('-')[-1]) if NAME else 0", "step += 1", False),
+        ("step = 0\nif NAME:\n    step = int(NAME)", "step = step + 1", False),
+        ("step = resumed(NAME)", "step = 1 + step", False),
+        ("step = resumed(NAME)", "step += loss.item()", True),
+        ("step = resumed(NAME)", "step = step + loss.item()", True),
+        ("step = resumed(NAME)", "step = best + 1\n        best = loss.item()", True),
+    ],
+)
+def test_steps_that_a_checkpoint_began_are_those_of_all(begin: str, each: str, is_told: bool) -> None:
+    outcome = accelerated(
+        f"NAME = 'step-3'\n{begin}\n", EPOCHS, f"        {each}\n", "    if step > 9:\n        break\n"
+    )
+    assert bool(outcome.lines("RM858", Kind.MANUAL)) is is_told
+    assert "accelerator.backward(loss)" in outcome.text
+
+
+@pytest.mark.parametrize(
     "written",
     [
         "with open('losses.txt', 'w') as file:\n    print(loss.item(), file=file)\n",

@@ -88,6 +88,21 @@ def test_gpus_that_are_hidden_from_all_processes_are_told(variable: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ('os.environ.setdefault("CUDA_VISIBLE_DEVICES", "1")', "several of them cannot train on one GPU"),
+        ('os.environ.update({"CUDA_VISIBLE_DEVICES": "1"})', "several of them cannot train on one GPU"),
+        ('os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"', "more processes than these cannot train"),
+        ('os.environ.setdefault("OMP_NUM_THREADS", "1")', ""),
+        ('settings.setdefault("CUDA_VISIBLE_DEVICES", "1")', ""),
+    ],
+)
+def test_they_are_however_they_are_hidden(line: str, what: str) -> None:
+    found = [m for m in told(LOOP, head=f"import os\n{line}\n{HEAD}") if "hides the other GPUs" in m]
+    assert len(found) == bool(what) and all(what in message for message in found)
+
+
+@pytest.mark.parametrize(
     ("sums", "target"),
     [
         ("running += loss.item()", "running"),

@@ -39,6 +39,44 @@ def told(folder: Path, script: str, files: dict[str, str]) -> tuple[str, str]:
     return str(result.after), "\n".join(finding.message for finding in result.findings)
 
 
+DEEPSPEED = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 2\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "plugin"),
+    [
+        ("print(accelerator.state.deepspeed_plugin)", "DeepSpeed"),
+        ("if accelerator.deepspeed_plugin is None:\n    print(1)", "DeepSpeed"),
+        ("from accelerate.utils import DummyOptim\nkind = DummyOptim", "DeepSpeed"),
+        ("from accelerate.utils import DummyScheduler as Later\nLater(optimizer)", "DeepSpeed"),
+        (
+            "from accelerate import DistributedType\nprint(accelerator.distributed_type == DistributedType.DEEPSPEED)",
+            "DeepSpeed",
+        ),
+        ("from accelerate.utils import DistributedType as D\nprint(accelerator.distributed_type == D.FSDP)", "FSDP"),
+        ("print(accelerator.state.fsdp_plugin)", "FSDP"),
+        ("from accelerate import DistributedType\nprint(accelerator.distributed_type == DistributedType.XLA)", ""),
+        ("from mine import Kind\nprint(Kind.FSDP)", ""),
+    ],
+)
+def test_a_plugin_that_the_launcher_may_have_made_is_told(line: str, plugin: str, tmp_path: Path) -> None:
+    _, said = told(tmp_path, f"{ACCELERATE}{line}\n", {})
+    assert said.count("The script reckons with ") == bool(plugin)
+    assert f"The script reckons with {plugin}" in said or not plugin
+
+
+def test_a_plugin_that_is_seen_is_not(tmp_path: Path) -> None:
+    script = f"{ACCELERATE}print(accelerator.state.deepspeed_plugin)\n"
+    after, said = told(tmp_path, script, {"default_config.yaml": DEEPSPEED})
+    assert "deepspeed_plugin=DeepSpeedPlugin(" in after and "reckons" not in said
+
+
+def test_a_plugin_of_the_script_is_its_own(tmp_path: Path) -> None:
+    script = f"from job import plugin\n{ACCELERATE}print(accelerator.state.deepspeed_plugin)\n"
+    after, said = told(tmp_path, script.replace("Accelerator()", "Accelerator(deepspeed_plugin=plugin)"), {})
+    assert "TorchTrainer(" in after and "reckons" not in said
+
+
 @pytest.mark.parametrize("script", [TRAINER, ACCELERATE])
 @pytest.mark.parametrize("name", ["default_config.yaml", "ds.yaml"])
 @pytest.mark.parametrize(

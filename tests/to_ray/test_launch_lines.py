@@ -69,6 +69,14 @@ def test_a_line_in_a_cell_launches_the_script(name: str, text: str, place: str, 
     assert launch.flags == {"num_processes": "2"}
 
 
+@pytest.mark.parametrize("end", ["", "\n", " \\", " \\\n", " \\\n\n"])
+def test_a_line_that_goes_on_behind_the_last_is_read_as_the_others(end: str, tmp_path: Path) -> None:
+    text = f'torchrun --nproc_per_node="2" train.py \\\n  --output_dir="my out" --name="b" --bias="all"{end}'
+    [finding] = told(tmp_path, {"run.sh": text})
+    said = "torchrun --nproc_per_node=2 train.py --output_dir=my out --name=b --bias=all"
+    assert finding.message.startswith(f"run.sh:1 says `{said}`; it is ")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "place"),
     [

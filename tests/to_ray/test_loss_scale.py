@@ -90,6 +90,13 @@ def test_other_losses_are_left_alone(text: str) -> None:
     assert not [code for code, _, _ in outcome.findings if code == "RM110"]
 
 
+@pytest.mark.parametrize("collator", ["DataCollatorForLanguageModeling", "DataCollatorForTokenClassification"])
+@pytest.mark.parametrize(("model", "kept"), [(TOKENS, 0), (SEQUENCES, 1)])
+def test_what_collates_for_a_model_is_none(collator: str, model: str, kept: int) -> None:
+    text = script(OLD, model, f"from transformers import {collator}", f", data_collator={collator}(tokenizer)")
+    assert converted(text, to_ray=True, workers=1).text.count(KEPT) == kept
+
+
 @pytest.mark.parametrize(("workers", "kept"), [(1, 0), (2, 1), (None, 1)])
 def test_several_workers_take_the_mean(workers: int | None, kept: int) -> None:
     outcome = converted(script(ONE), to_ray=True, workers=workers)

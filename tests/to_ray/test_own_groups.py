@@ -159,3 +159,24 @@ def test_a_branch_by_the_rank_of_the_command_line_is_left(option: str, script: s
 def test_the_rank_of_the_command_line_is_told(option: str, script: str, told: bool) -> None:
     found = outcome(RANKED.format(option=option) + script + LOAD)
     assert any('int(os.environ["LOCAL_RANK"]) in place of args.local_rank' in m for m in found.messages) is told
+
+
+SHOWN_GPUS = "the Trainer took all that CUDA_VISIBLE_DEVICES names (DataParallel)"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("", ALL_GPUS),
+        ('os.environ.setdefault("OMP_NUM_THREADS", "1")\n', ALL_GPUS),
+        ('os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"\n', SHOWN_GPUS),
+        ('os.environ["CUDA_VISIBLE_DEVICES"] = names()\n', SHOWN_GPUS),
+        ('os.environ["CUDA_VISIBLE_DEVICES"] = "0"\n', ""),
+        ('os.environ.setdefault("CUDA_VISIBLE_DEVICES", "3")\n', ""),
+        ('os.environ.update({"CUDA_VISIBLE_DEVICES": "0"})\n', ""),
+        ('os.environ.update(CUDA_VISIBLE_DEVICES="")\n', ""),
+    ],
+)
+def test_gpus_that_the_script_chose_are_those_that_it_took(line: str, told: str) -> None:
+    messages = [m for m in outcome(f"from job import names\n{line}{LOAD}").messages if "(DataParallel)" in m]
+    assert len(messages) == bool(told) and all(told in message for message in messages)

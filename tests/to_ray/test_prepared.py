@@ -78,6 +78,24 @@ def test_an_evaluation_that_counts_the_rows_of_one_worker_is_told(inside: str, c
     assert len(told(end=COUNT.format(inside))) == count
 
 
+@pytest.mark.parametrize(
+    ("inside", "count"),
+    [
+        ("with torch.no_grad():\n            sample(model)\n        step += 1", 0),
+        ("with torch.inference_mode():\n            sample(model)\n        progress_bar.update(1)", 0),
+        ("losses.append(loss.item())\n        with torch.no_grad():\n            print(model(batch).logits)", 0),
+        ("with torch.no_grad():\n            correct += (model(batch).logits == 1).sum()", 1),
+        ("step += 1", 0),
+    ],
+)
+def test_a_loop_that_trains_counts_its_steps(inside: str, count: int) -> None:
+    step = "accelerator.backward(model(batch).loss)\n"
+    assert (
+        len(told_of(SCRIPT.format(before="", after="", end="pass", more="").replace(step, f"{step}        {inside}\n")))
+        == count
+    )
+
+
 ADAPTER = """
 from accelerate import Accelerator, FullyShardedDataParallelPlugin
 from peft import LoraConfig, PeftModel, get_peft_model

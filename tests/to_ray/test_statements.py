@@ -98,10 +98,27 @@ def test_settings_of_the_process_move(line: str) -> None:
         "torch.cuda.set_device(0)",
         'os.environ["CUDA_VISIBLE_DEVICES"] = "0"',
         'os.environ["MASTER_PORT"] = "29500"',
+        'os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")',
+        'os.putenv("CUDA_VISIBLE_DEVICES", "0")',
+        'os.environ.update({"MASTER_ADDR": "localhost", "MASTER_PORT": "29500"})',
+        'os.environ.update(MASTER_ADDR="localhost", MASTER_PORT="29500")',
     ],
 )
 def test_tasks_of_the_launcher_go(line: str) -> None:
     assert role(line) is Role.LAUNCHER
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")',
+        'os.environ.update({"CUDA_VISIBLE_DEVICES": "0", "HF_HOME": "/data"})',
+        'os.environ.update(CUDA_VISIBLE_DEVICES="0", HF_HOME="/data")',
+        'settings.setdefault("CUDA_VISIBLE_DEVICES", "0")',
+    ],
+)
+def test_what_sets_something_else_too_does_not_go(line: str) -> None:
+    assert role(line) is not Role.LAUNCHER
 
 
 def test_the_command_line_stays_with_the_driver() -> None:

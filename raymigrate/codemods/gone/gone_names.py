@@ -64,9 +64,9 @@ def gone_names(context: Context) -> None:
 
     Of a script that trains and is left as it is they are only told.
     """
-    if context.is_ray_script:
+    if context.takes_current_libraries:
         _deal_with(context)
-    elif context.stays and not context.takes_current_libraries:
+    elif context.stays:
         _deal_with(context.apart, {found.line for found in context.apart.findings if found.kind is Kind.SKIPPED})
 
 

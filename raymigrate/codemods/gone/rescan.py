@@ -124,9 +124,11 @@ UNCHANGED = "ray.data.preprocessors"
 CHANGED = (f"{UNCHANGED}.Concatenator",)
 
 
-@codemod("ray", phase=Phase.REST, in_ray_scripts=True)
+@codemod("ray", phase=Phase.REST)
 def plain_imports(context: Context) -> None:
     """Drops `import ray.ml` where `ray` is used and nothing of `ray.ml`: it fails on import."""
+    if not context.takes_current_libraries:
+        return
     for statement in context.module.imports:
         for alias in statement.names if isinstance(statement, ast.Import) else ():
             if alias.asname or alias in context.plan.dropped_imports:
@@ -144,9 +146,11 @@ def plain_imports(context: Context) -> None:
                     context.plan.need_import(root, near=statement)
 
 
-@codemod("ray", phase=Phase.GONE, in_ray_scripts=True)
+@codemod("ray", phase=Phase.GONE)
 def rescan(context: Context) -> None:
     """Reports what is gone behind star imports, strings and keyword arguments."""
+    if not context.takes_current_libraries:
+        return
     stars = _star_imports(context)
     unbound = dict(_names_of_stars(context.module, stars))
     for node, name in unbound.items():

@@ -375,11 +375,14 @@ class Conversion:
                 )
 
     def _counts_steps(self, binding: ast.AST) -> bool:
-        """Whether a name gets a constant, or one more than before: all processes take as many steps."""
+        """Whether a name gets a constant, or one more than before, also than in a checkpoint: all take these steps."""
         statement = self.module.parent_of.get(binding)
         if isinstance(statement, ast.AugAssign):
             return isinstance(statement.value, ast.Constant)
         value = self.module.assigned(binding)
+        if isinstance(value, ast.BinOp) and isinstance(binding, ast.Name):  # step = step + 1
+            names = {side.id for side in (value.left, value.right) if isinstance(side, ast.Name)}
+            return names == {binding.id} and ast.Constant in (type(value.left), type(value.right))
         return isinstance(value, ast.Constant)
 
     def _is_of_one_process(self, name: ast.Name) -> bool:
@@ -390,8 +393,7 @@ class Conversion:
         for part in parts:
             variable = self.variables.spelled(part)
             bound = self.variables.bindings(variable) if variable is not None else []
-            if all(self._counts_steps(node) for node in bound):
-                continue
-            if any(self.module.inside(node, loop) for node in bound for loop in loops if node is not loop.target):
+            added = [node for node in bound if not self._counts_steps(node)]
+            if any(self.module.inside(node, loop) for node in added for loop in loops if node is not loop.target):
                 return True
         return False

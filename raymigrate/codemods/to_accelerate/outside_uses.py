@@ -11,7 +11,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_accelerate.objects import OWN, ObjectView, view_of
 from raymigrate.codemods.to_accelerate.obstacles import is_native
 from raymigrate.codemods.to_accelerate.rules import RM850, RM857, RM858
-from raymigrate.codemods.to_accelerate.shares import HIDES_DEVICES, MODES, hidden_devices
+from raymigrate.codemods.to_accelerate.shares import MODES, hidden_devices
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.definitions import Definition
 from raymigrate.facts.module import Module
@@ -28,8 +28,8 @@ def tell(context: Context) -> None:
     started = _started(context)
     if not started:
         return
-    for place in hidden_devices(module):
-        context.manual(RM858, place, *HIDES_DEVICES)
+    for told in hidden_devices(module):
+        context.manual(RM858, *told)
     homes = {home.module for home in started.values() if isinstance(home.node, ast.ClassDef)}
     models = {home: _models(home) for home in homes}
     for read in module.of_type(ast.Attribute):

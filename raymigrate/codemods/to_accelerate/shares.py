@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.environment import gpus_shown
 from raymigrate.facts.iterable_datasets import gives_rows_in_turn
 from raymigrate.facts.module import Module
 from raymigrate.facts.random_splits import unseeded_splits
@@ -19,18 +20,15 @@ READS_ALL = frozenset({"list", "tuple", "sorted", "set"})
 MODES = frozenset({"train", "eval", "parameters", "zero_grad"})
 # tqdm.asyncio.tqdm calls iter() on what it is given while it is made; tqdm.auto.tqdm is one.
 EAGER_BARS = ("tqdm.auto.", "tqdm.asyncio.")
-HIDES_DEVICES = (
-    "This hides the other GPUs from every process: several of them cannot train on one GPU, and NCCL raises an error.",
-    "Drop it, and choose with `accelerate launch --gpu_ids`.",
-)
+HIDES_DEVICES = "This hides the other GPUs from every process: {what}, and NCCL raises an error."
+CHOOSE_THEM = "Drop it, and choose with `accelerate launch --gpu_ids`."
 
 
-def hidden_devices(module: Module) -> Iterator[ast.Subscript]:
-    """Where a module says which GPUs its process sees."""
-    for target in module.of_type(ast.Subscript):
-        is_set = isinstance(target.ctx, ast.Store) and module.qualified(target.value) == "os.environ"
-        if is_set and module.constant(target.slice) == "CUDA_VISIBLE_DEVICES":
-            yield target
+def hidden_devices(module: Module) -> Iterator[tuple[ast.AST, str, str]]:
+    """Where a module says which GPUs its process sees, with what happens and what to do."""
+    for place, are_several in gpus_shown(module):
+        what = "more processes than these cannot train" if are_several else "several of them cannot train on one GPU"
+        yield place, HIDES_DEVICES.format(what=what), CHOOSE_THEM
 
 
 class Shares:
@@ -55,8 +53,8 @@ class Shares:
     def tell(self, changes: Changes) -> None:
         """Plans the findings."""
         self._rows_in_turn(changes)
-        for place in hidden_devices(self.module):
-            changes.manual(RM858, place, *HIDES_DEVICES)
+        for told in hidden_devices(self.module):
+            changes.manual(RM858, *told)
         self._other_evaluations(changes)
         for call in unseeded_splits(self.module):
             changes.manual(

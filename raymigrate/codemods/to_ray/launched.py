@@ -50,6 +50,10 @@ STATES = ("accelerate.PartialState", "accelerate.state.PartialState")
 RANKS = ("local_rank", "local_process_index", "process_index", "world_size")
 RANK_VARIABLES = ("LOCAL_RANK", "RANK", "WORLD_SIZE", "local_rank", "--local_rank", "--local-rank")
 SHARDING = ("fsdp", "deepspeed", "ddp_find_unused_parameters", "ddp_backend", "ddp_timeout", "local_rank")
+# What a script asks for that reckons with a plugin which accelerate launch made from its configuration.
+PLUGIN_READS = {"deepspeed_plugin": "DeepSpeed", "fsdp_plugin": "FSDP"}
+TYPES = {"DEEPSPEED": "DeepSpeed", "FSDP": "FSDP"}  # of DistributedType
+DUMMIES = ("DummyOptim", "DummyScheduler")
 GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html"
 RM824 = Rule(
     "RM824",
@@ -213,9 +217,34 @@ def tell_launch(context: Context, place: ast.AST, outline: LaunchedOutline) -> N
     if is_unseen and may_read_file(context.path, launched.launches):
         message = "A default_config.yaml of the user who ran the script may have been in force, which is not seen here."
         context.note(RM825, place, message)
+        _tell_plugins(context)
     tell_lines(context, place, launched)
     if not launched.launches and launched.notebook is None:
         tell_start(context, place, "accelerate launch")
+
+
+def _tell_plugins(context: Context) -> None:
+    """Says what workers train without where a script reckons with a plugin, and no configuration of it is seen."""
+    module = context.module
+    if any(keyword.arg in GPU_PLUGINS for call in module.calls(*ACCELERATORS) for keyword in call.keywords):
+        return
+    reads: list[tuple[ast.expr, str]] = [(node, PLUGIN_READS[node.attr]) for node in module.attributes(*PLUGIN_READS)]
+    types = (node for node in module.attributes(*TYPES) if _is_of_accelerate(module, node))
+    reads += [(node, TYPES[node.attr]) for node in types]
+    names = (f"accelerate.{where}{name}" for name in DUMMIES for where in ("utils.", "utils.deepspeed.", ""))
+    reads += [(reference.node, "DeepSpeed") for reference in module.references_within(*names)]
+    for name in dict.fromkeys(name for _, name in reads):
+        place = min((node for node, its_name in reads if its_name == name), key=lambda node: node.lineno)
+        plugin = "DeepSpeedPlugin" if name == "DeepSpeed" else "FullyShardedDataParallelPlugin"
+        message = (
+            f"The script reckons with {name}: where a configuration of accelerate launch asked for it, the workers"
+            f" train without. Put that beside the script before it is converted, or give the Accelerator {plugin}(...)."
+        )
+        context.note(RM825, place, message)
+
+
+def _is_of_accelerate(module: Module, node: ast.Attribute) -> bool:
+    return (module.qualified(node) or "").startswith("accelerate.")
 
 
 def tell_start(context: Context, place: ast.AST, launcher: str) -> None:

@@ -369,10 +369,11 @@ def _texts_of(file: Path, *, is_own: bool) -> Iterator[tuple[int, str]]:
 
 
 def _words(text: str) -> list[str]:
+    text = re.sub(r"\\\s*$", "", text)  # goes on behind the end of the file
     try:
         return shlex.split(text, comments=True)
     except ValueError:  # a quotation mark around the whole command
-        return [word.strip("\"'") for word in text.split()]
+        return [re.sub("[\"']", "", word) for word in text.split()]
 
 
 def _flags(words: list[str]) -> dict[str, str]:

@@ -32,6 +32,7 @@ RM829 = Rule(
 )
 COUNTS = ("add_batch", "add", "update", "extend", "append")
 GATHERS = ("gather", "gather_for_metrics", "reduce", "pad_across_processes", "all_gather", "all_reduce")
+TRAINS = ("backward", "zero_grad")
 # Functions that make a scheduler -> the place of the number of steps among their arguments.
 SCHEDULERS = {
     "transformers.get_scheduler": 3,
@@ -118,8 +119,11 @@ def _is_without_gradients(module: Module, loop: ast.For) -> bool:
 
 
 def _counts(loop: ast.For) -> bool:
-    nodes = list(ast.walk(loop))
-    return any(isinstance(node, ast.AugAssign) or _method(node) in COUNTS for node in nodes)
+    """Whether a loop counts; one that takes steps counts them too, so only what it does without gradients matters."""
+    inside = list(ast.walk(loop))
+    if any(_method(node) in TRAINS for node in inside):
+        inside = [part for node in inside if switches_gradients_off(node) for part in ast.walk(node)]
+    return any(isinstance(node, ast.AugAssign) or _method(node) in COUNTS for node in inside)
 
 
 def _method(node: ast.AST) -> str:

@@ -10,6 +10,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, is_notebook
 from raymigrate.codemods.to_ray.prepared import RM829
 from raymigrate.codemods.to_ray.wrapped import is_called, is_wrapped, where_wrapped
+from raymigrate.facts.environment import VISIBLE, gpus_shown
 from raymigrate.facts.random_draws import shared_seed
 from raymigrate.facts.unused_parameters import finds_unused, uses_all_parameters
 from raymigrate.facts.values import keyword_argument
@@ -45,9 +46,13 @@ def tell_gpus_of_python(context: Context, rule: Rule, place: ast.AST) -> None:
     spread = [given for given in maps if given is not None and context.module.constant(given) in SPREADING]
     if maps and len(spread) == len(maps):
         return
+    shown = [are_several for _, are_several in gpus_shown(context.module)]
+    if shown and all(are_several is False for are_several in shown):
+        return  # one GPU, or none
     unless = ", unless device_map had spread the model over them" if any(maps) else ""
     started = "Run" if is_notebook(context) else "Started with python"
-    message = f"{started} on a machine with several GPUs, the Trainer took all of them (DataParallel)"
+    taken = f"all that {VISIBLE} names" if shown else "all of them"
+    message = f"{started} on a machine with several GPUs, the Trainer took {taken} (DataParallel)"
     context.note(
         rule, place, f"{message}{unless}, and its batch was that of one times the GPUs: as many workers keep it."
     )

@@ -1,0 +1,23 @@
+"""Which files train, by what was found in them: with them goes what they import."""
+
+from raymigrate.base.findings import Kind, is_to_ray
+from raymigrate.pins.needed import NATIVE
+from raymigrate.run.outcome import FileResult
+
+
+def is_job(result: FileResult) -> bool:
+    """Whether a file has a legacy trainer or predictor, or is a plain script that becomes a job of Ray."""
+    codes = {(f.code, f.kind) for f in result.findings}
+    legacy = any(code.startswith(("RM1", "RM2", "RM603")) and kind is not Kind.SKIPPED for code, kind in codes)
+    return legacy or any(is_to_ray(code) and kind is Kind.CONVERTED for code, kind in codes)
+
+
+def is_loop(result: FileResult) -> bool:
+    """Whether a file trains by a native loop that goes to accelerate."""
+    return any(finding.code == NATIVE and finding.kind is Kind.CONVERTED for finding in result.findings)
+
+
+def writes_job(result: FileResult) -> bool:
+    """Whether a script that a cell of a notebook writes is a job: what is said of it is said of the cell."""
+    document = result.document
+    return document is not None and bool(document.scripts) and is_job(result.with_findings(document.remarks))
