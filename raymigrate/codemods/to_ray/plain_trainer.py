@@ -51,6 +51,7 @@ from raymigrate.codemods.to_ray.saved_files import wait_for_files
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, script_of
 from raymigrate.codemods.to_ray.shown_values import tell_shown
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
+from raymigrate.codemods.to_ray.step_kinds import LOGINS
 from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
 from raymigrate.codemods.to_ray.trainer_calls import (
@@ -107,6 +108,7 @@ RM806 = Rule(
     GUIDE,
     errors=("You can't train a model that has been loaded with `device_map='auto'` in any distributed mode",),
 )
+LOGIN = "The login holds on the machine of the driver; on others, workers need the token in worker_runtime_env."
 CPUS = (
     "Ray gives each worker one CPU, and one thread: for loaders of their own ScalingConfig needs"
     ' resources_per_worker={"CPU": n}.'
@@ -255,12 +257,10 @@ def _tell_changes(context: Context, outline: Outline) -> None:
                     )
                 elif keyword.arg == "dataloader_num_workers" and value != 0:
                     context.note(RM806, keyword, CPUS)
-    for call in module.calls("huggingface_hub.login", "huggingface_hub.notebook_login", "wandb.login"):
-        context.note(
-            RM806,
-            call,
-            "The login holds on the machine of the driver; on others, workers need the token in worker_runtime_env.",
-        )
+    of_workers = outline.roles.moved_or_makers()
+    for call in module.calls(*LOGINS):
+        if not any(module.inside(call, step) for step in of_workers):
+            context.note(RM806, call, LOGIN)
 
 
 def _batch_size(context: Context) -> int | None:

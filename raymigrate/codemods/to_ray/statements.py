@@ -28,7 +28,7 @@ from raymigrate.codemods.to_ray.step_kinds import (
     FILLING,
     LAUNCHER,
     LIBRARIES,
-    LOGINS,
+    OF_DRIVER,
     OF_LAUNCHER,
     SAME_ANYWHERE,
     SETTINGS,
@@ -37,6 +37,7 @@ from raymigrate.codemods.to_ray.step_kinds import (
     environment_set,
     is_plain,
     is_text,
+    logs_in,
     reads_rank,
     sets_backend,
     simple_statements,
@@ -196,7 +197,7 @@ class Roles:
             return Role.SETTING if isinstance(step, (ast.Expr, ast.Assign)) else Role.WORKER
         if any(name.startswith((*LIBRARIES, *TRACKING)) for name in names) or speaks_to_run(self.module, step):
             return Role.WORKER
-        if any(name.startswith(LOGINS) or name.rpartition(".")[2] in PARSE_METHODS for name in names):
+        if any(name.startswith(OF_DRIVER) or name.rpartition(".")[2] in PARSE_METHODS for name in names):
             return Role.DRIVER
         return None
 
@@ -243,7 +244,7 @@ class Roles:
         known = self.of.get(step)
         if known is not None and (known.moves or known is Role.DEFINITION):
             return
-        if known is Role.DRIVER or step in self._parsers:
+        if (known is Role.DRIVER and not logs_in(self.module, step)) or step in self._parsers:
             raise Mixed(step, "it reads the command line, and is part of the training too")
         self.of[step] = Role.WORKER
         self.makers.discard(step)
