@@ -174,6 +174,8 @@ class Conversion:
                 raise Refusal(loop.node, f"{reason}: prepared, it would wait for the others")
         trained.update(dict.fromkeys(sorted(split, key=lambda loader: loader.name)))
         self.own_counts = {loop.node for loop in evaluations if self._counts_itself(loop, split)}
+        for loop in (each for each in evaluations if each.node in self.own_counts):
+            self.processes.samplers.tell_of_filled(self.changes, loop.node, self._homes(loop))
         evaluations = [loop for loop in evaluations if loop.node not in self.own_counts]
         understood = {loop.node: self._gathering(loop) for loop in evaluations}
         left: set[Variable] = set()
