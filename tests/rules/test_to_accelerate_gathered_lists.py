@@ -136,6 +136,15 @@ def test_a_number_of_processes_that_are_perhaps_not_there() -> None:
     assert "print(accelerator.num_processes)" in accelerated(last=last).text
 
 
+@pytest.mark.parametrize("test", ["not dist.is_initialized()", "dist.is_available() and not dist.is_initialized()"])
+def test_a_group_that_is_made_if_there_is_none(test: str) -> None:
+    made = "    dist.init_process_group("
+    script = SCRIPT.format(helpers="", gather="return own", writer="pass", last="pass", drop="")
+    text = converted(script.replace(made, f"    if {test}:\n    {made}"), to_accelerate=True).text
+    assert "Accelerator(" in text and "use_distributed" not in text and "dist." not in text
+    compile(text, "after", "exec")
+
+
 FIRST = "def is_main():\n    return dist.get_rank() == 0\n\n"
 RANKS = """\
 def ready():

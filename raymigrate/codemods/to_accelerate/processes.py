@@ -200,8 +200,11 @@ class Processes(Side):
 
     def _asks_for_group(self, changes: Changes, call: ast.Call) -> None:
         """Lets the Accelerator say whether there are processes: `not is_initialized() or get_rank() == 0`."""
-        test = self.module.parent_of[call]
+        test, statement = self.module.parent_of[call], self.module.statement(call)
         around = self.module.parent_of[test]
+        if isinstance(statement, ast.If) and not statement.orelse and changes.dropped.issuperset(statement.body):
+            changes.drop(statement)  # it made the group
+            return
         if isinstance(test, ast.UnaryOp) and isinstance(around, ast.BoolOp) and isinstance(around.op, ast.Or):
             others = [value for value in around.values if value is not test]
             if len(others) == 1 and self._compares_with_first(others[0]):
