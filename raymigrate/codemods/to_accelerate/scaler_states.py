@@ -7,7 +7,7 @@ A GradScaler that is off gives an empty state, and takes any (torch 2.13, grad_s
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM852, Refusal
@@ -74,26 +74,23 @@ class ScalerStates:
         child: ast.AST = call
         for parent in self.module.ancestors(call):
             if isinstance(parent, (ast.If, ast.IfExp)):
-                body = parent.body if isinstance(parent.body, list) else [parent.body]
+                body: Sequence[ast.AST] = parent.body if isinstance(parent.body, list) else [parent.body]
                 if child in body and not self._uses_otherwise(body):
                     parts = parent.test.values if isinstance(parent.test, ast.BoolOp) else [parent.test]
                     is_every = not isinstance(parent.test, ast.BoolOp) or isinstance(parent.test.op, ast.And)
-                    yield from (part for part in parts if is_every and self._asks_for_scaler(part))
+                    for part in parts:
+                        if is_every and isinstance(part, ast.Compare) and self._asks_for_scaler(part):
+                            yield part
             child = parent
 
-    def _uses_otherwise(self, body: list[ast.AST]) -> bool:
+    def _uses_otherwise(self, body: Sequence[ast.AST]) -> bool:
         """Whether code does more with a scaler than to save or load its state."""
         owners = {call.func.value for call in self.calls if isinstance(call.func, ast.Attribute)}
         parts = (part for statement in body for part in ast.walk(statement))
         return any(part not in owners and self._is_scaler(part) for part in parts)
 
-    def _asks_for_scaler(self, test: ast.AST) -> bool:
-        return (
-            isinstance(test, ast.Compare)
-            and isinstance(test.ops[0], ast.IsNot)
-            and is_none(test.comparators[0])
-            and self._is_scaler(test.left)
-        )
+    def _asks_for_scaler(self, test: ast.Compare) -> bool:
+        return isinstance(test.ops[0], ast.IsNot) and is_none(test.comparators[0]) and self._is_scaler(test.left)
 
     def _is_scaler(self, node: ast.AST) -> bool:
         is_read = isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", None), ast.Load)
