@@ -8,7 +8,7 @@ from raymigrate.facts.instances import TRAINER, TRAINING_ARGUMENTS, classes_of, 
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_arguments import is_training_arguments
 from raymigrate.facts.trainers import is_transformers_trainer
-from raymigrate.facts.values import argument, class_named, last_name
+from raymigrate.facts.values import argument, class_named, last_name, reaching
 from raymigrate.facts.values.parsers import HF_PARSING
 from raymigrate.knowledge.libraries import lineage, look_up
 
@@ -55,12 +55,12 @@ def parsed_for_trainers(module: Module) -> list[ast.Call]:
     """The calls of an HfArgumentParser that make what a Trainer is given, of whatever class that is."""
     found = []
     for given, is_known in _given_to_trainers(module):
-        bound = module.definition(given) if is_known else None
-        place = module.parent_of[bound] if bound is not None else None
-        assigned = module.parent_of[place] if isinstance(place, (ast.Tuple, ast.List)) else place
-        call = assigned.value if isinstance(assigned, ast.Assign) else None
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in HF_PARSING:
-            found.append(call)
+        for bound in reaching(module, given) if is_known and isinstance(given, ast.Name) else ():
+            place = module.parent_of[bound.node]
+            assigned = module.parent_of[place] if isinstance(place, (ast.Tuple, ast.List)) else place
+            call = assigned.value if isinstance(assigned, ast.Assign) else None
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in HF_PARSING:
+                found.append(call)
     return found
 
 
@@ -105,8 +105,8 @@ def _given_to_trainers(module: Module) -> Iterator[tuple[ast.expr, bool]]:
 
 
 def _is_same(module: Module, node: ast.expr, other: ast.expr) -> bool:
-    """Whether two names have the same and only definition."""
+    """Whether two names have the same value: whatever is bound to one reaches the other."""
     if not isinstance(node, ast.Name) or not isinstance(other, ast.Name) or node.id != other.id:
         return False
-    bound = module.definition(node)
-    return bound is not None and bound is module.definition(other)
+    bound = {found.node for found in reaching(module, node)}
+    return bool(bound) and bound == {found.node for found in reaching(module, other)}

@@ -8,7 +8,7 @@ from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import is_transformers_trainer, library_bases, trainer_base
-from raymigrate.facts.values import Source, definition, origins
+from raymigrate.facts.values import Source, definition, origins, reaching
 from raymigrate.facts.values.parsers import parsed_into
 from raymigrate.knowledge.libraries import class_of, derived, function_of, lineage, look_up, member, result
 
@@ -154,18 +154,24 @@ def _looked_for(module: Module, node: ast.expr, depth: int) -> str:
 def parsed_class(module: Module, node: ast.expr) -> Source | None:
     """What names the class of an object that an HfArgumentParser made and a name holds; None for all else.
 
-    The parser may be called by a function of the project, which returns what it gives.
+    The parser may be called by a function of the project, which returns what it gives. Several calls may reach the
+    name, one for a file and one for the command line, if they make it of one class.
     """
-    target = definition(module, node) if isinstance(node, ast.Name) else None
-    place = module.parent_of.get(target) if target is not None else None
+    targets = [bound.node for bound in reaching(module, node)] if isinstance(node, ast.Name) else []
+    classes = [found for target in targets for found in _parsed_classes(module, target)]
+    named = {found.module.qualified(found.node) or found.node for found in classes if found is not None}
+    return classes[0] if len(named) == 1 and None not in classes else None
+
+
+def _parsed_classes(module: Module, target: ast.AST) -> list[Source | None]:
+    """What names the classes that a parser made what a name is bound to of; None for another value."""
+    place = module.parent_of.get(target)
     assigned = module.parent_of.get(place) if isinstance(place, (ast.Tuple, ast.List)) else place
     call = assigned.value if isinstance(assigned, ast.Assign) else None
     if not isinstance(call, ast.Call):
-        return None
+        return [None]
     position = place.elts.index(target) if isinstance(place, (ast.Tuple, ast.List)) else 0  # type: ignore[arg-type]
-    classes = [_parsed_into(source, position) for source in origins(module, call)]
-    named = {found.module.qualified(found.node) or found.node for found in classes if found is not None}
-    return classes[0] if len(named) == 1 and None not in classes else None
+    return [_parsed_into(source, position) for source in origins(module, call)] or [None]
 
 
 def _parsed_into(source: Source, position: int) -> Source | None:

@@ -299,3 +299,36 @@ def test_where_an_analysis_has_today_what_it_had_is_said(read: str, advice: str)
     outcome = converted(f"from ray import tune\n\nanalysis = tune.run(f)\nprint(analysis.{read})\n")
     (message,) = outcome.messages
     assert outcome.lines("RM723", Kind.MANUAL) == [4] and f"no such attribute. {advice}" in message
+
+
+TWO_PARSINGS = """
+import sys
+
+from transformers import HfArgumentParser, Trainer, TrainingArguments
+from job import Others, model, rows
+
+parser = HfArgumentParser((Others, TrainingArguments))
+if sys.argv[1].endswith(".json"):
+    others, args = parser.parse_json_file(sys.argv[1])
+else:
+    {other}
+if args.overwrite_output_dir:
+    print(others)
+Trainer(model=model, args=args, train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ("others, args = parser.parse_args_into_dataclasses()", True),
+        ("others, args = parser.parse_yaml_file(sys.argv[1])", True),
+        ("(others, args) = HfArgumentParser([Others, TrainingArguments]).parse_args_into_dataclasses()", True),
+        ("args, others = parser.parse_args_into_dataclasses()", False),
+        ("others, args = sys.argv[1:]", False),
+    ],
+)
+def test_arguments_of_a_file_or_of_the_command_line(other: str, told: bool) -> None:
+    outcome = converted(TWO_PARSINGS.format(other=other), to_ray=True)
+    found = [message for message in outcome.messages if message.startswith("Reading overwrite_output_dir raises")]
+    assert len(found) == told and all("Write False in its place" in message for message in found)

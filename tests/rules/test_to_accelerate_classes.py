@@ -240,3 +240,64 @@ def test_a_class_may_be_given_what_is_made_on_the_spot(use: str, trained: str) -
 def test_what_a_function_makes_on_the_spot_and_is_no_loader_is_refused() -> None:
     use = "trainer = Trainer(nn.Linear(4, 2), list(data))\ntrainer.fit()\n"
     assert "DataLoader" in refusal(MADE_ON_THE_SPOT.format(trained="self.model"), FIT, use)
+
+
+RESUMED = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from job import rows, path
+
+
+class Training:
+    def __init__(self, model, optimizer):
+        self.model, self.optimizer = model, optimizer
+
+    def resume(self, path):
+        state = torch.load(path)
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+
+    def fit(self, loader):
+        for x, y in loader:
+            loss = nn.functional.cross_entropy(self.model(x.cuda()), y.cuda())
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+
+
+def main():
+    loader = DataLoader(rows, batch_size=2)
+    model = nn.Linear(3, 2).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    {before}
+    training = Training(model, optimizer)
+    {after}
+    training.fit(loader)
+
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "loaded"),
+    [
+        ("pass", "training.resume(path)", 0),
+        ("pass", "if path:\n        training.resume(path)", 0),
+        ("model.load_state_dict(torch.load(path))", "training.resume(path)", 1),
+    ],
+)
+def test_an_object_that_is_given_what_is_prepared_loads_into_that(before: str, after: str, loaded: int) -> None:
+    text = converted(RESUMED.format(before=before, after=after), to_accelerate=True).text
+    assert 'self.accelerator.unwrap_model(self.model).load_state_dict(state["model"])' in text
+    prepared = text.index("model, optimizer, loader = accelerator.prepare(model, optimizer, loader)")
+    assert prepared < text.index("training = Training(model, optimizer, ")
+    assert text[:prepared].count("    model.load_state_dict(") == loaded
+    compile(text, "after", "exec")
+
+
+def test_what_is_loaded_behind_the_object_that_trains_keeps_the_loop() -> None:
+    script = RESUMED.format(before="pass", after="model.load_state_dict(torch.load(path))")
+    outcome = converted(script, to_accelerate=True)
+    assert outcome.text == script and "is made before what it trains can be prepared" in outcome.messages[0]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from raymigrate.base.findings import Kind
 from tests.rules.scripts import converted
 
 CLICK = """\
@@ -78,3 +79,72 @@ def test_a_function_whose_decorators_do_more_stays() -> None:
     outcome = converted(script, to_ray=True)
     assert outcome.text == script
     assert "click.command reads the command line" in outcome.messages[0]
+
+
+FOLDERS = """\
+import hydra
+{imports}
+from transformers import AutoModel, Trainer, TrainingArguments
+
+
+@hydra.main(version_base=None, config_path="conf")
+def run(cfg):
+    trainer = Trainer(AutoModel.from_pretrained(cfg.model), TrainingArguments({folder}))
+    trainer.train()
+    {last}
+
+
+if __name__ == "__main__":
+    run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "folder", "after"),
+    [
+        ("from hydra.utils import to_absolute_path", "to_absolute_path(cfg.out)", "to_absolute_path(cfg.out)"),
+        ("", "hydra.utils.to_absolute_path('out')", "hydra.utils.to_absolute_path('out')"),
+        ("from hydra.utils import get_original_cwd", "get_original_cwd() + '/out'", "DIRECTORY + '/out'"),
+        ("from hydra import utils", "f'{utils.get_original_cwd()}/out'", "f'{DIRECTORY}/out'"),
+    ],
+)
+def test_workers_know_the_folder_that_hydra_was_started_in(imports: str, folder: str, after: str) -> None:
+    text = converted(FOLDERS.format(imports=imports, folder=folder, last="trainer.save_model()"), to_ray=True).text
+    assert "DIRECTORY = os.getcwd()\n" in text and "    os.chdir(DIRECTORY)" in text
+    assert f"TrainingArguments({after}, use_cpu=True)" in " ".join(text.split()).replace("( ", "(").replace(", )", ")")
+    assert "get_original_cwd" not in text
+    assert "    trainer.fit()\n" in text
+    compile(text, "after", "exec")
+
+
+@pytest.mark.parametrize(
+    ("imports", "folder", "line"),
+    [
+        ("from hydra.core.hydra_config import HydraConfig", "HydraConfig.get().runtime.output_dir", 8),
+        ("from hydra.utils import get_original_cwd", "str(map(get_original_cwd, []))", 8),
+        ("from hydra.utils import to_absolute_path as whole", "list(map(whole, [cfg.out]))[0]", 8),
+    ],
+)
+def test_what_only_the_process_of_hydra_knows_is_named(imports: str, folder: str, line: int) -> None:
+    script = FOLDERS.format(imports=imports, folder=folder, last="trainer.save_model()")
+    outcome = converted(script, to_ray=True)
+    assert outcome.text == script
+    assert outcome.lines("RM802", Kind.MANUAL) == [line]
+    assert "holds in the process of hydra only" in outcome.messages[0] and "${hydra:" in outcome.messages[0]
+
+
+@pytest.mark.parametrize(
+    ("last", "given"),
+    [
+        ("return trainer.evaluate()['eval_loss']", True),
+        ("metrics = trainer.evaluate()\n    return metrics['eval_loss']", True),
+        ("return None", False),
+        ("return", False),
+        ("print(trainer.evaluate())", False),
+    ],
+)
+def test_what_the_function_gives_hydra_is_given_by_the_driver(last: str, given: bool) -> None:
+    text = converted(FOLDERS.format(imports="", folder="'/data/out'", last=last), to_ray=True).text
+    assert ("    result = trainer.fit()\n    return result.return_value\n" in text) is given
+    assert text.count("return result") == given
+    compile(text, "after", "exec")

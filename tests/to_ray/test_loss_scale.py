@@ -55,8 +55,9 @@ def script(arguments: str, model: str = SEQUENCES, before: str = "", more: str =
         script(NEW, model=TOKENS, before=LOSS),
         script(NEW, model=TOKENS, before=SUPER),
         script(OLD, model=TOKENS, before=LENIENT),
+        script(PARSED, model=TOKENS, before=LENIENT, more=", tokenizer=None"),
     ],
-    ids=["arguments", "tokenizer", "parsed", "T5", "own loss", "super", "kwargs"],
+    ids=["arguments", "tokenizer", "parsed", "T5", "own loss", "super", "kwargs", "tokenizer of a class"],
 )
 def test_accumulated_losses_are_divided_by_their_number(text: str) -> None:
     outcome = converted(text, to_ray=True, workers=1)
@@ -79,9 +80,10 @@ def test_accumulated_losses_are_divided_by_their_number(text: str) -> None:
         script(OLD, model=TOKENS, before=HANDS_ON),
         script(OLD, model=TOKENS, before=COUNTS),
         script(ONE),
+        script(NEW, model=TOKENS, before=LENIENT, more=", processing_class=None"),
         script(OLD, before="Trainer.model_accepts_loss_kwargs = False"),
     ],
-    ids=["of today", "parsed today", "tokens", "GPT-2", "handed on", "counts", "one step", "said"],
+    ids=["of today", "parsed today", "tokens", "GPT-2", "handed on", "counts", "one step", "class today", "said"],
 )
 def test_other_losses_are_left_alone(text: str) -> None:
     outcome = converted(text, to_ray=True, workers=1)

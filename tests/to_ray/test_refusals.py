@@ -36,13 +36,13 @@ def indented(text: str) -> str:
         (f"import hydra\n{HEAD}@hydra.main()\ndef main(cfg):\n{indented(TRAIN)}main()\n", "hydra.main reads the"),
         (f"{HYDRA}@hydra.main(version_base='1.1')\ndef main(cfg):\n{indented(TRAIN)}main()\n", "hydra.main reads the"),
         (
-            f"{HYDRA}@hydra.main(version_base=None)\ndef main(cfg):\n    hydra.utils.get_original_cwd()\n"
+            f"{HYDRA}@hydra.main(version_base=None)\ndef main(cfg):\n    hydra.core.hydra_config.HydraConfig.get()\n"
             f"{indented(TRAIN)}main()\n",
-            "hydra.main reads the",
+            "hydra.core.hydra_config.HydraConfig.get holds in the process of hydra only",
         ),
         (
             f"import click\n{HEAD}@click.command()\n@click.pass_context\ndef main(c):\n{indented(TRAIN)}main()\n",
-            "click.command reads the",
+            "click.pass_context holds in the process of click only",
         ),
         (f"import click\n{HEAD}@click.group()\ndef c():\n    pass\n{TRAIN}", "give it a script of its own"),
         (f"import fire\n{HEAD}def main():\n{indented(TRAIN)}fire.Fire(main)\n", "with what argparse parsed"),

@@ -369,3 +369,42 @@ def test_a_training_that_shares_a_line_moves() -> None:
     text = converted(HEAD + TRAIN.replace("\n", "; ", 1) + "print('done')\n", to_ray=True).text
     assert text.endswith("\ntrainer.fit()\nprint('done')\n")
     assert ";" not in text
+
+
+KEY = "key = transformers.HfArgumentParser(Keys).parse_args_into_dataclasses()[0].key\n"
+
+
+@pytest.mark.parametrize(
+    ("login", "before", "place"),
+    [
+        ("wandb.login()", "", Role.DRIVER),
+        ('huggingface_hub.login(token=os.environ["TOKEN"])', "", Role.DRIVER),
+        ("wandb.login(key=key)", KEY, Role.WORKER),
+        ("huggingface_hub.login(token=key)", KEY, Role.WORKER),
+        ("if key: huggingface_hub.login(token=key)", KEY, Role.WORKER),
+        ("if accelerator.is_main_process: wandb.login()", "accelerator = accelerate.Accelerator()\n", Role.WORKER),
+        ("if arguments.log: wandb.login()", "arguments = argparse.ArgumentParser().parse_args()\n", Role.DRIVER),
+    ],
+)
+def test_workers_log_in_where_only_they_know_how(login: str, before: str, place: Role) -> None:
+    head = "import accelerate, huggingface_hub, wandb\n"
+    assert roles(f"{head}{before}{login}\n{TRAIN}")[login] is place
+
+
+def test_a_step_that_parses_and_logs_in_is_on_both_sides() -> None:
+    step = "if trainer.state:\n    wandb.login(key=argparse.ArgumentParser().parse_args().key)\n"
+    with pytest.raises(Mixed, match="reads the command line"):
+        roles(f"import wandb\n{TRAIN}{step}")
+
+
+@pytest.mark.parametrize(("login", "told"), [("login()", True), ("login(token=args.hub_token)", False)])
+def test_the_login_of_workers_is_not_said_to_be_the_drivers(login: str, told: bool) -> None:
+    outcome = converted(
+        "from huggingface_hub import login\n"
+        "from transformers import AutoModel, HfArgumentParser, Trainer, TrainingArguments\n"
+        f"args = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()[0]\n{login}\n"
+        'trainer = Trainer(AutoModel.from_pretrained("bert"), args)\ntrainer.train()\n',
+        to_ray=True,
+    )
+    assert "TorchTrainer(" in outcome.text
+    assert any("The login holds on the machine of the driver" in message for message in outcome.messages) is told

@@ -62,6 +62,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 OF_ARGUMENTS: Mapping[str, str] = {
     "warmup_ratio": "warmup_steps of it holds the ratio, if that is below 1, or the number of steps.",
     "group_by_length": 'train_sampling_strategy of it is "group_by_length" where this was true.',
+    "overwrite_output_dir": "Write False in its place, as it was unless asked for; or make it an option of the script.",
     "logging_dir": "The environment variable TENSORBOARD_LOGGING_DIR says where TensorBoard writes.",
 }
 

@@ -17,6 +17,7 @@ from raymigrate.codemods.libraries.argument_changes import (
     TRAINING_ARGUMENTS_CHANGES,
     TRL_CHANGES,
 )
+from raymigrate.codemods.libraries.trainer_subclasses import give_old_tokenizer
 from raymigrate.facts.functions import parameters
 from raymigrate.facts.guards import is_guarded, is_ready
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
@@ -46,7 +47,7 @@ def has_old_arguments(context: Context) -> bool:
     own = own_arguments(context.module, TRAINING_ARGUMENTS_CHANGES)
     if any(keyword.arg in TRAINING_ARGUMENTS_CHANGES for call, _ in own for keyword in call.keywords):
         return True
-    if _has_old_arguments_of_trl(context.module):
+    if _has_old_arguments_of_trl(context.module) or give_old_tokenizer(context.module):
         return True
     return any(
         keyword.arg in changes

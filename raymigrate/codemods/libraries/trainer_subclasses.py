@@ -53,6 +53,18 @@ def unpacked_tokenizer_of_subclasses(context: Context) -> None:
                 _tell(context, call, keyword)
 
 
+def give_old_tokenizer(module: Module) -> bool:
+    """Whether a call of a class made from Trainer hands it `tokenizer=`, which transformers 4 took.
+
+    Args:
+        module: The module.
+    """
+    return any(
+        NEW not in {other.arg for other in call.keywords} and reaches(constructors(module, call), OLD, _is_trainer)
+        for call, _ in module.keywords(OLD)
+    )
+
+
 def _tell(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
     name = ast.unparse(call.func)
     advice = f"Write {NEW}= here, and wherever {name} itself takes the tokenizer or hands it on."

@@ -8,6 +8,7 @@ from raymigrate.codemods.to_accelerate.changes import NAME, Changes
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
 from raymigrate.codemods.to_accelerate.device_texts import is_name_of_device, take_name
 from raymigrate.codemods.to_accelerate.devices import Devices
+from raymigrate.codemods.to_accelerate.gpu_tests import GpuTests
 from raymigrate.codemods.to_accelerate.home import Block, Home, is_main_guard, position
 from raymigrate.codemods.to_accelerate.objects import OWN, is_attribute
 from raymigrate.codemods.to_accelerate.order import Order
@@ -50,6 +51,7 @@ class Access(Side):
         self.order = Order(training, home)
         self.view = self.order.view
         self.given: dict[ast.FunctionDef, str] = {}  # functions that get it, and the parameter whose place it takes
+        self.gpu_tests = GpuTests(self.module, devices)
         self.owner, self.block = self._find_block()
         self.place = 0
         if {NAME, f"{OWN}{NAME}"} & self.module.names:
@@ -178,8 +180,7 @@ class Access(Side):
         Raises:
             Refusal: If something that it is made of has no value there.
         """
-        names = [part for part in ast.walk(expression) if isinstance(part, ast.Name)]
-        late = [name for name in names if not self._has_value(name)]
+        late = [name for name in self.gpu_tests.names(expression) if not self._has_value(name)]
         given = self._given_here(expression) if late else expression
         if given is None:
             raise Refusal(late[0], f"`{late[0].id}` has no value yet where the Accelerator is made")
@@ -187,7 +188,7 @@ class Access(Side):
             if self._runs_later(store):
                 reason = "gets another value here, after the place where the Accelerator is made with it; set it before"
                 raise Refusal(store, f"`{ast.unparse(read)}` {reason}")
-        return self.module.source(given)
+        return self.gpu_tests.source(given)
 
     def _runs_later(self, node: ast.AST) -> bool:
         """Whether code may run after the Accelerator is made: directly, or in a function that is called there."""
@@ -208,8 +209,7 @@ class Access(Side):
                 value = self.module.assigned(bindings[0])
             if value is None:
                 return None
-            names = [part for part in ast.walk(value) if isinstance(part, ast.Name)]
-            if self._stands_in_owner(value) and all(map(self._has_value, names)):
+            if self._stands_in_owner(value) and all(map(self._has_value, self.gpu_tests.names(value))):
                 return value
             variable = self.variables.spelled(value)
         return None

@@ -174,6 +174,8 @@ class Conversion:
                 raise Refusal(loop.node, f"{reason}: prepared, it would wait for the others")
         trained.update(dict.fromkeys(sorted(split, key=lambda loader: loader.name)))
         self.own_counts = {loop.node for loop in evaluations if self._counts_itself(loop, split)}
+        for loop in (each for each in evaluations if each.node in self.own_counts):
+            self.processes.samplers.tell_of_filled(self.changes, loop.node, self._homes(loop))
         evaluations = [loop for loop in evaluations if loop.node not in self.own_counts]
         understood = {loop.node: self._gathering(loop) for loop in evaluations}
         left: set[Variable] = set()
@@ -316,6 +318,7 @@ class Conversion:
         if half.kind:
             kinds = [f'"{half.kind}"', '"no"'] if half.condition.holds else ['"no"', f'"{half.kind}"']
             test = half.condition.test
+            access.gpu_tests.asks_for_any = half.kind == "fp16"
             asked = access.argument(test) if test is not None else str(half.condition.holds)
             is_known = asked in ("True", "False")
             choice = kinds[asked == "False"] if is_known else f"{kinds[0]} if {asked} else {kinds[1]}"

@@ -226,6 +226,8 @@ class Home(Side):
                 places = [self.place(self.block, node) for node in self.variables.bindings(variable)]
                 last = max([last, *(place for place in places if place is not None and place < self.start)])
         for call in self.training.method_calls("load_state_dict"):
+            if self.is_in_class(call) and not self.is_in_class(self.block[0]):
+                continue  # an object that is given what is prepared loads into that: `trainer.resume(path)`
             function = self.module.function(call)
             sites = self.variables.calls_of(function) if function and function is not self.function else [call]
             places = [self.place(self.block, site) for site in sites]

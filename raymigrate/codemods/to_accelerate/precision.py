@@ -11,6 +11,7 @@ from raymigrate.codemods.to_accelerate.conditions import ALWAYS, Condition, Cond
 from raymigrate.codemods.to_accelerate.evaluation import Evaluation
 from raymigrate.codemods.to_accelerate.half_branches import HalfBranches
 from raymigrate.codemods.to_accelerate.rules import RM852, RM858, Refusal, check_nothing_is_unpacked
+from raymigrate.codemods.to_accelerate.scaler_states import ScalerStates
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.unscaling import Unscaling
 from raymigrate.facts.values import named_arguments
@@ -230,6 +231,7 @@ class Precision:
         for call, method in calls.items():
             if not changes.is_gone(call):
                 self._call(changes, call, method, unscaling)
+        ScalerStates(self.training).convert(changes)
         self._check_others(changes)
         if self.makers and unscaling.clips and not unscaling.calls and not self.is_unscaled:
             changes.note(

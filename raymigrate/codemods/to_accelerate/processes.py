@@ -7,6 +7,7 @@ from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.cases import meaning
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.gathered_lists import GatheredLists
 from raymigrate.codemods.to_accelerate.local_ranks import (
     local_rank_options,
     local_rank_reads,
@@ -30,6 +31,7 @@ from raymigrate.codemods.to_accelerate.spawns import SPAWN, Spawn, check_process
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.codemods.to_accelerate.wrappers import DATA_PARALLEL, DDP, Wrappers
+from raymigrate.facts.functions import returns
 from raymigrate.facts.values import argument
 
 DIST = "torch.distributed"
@@ -42,6 +44,8 @@ VARIABLES = {"RANK": RANK, "LOCAL_RANK": LOCAL_RANK, "WORLD_SIZE": SIZE}
 # Statements that set up processes.
 SET_UP = (f"{DIST}.init_process_group", "torch.cuda.set_device")
 GROUP = {"rank": RANK, "world_size": SIZE}
+THERE = ("is_initialized", "is_available")  # whether there are, or may be, several processes
+TALKING = ("all_reduce", "all_gather", "all_gather_object")
 ADDRESSES = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE"})
 
 
@@ -125,7 +129,7 @@ class Processes(Side):
         known = {
             *NUMBERS,
             *SET_UP,
-            *(f"{DIST}.{name}" for name in ("barrier", "destroy_process_group", "all_reduce", "ReduceOp")),
+            *(f"{DIST}.{name}" for name in ("barrier", "destroy_process_group", "ReduceOp", *THERE, *TALKING)),
         }
         for reference in self.module.references_within(DIST):
             name = reference.qualified
@@ -134,7 +138,7 @@ class Processes(Side):
             if name in known or bare in known or inside or name == DIST or ".elastic." in name:
                 continue
             raise Refusal(reference.node, not_converted(name))
-        functions = (f"{DIST}.{name}" for name in ("init_process_group", "barrier", "all_reduce"))
+        functions = (f"{DIST}.{name}" for name in ("init_process_group", "barrier", *THERE, *TALKING))
         check_only_called(self.module, *SAMPLERS, *DDP, *DATA_PARALLEL, *functions)
 
     def _start(self, changes: Changes) -> None:
@@ -189,7 +193,28 @@ class Processes(Side):
     def _talking(self, changes: Changes) -> None:
         for call in self.module.calls(f"{DIST}.barrier"):
             changes.replace(call, "accelerator.wait_for_everyone()")
+        for call in self.module.calls(f"{DIST}.{THERE[0]}"):
+            self._asks_for_group(changes, call)
         Reductions(self.training).convert(changes)
+        GatheredLists(self.training).convert(changes)
+
+    def _asks_for_group(self, changes: Changes, call: ast.Call) -> None:
+        """Lets the Accelerator say whether there are processes: `not is_initialized() or get_rank() == 0`."""
+        test, statement = self.module.parent_of[call], self.module.statement(call)
+        around = self.module.parent_of[test]
+        if isinstance(statement, ast.If) and not statement.orelse and changes.dropped.issuperset(statement.body):
+            changes.drop(statement)  # it made the group
+            return
+        if isinstance(test, ast.UnaryOp) and isinstance(around, ast.BoolOp) and isinstance(around.op, ast.Or):
+            others = [value for value in around.values if value is not test]
+            if len(others) == 1 and self._compares_with_first(others[0]):
+                changes.replace(around, MAIN[RANK])
+                return
+        if isinstance(test, ast.IfExp) and test.test is call and (number := self.number(test.body)) is not None:
+            if self.module.constant(test.orelse) == (1 if number == SIZE else 0):
+                changes.replace(test, number)
+                return
+        changes.replace(call, "accelerator.use_distributed")
 
     def _numbers(self, changes: Changes) -> None:
         """Lets the Accelerator say which process this is, and how many there are."""
@@ -214,7 +239,8 @@ class Processes(Side):
         """Whether code runs in the main process alone, by an `if` on the number of the process."""
         child = node
         for parent in self.module.ancestors(node):
-            if isinstance(parent, ast.If) and child in parent.body and self._tests_main(parent.test):
+            body = parent.body if isinstance(parent, ast.If) else [parent.body] if isinstance(parent, ast.IfExp) else []
+            if child in body and self._tests_main(parent.test):  # type: ignore[attr-defined]
                 return True
             child = parent
         return False
@@ -222,7 +248,7 @@ class Processes(Side):
     @property
     def reduces(self) -> bool:
         """Whether the script adds up values of all processes itself."""
-        return any(self.module.calls(f"{DIST}.all_reduce"))
+        return any(self.module.calls(*(f"{DIST}.{name}" for name in TALKING)))
 
     def runs_in_main_only(self, node: ast.AST) -> bool:
         """Whether code runs in the main process alone, perhaps in a function that is called there."""
@@ -232,21 +258,38 @@ class Processes(Side):
         calls = self.variables.calls_of(function) if function is not None else []
         return any(self.is_main_only(call) for call in calls)
 
-    def _tests_main(self, test: ast.expr) -> bool:
-        for part in ast.walk(test):
-            if isinstance(part, ast.Name) and (value := self.module.value(part)) is not part:
-                if self._tests_main(value):
-                    return True
-            if isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.Eq):
-                sides = ((part.left, part.comparators[0]), (part.comparators[0], part.left))
-                if any(self.module.constant(zero) == 0 and self._is_rank(rank) for rank, zero in sides):
-                    return True
-            if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not) and self._is_rank(part.operand):
-                return True
-        return False
+    def _tests_main(self, test: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> bool:
+        """Whether a test holds in the main process alone, or in a run that has one; it may ask a function for that."""
+        if isinstance(test, ast.BoolOp):
+            return any(self._tests_main(value, seen) for value in test.values)
+        if isinstance(test, ast.IfExp):
+            return self._tests_main(test.body, seen) and self.module.constant(test.orelse) is True
+        if isinstance(test, ast.Name) and (value := self.module.value(test)) is not test:
+            return self._tests_main(value, seen)
+        if isinstance(test, ast.Call) and test not in seen:
+            answers = self._answers(test)
+            return len(answers) == 1 and self._tests_main(answers[0], seen | {test})
+        return self._compares_with_first(test)
 
-    def _is_rank(self, node: ast.expr) -> bool:
+    def _compares_with_first(self, test: ast.expr) -> bool:
+        if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq):
+            sides = ((test.left, test.comparators[0]), (test.comparators[0], test.left))
+            return any(self.module.constant(zero) == 0 and self._is_rank(rank) for rank, zero in sides)
+        return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and self._is_rank(test.operand)
+
+    def _answers(self, call: ast.Call) -> list[ast.expr]:
+        """What a function of the script returns to a call."""
+        function = self.variables.called(call)
+        found = returns(self.module, function) if function is not None else []
+        return [each.value for each in found if each.value is not None]
+
+    def _is_rank(self, node: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> bool:
         if isinstance(node, ast.Attribute) and node.attr == "local_rank":
             return True
+        if isinstance(node, ast.IfExp):
+            return self._is_rank(node.body, seen) and self.module.constant(node.orelse) == 0
+        if isinstance(node, ast.Call) and node not in seen and (answers := self._answers(node)):
+            ranks = [answer for answer in answers if self.module.constant(answer) != 0]
+            return bool(ranks) and all(self._is_rank(rank, seen | {node}) for rank in ranks)
         number = self.number(node)
         return number in MAIN or any(v in self.ranks for v in self.variables.of(node))

@@ -13,7 +13,15 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import DATA_LOADERS
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.carried import carried
-from raymigrate.facts.values import Source, argument, class_named, keyword_named, reaching, unpacked_dicts
+from raymigrate.facts.values import (
+    Source,
+    argument,
+    class_named,
+    keyword_argument,
+    keyword_named,
+    reaching,
+    unpacked_dicts,
+)
 
 SAMPLERS = ("torch.utils.data.distributed.DistributedSampler", "torch.utils.data.DistributedSampler")
 # What a DataLoader makes itself by `shuffle=`.
@@ -21,6 +29,12 @@ OWN = {
     **dict.fromkeys(("torch.utils.data.RandomSampler", "torch.utils.data.sampler.RandomSampler"), True),
     **dict.fromkeys(("torch.utils.data.SequentialSampler", "torch.utils.data.sampler.SequentialSampler"), False),
 }
+# BatchSamplerShard with even_batches (accelerate 1.15, data_loader.py); measured: 10 rows in batches of 4 become 16.
+FILLED = (
+    "With several processes the Accelerator fills the last batches with rows from the start, and the script counts"
+    " these again: of 10 rows in batches of 4 two processes evaluate 16, where a DistributedSampler gave them 10."
+    " accelerator.gather_for_metrics() on what each batch gives leaves them out."
+)
 
 
 class Samplers(Side):
@@ -100,6 +114,19 @@ class Samplers(Side):
                 )
         for variable, statements in kept.items():
             self._check_reads(changes, variable, statements)
+
+    def tell_of_filled(self, changes: Changes, loop: ast.AST, loaders: Iterable[Variable]) -> None:
+        """Tells of rows that a script counts twice which adds up itself what its processes evaluate.
+
+        Args:
+            changes: The edits.
+            loop: The evaluation.
+            loaders: Its loaders, prepared in place of their samplers.
+        """
+        makers = [maker for loader in loaders for maker in self.variables.makers(loader)]
+        calls = [maker for maker in makers if isinstance(maker, ast.Call)]
+        if not calls or any(self.module.constant(keyword_argument(call, "drop_last")) is not True for call in calls):
+            changes.note(RM858, loop, FILLED)
 
     def _loaders(self) -> Iterable[ast.Call]:
         return self.module.calls(*DATA_LOADERS)

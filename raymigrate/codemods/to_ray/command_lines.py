@@ -8,16 +8,28 @@ from __future__ import annotations
 
 import ast
 
-from raymigrate.facts.module import Module
+from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.values import argument
 
 HYDRA = "hydra.main"
 CLICK = ("click.command", "click.option", "click.argument", "click.version_option", "click.help_option")
+# What gives hydra's first folder: for a worker, where hydra (1.3, utils.py:112) does not run, the one that it is in.
+CURRENT_FOLDER = "hydra.utils.get_original_cwd"
+OF_FOLDER = (CURRENT_FOLDER, "hydra.utils.to_absolute_path")
 # What of hydra knows only the process that hydra started; and click's values that do not go to another process.
 OF_DRIVER = (
-    *("hydra.core.", "hydra.utils.get_original_cwd", "hydra.utils.to_absolute_path", "click.get_current_context"),
-    *("click.pass_context", "click.pass_obj", "click.File"),
+    "hydra.core.",
+    *OF_FOLDER,
+    "click.get_current_context",
+    "click.pass_context",
+    "click.pass_obj",
+    "click.File",
 )
+IN_ITS_PROCESS = "{} holds in the process of {} only, and the training moves to others"
+INSTEAD = {
+    "hydra": "let the configuration hold what it gives, such as `folder: ${hydra:runtime.output_dir}`, and read that",
+    "click": "let options hold what it gives",
+}
 # Before these versions hydra goes to a new folder, where a relative path means another file.
 STAYS_IN_FOLDER = (None, "1.2", "1.3")
 ADVICE = {
@@ -39,7 +51,7 @@ def decorated_by(module: Module, function: ast.FunctionDef) -> str | None:
     names = [module.qualified(call.func) or "" for call in calls]
     if not names or len(calls) < len(function.decorator_list):
         return None
-    if any(reference.qualified.startswith(OF_DRIVER) for reference in module.references):
+    if _of_driver(module) is not None:
         return None
     if all(name in CLICK for name in names) and "click.command" in names:
         return "click"
@@ -49,12 +61,31 @@ def decorated_by(module: Module, function: ast.FunctionDef) -> str | None:
     return "hydra" if base is not None and module.constant(base) in STAYS_IN_FOLDER else None
 
 
+def folder_calls(module: Module) -> list[ast.Call]:
+    """The calls that ask hydra for the folder that the script was started in, or for a path in it.
+
+    Args:
+        module: The module.
+    """
+    return list(module.calls(*OF_FOLDER))
+
+
+def _of_driver(module: Module) -> Reference | None:
+    """What works only in the process that hydra or click called."""
+    followed = {call.func for call in folder_calls(module)}
+    found = (r for r in module.references if r.qualified.startswith(OF_DRIVER))
+    return next((r for r in found if r.node not in followed), None)
+
+
 def in_the_way(module: Module) -> tuple[ast.AST, str] | None:
     """What reads the command line in a way that cannot be followed, with what to do."""
     for reference in module.references_within(*ADVICE):
         function = next((a for a in module.ancestors(reference.node) if isinstance(a, ast.FunctionDef)), None)
         if function is not None and decorated_by(module, function) is not None:
             continue
+        if (other := _of_driver(module)) is not None:
+            library = other.qualified.partition(".")[0]
+            return other.node, f"{IN_ITS_PROCESS.format(other.qualified, library)}; {INSTEAD[library]}."
         advice = next(text for name, text in ADVICE.items() if reference.is_within(name))
         message = "reads the command line and calls the function that trains, which a worker cannot do"
         return reference.node, f"{reference.qualified} {message}; {advice}."

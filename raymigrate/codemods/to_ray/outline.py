@@ -28,7 +28,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import parameters
 from raymigrate.facts.module import Module
 from raymigrate.facts.pickling import sent_with
-from raymigrate.facts.values import argument, keyword_argument, origins
+from raymigrate.facts.values import argument, is_none, keyword_argument, origins
 
 MOST_VARIABLES = 3  # that stand among the arguments of the trainer
 GPU_ARGUMENTS = ("fp16", "device_map", "load_in_8bit", "load_in_4bit")
@@ -160,6 +160,15 @@ class Outline:
         instead.append(Code("\n".join(self._trainer(name, config, environment))))
         if self.shown:
             instead += [*(Code(line) for line in self.read_back), *self.shown]
+        elif self._gives_back:
+            instead.append(Code(f"return {self.result}.return_value"))
+
+    @property
+    def _gives_back(self) -> bool:
+        """Whether `main` returns something to hydra, whose sweepers choose by it."""
+        last = self.roles.moved()[-1]
+        is_value = isinstance(last, ast.Return) and not (last.value is None or is_none(last.value))
+        return bool(self._of_hydra) and is_value
 
     def _imports(self, moved: Sequence[ast.stmt]) -> list[str]:
         """What the training function imports itself; the functions that it names are given what they need."""
@@ -230,7 +239,7 @@ class Outline:
             arguments.append(f'run_config=RunConfig(worker_runtime_env={{"env_vars": {environment}}})')
         name = self._driver_name("trainer", "torch_trainer")
         line = f"{name} = TorchTrainer({', '.join(arguments)})"
-        return [line, f"{self.result} = {name}.fit()" if self.shown else f"{name}.fit()"]
+        return [line, f"{self.result} = {name}.fit()" if self.shown or self._gives_back else f"{name}.fit()"]
 
     def _scaling_config(self) -> str:
         devices = f"use_gpu={self.use_gpu}"

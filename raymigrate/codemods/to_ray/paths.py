@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.command_lines import CURRENT_FOLDER, folder_calls
 from raymigrate.codemods.to_ray.other_paths import hands_over_relative
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
@@ -101,7 +102,7 @@ class _Paths:
         every = [*paths, *folders]
         unseen = any(not self._is_literal(path) or self._is_half_known(path) for path in every)
         unseen = unseen or self._hands_over_others(paths, folders)
-        if self.outline.needs_argv or unseen:
+        if self.outline.needs_argv or unseen or self._asks_hydra():
             self._go_to_directory()
             return True
         for path in [*paths, *(path for path in folders if self._is_kept(path))]:
@@ -296,6 +297,15 @@ class _Paths:
             self.context.plan.need_import("os")
             self.outline.support.insert(0, f"{name} = os.getcwd()")
             self.outline.start.append(f"os.chdir({name}){WHY}")
+            for reference in self.module.references_within(CURRENT_FOLDER):
+                call = self.module.parent_of[reference.node]
+                if call in self.calls:
+                    self.context.plan.replace(call, name)
+                    self.context.rewritten.add(reference.root)
+
+    def _asks_hydra(self) -> bool:
+        """Whether workers ask hydra for the driver's folder, and get the one that they are in."""
+        return not set(self.calls).isdisjoint(folder_calls(self.module))
 
 
 def _begins(part: ast.expr) -> bool:

@@ -53,6 +53,7 @@ from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, script_of
 from raymigrate.codemods.to_ray.shown_values import tell_shown
 from raymigrate.codemods.to_ray.started_elsewhere import is_left_to_starter
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
+from raymigrate.codemods.to_ray.step_kinds import LOGINS
 from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
 from raymigrate.codemods.to_ray.trainer_calls import (
@@ -109,6 +110,7 @@ RM806 = Rule(
     GUIDE,
     errors=("You can't train a model that has been loaded with `device_map='auto'` in any distributed mode",),
 )
+LOGIN = "The login holds on the machine of the driver; on others, workers need the token in worker_runtime_env."
 CPUS = (
     "Ray gives each worker one CPU, and one thread: for loaders of their own ScalingConfig needs"
     ' resources_per_worker={"CPU": n}.'
@@ -261,12 +263,10 @@ def _tell_changes(context: Context, outline: Outline) -> None:
                 context.note(RM806, keyword, "fp16=True does nothing on workers without a GPU: they train in float32.")
             elif keyword.arg == "dataloader_num_workers" and value != 0:
                 context.note(RM806, keyword, CPUS)
-    for call in module.calls("huggingface_hub.login", "huggingface_hub.notebook_login", "wandb.login"):
-        context.note(
-            RM806,
-            call,
-            "The login holds on the machine of the driver; on others, workers need the token in worker_runtime_env.",
-        )
+    of_workers = outline.roles.moved_or_makers()
+    for call in module.calls(*LOGINS):
+        if not any(module.inside(call, step) for step in of_workers):
+            context.note(RM806, call, LOGIN)
 
 
 def _batch_size(context: Context) -> int | None:

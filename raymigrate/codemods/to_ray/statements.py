@@ -29,7 +29,7 @@ from raymigrate.codemods.to_ray.step_kinds import (
     FILLING,
     LAUNCHER,
     LIBRARIES,
-    LOGINS,
+    OF_DRIVER,
     OF_LAUNCHER,
     SAME_ANYWHERE,
     SETTINGS,
@@ -38,6 +38,7 @@ from raymigrate.codemods.to_ray.step_kinds import (
     environment_set,
     is_plain,
     is_text,
+    logs_in,
     reads_rank,
     sets_backend,
     simple_statements,
@@ -200,7 +201,7 @@ class Roles:
             return Role.SETTING if isinstance(step, (ast.Expr, ast.Assign)) else Role.WORKER
         if any(name.startswith((*LIBRARIES, *TRACKING)) for name in names) or speaks_to_run(self.module, step):
             return Role.WORKER
-        if any(name.startswith(LOGINS) or name.rpartition(".")[2] in PARSE_METHODS for name in names):
+        if any(name.startswith(OF_DRIVER) or name.rpartition(".")[2] in PARSE_METHODS for name in names):
             return Role.DRIVER
         return None
 
@@ -248,7 +249,7 @@ class Roles:
         if known is not None and (known.moves or known is Role.DEFINITION):
             return
         parsers = parser_steps(self.script, step) if known is Role.DRIVER else []
-        if step in self._parsers or (known is Role.DRIVER and not parsers):
+        if step in self._parsers or (known is Role.DRIVER and not parsers and not logs_in(self.module, step)):
             raise Mixed(step, "it reads the command line, and is part of the training too")
         self.of.update(dict.fromkeys((*parsers, step), Role.WORKER))
         self.makers.discard(step)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from raymigrate.codemods.shared.wandb_runs import OF_RUN, start_elsewhere
-from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
+from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, executed
 from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import free_name
@@ -25,7 +25,8 @@ SETTINGS = (
     *("numpy.random.seed", "logging.basicConfig", "warnings.filterwarnings", "warnings.simplefilter"),
 )
 TRACKING = ("wandb.init", "mlflow.", "comet_ml.", "neptune.", "swanlab.init", "trackio.init")
-LOGINS = ("huggingface_hub.login", "huggingface_hub.notebook_login", "wandb.login", "argparse.ArgumentParser", "click.")
+LOGINS = ("huggingface_hub.login", "huggingface_hub.notebook_login", "wandb.login")
+OF_DRIVER = (*LOGINS, "argparse.ArgumentParser", "click.")
 LAUNCHER = (
     *("torch.distributed.init_process_group", "torch.distributed.destroy_process_group", "torch.cuda.set_device"),
     "deepspeed.init_distributed",
@@ -99,6 +100,18 @@ def _is_plain_call(module: Module, call: ast.Call) -> bool:
     if isinstance(call.func, ast.Name):
         return free_name(module, call.func) in PLAIN_BUILTINS
     return isinstance(call.func, ast.Attribute) and isinstance(call.func.value, (ast.Constant, ast.JoinedStr))
+
+
+def logs_in(module: Module, step: ast.stmt) -> bool:
+    """Whether a statement logs in, and reads no command line.
+
+    It may do so in any process: `if accelerator.is_main_process: wandb.login()`, `login(token=arguments.token)`.
+    """
+    calls = [node for node in executed(module, step) if isinstance(node, ast.Call)]
+    names = {module.qualified(call.func) or "" for call in calls}
+    is_parsing = any(name.startswith(OF_DRIVER) and name not in LOGINS for name in names)
+    is_parsing |= any(isinstance(call.func, ast.Attribute) and call.func.attr in PARSE_METHODS for call in calls)
+    return not is_parsing and not names.isdisjoint(LOGINS)
 
 
 def draws(module: Module, step: ast.stmt) -> bool:

@@ -1,0 +1,81 @@
+"""RM852: half precision on a GPU alone, by a test of the device that the Accelerator takes the place of."""
+
+import pytest
+
+from tests.rules.scripts import Outcome, converted
+
+SCRIPT = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from job import rows, parse
+
+
+def main():
+    args = parse()
+    device = {device}
+    {test}
+    model = nn.Linear(3, 2).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cuda", enabled={enabled})
+    loader = DataLoader(rows, batch_size=2, shuffle=True)
+    for x, y in loader:
+        with torch.autocast("cuda", {dtype}enabled={enabled}):
+            loss = nn.functional.cross_entropy(model(x.to(device)), y.to(device))
+        optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+
+main()
+"""
+CHOICE = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+TEXT = '"cuda" if torch.cuda.is_available() else "cpu"'
+THERE = "torch.cuda.is_available()"
+
+
+def accelerated(value: str, device: str = CHOICE, *, inline: bool = False, dtype: str = "") -> Outcome:
+    test, enabled = ("pass", f"({value})") if inline else (f"use_amp = {value}", "use_amp")
+    script = SCRIPT.format(device=device, test=test, enabled=enabled, dtype=dtype)
+    return converted(script, to_accelerate=True)
+
+
+@pytest.mark.parametrize("inline", [False, True])
+@pytest.mark.parametrize(
+    ("value", "device", "asked"),
+    [
+        ('device.type == "cuda"', CHOICE, THERE),
+        ('"cuda" == device.type', CHOICE, THERE),
+        ('device.type != "cpu"', CHOICE, THERE),
+        ('args.amp and device.type == "cuda"', CHOICE, f"args.amp and {THERE}"),
+        ('device.type == "cuda" and not args.slow', CHOICE, f"{THERE} and not args.slow"),
+        ('args.amp and device != torch.device("cpu")', CHOICE, f"args.amp and {THERE}"),
+        ('args.amp and device == "cuda"', TEXT, f"args.amp and {THERE}"),
+        ('args.amp and device.type == "cuda"', 'torch.device("cpu" if args.cpu else "cuda")', f"args.amp and {THERE}"),
+    ],
+)
+def test_what_asks_a_device_for_a_gpu_asks_whether_there_is_one(
+    value: str, device: str, asked: str, inline: bool
+) -> None:
+    text = accelerated(value, device, inline=inline).text
+    assert f'mixed_precision="fp16" if {asked} else "no"' in " ".join(text.split())
+    assert "GradScaler" not in text and "scaler" not in text
+    compile(text, "after", "exec")
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [
+        ('args.amp and device.type == "cuda"', "torch.bfloat16, "),  # which the Accelerator computes in on a CPU too
+        ('args.amp and device.type == "cpu"', ""),
+        ('args.amp and device.type != "cuda"', ""),
+        ('args.amp and device.type == "mps"', ""),
+        ("args.amp and device.type == args.kind", ""),
+        ("args.amp and device.index == 0", ""),
+    ],
+)
+def test_what_asks_for_more_keeps_the_loop(value: str, dtype: str) -> None:
+    outcome = accelerated(value, dtype=dtype)
+    assert "Accelerator(" not in outcome.text
+    assert "`use_amp` has no value yet where the Accelerator is made" in outcome.messages[0]
