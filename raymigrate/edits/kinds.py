@@ -18,4 +18,8 @@ def kind_of(node_class: type[cst.CSTNode]) -> str:
         return "statement"
     if issubclass(node_class, cst.FormattedStringExpression):
         return "braces"
-    return "whitespace" if issubclass(node_class, WHITESPACE) else ""
+    if issubclass(node_class, WHITESPACE):
+        return "whitespace"
+    if issubclass(node_class, (cst.SimpleStatementSuite, cst.IndentedBlock, cst.Module)):
+        return "block"
+    return ""

@@ -13,7 +13,7 @@ Span = tuple[Place, Place]
 
 NOTHING = nullcontext()
 # Python counts their brackets as a part of them.
-BRACKETED = (cst.Tuple, cst.GeneratorExp)
+BRACKETED = frozenset({cst.Tuple, cst.GeneratorExp})
 
 
 class _Plain(CodegenState):
@@ -80,7 +80,7 @@ class Writing(PositionProvidingCodegenState):
         start = self._starts.pop()
         if node not in self.spans:
             self.spans[node] = start, (self.line, self.column)
-        elif isinstance(node, BRACKETED) and node.lpar:
+        elif node.__class__ in BRACKETED and node.lpar:  # type: ignore[attr-defined]
             self.spans[node] = self.spans[node.lpar[-1]][0], self.spans[node.rpar[0]][1]
 
     def record_syntactic_position(  # type: ignore[override]

@@ -140,6 +140,10 @@ class Visit(cst.CSTTransformer):
             return self._leave_import(updated_node, original_node)  # type: ignore[arg-type]
         if kind == "statement":
             return self._leave_statement(original_node, updated_node)  # type: ignore[arg-type]
+        return self._leave_block(original_node, updated_node) if kind == "block" else updated_node
+
+    def _leave_block(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> cst.CSTNode:
+        """A list of statements, after what became of each."""
         if isinstance(original_node, cst.SimpleStatementSuite):
             return self._leave_suite(original_node, updated_node)  # type: ignore[arg-type]
         if isinstance(updated_node, cst.IndentedBlock):
@@ -149,11 +153,10 @@ class Visit(cst.CSTTransformer):
                 body[0] = blocks.without_blank_lines(body[0])
             body = blocks.spaced(body, self.new, blocks.IN_A_BLOCK)
             return updated_node.with_changes(body=body, footer=[*below, *updated_node.footer])
-        if isinstance(updated_node, cst.Module):
-            body, below = blocks.handed_down(updated_node.body, self.gone, self.new)
-            body = blocks.spaced(blocks.joined(body, self.enclosing), self.new, 2)
-            return updated_node.with_changes(body=body, footer=[*below, *updated_node.footer])
-        return updated_node
+        assert isinstance(updated_node, cst.Module)
+        body, below = blocks.handed_down(updated_node.body, self.gone, self.new)
+        body = blocks.spaced(blocks.joined(body, self.enclosing), self.new, 2)
+        return updated_node.with_changes(body=body, footer=[*below, *updated_node.footer])
 
     def _leave_expression(self, original: cst.BaseExpression, updated: cst.CSTNode) -> cst.CSTNode:
         span = self.spans.get(original)

@@ -152,8 +152,10 @@ class Module(Nodes):
 
     def references_within(self, *names: str) -> list[Reference]:
         """References to these qualified names, or to names below them, in source order."""
-        found = dict(entry for name in names for entry in self._references_within.get(name, ()))
-        return [found[number] for number in sorted(found)]
+        found = [entries for name in {*names} if (entries := self._references_within.get(name))]
+        if len(found) > 1:  # mostly none is found, and each rule asks
+            found = [sorted(dict(entry for entries in found for entry in entries).items())]
+        return [reference for entries in found for _, reference in entries]
 
     @cached_property
     def _references_within(self) -> dict[str, list[tuple[int, Reference]]]:
@@ -301,7 +303,7 @@ class Module(Nodes):
 
     def calls(self, *names: str) -> Iterator[ast.Call]:
         """Calls of the objects with these qualified names, in source order."""
-        yield from in_order(self._calls, names)
+        return iter(in_order(self._calls, names))
 
     @cached_property
     def _calls(self) -> Numbered[ast.Call]:

@@ -6,10 +6,11 @@ Each index is made when it is first asked for.
 import ast
 from collections.abc import Hashable, Iterable, Iterator
 from functools import cached_property
+from itertools import chain
 from operator import itemgetter
 from typing import TypeVar
 
-from raymigrate.facts.scopes import FunctionNode, Scope, ScopeBuilder, children
+from raymigrate.facts.scopes import FUNCTIONS, FunctionNode, Scope, ScopeBuilder, children
 
 LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 Node = TypeVar("Node", bound=ast.AST)
@@ -25,8 +26,10 @@ def blocks(node: ast.AST) -> list[list[ast.stmt]]:
 
 def in_order(index: Numbered[Node], names: Iterable[str]) -> list[Node]:
     """What an index holds for some names, in source order."""
-    found = [entry for name in dict.fromkeys(names) for entry in index.get(name, ())]
-    return [node for _, node in sorted(found, key=itemgetter(0))]
+    found = [entries for name in {*names} if (entries := index.get(name))]
+    if len(found) < 2:  # as nearly always, and it is asked more often than anything else
+        return [node for entries in found for _, node in entries]
+    return [node for _, node in sorted(chain.from_iterable(found), key=itemgetter(0))]
 
 
 def numbered(named: Iterable[tuple[str | None, Node]]) -> Numbered[Node]:
@@ -226,14 +229,19 @@ class Nodes:
 
     def inside(self, node: ast.AST, container: ast.AST | None) -> bool:
         """Whether a node is in another."""
-        return any(ancestor is container for ancestor in self.ancestors(node))
+        parent_of = self.parent_of
+        outer = parent_of.get(node)
+        while outer is not None and outer is not container:
+            outer = parent_of.get(outer)
+        return outer is not None
 
     def function(self, node: ast.AST) -> FunctionNode | None:
         """The innermost function around a node."""
-        for candidate in self.ancestors(node):
-            if isinstance(candidate, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-                return candidate
-        return None
+        parent_of = self.parent_of
+        outer = parent_of.get(node)
+        while outer is not None and outer.__class__ not in FUNCTIONS:
+            outer = parent_of.get(outer)
+        return outer  # type: ignore[return-value]
 
     def scope(self, node: ast.AST) -> Scope:
         """The scope inside a module, class, function: where its own body binds names."""
