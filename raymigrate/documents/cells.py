@@ -201,3 +201,31 @@ class Cells:
     def code(self, text: str) -> list[str]:
         """The lines of Python of this text or a changed one: no blank lines, no edges, no masks of whole lines."""
         return [line for line in text.split("\n") if line.strip() and not line.lstrip().startswith(self._prefix)]
+
+
+class OfCells:
+    """A document whose Python is that of cells, or of regions of a text: as one module."""
+
+    _cells: Cells
+
+    @property
+    def text(self) -> str:
+        """The Python of all of them."""
+        return self._cells.text
+
+    @property
+    def numbers(self) -> list[int]:
+        """See `Cells.numbers`."""
+        return self._cells.numbers
+
+    def number(self, numbers: Iterable[int]) -> None:
+        """See `Cells.number`."""
+        self._cells.number(numbers)
+
+    def place(self, line: int, column: int) -> Place:
+        """The cell, which is 0 in a text, and the line and column there, of a place in the Python."""
+        return self._cells.place(line, column)
+
+    def code(self, text: str) -> list[str]:
+        """See `Cells.code`."""
+        return self._cells.code(text)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from raymigrate.base.findings import Finding
 from raymigrate.documents.cell_files import SCRIPTS, SETTINGS, CellFile, cell_file, texts_written, whole_files
-from raymigrate.documents.cells import Cell, Cells, refuse_much_code
+from raymigrate.documents.cells import Cell, Cells, OfCells, refuse_much_code
 from raymigrate.documents.json_spans import elements, members, start_of_value
 from raymigrate.documents.lines import spliced
 from raymigrate.documents.magics import CELL_MAGIC, PYTHON_CELL_MAGICS
@@ -46,7 +46,7 @@ class NotebookError(UndecodableError):
     """The file is not a notebook, or cannot be read."""
 
 
-class Notebook:
+class Notebook(OfCells):
     """A notebook.
 
     Args:
@@ -107,24 +107,6 @@ class Notebook:
         """See `Document.written`."""
         return texts_written([file for file in self._files if file.name.endswith(SETTINGS)])
 
-    @property
-    def text(self) -> str:
-        """The Python of all cells as one module."""
-        return self._cells.text
-
-    @property
-    def numbers(self) -> list[int]:
-        """See `Cells.numbers`."""
-        return self._cells.numbers
-
-    def number(self, numbers: Iterable[int]) -> None:
-        """See `Cells.number`."""
-        self._cells.number(numbers)
-
-    def place(self, line: int, column: int) -> Place:
-        """The cell, its line and column, of a place in the text."""
-        return self._cells.place(line, column)
-
     def place_in_file(self, cell: int, line: int, column: int) -> tuple[int, int]:
         """The line and column in the JSON of the file of a place in a cell, as `place` gives it."""
         position = self._by_number[cell].position(line, column)
@@ -134,10 +116,6 @@ class Notebook:
     def lines_of(self, cell: int) -> list[str]:
         """The source lines of a cell."""
         return self._by_number[cell].texts
-
-    def code(self, text: str) -> list[str]:
-        """See `Cells.code`."""
-        return self._cells.code(text)
 
     def encode(self, text: str) -> bytes:
         """The file with a changed text; `NotSplit` if that cannot be."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from raymigrate.base.findings import Finding
-from raymigrate.documents.cells import Cell, Cells
+from raymigrate.documents.cells import Cell, Cells, OfCells
 from raymigrate.documents.highlights import MovedLines, renumbered
 from raymigrate.documents.lines import Line, spliced, split_lines
 from raymigrate.documents.remarks import Place
@@ -29,7 +29,7 @@ class Head(NamedTuple):
     skips_blank: bool = False
 
 
-class Regions:
+class Regions(OfCells):
     """A text file with regions of Python; what is outside of them stays byte for byte.
 
     Args:
@@ -61,35 +61,13 @@ class Regions:
         """By the index of a region, what stands before it and may speak of its lines by their numbers."""
 
     @property
-    def text(self) -> str:
-        """The Python of all regions as one module."""
-        return self._cells.text
-
-    @property
-    def numbers(self) -> list[int]:
-        """See `Cells.numbers`."""
-        return self._cells.numbers
-
-    def number(self, numbers: Iterable[int]) -> None:
-        """See `Cells.number`."""
-        self._cells.number(numbers)
-
-    @property
     def has_unread(self) -> bool:
         """Whether Python's parser does not take one of them."""
         return bool(self._cells.unread)
 
-    def place(self, line: int, column: int) -> Place:
-        """The place in the file of a place in the text."""
-        return self._cells.place(line, column)
-
     def lines_of(self, cell: int) -> list[str]:
         """The lines of the file, which has no numbered cells."""
         return self._texts
-
-    def code(self, text: str) -> list[str]:
-        """See `Cells.code`."""
-        return self._cells.code(text)
 
     def encode(self, text: str) -> bytes:
         """The file with a changed text; `NotSplit` if that cannot be."""

@@ -29,8 +29,8 @@ RM905 = Rule(
     "RM905",
     "legacy code in a cell of another kind, or in a file of settings",
     "What stands below a cell magic such as %%bash is not read, nor what %%writefile adds to a file (-a) or writes to"
-    " one that is not called .py, and a script that cannot be converted is left: the code in it stays as it is. So does"
-    " a script in a YAML file, such as a ConfigMap of Kubernetes.",
+    " one that is not called .py, and a script that cannot be converted is left alone: the code in it stays as it is."
+    " So does a script in a YAML file, such as a ConfigMap of Kubernetes.",
     "Write the file by hand and run raymigrate on it, or remove the magic.",
     CELL_MAGICS,
 )

@@ -44,9 +44,9 @@ RM909 = Rule(
 RM910 = Rule(
     "RM910",
     "a name that new code needs and the script uses for something else",
-    "New code would call a library by a name that the script gives to something of its own, and where both meet it"
-    " cannot be told which of them is meant. The file is left as it was, so it fails on current libraries as before.",
-    "Give what the script calls so another name, and convert again.",
+    "New code would call a library by a name that the script gives to something of its own, and where both meet,"
+    " nothing tells which of them is meant. The file is left as it was, so it fails on current libraries as before.",
+    "Give the script's own thing another name, and convert again.",
     "https://docs.python.org/3/reference/executionmodel.html#naming-and-binding",
 )
 RULES = (RM901, RM902, RM903, RM906, RM908, RM909, RM910)

@@ -30,8 +30,8 @@ RM512 = Rule(
     "Ray Data run through Ray Client",
     "A script that connects with ray:// is a client outside of the cluster, and cannot run Ray Data on current Ray: an"
     " AttributeError. Training works, with datasets too, and so does Ray Data in a remote function.",
-    "Take the address out of ray.init() and run the script in the cluster (`ray job submit`), or do what runs the data"
-    " in a function with @ray.remote, and use the Dataset that it returns.",
+    "Take the address out of ray.init() and run the script in the cluster (`ray job submit`), or move what runs the"
+    " data into a function with @ray.remote, and use the Dataset that it returns.",
     "https://docs.ray.io/en/latest/cluster/running-applications/job-submission/ray-client.html",
     errors=("'Worker' object has no attribute 'core_worker'",),
     unproven="It takes a cluster that serves clients, which needs grpc.",

@@ -15,8 +15,8 @@ RM205 = Rule(
     "RM205",
     "datasets that every worker saw whole",
     "Ray <= 2.6 split only the training data among the workers; Ray >= 2.7 splits all datasets. The shard of a dataset"
-    " that is split waits until every worker reads its own: for ever, where one reads alone.",
-    'DataConfig(datasets_to_split=["train"]) keeps it. If the code was written for Ray 2.7, say --from-ray 2.7.',
+    " that is split waits until every worker reads its own: forever, where one reads alone.",
+    'DataConfig(datasets_to_split=["train"]) keeps it. If the code was written for Ray 2.7, give --from-ray 2.7.',
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.DataConfig.html",
 )
 SPLIT_ALL_SINCE = (2, 7)

@@ -18,8 +18,8 @@ from raymigrate.facts.modalities import Modality, modality_of
 RM727 = Rule(
     "RM727",
     "AutoFeatureExtractor for a model of images",
-    "transformers >= 5 finds feature extractors of sounds with it, and no image processors: ValueError: Unrecognized"
-    " feature extractor.",
+    "transformers >= 5 finds only feature extractors for audio with it, and no image processors: ValueError:"
+    " Unrecognized feature extractor.",
     "AutoImageProcessor takes its place where the file shows that the model is one of images: by its name, by what is"
     " read of the feature extractor, or by the models that the file loads.",
     GUIDE,

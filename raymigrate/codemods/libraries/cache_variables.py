@@ -15,8 +15,8 @@ from raymigrate.facts.module import Module
 RM718 = Rule(
     "RM718",
     "an environment variable for the cache of models",
-    "transformers >= 5 does not read TRANSFORMERS_CACHE: models are stored in the default folder, below the home of the"
-    " user, and loaded once more.",
+    "transformers >= 5 does not read TRANSFORMERS_CACHE: models are stored in the default folder, below the user's"
+    " home, and downloaded again.",
     "HF_HUB_CACHE names the same folder, laid out in the same way; it also holds what datasets loads from the Hub.",
     "https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables#hfhubcache",
     unproven="A job stores its models in another folder, and prints the same.",

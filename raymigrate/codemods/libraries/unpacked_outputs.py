@@ -20,7 +20,7 @@ RM759 = Rule(
     "outputs of a model that are unpacked",
     "A model gives a ModelOutput, since transformers 4 by default: unpacking it gives the names of its fields, such as"
     ' "last_hidden_state", and what takes them for tensors fails.',
-    "return_dict=False gives the tuple that they were; or read the fields by their names.",
+    "return_dict=False gives a tuple, as before; or read the fields by their names.",
     GUIDE,
 )
 ARGUMENT = "return_dict"

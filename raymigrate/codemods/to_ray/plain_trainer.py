@@ -83,8 +83,8 @@ RM801 = Rule(
 RM803 = Rule(
     "RM803",
     "a plain Trainer script on CPU workers",
-    "accelerate joins CPU workers only when it is told to use the CPU: without, every worker trains a model of its own,"
-    " and nothing says so.",
+    "accelerate connects CPU workers only when it is told to use the CPU: otherwise every worker trains a model of its"
+    " own, and nothing says so.",
     "With --to-ray, use_cpu=True is set where the workers have no GPU, or ACCELERATE_USE_CPU where no call shows the"
     " arguments.",
     "https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments.use_cpu",

@@ -18,9 +18,9 @@ MODEL_ATTRIBUTES = ("config", "generate", "save_pretrained", "push_to_hub", "gen
 RM829 = Rule(
     "RM829",
     "prepared objects on Ray's workers",
-    "A prepared model is wrapped in DistributedDataParallel on workers without a GPU, a single one too, and on several"
-    " that have one. Of several workers a prepared loader gives each its share of the rows, and a prepared scheduler"
-    " steps once for each.",
+    "A prepared model is wrapped in DistributedDataParallel on workers without a GPU, even a single one, and on"
+    " several that have one. With several workers a prepared loader gives each its share of the rows, and a prepared"
+    " scheduler steps once for each of them.",
     "accelerator.unwrap_model(model) is the model itself, wrapped or not. A model that does not use all of its"
     " parameters in each step needs"
     " Accelerator(kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)]).",

@@ -33,7 +33,7 @@ from raymigrate.facts.values import methods
 RM802 = Rule(
     "RM802",
     "a plain script that is not converted",
-    "Nothing of the script was changed: converted by halves it would train otherwise than before, or not at all.",
+    "Nothing in the script was changed: half converted it would train differently, or not at all.",
     "The message says what is in the way; once that is changed, run raymigrate --to-ray again.",
     "https://docs.ray.io/en/latest/train/getting-started-transformers.html",
 )

@@ -16,7 +16,7 @@ from raymigrate.facts.values import argument, origins
 RM828 = Rule(
     "RM828",
     "what several processes change in an Accelerate loop",
-    "Some things mean another training as soon as several processes take part: under accelerate launch as on Ray.",
+    "Some things change the training as soon as several processes take part, under accelerate launch as on Ray.",
     "Read the message; with one worker nothing changes. end_training() comes last, since it ends the process group."
     " Streaming data needs batches of one shape, or"
     " DataLoaderConfiguration(dispatch_batches=False) as dataloader_config= of the Accelerator.",

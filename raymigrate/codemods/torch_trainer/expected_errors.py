@@ -35,9 +35,9 @@ RM428 = Rule(
     "RM428",
     "an error or a warning that a test expects of legacy Ray",
     "TorchTrainer takes what the legacy trainer refused when it was constructed, or on its workers, and gives none of"
-    " its warnings: nothing is raised there, or something else, and the test fails. So it is with what takes the"
-    " place of other names of legacy Ray.",
-    "Expect the error where it comes today, mostly from fit(), or take the test out.",
+    " its warnings: nothing is raised there, or something else, and the test fails. The same goes for what replaces"
+    " other names of legacy Ray.",
+    "Expect the error where it comes today, mostly from fit(), or remove the test.",
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.torch.TorchTrainer.html",
     unproven="Which error comes depends on what the test gives the constructor.",
 )
