@@ -249,3 +249,47 @@ def test_the_advice_for_a_precision_keeps_what_the_accelerator_is_given() -> Non
         result = convert(HANDED.format(own=own, value="sys.argv[1]", use="train(**config)"))
         [advice] = [finding.advice for finding in result.findings if finding.kind is Kind.MANUAL]
         assert f"write Accelerator(mixed_precision={handed})." in advice
+
+
+CONF = "@dataclass\nclass Conf:\n    mixed_precision: str = {default}\n    num_processes: int = 4\n{more}\n"
+OBJECTS = "from dataclasses import asdict, dataclass, field\nfrom omegaconf import OmegaConf\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "config"),
+    [
+        (CONF.format(default="'bf16'", more=""), "asdict(Conf())"),
+        (CONF.format(default="'fp16'", more=""), "asdict(Conf(mixed_precision='bf16'))"),
+        (CONF.format(default="'fp16'", more=""), "asdict(Conf('bf16', 2))"),
+        (CONF.format(default="field(default='bf16')", more=""), "asdict(Conf())"),
+        (CONF.format(default="'bf16'", more="    def show(self):\n        pass\n") + "conf = Conf()", "asdict(conf)"),
+        (CONF.format(default="'bf16'", more="") + "config = asdict(Conf())", "config"),
+        ("", "OmegaConf.to_container(OmegaConf.create({'mixed_precision': 'bf16'}))"),
+        ("conf = OmegaConf.load('accel.yaml')", "OmegaConf.to_container(conf, resolve=True)"),
+    ],
+)
+def test_an_object_that_is_handed_over_as_a_dict_is_read(tmp_path: Path, head: str, config: str) -> None:
+    (tmp_path / "accel.yaml").write_text("mixed_precision: bf16\n")
+    result = convert(SCRIPT.format(head=OBJECTS + head, config=config), str(tmp_path / "train.py"))
+    assert result.after is not None
+    assert 'Accelerator(mixed_precision="bf16")' in result.after and "TorchTrainer(loop, scaling" in result.after
+
+
+@pytest.mark.parametrize(
+    ("head", "config"),
+    [
+        (CONF.format(default="'bf16'", more="    def __post_init__(self):\n        fill(self)\n"), "asdict(Conf())"),
+        (CONF.format(default="'bf16'", more="") + "conf = Conf()\nconf.mixed_precision = 'no'", "asdict(conf)"),
+        (CONF.format(default="'bf16'", more="") + "conf = Conf()\nfill(conf)", "asdict(conf)"),
+        (CONF.format(default="'bf16'", more="").replace("Conf:", "Conf(Base):"), "asdict(Conf())"),
+        (CONF.format(default="'bf16'", more="").replace(" = 4", ""), "asdict(Conf())"),
+        (CONF.format(default="'bf16'", more=""), "asdict(Conf(**given))"),
+        ("", "OmegaConf.to_container(OmegaConf.create({'mixed_precision': '${other}'}))"),
+        ("conf = OmegaConf.load('accel.yaml')\nconf.x = 1", "OmegaConf.to_container(conf)"),
+        ("", "OmegaConf.to_container(OmegaConf.load('none.yaml'))"),
+    ],
+)
+def test_an_object_that_may_hold_something_else_is_not(tmp_path: Path, head: str, config: str) -> None:
+    (tmp_path / "accel.yaml").write_text("mixed_precision: bf16\n")
+    result = convert(SCRIPT.format(head=OBJECTS + head, config=config), str(tmp_path / "train.py"))
+    assert "RM207" in {finding.code for finding in result.findings}

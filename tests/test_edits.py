@@ -227,6 +227,14 @@ def test_an_import_that_goes_from_a_line_that_parts_takes_no_other_with_it() -> 
     assert edited("x = 1; import json; y = x\n", change) == "x = 1\nx += 1\ny = x\n"
 
 
+@pytest.mark.parametrize(("end", "now"), [(";# end", "  # end"), ("; # end", "  # end"), ("  # end", "  # end")])
+def test_a_comment_behind_a_semicolon_that_goes_is_set_off(end: str, now: str) -> None:
+    def change(module: Module, plan: Plan) -> None:
+        plan.statements[module.tree.body[1]] = StatementEdit(before=[Code("w = 0")])
+
+    assert edited(f"x = 1; y = 2{end}\n", change) == f"x = 1\nw = 0\ny = 2{now}\n"
+
+
 def test_a_statement_behind_a_magic_of_a_notebook_stays_on_its_line() -> None:
     def change(module: Module, plan: Plan) -> None:
         plan.statement(module.tree.body[2]).replacement = Code("y = 1")

@@ -43,8 +43,14 @@ def lines_of(shared: SharedLine, kept: Sequence[bool]) -> list[cst.SimpleStateme
     lines[0] = lines[0].with_changes(leading_lines=getattr(shared, "leading_lines", ()))
     if True in kept:
         last = len(kept) - 1 - kept[::-1].index(True)
-        lines[last] = lines[last].with_changes(trailing_whitespace=shared.trailing_whitespace)
+        lines[last] = lines[last].with_changes(trailing_whitespace=_set_off(shared.trailing_whitespace))
     return lines
+
+
+def _set_off(end: cst.TrailingWhitespace) -> cst.TrailingWhitespace:
+    """The end of a line, with two blanks before a comment that only a semicolon parted from the code: `a = 1;# one`."""
+    is_close = end.comment is not None and not end.whitespace.value
+    return end.with_changes(whitespace=cst.SimpleWhitespace("  ")) if is_close else end
 
 
 def is_lone_name(statement: cst.BaseSmallStatement | cst.BaseStatement) -> bool:

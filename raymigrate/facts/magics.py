@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.documents.cells import STAND_INS
+from raymigrate.documents.notebook import Notebook
 from raymigrate.facts.module import Module
 
+SHELL_CELL = re.compile(r"\s*%%(?:bash|sh)\b")
 # A line of a notebook, or of a source of Databricks: what it runs, or restores, has names.
 BINDS_NAMES = re.compile(rb'(?:^|")[ \t]*(?:# MAGIC[ \t]+)?%(?:run|store[ \t]+-\w*r|pylab)\b', re.MULTILINE)
 
@@ -42,6 +44,29 @@ def written_lines(module: Module, names: Iterable[ast.Name]) -> Iterator[tuple[a
                 lines = document.lines_of(place.cell)[place.line - 1 :]
                 last = next((n for n, line in enumerate(lines) if not line.endswith("\\")), len(lines) - 1)
                 yield wanted[found[0]], "\n".join(lines[: last + 1]).strip()
+
+
+def shell_cells(module: Module, *places: int) -> tuple[list[tuple[int, list[str]]], list[int]]:
+    """The cells of a notebook that a shell runs, `%%bash`, each with its number and lines: no module has them.
+
+    Args:
+        module: The module that the other cells are joined to.
+        *places: Lines of the module.
+
+    Returns:
+        These cells, and the numbers of the cells that the lines are in.
+    """
+    if module.project is None or not module.path.endswith(".ipynb"):
+        return [], []
+    try:
+        document = open_document(module.project.read(module.path), module.path)
+    except (OSError, UndecodableError):
+        return [], []
+    if not isinstance(document, Notebook):
+        return [], []
+    cells = [(number, document.lines_of(number)) for number in document.cells_with_commands]
+    of_shell = [(number, lines) for number, lines in cells if SHELL_CELL.match("\n".join(lines))]
+    return of_shell, [document.place(line, 1).cell for line in places]
 
 
 def _heads_statement(module: Module, name: ast.Name) -> bool:

@@ -96,3 +96,25 @@ def test_a_line_that_asks_nothing_of_the_training_is_not(line: str, tmp_path: Pa
 def test_a_line_in_code_of_the_workers_is_told(source: str, tmp_path: Path) -> None:
     [found] = told(tmp_path, IMPORTS, MAKES, f"{TRAINS}\n{source}")
     assert INSIDE in found
+
+
+SHELLS = ["%%bash", "%%sh", "%%bash --out text", "\n%%bash"]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_cell_of_a_shell_that_waits_for_the_training_is_told(shell: str, tmp_path: Path) -> None:
+    cell_of_shell = f"{shell}\n# copies\nls out\ncp -r out /drive"
+    [found] = told(tmp_path, IMPORTS, MAKES, TRAINS, cell_of_shell, ENDS)
+    assert f"`{shell.strip()}` in cell 4 {BEHIND}" in found
+    assert told(tmp_path, IMPORTS, MAKES, TRAINS, ENDS, cell_of_shell) == []
+    assert told(tmp_path, IMPORTS, MAKES, cell_of_shell, TRAINS, ENDS) == []
+
+
+def test_a_cell_of_a_shell_that_is_given_what_the_workers_make_is_told(tmp_path: Path) -> None:
+    [found] = told(tmp_path, IMPORTS, MAKES, TRAINS, "%%bash -s {folder} $OUT\nls $1 $folder")
+    assert f"`%%bash -s {{folder}} $OUT` in cell 4 reads `folder`, {READS}" in found
+
+
+@pytest.mark.parametrize("source", ["%%bash\n# copies\npip install seaborn\nnvidia-smi", "%%html\n<b>ls</b>", "%%bash"])
+def test_a_cell_that_asks_nothing_of_the_training_is_not(source: str, tmp_path: Path) -> None:
+    assert told(tmp_path, IMPORTS, MAKES, TRAINS, source, ENDS) == []

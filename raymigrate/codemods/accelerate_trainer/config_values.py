@@ -8,6 +8,7 @@ from typing import Any
 
 from raymigrate.codemods.context import Context
 from raymigrate.facts.accelerate_config import is_ignored, read_file, with_new_names
+from raymigrate.facts.config_objects import fields_given, file_given, object_given
 from raymigrate.facts.files import file_named
 from raymigrate.facts.loaded_files import loaded_file
 from raymigrate.facts.module import Module
@@ -65,7 +66,7 @@ def read_settings(context: Context, call: TrainerCall) -> Settings | None:
     given = call.arguments.get("accelerate_config")
     if given is None or context.module.constant(given) is None:
         return Settings()
-    return _entries(context, given) or _file(context, given)
+    return _entries(context, given) or _of_object(context, given) or _file(context, given)
 
 
 def _entries(context: Context, given: ast.expr) -> Settings | None:
@@ -82,6 +83,25 @@ def _entries(context: Context, given: ast.expr) -> Settings | None:
     if isinstance(values.get("distributed_type"), AsWritten):
         return None  # which decides what the others meant
     return Settings(values, entries if module is context.module else {})
+
+
+def _of_object(context: Context, given: ast.expr) -> Settings | None:
+    """What an object is given that is handed over as a dict; or the file that OmegaConf loads it from."""
+    module, value = context.module.followed(given)
+    made = object_given(module, value) if _is_as_loaded(context.module, given) else None
+    if made is None:
+        return None
+    named = file_given(module, made)
+    path = file_named(module, named, context.path if module is context.module else module.path) if named else None
+    try:
+        values = read_file(path, context.written_settings) if path is not None else None
+    except (OSError, ValueError):
+        return None
+    if values is None:
+        entries = fields_given(module, made) or {}
+        values = {key: _value(module, node) for key, node in entries.items()}
+    is_read = values and not isinstance(values.get("distributed_type"), AsWritten)
+    return Settings(values) if is_read and "${" not in str(values) else None  # which OmegaConf fills in
 
 
 def _value(module: Module, node: ast.expr) -> Any:

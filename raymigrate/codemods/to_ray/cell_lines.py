@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import DEFINITIONS
-from raymigrate.facts.magics import magics_in, written_lines
+from raymigrate.facts.magics import magics_in, shell_cells, written_lines
 from raymigrate.facts.scopes import Scope
 
 # What IPython evaluates in such a line (IPython 8.37, core/interactiveshell.py, `var_expand`).
@@ -22,6 +22,8 @@ OF_MACHINE = re.compile(
     r"(?:sudo|python -m)?\s*(?:pip\d?|uv|conda|mamba|apt(?:-get)?|wget|curl|nvidia-smi|free|df|top|lscpu|date|kill)\b"
 )
 LONGEST = 60
+UNKNOWN = "{} reads {}, which the training function makes now: IPython leaves the text as it is."
+TOO_EARLY = "{} stood behind the training, which now starts in a cell below it."
 
 
 def tell_magics(context: Context, rule: Rule, outline: Outline, trains: Collection[ast.AST]) -> None:
@@ -33,11 +35,13 @@ def tell_magics(context: Context, rule: Rule, outline: Outline, trains: Collecti
         outline: What becomes of the script.
         trains: What trains in it.
     """
+    script, moved = outline.script, outline.roles.moved()
+    steps = [step for node in trains if (step := script.step_of(node)) in moved and step is not None]
+    _tell_cells(context, rule, outline, steps)
     lines = [*written_lines(context.module, magics_in(context.module, context.module.tree))]
     if not lines:
         return
-    script, moved = outline.script, outline.roles.moved()
-    trained = [script.number(step) for node in trains if (step := script.step_of(node)) in moved]
+    trained = [script.number(step) for step in steps]
     last, run_by_workers = script.number(moved[-1]), _run_by_workers(outline)
     for name, text in lines:
         step = script.step_of(name)
@@ -50,14 +54,34 @@ def tell_magics(context: Context, rule: Rule, outline: Outline, trains: Collecti
             continue
         unknown = [read for read in _read(text) if _is_of_workers(outline, name, read)]
         if unknown:
-            names = ", ".join(f"`{read}`" for read in unknown)
-            message = f"{shown} reads {names}, which the training function makes now: IPython leaves the text as it is."
-            context.manual(rule, name, message, "Make it above this line too.")
+            context.manual(rule, name, UNKNOWN.format(shown, _listed(unknown)), "Make it above this line too.")
         if isinstance(step, DEFINITIONS):
             continue  # it runs where the function is called
         if trained and trained[0] < script.number(step) < last and _waits_for_training(text):
-            message = f"{shown} stood behind the training, which now starts in a cell below it."
-            context.manual(rule, name, message, "Move it to a cell behind fit().")
+            context.manual(rule, name, TOO_EARLY.format(shown), "Move it to a cell behind fit().")
+
+
+def _tell_cells(context: Context, rule: Rule, outline: Outline, trained: Sequence[ast.stmt]) -> None:
+    """Tells the same of cells that a shell runs; they are no part of the module, so it is told at the training."""
+    if not trained:
+        return
+    last = outline.roles.moved()[-1]
+    cells, places = shell_cells(context.module, trained[0].lineno, last.lineno)
+    root = context.module.scope_of[context.module.tree]
+    for number, lines in cells:
+        head, *body = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+        shown = f"`{head.strip()[:LONGEST]}` in cell {number}"
+        unknown = [read for read in _read(head) if _moves(outline, root, read)]
+        if unknown:
+            advice = "Make it above that cell too."
+            context.manual(rule, trained[0], UNKNOWN.format(shown, _listed(unknown)), advice)
+        waits = any(OF_MACHINE.match(line.strip()) is None for line in body)
+        if places[0] < number < places[1] and waits:
+            context.manual(rule, trained[0], TOO_EARLY.format(shown), "Move that cell behind fit().")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _run_by_workers(outline: Outline) -> set[ast.stmt]:
@@ -90,7 +114,12 @@ def _read(text: str) -> list[str]:
 def _is_of_workers(outline: Outline, line: ast.Name, name: str) -> bool:
     """Whether all that binds a name of the module moves to the workers; a line in a function may mean one of that."""
     root = outline.module.scope_of[outline.module.tree]
-    binders = list(outline.script.binders(name, root)) if outline.module.scope_of[line].find(name) is root else []
+    return outline.module.scope_of[line].find(name) is root and _moves(outline, root, name)
+
+
+def _moves(outline: Outline, scope: Scope, name: str) -> bool:
+    """Whether all that binds a name moves."""
+    binders = list(outline.script.binders(name, scope))
     return bool(binders) and all(outline.roles.of[step].moves for step in binders)
 
 
