@@ -466,3 +466,29 @@ def test_a_person_is_told_what_keeps_the_texts_as_they_were(made: str, given: st
     assert messages
     told = ["give it " in text.lower() for text in messages]
     assert all(said.lower() in text.lower() for text in messages) if said else not any(told)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("", "max_length=20 and do_sample=False"),
+        (", max_new_tokens=8, do_sample=True", "temperature=1.0"),
+        (", max_new_tokens=8", "do_sample=False"),
+        (", max_new_tokens=8, do_sample=True, temperature=0.9", ""),
+    ],
+)
+def test_what_the_class_says_to_its_pipeline_need_not_be_said_again(given: str, said: str) -> None:
+    script = f"""
+from ray.train.huggingface import HuggingFacePredictor
+
+
+class Writer(HuggingFacePredictor):
+    def _predict_pandas(self, data, **kwargs):
+        return self.pipeline(data["text"].tolist(){given})
+
+
+Writer.from_checkpoint(checkpoint, task="text-generation")
+"""
+    told = [text for text in converted(script).messages if "Remove the base class" in text]
+    assert told
+    assert all(f"give it {said}: without" in text if said else "without, it" not in text for text in told)

@@ -448,3 +448,18 @@ def test_a_shard_in_a_collection_is_no_dataset_either(shards: str, item: str, me
 )
 def test_a_collection_of_shards_and_what_else_is_in_it_are_none(shards: str, use: str) -> None:
     assert not converted(SHARDS.format(shards=shards, use=use)).lines("RM506", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("for one in predictor.predict_pipelined(ds, blocks_per_window=8).iter_datasets():\n    one.show()", True),
+        ("def each(pipe):\n    for one in pipe.iter_datasets():\n        one.write_parquet(path)", True),
+        ("pipe.foreach_window(lambda ds: ds.limit(3))", True),
+        ("pipe.random_shuffle_each_window(seed=0)", True),
+        ("pipe.rewindow(blocks_per_window=2)", True),
+        ("class Own:\n    def iter_datasets(self):\n        return []\n\n\nOwn().iter_datasets()", False),
+    ],
+)
+def test_what_only_a_pipeline_had_is_told(script: str, told: bool) -> None:
+    assert bool(converted(f"import ray\n\n{script}\n").lines("RM506", Kind.MANUAL)) is told

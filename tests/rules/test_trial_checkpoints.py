@@ -200,3 +200,21 @@ def test_the_name_of_a_trial_is_a_tag_in_mlflow() -> None:
     outcome = converted(fitted.partition("best = ")[0])
     assert 'trial_name = f"TorchTrainer_{run_context.run_config.name}"' in outcome.text
     assert 'client.set_tag(self.run_id, "trial_name", trial_name)' in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("tune.Tuner.restore('/r').get_results()[0].checkpoint", True),
+        ("grid = tune.Tuner.restore(path='/r').fit()\nfor one in grid:\n    use(one.best_checkpoints)", True),
+        ("tune.Tuner.restore('/r').fit().get_best_result('loss', 'min').get_best_checkpoint('loss', 'min')", True),
+        ("tune.Tuner.restore('/r', trainable=objective).get_results()[0].checkpoint", False),
+        ("tune.Tuner.restore('/r', objective).get_results()[0].checkpoint", False),
+        ("tune.Tuner.restore(**given).get_results()[0].checkpoint", False),
+    ],
+)
+def test_trials_of_a_tuner_that_is_restored_without_its_trainable_may_fit_a_trainer(body: str, told: bool) -> None:
+    head = "from ray import tune\n\n\ndef objective(config):\n    tune.report({'loss': 1.0})\n\n\n"
+    outcome = converted(f"{head}{body}\n")
+    assert bool(outcome.lines("RM608", Kind.MANUAL)) is told
+    assert any(message.startswith("Where this is the result of a trial") for message in outcome.messages) is told

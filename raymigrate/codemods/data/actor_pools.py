@@ -12,7 +12,7 @@ from raymigrate.codemods.data.ray_datasets import RM507
 from raymigrate.facts.module import Module
 from raymigrate.facts.partials import PARTIAL
 from raymigrate.facts.ray_data import MAPPERS, OF_GROUPS
-from raymigrate.facts.values import keyword_argument, methods
+from raymigrate.facts.values import argument, keyword_argument, methods
 
 STRATEGY = "ray.data.ActorPoolStrategy"
 LIMIT = "ray.data.TaskPoolStrategy(size=$size)"
@@ -66,12 +66,12 @@ def _as_tasks(context: Context, call: ast.Call, keyword: ast.keyword, pool: ast.
     if any(part.arg is None for part in pool.keywords) or any(isinstance(part, ast.Starred) for part in pool.args):
         context.manual(RM507, keyword, f"{NO_POOL}.", TASKS)
         return False
-    largest = keyword_argument(pool, "size") or keyword_argument(pool, "max_size") or (pool.args[1:2] or [None])[0]
+    largest = keyword_argument(pool, "size") or argument(pool, 1, "max_size")
     limited = largest is not None and context.module.constant(largest) is not None
     now = "now tasks, at most as many at a time" if limited else "deleted, as functions run as tasks"
     if not context.converts(RM507, keyword, f"{NO_POOL}; {now}."):
         return False
-    if limited:
+    if limited and largest is not None:
         context.take_out(pool.func)
         context.plan.need_import("ray")
         context.plan.replace(pool, LIMIT, size=largest)

@@ -62,6 +62,21 @@ GONE_PROPERTIES = {
     "dataset_format": "Drop the question: blocks are Arrow tables, or DataFrames where a function returned some.",
 }
 GONE_METHODS = ("fully_executed", "lazy", "to_torch", *PIPELINES)
+NO_PIPELINE = "raises an AttributeError: there is no DatasetPipeline any more"
+# What only a DatasetPipeline had (2.4.0 data/dataset_pipeline.py).
+OF_PIPELINES = {
+    "iter_epochs": "Get the shard once, and iterate over it again in each epoch: for epoch in range(...): for batch in"
+    " shard.iter_torch_batches(...).",
+    "iter_datasets": "Take the whole Dataset in place of one for each window: datasets stream. What was written for"
+    " each window is written once.",
+    "foreach_window": "Call the function with the whole Dataset: datasets stream.",
+    "rewindow": "Delete it: datasets stream.",
+    "show_windows": "Call show().",
+    "repartition_each_window": "Call repartition().",
+    "random_shuffle_each_window": "Call random_shuffle(), or give iter_batches() local_shuffle_buffer_size=.",
+    "sort_each_window": "Call sort().",
+    "randomize_block_order_each_window": "Call randomize_block_order().",
+}
 ITERATORS = frozenset(
     {"iter_rows", "iter_batches", "iter_torch_batches", "iter_tf_batches", "to_tf", "to_torch", "iter_epochs"}
 )
@@ -92,17 +107,11 @@ GONE_ARGUMENTS = {
 def gone_methods(context: Context) -> None:
     """Converts and reports methods and properties that Datasets no longer have."""
     module = context.module
-    for node in module.attributes("iter_epochs", *GONE_PROPERTIES, *GONE_METHODS):
+    for node in module.attributes(*OF_PIPELINES, *GONE_PROPERTIES, *GONE_METHODS):
         if node in module.reference_at:
             continue
-        if node.attr == "iter_epochs" and not _is_own(context, node.attr):
-            context.manual(
-                RM506,
-                node,
-                "iter_epochs() raises an AttributeError: there is no DatasetPipeline any more.",
-                "Get the shard once, and iterate over it again in each epoch: for epoch in range(...): for batch in"
-                " shard.iter_torch_batches(...).",
-            )
+        if node.attr in OF_PIPELINES and not _is_own(context, node.attr):
+            context.manual(RM506, node, f"{node.attr}() {NO_PIPELINE}.", OF_PIPELINES[node.attr])
         elif is_dataset(module, node.value):
             _method(context, node)
 
@@ -141,7 +150,7 @@ def _method(context: Context, method: ast.Attribute) -> None:
         context.manual(
             RM506,
             method,
-            f"{method.attr}() raises an AttributeError: there is no DatasetPipeline any more.",
+            f"{method.attr}() {NO_PIPELINE}.",
             "Delete it: datasets stream."
             if method.attr == "window"
             else "Delete it, and iterate over the shard again in each epoch: for epoch in range(...).",
@@ -282,6 +291,6 @@ def shards(context: Context) -> None:
     """Reports what scripts do with a shard as if it were a Dataset, which it was until Ray 2.2."""
     module = context.module
     for node in attributes_of_shards(module):
-        if node.attr in SHARD_HAS or node.attr == "iter_epochs":
+        if node.attr in SHARD_HAS or node.attr in OF_PIPELINES:
             continue
         context.manual(RM506, node, NO_DATASET.format(node.attr), ROWS.format(node.attr))

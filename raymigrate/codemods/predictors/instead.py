@@ -214,6 +214,8 @@ def of_texts(module: Module, predictor: ast.expr) -> str:
     if task != GENERATING and (isinstance(task, str) or not is_open):
         return ""
     calls = calls_on(module, call, "predict", "predict_pipelined") if isinstance(call, ast.Call) else []
+    if isinstance(call, ast.ClassDef):
+        calls = [made for made, method in module.method_calls("pipeline") if module.inside(method, call)]
     left = unsaid(module, given, calls)
     if not left:
         return ""

@@ -22,8 +22,8 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.reports import REPORTS
 from raymigrate.facts.results import layout, trainers_of, tuners_behind
 from raymigrate.facts.trials import is_of_rl_trainer, tuners_of
-from raymigrate.facts.tuners import REPORT_TO_TUNE, TunerCall, config_names, made
-from raymigrate.facts.values import Source, is_none, keyword_argument, sources
+from raymigrate.facts.tuners import REPORT_TO_TUNE, RESTORED, TunerCall, config_names, made
+from raymigrate.facts.values import Source, argument, is_none, keyword_argument, sources
 
 RM608 = Rule(
     "RM608",
@@ -79,7 +79,7 @@ def tuner_results(context: Context) -> None:
             _rows(context, read, fitting)
         elif fitting and read.attr == "checkpoint" and len(found) == 1:
             _checkpoint(context, _tuner_call(fitting[0]), read)
-        elif fitting:
+        elif fitting or any(_is_restored_alone(tuner) for tuner in tuners):
             _tell(context, read, sure=len(fitting) == len(found))
     _tell_of_folders(context)
 
@@ -110,6 +110,13 @@ def fitted_trainers(context: Context, made: Source) -> set[str]:
     if tuner.trainer is not None and tuner.node in context.plan.calls:
         found.add(tuner.module.qualified(tuner.trainer.func) or "")
     return found or (set(TORCH_TRAINERS) if fits_a_trainer(tuner.module, tuner.arguments.get("trainable")) else set())
+
+
+def _is_restored_alone(made: Source) -> bool:
+    """Whether a Tuner is restored without its trainable, as before Ray 2.7: it may have been a trainer."""
+    tuner = _tuner_call(made)
+    is_restored = made.module.qualified(tuner.node.func) in RESTORED
+    return is_restored and not tuner.unpacked and argument(tuner.node, 1, "trainable") is None
 
 
 def _rows(context: Context, read: ast.Attribute, fitting: list[Source]) -> None:
