@@ -139,6 +139,11 @@ def test_what_all_workers_do_in_a_function_stays_so(place: str, before: str, beh
     assert "is_world_process_zero" not in after(inside(place, before, behind))
 
 
+@pytest.mark.parametrize("place", ["branch", "method"])
+def test_what_every_worker_reads_back_it_writes_itself(place: str) -> None:
+    assert "is_world_process_zero" not in after(inside(place, behind="open('a', 'w').write('x'); x = open('a').read()"))
+
+
 JOB = """
 class Job:
     def run(self):

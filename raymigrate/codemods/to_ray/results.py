@@ -24,6 +24,7 @@ from raymigrate.codemods.to_ray.trackers import FIRST
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ranks import rank_condition
+from raymigrate.facts.read_back import is_read_back
 from raymigrate.facts.scopes import FUNCTIONS
 from raymigrate.facts.values import reaching
 
@@ -200,9 +201,15 @@ class _Results:
     def _writes(self, step: ast.stmt) -> bool:
         """Whether every worker would write or print the same."""
         writes = self._opens_to_write(step) or (isinstance(step, ast.Expr) and self._writes_by_call(step.value))
-        if not writes or needs_all(self.module, step):
+        if not writes or needs_all(self.module, step) or self._is_read_back(step):
             return False
         return all(reader is step for name in self.script.bound(step) for reader in self._readers(name, step))
+
+    def _is_read_back(self, step: ast.stmt) -> bool:
+        """Whether the workers read a file that a statement opens to write: each then reads what it wrote itself."""
+        run = self.outline.roles.moved_or_makers()
+        opened = [node for node in ast.walk(step) if isinstance(node, ast.Call) and self._is_opened_to_write(node)]
+        return any(is_read_back(self.module, call.args[0], run, set(opened)) for call in opened)
 
     def _writes_by_call(self, call: ast.expr) -> bool:
         if not isinstance(call, ast.Call):
@@ -241,7 +248,7 @@ class _Results:
                     continue
                 if step in self.script.steps or rank_condition(self.module, step) is not None:
                     continue
-                if self._writes_inside(step) and not needs_all(self.module, step):
+                if self._writes_inside(step) and not needs_all(self.module, step) and not self._is_read_back(step):
                     self._put_below(test, step)
 
     def _writes_inside(self, step: ast.With | ast.Expr) -> bool:
