@@ -107,9 +107,19 @@ def inside(place: str, before: str = "pass", behind: str = "pass") -> str:
 
 
 @pytest.mark.parametrize("place", INSIDE)
-@pytest.mark.parametrize("line", ['trainer.model.save_pretrained("m")', 'trainer.model.config.to_json("c")'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        'trainer.model.save_pretrained("m")',
+        'trainer.model.config.to_json("c")',
+        'json.dump(trainer.args.to_dict(), open("arguments.json", "w"))',
+        'open("steps.txt", "w").write(str(trainer.state.global_step))',
+        "with open(path, 'w') as f: f.write(text)",
+        "with open(path, 'w') as f: [f.write(line) for line, _ in pairs]",
+    ],
+)
 def test_files_written_behind_the_training_in_a_function_are_those_of_the_first_worker(place: str, line: str) -> None:
-    text = after(inside(place, behind=line))
+    text = after(f"import json\n{inside(place, behind=line)}")
     [guard] = [number for number, code in enumerate(text.splitlines()) if "if trainer.is_world_process_zero():" in code]
     assert text.splitlines()[guard + 1].strip().startswith(line.partition("(")[0])
 
@@ -122,10 +132,68 @@ def test_files_written_behind_the_training_in_a_function_are_those_of_the_first_
         ("pass", "trainer.save_model('m')"),
         ("pass", "print('done')"),
         ("pass", "trainer.push_to_hub()"),
+        ("pass", "with open(path, 'w') as f: f.write(str(trainer.evaluate()))"),
+        ("pass", "with open(path) as f: text = f.read()"),
     ],
 )
 def test_what_all_workers_do_in_a_function_stays_so(place: str, before: str, behind: str) -> None:
     assert "is_world_process_zero" not in after(inside(place, before, behind))
+
+
+@pytest.mark.parametrize("place", ["branch", "method"])
+def test_what_every_worker_reads_back_it_writes_itself(place: str) -> None:
+    assert "is_world_process_zero" not in after(inside(place, behind="open('a', 'w').write('x'); x = open('a').read()"))
+
+
+JOB = """
+class Job:
+    def run(self):
+        {MAKE}
+        self.trainer = trainer
+        self.trainer.train()
+        return self
+
+    def score(self):
+        return self.trainer.evaluate()
+
+    def name(self):
+        return "job"
+
+
+job = Job()
+done = job.run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "is_guarded"),
+    [
+        ("print(done)", True),
+        ("print(job.name())", True),
+        ('json.dump(vars(done), open("done.json", "w"))', True),
+        ("print(job.score())", False),
+        ('open("a", "w").write(str(done.score()))', False),
+    ],
+)
+def test_what_stands_behind_the_call_of_a_method_that_trains(line: str, is_guarded: bool) -> None:
+    text = after(f"import json\n{JOB.format(MAKE=MAKE.strip())}{line}\n")
+    assert (
+        "if ray.train.get_context().get_world_rank() == 0:\n        " + line.partition("(")[0] in text
+    ) is is_guarded
+
+
+@pytest.mark.parametrize("call", ["score(trainer)", "str(score(of=trainer))", "imported(trainer)", "outer()"])
+def test_functions_that_evaluate_run_on_all_workers(call: str) -> None:
+    functions = (
+        "from own import imported\ndef score(of):\n    return of.evaluate()\ndef outer():\n    return score(trainer)\n"
+    )
+    for line in (f"print({call})", f"with open('a', 'w') as f:\n    f.write({call})"):
+        assert "is_world_process_zero" not in after(f"{functions}{TRAIN}{line}\n")
+
+
+def test_functions_that_only_look_at_a_trainer_are_those_of_the_first_worker() -> None:
+    function = "def steps(of):\n    return of.state.global_step\n"
+    assert "is_world_process_zero" in after(f"{function}{TRAIN}print(steps(trainer))\n")
 
 
 @pytest.mark.parametrize("place", ["function", "method"])

@@ -79,8 +79,8 @@ def looked_up_keys(context: Context) -> None:
         keys = _names(module, metric) & INSTEAD.keys() if metric is not None else frozenset()
         missing = own.missing(keys, (Source(module, read.value),))
         if missing:
-            found = Found(Metrics.OF_CHECKPOINT, (Source(module, read.value),))
-            _report(context, read, found, missing, "this raises a RuntimeError")
+            of_checkpoint = Found(Metrics.OF_CHECKPOINT, (Source(module, read.value),))
+            _report(context, read, of_checkpoint, missing, "this raises a RuntimeError")
     for lookup in _lookups(module):
         keys = lookup.keys & INSTEAD.keys()
         found = metrics_behind(module, lookup.owner) if keys else None

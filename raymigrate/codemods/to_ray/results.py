@@ -13,18 +13,23 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.wandb_runs import START
+from raymigrate.codemods.to_ray.all_workers import leads_to, needs_all
 from raymigrate.codemods.to_ray.early_writes import WRITE_TO_PATHS
 from raymigrate.codemods.to_ray.interactive import DISPLAY
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.codemods.to_ray.script import executed
+from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.codemods.to_ray.shown_values import ends, is_display
 from raymigrate.codemods.to_ray.step_kinds import TRACKING, stands_for_cell
 from raymigrate.codemods.to_ray.trackers import FIRST
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ranks import rank_condition
+from raymigrate.facts.read_back import is_read_back
+from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.values import reaching
 
-SHOWING = ("print", "pprint.pprint", "json.dump", "yaml.dump", "pickle.dump")
+DUMPS = ("json.dump", "yaml.dump", "pickle.dump")
+SHOWING = ("print", "pprint.pprint", *DUMPS)
 # Methods that write, on whatever object but a Trainer, which asks for the rank itself.
 WRITING = frozenset({*WRITE_TO_PATHS, "push_to_hub", "savefig"})
 WRITES = ("torch.save", "joblib.dump", "numpy.save", "shutil.", "matplotlib.")
@@ -90,8 +95,19 @@ class _Results:
     def _behind(self) -> list[ast.stmt]:
         """The steps behind the training that move."""
         moved = self.outline.roles.moved()
-        places = [moved.index(s) for call in self.training.trains if (s := self.script.step_of(call)) in moved]
+        places = [place for call in self.training.trains for place in self._places(call, moved)]
         return moved[max(places) + 1 :] if places else []
+
+    def _places(self, call: ast.Call, moved: list[ast.stmt]) -> list[int]:
+        """Where the steps that move come to a call that trains, which may be in a function or a method."""
+        step, function = self.script.step_of(call), self.module.function(call)
+        if step in moved or not isinstance(function, FUNCTIONS):
+            return [moved.index(step)] if step in moved else []
+        return [
+            place
+            for place, other in enumerate(moved)
+            if not isinstance(other, DEFINITIONS) and leads_to(self.module, other, function)
+        ]
 
     def _is_display(self, step: ast.stmt) -> bool:
         """Whether a statement does nothing but show a value at the end of a cell."""
@@ -172,21 +188,28 @@ class _Results:
     def _opens_to_write(self, step: ast.stmt) -> bool:
         if not isinstance(step, ast.With):
             return False
-        calls = [item.context_expr for item in step.items]
-        return all(
-            isinstance(call, ast.Call)
-            and isinstance(call.func, ast.Name)
-            and call.func.id == "open"
-            and any(isinstance(a, ast.Constant) and str(a.value)[:1] in ("w", "a", "x") for a in call.args[1:])
-            for call in calls
+        return all(self._is_opened_to_write(item.context_expr) for item in step.items)
+
+    def _is_opened_to_write(self, node: ast.expr) -> bool:
+        return (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "open"
+            and any(isinstance(a, ast.Constant) and str(a.value)[:1] in ("w", "a", "x") for a in node.args[1:])
         )
 
     def _writes(self, step: ast.stmt) -> bool:
         """Whether every worker would write or print the same."""
         writes = self._opens_to_write(step) or (isinstance(step, ast.Expr) and self._writes_by_call(step.value))
-        if not writes or self._needs_all(step):
+        if not writes or needs_all(self.module, step) or self._is_read_back(step):
             return False
         return all(reader is step for name in self.script.bound(step) for reader in self._readers(name, step))
+
+    def _is_read_back(self, step: ast.stmt) -> bool:
+        """Whether the workers read a file that a statement opens to write: each then reads what it wrote itself."""
+        run = self.outline.roles.moved_or_makers()
+        opened = [node for node in ast.walk(step) if isinstance(node, ast.Call) and self._is_opened_to_write(node)]
+        return any(is_read_back(self.module, call.args[0], run, set(opened)) for call in opened)
 
     def _writes_by_call(self, call: ast.expr) -> bool:
         if not isinstance(call, ast.Call):
@@ -197,16 +220,6 @@ class _Results:
         if (self.module.qualified(call.func) or "").startswith(WRITES):
             return True
         return isinstance(call.func, ast.Attribute) and call.func.attr in WRITING
-
-    def _needs_all(self, step: ast.stmt) -> bool:
-        return any(self._is_collective(node) for node in executed(self.module, step))
-
-    def _is_collective(self, node: ast.AST) -> bool:
-        """Whether a call needs all workers: a method of a Trainer."""
-        match node:
-            case ast.Call(ast.Attribute(trainer, _)):
-                return is_trainer(self.module, trainer)
-        return False
 
     def _readers(self, name: str, step: ast.stmt) -> list[ast.stmt]:
         return list(self.script.readers(name, self.script.scope(step)))
@@ -229,14 +242,38 @@ class _Results:
             trainer = call.func.value  # type: ignore[attr-defined]
             stays = isinstance(trainer, (ast.Name, ast.Attribute)) and not self._is_deleted(trainer)
             test = f"{self.module.source(trainer)}.is_world_process_zero()" if stays else FIRST
-            for step in self.module.of_type(ast.Expr):
+            steps: list[ast.With | ast.Expr] = [*self.module.of_type(ast.With), *self.module.of_type(ast.Expr)]
+            for step in steps:
                 if step.lineno <= (trains.end_lineno or 0) or self.module.function(step) is not function:
                     continue
                 if step in self.script.steps or rank_condition(self.module, step) is not None:
                     continue
-                writes = isinstance(step.value, ast.Call) and self._writes_files(step.value)
-                if writes and not self._needs_all(step):
+                if self._writes_inside(step) and not needs_all(self.module, step) and not self._is_read_back(step):
                     self._put_below(test, step)
+
+    def _writes_inside(self, step: ast.With | ast.Expr) -> bool:
+        """Whether a statement of a function writes a file, does nothing for others, and is in none that does so."""
+        around = (node for node in self.module.ancestors(step) if isinstance(node, ast.With))
+        if any(self._opens_to_write(node) for node in around):
+            return False
+        if isinstance(step, ast.Expr):
+            return isinstance(step.value, ast.Call) and self._writes_one(step.value)
+        stored = (node for node in ast.walk(step) if isinstance(getattr(node, "ctx", None), ast.Store))
+        return self._opens_to_write(step) and all(self._is_read_within(step, node) for node in stored)
+
+    def _writes_one(self, call: ast.Call) -> bool:
+        """Whether a call writes a file: `json.dump(metrics, open(path, "w"))` and `open(path, "w").write(text)` too."""
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        is_written = owner is not None and self._is_opened_to_write(owner)
+        return is_written or self.module.qualified(call.func) in DUMPS or self._writes_files(call)
+
+    def _is_read_within(self, step: ast.With, stored: ast.AST) -> bool:
+        """Whether what a statement gives a value is a name that is read in it alone, or several of them."""
+        if not isinstance(stored, ast.Name):
+            return isinstance(stored, (ast.Tuple, ast.List, ast.Starred))  # whose names are looked at too
+        uses = self.module.uses(stored.id, self.module.scope_of[stored])
+        outside = (use for use in uses if not self.module.inside(use, step))
+        return not any(self.module.inside(b.node, step) for use in outside for b in reaching(self.module, use))
 
     def _guard(self, step: ast.stmt) -> None:
         trainer = self.training.trains[0].func.value  # type: ignore[attr-defined]
