@@ -238,9 +238,26 @@ def test_a_comment_behind_a_semicolon_that_goes_is_set_off(end: str, now: str) -
 def test_a_statement_behind_a_magic_of_a_notebook_stays_on_its_line() -> None:
     def change(module: Module, plan: Plan) -> None:
         plan.statement(module.tree.body[2]).replacement = Code("y = 1")
+        plan.statement(module.tree.body[2]).after.append(Code("z = 3"))
+
+    assert edited("x = 1\n_cell_mask_1__; y = 2;  # Why.\n", change) == "x = 1\n_cell_mask_1__; y = 1;  # Why.\nz = 3\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "new"),
+    [
+        ("y = 2", "with x:\n    y = 1"),
+        ("y = 2", "y = 1\nz = 1"),
+        ("y = 2", "y = f(\n    1,\n)"),
+        ("y = 2; z = 3", "y = 1"),
+    ],
+)
+def test_what_takes_more_than_the_line_of_a_magic_is_refused(line: str, new: str) -> None:
+    def change(module: Module, plan: Plan) -> None:
+        plan.statement(module.tree.body[2]).replacement = Code(new)
 
     with pytest.raises(RewriteError, match="this line holds several statements") as caught:
-        edited("x = 1\n_cell_mask_1__; y = 2\n", change)
+        edited(f"x = 1\n_cell_mask_1__; {line}\n", change)
     assert caught.value.line == 2
 
 

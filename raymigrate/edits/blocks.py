@@ -58,6 +58,25 @@ def is_lone_name(statement: cst.BaseSmallStatement | cst.BaseStatement) -> bool:
     return isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Name)
 
 
+def behind_magic(line: SharedLine, new: Sequence[Statement]) -> SharedLine | None:
+    """The line of a magic with another statement behind it; None if that takes more than a line.
+
+    Args:
+        line: The magic and its one statement.
+        new: What takes the place of the statement.
+    """
+    first = new[0]
+    if len(new) > 1 or not isinstance(first, cst.SimpleStatementLine) or len(first.body) > 1 or _breaks(first):
+        return None
+    old = line.body[-1]
+    return line.with_changes(body=[*line.body[:-1], first.body[0].with_changes(semicolon=old.semicolon)])
+
+
+def _breaks(statement: cst.SimpleStatementLine) -> bool:
+    """Whether the code of a statement goes on in another line."""
+    return "\n" in bare_code(statement)
+
+
 def blank_lines(statement: cst.CSTNode) -> int:
     """Blank lines before a statement and the comments that stand over it."""
     lines = 0

@@ -112,15 +112,16 @@ def of_shared_line(edits: Sequence[StatementEdit]) -> StatementEdit | None:
     """What comes before and after a line with several statements, which all stay on it.
 
     Args:
-        edits: Those of its statements.
+        edits: Those of its statements. Another one may take the place of a single one.
 
     Returns:
         The edit of the line; None if a statement goes, or something comes between two of them.
     """
     apart = any(edit.before for edit in edits[1:]) or any(edit.after for edit in edits[:-1])
-    if apart or any(edit.removed or edit.replacement is not None or edit.within is not None for edit in edits):
+    replaced = len(edits) > 1 and any(edit.replacement is not None for edit in edits)
+    if apart or replaced or any(edit.removed or edit.within is not None for edit in edits):
         return None
-    return replace(edits[0], after=edits[-1].after)
+    return replace(edits[0], replacement=None, after=edits[-1].after)
 
 
 @dataclass

@@ -280,7 +280,7 @@ class Visit(cst.CSTTransformer):
         if isinstance(original, cst.SimpleStatementLine) and self._is_parted(original):
             assert isinstance(updated, cst.SimpleStatementLine)
             if blocks.is_lone_name(original.body[0]):  # a magic of a notebook, which has all of its line
-                return self._leave_edited(key, original, updated, self._around_magic(original))
+                return self._leave_magic(key, original, updated)
             body = self._each_placed(original, updated)
             return cst.FlattenSentinel(body) if body else cst.RemoveFromParent()
         return self._leave_placed(key, original, updated)
@@ -294,14 +294,16 @@ class Visit(cst.CSTTransformer):
         alone = first.removed or first.replacement is not None or first.within is not None or bool(first.after)
         return alone or any(other in self.statements or other in self.moving for other in others)
 
-    def _around_magic(self, line: cst.SimpleStatementLine) -> StatementEdit:
-        """What comes before and after the line of a magic such as `%time`, whose statements stay where they are."""
-        magic, *starts = (self.spans[statement][0] for statement in line.body)
-        around = of_shared_line([self.statements.get(start, StatementEdit()) for start in starts])
-        if around is None or magic in self.statements or any(start in self.moving for start in starts):
+    def _leave_magic(self, key: Place, original: Statement, updated: cst.SimpleStatementLine) -> object:
+        """The line of a magic such as `%time`, whose statements stay on it, with what comes before and after it."""
+        magic, *starts = (self.spans[statement][0] for statement in original.body)  # type: ignore[union-attr]
+        edits = [self.statements.get(start, StatementEdit()) for start in starts]
+        around, new = of_shared_line(edits), self._statements([edit.replacement for edit in edits if edit.replacement])
+        line = blocks.behind_magic(updated, new) if new else updated
+        if around is None or line is None or magic in self.statements or any(start in self.moving for start in starts):
             raise RewriteError(SHARED_LINE, starts[0][0])
         self.pending -= {("statement", start) for start in starts}
-        return around
+        return self._leave_edited(key, original, line, around)
 
     def _each_placed(self, original: blocks.SharedLine, updated: blocks.SharedLine) -> list[cst.BaseStatement]:
         """The statements of a line, each on its own, with what comes before and after them."""

@@ -64,6 +64,14 @@ def test_what_comes_after_a_statement_behind_a_magic_has_a_line_of_its_own(cells
     assert converted(Path("nb.ipynb"), Options(), after)[0] == after
 
 
+@pytest.mark.parametrize("head", ["%time ", "%timeit -n1 -r1 "])
+def test_what_takes_the_place_of_a_statement_behind_a_magic_stays_there(head: str) -> None:
+    content = SERIALISATIONS["indent 1"](notebook([TUNED, f"{head}trainer.fit()  # long"])).encode()
+    after, findings = converted(Path("nb.ipynb"), Options(), content)
+    assert sources(after)[-1] == [f"{head}mlflow_callback.finish(trainer.fit())  # long"], findings
+    assert converted(Path("nb.ipynb"), Options(), after)[0] == after
+
+
 def test_what_comes_before_a_statement_behind_a_magic_comes_before_the_magic() -> None:
     made = 'TorchTrainer(loop, run_config=RunConfig(name="a", callbacks=[MLflowLoggerCallback(experiment_name="b")]))'
     cell = f"{TUNED.partition('trainer =')[0]}# one epoch\n%time result = {made}.fit()"

@@ -108,6 +108,7 @@ OFFERED = """
 from ray import tune
 from ray.air import ScalingConfig
 from ray.train.huggingface import AccelerateTrainer
+from settings import args, wanted
 
 SIZES = [1, 2]
 
@@ -116,7 +117,7 @@ def loop(config):
     print(config)
 
 
-def search(workers=2):
+def search(workers=2, unknown=wanted):
     trainer = AccelerateTrainer(loop, accelerate_config={{}}, scaling_config=ScalingConfig(num_workers=workers))
     later = [1, 3]
     space = {{"scaling_config": ScalingConfig(num_workers={offered}, use_gpu=True)}}
@@ -136,12 +137,22 @@ search()
         ("tune.choice([workers])", "max([workers])"),
         ("tune.choice(SIZES)", "max(SIZES)"),
         ("workers", "workers"),
+        ("tune.choice([1, unknown])", "max(1, unknown)"),
+        ("tune.grid_search([args.least, args.most])", "max(args.least, args.most)"),
         ("tune.choice(later)", "3"),  # has no value yet where the number of trials is counted
     ],
 )
 def test_the_most_workers_of_a_trial_are_those_that_the_script_names(offered: str, most: str) -> None:
     outcome = converted(OFFERED.format(offered=offered))
     assert f"largest_scaling_config = ray.train.ScalingConfig(num_workers={most}, use_gpu=True)" in outcome.text
+
+
+@pytest.mark.parametrize(
+    "offered", ["unknown", "tune.choice(unknown)", "tune.randint(1, 4)", "tune.choice([later[0], wanted()])"]
+)
+def test_workers_that_cannot_be_written_are_left(offered: str) -> None:
+    outcome = converted(OFFERED.format(offered=offered))
+    assert outcome.lines("RM405", Kind.MANUAL) and "largest_scaling_config" not in outcome.text
 
 
 MADE_BEFORE = """
@@ -466,7 +477,14 @@ def test_a_tuner_that_stays_is_told_what_its_function_needs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("workers", "told"), [("tune.choice([1, n])", 1), ("tune.randint(1, n)", 1), ("tune.choice([1, 2])", 0), ("n", 0)]
+    ("workers", "told"),
+    [
+        ("tune.choice([1, int(n)])", 1),
+        ("tune.randint(1, n)", 1),
+        ("tune.choice([1, n])", 0),  # drawn by the Tuner that is converted
+        ("tune.choice([1, 2])", 0),
+        ("n", 0),
+    ],
 )
 def test_a_number_of_workers_that_is_still_to_be_drawn_is_told(workers: str, told: int) -> None:
     space = f'"scaling_config": ScalingConfig(num_workers={workers})'

@@ -7,6 +7,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.handed_keys import unpacked
 from raymigrate.codemods.shared.helpers import add
 from raymigrate.codemods.shared.tune_name import tune_name
+from raymigrate.codemods.tuner.offered_workers import most_workers
 from raymigrate.codemods.tuner.tuner_config import TunerRunConfig, run_config_in_force
 from raymigrate.edits.plan import Code
 from raymigrate.facts.helpers import Helper
@@ -101,31 +102,9 @@ class TrainDriver:
         self.context.plan.call(tuned).function = "dict"  # a ScalingConfig refuses what is still to be drawn
         self.edit.set("scaling_config", f'ray.train.ScalingConfig(**{self.config}["scaling_config"])')
         rest = {k.arg: self.module.source(k.value) for k in tuned.keywords if k.arg not in LEGACY_SCALING}
-        rest["num_workers"] = self._most_workers()
+        rest["num_workers"] = most_workers(self.tuner) or ""  # which `obstacle` asks for
         source = f"ray.train.ScalingConfig({', '.join(f'{name}={source}' for name, source in rest.items())})"
         return self._hoist("largest_scaling_config", Code(source))
-
-    def _most_workers(self) -> str:
-        """The largest number of workers that a trial may have; by the names in it, which may stand for more one day."""
-        offered = self.tuner.offered_workers
-        names = [node for node in ast.walk(offered) if isinstance(node, ast.Name)] if offered is not None else []
-        if offered is None or not names or not all(map(self._is_bound_before, names)):
-            return str(self.tuner.most_workers)
-        if isinstance(self.module.constant(offered), int):
-            return self.module.source(offered)
-        listed = offered.elts if isinstance(offered, (ast.List, ast.Tuple)) and len(offered.elts) > 1 else [offered]
-        return f"max({', '.join(map(self.module.source, listed))})"
-
-    def _is_bound_before(self, name: ast.Name) -> bool:
-        """Whether a name has its one value where the function is written already."""
-        scope = self.module.scope_of[self.trainer].find(name.id)
-        if (
-            scope is None
-            or scope is not self.module.scope_of[name].find(name.id)
-            or not self.module.is_bound_once(name)
-        ):
-            return False
-        return self.module.start(scope.bindings[name.id][0].node) < self.module.start(self.place)
 
     def _loop_config(self) -> None:
         """Merges the trial's values into the trainer's own configuration, as legacy Ray did."""

@@ -3,6 +3,7 @@
 import ast
 
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.tuner.offered_workers import most_workers
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.edits.plan import CallEdit
 from raymigrate.facts.keys import is_unpacked
@@ -149,7 +150,7 @@ def _can_be_drawn(context: Context, tuner: TunerCall) -> bool:
     if scaling is None or scaling is not (tuner.param_space or {})["scaling_config"] or not all_keywords(scaling):
         return False
     others = [keyword.value for keyword in scaling.keywords if keyword.arg != "num_workers"]
-    return tuner.most_workers is not None and not any(isinstance(n, ast.Call) for v in others for n in ast.walk(v))
+    return most_workers(tuner) is not None and not any(isinstance(n, ast.Call) for v in others for n in ast.walk(v))
 
 
 def _tune_config(context: Context, tuner: TunerCall) -> str | None:
