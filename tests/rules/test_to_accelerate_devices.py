@@ -99,6 +99,8 @@ def test_so_is_one_under_which_things_are_moved() -> None:
         "import os\nrank = int(os.environ['LOCAL_RANK'])\ndevice = f'cuda:{rank}' if rank >= 0 else 'cpu'\n",
         "device = 'mps' if hasattr(torch.backends, 'mps') and torch.backends.mps.is_built() else 'cpu'\n",
         "device = 'cuda' if torch.cuda.device_count() > 0 else 'cpu'\n",
+        "device = torch.accelerator.current_accelerator().type if hasattr(torch, 'accelerator') else 'cuda'\n",
+        "device = 'xpu' if hasattr(torch, 'xpu') and torch.xpu.is_available() else 'cpu'\n",
     ],
 )
 def test_what_only_asks_for_the_machine_is_not(choice: str) -> None:
