@@ -65,8 +65,8 @@ def gpus_shown(module: Module) -> list[tuple[ast.AST, bool | None]]:
     return found
 
 
-def sets_only(module: Module, step: ast.stmt, names: Collection[str]) -> bool:
-    """Whether a statement is a call that gives values to some variables and does nothing else.
+def set_by_call(module: Module, step: ast.stmt, names: Collection[str]) -> list[str]:
+    """Which of some variables a statement gives values to, if it is a call that does nothing else.
 
     Args:
         module: The script.
@@ -75,10 +75,10 @@ def sets_only(module: Module, step: ast.stmt, names: Collection[str]) -> bool:
     """
     call = step.value if isinstance(step, ast.Expr) else None
     if not isinstance(call, ast.Call) or module.qualified(call.func) not in (*SETTERS, f"{ENVIRON}.update"):
-        return False
+        return []
     keys = [key for given in call.args if isinstance(given, ast.Dict) for key in given.keys]
-    found = [place for place, _ in variables_set(module, *names) if module.inside(place, step)]
-    return len(found) == max(1, len(keys) + len(call.keywords))
+    found = [name for place, name in variables_set(module, *names) if module.inside(place, step)]
+    return found if len(found) == max(1, len(keys) + len(call.keywords)) else []
 
 
 def _keys(module: Module) -> Iterator[ast.Constant | ast.Name]:

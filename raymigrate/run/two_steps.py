@@ -17,6 +17,7 @@ TOLD_TWICE = (
     ("No seed is set", "No seed is set"),
     ("all set this seed", "Every worker sets this seed"),
     ("find_unused_parameters=True", "find_unused_parameters=True"),
+    ("spreads the model over all GPUs that a process sees", "refuses that on several workers"),
 )
 # What the first step tells of torchrun, which starts nothing any more where Ray does.
 OF_LAUNCHERS = ("the processes that torchrun starts", "are started with torchrun", "DataParallel used all GPUs")

@@ -91,6 +91,26 @@ def test_so_is_one_under_which_things_are_moved() -> None:
 
 
 @pytest.mark.parametrize(
+    ("imported", "made", "read"),
+    [
+        ("from peft.utils import infer_device", "infer_device()", "device.type"),
+        ("from peft import utils", "utils.infer_device()", "device.type"),
+        ("from peft.utils.other import infer_device", "torch.device(infer_device())", "device"),
+    ],
+)
+def test_what_peft_takes_for_the_best_device_is_one(imported: str, made: str, read: str) -> None:
+    head = f"{imported}\n{HEAD.replace(FIRST, f'device = {made}{chr(10)}')}"
+    text = accelerated(LOOP, "print(device == 'cuda')\n", head=head).text
+    assert "device = accelerator.device\n" in text and "infer_device()" not in text and ".to(device)" not in text
+    assert f"accelerator.print({read} == 'cuda')" in text
+
+
+def test_a_function_of_that_name_from_elsewhere_is_not() -> None:
+    head = f"from mine import infer_device\n{HEAD.replace(FIRST, 'device = infer_device()' + chr(10))}"
+    assert "device = infer_device()\n" in accelerated(LOOP, head=head).text
+
+
+@pytest.mark.parametrize(
     "choice",
     [
         *BRANCHES,
@@ -99,6 +119,8 @@ def test_so_is_one_under_which_things_are_moved() -> None:
         "import os\nrank = int(os.environ['LOCAL_RANK'])\ndevice = f'cuda:{rank}' if rank >= 0 else 'cpu'\n",
         "device = 'mps' if hasattr(torch.backends, 'mps') and torch.backends.mps.is_built() else 'cpu'\n",
         "device = 'cuda' if torch.cuda.device_count() > 0 else 'cpu'\n",
+        "device = torch.accelerator.current_accelerator().type if hasattr(torch, 'accelerator') else 'cuda'\n",
+        "device = 'xpu' if hasattr(torch, 'xpu') and torch.xpu.is_available() else 'cpu'\n",
     ],
 )
 def test_what_only_asks_for_the_machine_is_not(choice: str) -> None:

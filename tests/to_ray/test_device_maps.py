@@ -130,3 +130,35 @@ def test_other_words_that_spread_a_model_are_told(word: str) -> None:
     text = text.replace("trainer.train()", "trainer.train()\n    print(trainer.args, load('/out'))")
     found = convert(text, options=Options(to_ray=True, workers=2, gpu=True)).findings
     assert sum(f'device_map="{word}" spreads' in finding.message for finding in found) == 1
+
+
+LOOP = """
+from accelerate import Accelerator
+from transformers import AutoModelForCausalLM
+
+accelerator = Accelerator()
+model = AutoModelForCausalLM.from_pretrained("gpt2", {given})
+model, optimizer, loader = accelerator.prepare(model, optimizer_of(model), rows())
+for epoch in range(3):
+    for batch in loader:
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+    print(epoch)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "gpu", "words"),
+    [
+        (AUTO, True, "accelerate refuses that on several workers"),
+        (AUTO, False, ""),
+        ('device_map="cuda"', True, ""),
+        ('device_map={"": 0}', True, "on the same GPU of a machine"),
+    ],
+)
+def test_a_model_that_is_prepared_is_told_too(given: str, gpu: bool, words: str) -> None:
+    result = convert(LOOP.format(given=given), options=Options(to_ray=True, workers=2, gpu=gpu))
+    assert result.after is not None and "TorchTrainer(" in result.after
+    found = [finding.message for finding in result.findings if "device_map=" in finding.message]
+    assert len(found) == bool(words) and all(words in message for message in found)

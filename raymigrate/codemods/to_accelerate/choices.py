@@ -49,7 +49,7 @@ def _chosen(module: Module, node: ast.expr, seen: frozenset[ast.AST]) -> ast.exp
     if node in seen or isinstance(node, ast.Constant) or OF_PROCESSES.search(ast.unparse(node)):
         return None
     called = node.func if isinstance(node, ast.Call) else node
-    if (module.qualified(called) or "").startswith(MACHINE):
+    if f"{module.qualified(called) or ''}.".startswith(MACHINE):
         return None
     if isinstance(node, JOINED):
         parts = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes
-from raymigrate.codemods.to_accelerate.devices import Devices
+from raymigrate.codemods.to_accelerate.devices import NAMERS, Devices
 from raymigrate.facts.functions import returned_values
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import reaching
@@ -89,6 +89,8 @@ def _is_text(devices: Devices, value: ast.expr | None) -> bool:
         return isinstance(value.value, str)
     if isinstance(value, (ast.JoinedStr, ast.Attribute)):
         return isinstance(value, ast.JoinedStr) or value.attr == "type"
+    if isinstance(value, ast.Call) and devices.module.qualified(value.func) in NAMERS:
+        return True
     function = devices.variables.called(value) if isinstance(value, ast.Call) else None
     ends = returned_values(devices.module, function) if function is not None else []
     return bool(ends) and all(end is not None and _is_text(devices, devices.module.value(end)) for end in ends)

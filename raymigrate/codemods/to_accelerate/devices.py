@@ -26,6 +26,8 @@ from raymigrate.facts.tensors import Kind, kinds_of
 from raymigrate.facts.values import argument
 
 NAMES = ("cuda", "cpu", "mps", "xpu", "npu")
+MAKERS = ("torch.device", "torch.accelerator.current_accelerator")
+NAMERS = ("peft.utils.infer_device", "peft.utils.other.infer_device")  # which give the name of the best device
 # Arguments of to() and cuda() that only say how to copy.
 HOW = frozenset({"non_blocking", "device"})
 
@@ -87,7 +89,7 @@ class Devices:
             return self._makes_device(self.module.value(value.value))
         if not isinstance(value, ast.Call):
             return False
-        if self.module.qualified(value.func) in ("torch.device", "torch.accelerator.current_accelerator"):
+        if self.module.qualified(value.func) in (*MAKERS, *NAMERS):
             return True
         function = self.variables.called(value)
         if function is None:

@@ -1,4 +1,4 @@
-"""RM858: random numbers and unused parameters of a loop that a prepared loader and several processes change."""
+"""RM858: random numbers and parameters of a loop that a prepared loader and several processes change."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection
 
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.device_maps import tell_device_maps
 from raymigrate.codemods.to_accelerate.processes import SET_UP
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Loop, Training
@@ -28,6 +29,7 @@ def tell_draws(changes: Changes, training: Training, loaders: Collection[Variabl
         loops: The loops that train.
     """
     _augmented(changes, training, loaders, loops)
+    tell_device_maps(changes, training, loops[0])
     module = training.module
     if any(module.calls(*DDP, *SET_UP)):  # it had several processes before
         return

@@ -11,6 +11,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray.accelerators import apply_file, give_variables, set_cpu, tell_plugins
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
+from raymigrate.codemods.to_ray.device_maps import tell_device_maps
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.handed_models import tell_handed_models
@@ -34,6 +35,7 @@ from raymigrate.codemods.to_ray.own_arguments import send_missing
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.plain_trainer import drop_launcher, set_environment
+from raymigrate.codemods.to_ray.prepared import RM829, prepares
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray
 from raymigrate.codemods.to_ray.refusals import (
     RM802,
@@ -58,6 +60,7 @@ from raymigrate.codemods.to_ray.traps import RM828, tell_traps
 from raymigrate.codemods.to_ray.workers import tell_rows, tell_seed, tell_threads, tell_unused
 from raymigrate.codemods.to_ray.wrapped import unwrap_prepared
 from raymigrate.facts.legacy import ACCELERATORS
+from raymigrate.facts.spread_models import makers_of
 
 GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html"
 RM820 = Rule(
@@ -148,6 +151,8 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     tell_threads(context, RM825, made[0], outline)
     tell_seed(context, RM828, outline)
     tell_unused(context, made[0], outline)
+    given = [model for prepare in prepares(context.module) for model in prepare.call.args]
+    tell_device_maps(context, RM829, outline, makers_of(context.module, given) if given else None, "accelerate")
     if launched.form is not None:
         apply_file(context, outline, made, launched.form, launched.name)
     give_variables(context, outline, made[0])

@@ -16,7 +16,7 @@ from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
-from raymigrate.codemods.to_ray.device_maps import tell_device_maps
+from raymigrate.codemods.to_ray.device_maps import tell_device_maps, trained_by
 from raymigrate.codemods.to_ray.early_writes import tell_early_writes
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.launched import (
@@ -203,7 +203,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     give_environment(context, outline, training.trains[0])
     give_variables(context, outline, training.trains[0])
     _tell_changes(context, outline)
-    tell_device_maps(context, RM806, outline, training)
+    tell_device_maps(context, RM806, outline, trained_by(context.module, training), "transformers")
     tell_importers(context, training.trains[0], outline)
     hand_group_to_ray(context, outline)
     outline.needs_argv = reads_command_line(outline)

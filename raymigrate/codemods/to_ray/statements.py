@@ -46,7 +46,6 @@ from raymigrate.codemods.to_ray.step_kinds import (
     stands_for_cell,
 )
 from raymigrate.facts.command_lines import parser_made
-from raymigrate.facts.environment import sets_only
 from raymigrate.facts.scopes import Scope
 
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
@@ -183,8 +182,6 @@ class Roles:
         """What the calls in a step say of it."""
         if (variable := environment_set(self.module, step)) is not None:
             return Role.LAUNCHER if variable in OF_LAUNCHER else Role.DRIVER
-        if sets_only(self.module, step, OF_LAUNCHER):
-            return Role.LAUNCHER
         if reads_rank(self.module, step):
             return Role.WORKER
         names = [self._called(node) for node in executed(self.module, step) if isinstance(node, ast.Call)]

@@ -12,11 +12,11 @@ from raymigrate.codemods.to_ray.prepared import RM829
 from raymigrate.codemods.to_ray.wrapped import is_called, is_wrapped, where_wrapped
 from raymigrate.facts.environment import VISIBLE, gpus_shown
 from raymigrate.facts.random_draws import shared_seed
+from raymigrate.facts.spread_models import SPREADING
 from raymigrate.facts.unused_parameters import finds_unused, uses_all_parameters
 from raymigrate.facts.values import keyword_argument
 
 # transformers/trainer.py, 5.23: with a hf_device_map of several devices is_model_parallel is set, and n_gpu is 1.
-SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
 MODELS = re.compile(r"(transformers|peft)\.(\w+\.)*(?!PeftModel)\w*(Model|For[A-Z])\w*\.from_pretrained")
 HANDLERS = ("accelerate.DistributedDataParallelKwargs", "accelerate.utils.DistributedDataParallelKwargs")
 SAME_NUMBERS = "dropout masks and random augmentation of the same step draw the same numbers on each of them"
