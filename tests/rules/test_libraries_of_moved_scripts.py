@@ -116,3 +116,19 @@ def test_other_imports_of_it_are_not(line: str) -> None:
 @pytest.mark.parametrize("line", UNUSED)
 def test_nor_are_those_of_scripts_that_do_not_train(line: str) -> None:
     assert converted(f"{line}\nimport torch\n", to_ray=True, to_accelerate=True).findings == []
+
+
+@pytest.mark.parametrize(
+    ("change", "happens"),
+    [
+        ("logging_dir='logs'", "logging_dir= raises a TypeError today"),
+        ("overwrite_output_dir=True", "overwrite_output_dir= raises a TypeError today"),
+        ("no_cuda=True", "no_cuda= raises a TypeError today"),
+    ],
+)
+def test_an_argument_that_is_deleted_elsewhere_is_not_said_to_be_deleted(change: str, happens: str) -> None:
+    text = TRAINER.format(train=LEFT).replace('evaluation_strategy="no"', change)
+    outcome = converted(text, to_ray=True)
+    assert outcome.text == text
+    message = f"{happens}; not changed, since the script stays as it is."
+    assert any(said.rstrip() == message for said in outcome.messages)
