@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from raymigrate.pins.written_for import WrittenFor
 
 NOW = "; now "  # behind it a message says what came in the place of old code
-REMOVED = "; removed"
+DONE = (NOW, "; removed", "; deleted")
 Prepared = tuple[ast.AST, str, tuple[ast.AST | None, ...]]
 
 
@@ -242,7 +242,9 @@ class Context:
                 continue  # a word on an edit
             advice = finding.advice if finding.kind is Kind.MANUAL else ""
             if finding.kind in (Kind.CONVERTED, Kind.UNSAFE):
-                what = finding.template.rpartition(NOW)[0] or finding.template.removesuffix(".").removesuffix(REMOVED)
+                what = finding.template.removesuffix(".")
+                for done in DONE:
+                    what = what.rpartition(done)[0] or what
                 finding = replace(finding, message=f"{what}; not changed, since the script stays as it is.")
             if finding.kind is not Kind.SKIPPED:
                 finding = replace(finding, kind=Kind.NOTE, advice=advice)

@@ -146,3 +146,19 @@ def test_a_name_that_is_gone_and_used_is_told_where_a_loop_moves(line: str, use:
 def test_other_imports_of_it_are_not_where_a_loop_moves(line: str) -> None:
     outcome = converted(f"{line}\n{HEAD}{LOOP}", to_accelerate=True)
     assert line in outcome.text and not any(code.startswith("RM69") for code, _, _ in outcome.findings)
+
+
+@pytest.mark.parametrize(
+    ("change", "happens"),
+    [
+        ("logging_dir='logs'", "logging_dir= raises a TypeError today"),
+        ("overwrite_output_dir=True", "overwrite_output_dir= raises a TypeError today"),
+        ("no_cuda=True", "no_cuda= raises a TypeError today"),
+    ],
+)
+def test_an_argument_that_is_deleted_elsewhere_is_not_said_to_be_deleted(change: str, happens: str) -> None:
+    text = TRAINER.format(train=LEFT).replace('evaluation_strategy="no"', change)
+    outcome = converted(text, to_ray=True)
+    assert outcome.text == text
+    message = f"{happens}; not changed, since the script stays as it is."
+    assert any(said.rstrip() == message for said in outcome.messages)

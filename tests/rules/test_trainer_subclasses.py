@@ -151,3 +151,40 @@ def test_a_class_that_cannot_be_seen_and_is_called_as_a_trainer_is_told(imports:
 )
 def test_what_is_not_called_as_a_trainer_keeps_its_argument(imports: str, call: str) -> None:
     assert not converted(NOT_THERE.format(imports=imports, call=call)).lines("RM701", Kind.MANUAL)
+
+
+UNPACKED = """\
+from datasets import load_from_disk
+from transformers import AutoModel, Trainer, TrainingArguments
+
+
+class Base(Trainer):
+    def __init__(self, *args, {own}**kwargs):
+        super().__init__(*args, **kwargs)
+
+
+class Own(Base):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+
+
+more = {more}
+rows = load_from_disk("/rows")
+trainer = Own(AutoModel.from_pretrained("org/x"), TrainingArguments("/out"), train_dataset=rows, **more)
+trainer.train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "more", "told"),
+    [
+        ("", "dict(tokenizer=None)", 1),
+        ("", '{"tokenizer": None}', 1),
+        ("", '{"processing_class": None}', 0),
+        ("tokenizer=None, ", '{"tokenizer": None}', 0),
+    ],
+)
+def test_a_tokenizer_in_a_dict_for_a_class_made_from_trainer_is_told(own: str, more: str, told: int) -> None:
+    outcome = converted(UNPACKED.format(own=own, more=more), to_ray=True)
+    assert "TorchTrainer(" in outcome.text
+    assert len(outcome.lines("RM701", Kind.MANUAL)) == told

@@ -133,3 +133,32 @@ def test_a_run_of_wandb_that_another_file_starts_is_told(tmp_path: Path, mode: s
     assert "trainer = TorchTrainer(" in text
     assert ("RM807 manual: wandb.init() in " in shown) is told
     assert ("\n    start()\n" in text) is told
+
+
+MAIN = "def is_main():\n    return {}\n"
+RANK = "def rank_of():\n    return torch.distributed.get_rank()\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "test", "told"),
+    [
+        (MAIN.format("torch.distributed.get_rank() == 0"), "is_main()", False),
+        (
+            MAIN.format("not torch.distributed.is_initialized() or torch.distributed.get_rank() == 0"),
+            "is_main()",
+            False,
+        ),
+        (RANK + MAIN.format("rank_of() == 0"), "is_main()", False),
+        (MAIN.format('int(os.environ.get("RANK", 0)) == 0'), "is_main()", False),
+        ("first = torch.distributed.get_rank() == 0\n", "first", False),
+        (MAIN.format("len(sys.argv) == 2"), "is_main()", True),
+        (MAIN.format("best(torch.distributed.get_rank())"), "is_main()", True),
+        ("score = best(torch.distributed.get_rank())\n", "score > 1", True),
+        ("", "is_main()", True),
+    ],
+)
+def test_functions_and_names_that_ask_for_the_rank(head: str, test: str, told: bool) -> None:
+    use = "SummaryWriter().add_scalar('a', trainer.state.epoch)"
+    text = f"import os, sys, torch\nfrom torch.utils.tensorboard import SummaryWriter\n{head}"
+    outcome = moved(head=text, train=f"{MAKE}trainer.train()\nif {test}:\n    {use}\n")
+    assert any("each starts a run of its own" in message for message in outcome.messages) is told

@@ -10,7 +10,7 @@ from raymigrate.facts.carried import carried
 from raymigrate.facts.constructors import constructors, reaches
 from raymigrate.facts.instances import TRAINING_ARGUMENTS, instance_of, library_base
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import class_named
+from raymigrate.facts.values import class_named, last_name
 from raymigrate.knowledge.libraries import LIBRARIES, constructor, lineage, look_up, takes
 
 OLD, NEW = "tokenizer", "processing_class"
@@ -44,9 +44,11 @@ def unpacked_tokenizer_of_subclasses(context: Context) -> None:
         unpacked = [keyword for keyword in call.keywords if keyword.arg is None]
         if not unpacked:
             continue
-        if any(isinstance(found, str) and _is_trainer(found) for found in constructors(module, call)):
-            continue  # dealt with where the dict is written
-        if not _looks_like_trainer(module, call):
+        line = constructors(module, call)
+        is_derived = any(isinstance(found, str) and _is_trainer(found) for found in line)
+        if is_derived and (len(line) < 2 or last_name(call.func) == "__init__"):
+            continue  # Trainer itself, or handed on: dealt with where the dict is written, or the argument
+        if reaches(line, OLD, _is_trainer) is False if is_derived else not _looks_like_trainer(module, call):
             continue
         for keyword in unpacked:
             if OLD in {entry.name for entry in carried(module, keyword.value).entries}:

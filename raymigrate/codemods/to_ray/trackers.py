@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
@@ -19,6 +20,7 @@ from raymigrate.codemods.shared.wandb_runs import (
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.edits.plan import Code
+from raymigrate.facts.functions import returned_values
 from raymigrate.facts.module import Module
 
 RM807 = Rule(
@@ -41,6 +43,9 @@ ASKED = {
     *("rank", "local_rank", "process_index", "local_process_index", "get_rank", "get_world_rank", "get_local_rank"),
     *("is_world_process_zero", "is_local_process_zero", "should_save", "RANK", "LOCAL_RANK"),
 }
+
+TESTS = (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.IfExp, ast.Attribute)
+DEEPEST = 4  # names and functions behind one another
 
 
 def keep_one_run(context: Context, outline: Outline) -> None:
@@ -123,9 +128,24 @@ def is_for_one_process(module: Module, node: ast.AST) -> bool:
     """Whether code is below an `if`, or in a function with a decorator, that asks for the rank of the process."""
     around = [ancestor for ancestor in module.ancestors(node) if isinstance(ancestor, (ast.If, ast.IfExp))]
     decorators = [d for ancestor in module.ancestors(node) for d in getattr(ancestor, "decorator_list", ())]
-    parts = [part for each in (*around, *decorators) for part in ast.walk(getattr(each, "test", each))]
+    parts = [part for each in (*around, *decorators) for part in _asked(module, getattr(each, "test", each))]
     names = {getattr(part, "attr", getattr(part, "id", getattr(part, "value", ""))) for part in parts if _is_name(part)}
     return not names.isdisjoint(ASKED)
+
+
+def _asked(module: Module, test: ast.AST, depth: int = 0) -> Iterator[ast.AST]:
+    """What a test looks at: also what names in it stand for, and what functions of the file return to it."""
+    for part in ast.walk(test):
+        yield part
+        ends: list[ast.AST | None] = []
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
+            ends = [value] if (value := module.value(part)) is not part else []
+        elif isinstance(part, ast.Call) and isinstance(function := module.definition(part.func), ast.FunctionDef):
+            ends = list(returned_values(module, function))
+        for end in ends if depth < DEEPEST else ():
+            is_short = isinstance(end, ast.Call) and not end.args  # `dist.get_rank()`, and no `evaluate(model, rank)`
+            if end is not None and (is_short or isinstance(end, TESTS)):
+                yield from _asked(module, end, depth + 1)
 
 
 def _is_name(part: ast.AST) -> bool:
