@@ -80,7 +80,7 @@ class Writing(PositionProvidingCodegenState):
         start = self._starts.pop()
         if node not in self.spans:
             self.spans[node] = start, (self.line, self.column)
-        elif node.__class__ in BRACKETED and node.lpar:  # type: ignore[attr-defined]
+        elif node.__class__ in BRACKETED and node.lpar:
             self.spans[node] = self.spans[node.lpar[-1]][0], self.spans[node.rpar[0]][1]
 
     def record_syntactic_position(  # type: ignore[override]

@@ -178,14 +178,15 @@ def _parts(code: Code, resolve: Resolve) -> dict[str, cst.BaseExpression]:
     return {f"__{kind}_{name}__": part for name, part in resolved.items() for kind in ("whole", "inner")}
 
 
-# Many files need the same templates. Every use still has nodes of its own: `_Fill` makes each statement again.
+# Many files need the same templates. Every use still has statements of its own: `_Fill` makes each one again.
 _parse_module = lru_cache(256)(cst.parse_module)
+_parse_expression = lru_cache(256)(cst.parse_expression)
 
 
 def expression(code: Code, resolve: Resolve) -> cst.BaseExpression:
     """Parses a template that is one expression."""
     whole = PLACEHOLDER.fullmatch(code.template) is not None
-    node = cst.parse_expression(_source(code.template, whole=whole))
+    node = _parse_expression(_source(code.template, whole=whole))
     filled = node.visit(_Fill(_parts(code, resolve)))
     assert isinstance(filled, cst.BaseExpression)
     return filled
@@ -193,9 +194,23 @@ def expression(code: Code, resolve: Resolve) -> cst.BaseExpression:
 
 def statements(code: Code, resolve: Resolve, resolve_block: ResolveBlock) -> list[Statement]:
     """Parses a template that is a list of statements."""
-    module = _parse_module(_source(code.template, whole=True))
+    parts = _parts(code, resolve)
+    if not parts and not code.blocks:
+        return [statement.with_changes() for statement in _as_it_is(code.template)]
     blocks = {f"__whole_{name}__": resolve_block(block) for name, block in code.blocks.items()}
-    filled = module.visit(_Fill(_parts(code, resolve), blocks))
+    return _filled(code.template, parts, blocks)
+
+
+@lru_cache(256)
+def _as_it_is(template: str) -> list[Statement]:
+    """The statements of a template without placeholders, such as a helper class; no use changes what is in them."""
+    return _filled(template, {}, {})
+
+
+def _filled(
+    template: str, parts: dict[str, cst.BaseExpression], blocks: Mapping[str, Sequence[Statement]]
+) -> list[Statement]:
+    filled = _parse_module(_source(template, whole=True)).visit(_Fill(parts, blocks))
     body = list(filled.body)
     if body and filled.header:  # blank lines and comments before the first statement
         body[0] = body[0].with_changes(leading_lines=[*filled.header, *body[0].leading_lines])

@@ -160,7 +160,7 @@ class Visit(cst.CSTTransformer):
 
     def _leave_expression(self, original: cst.BaseExpression, updated: cst.CSTNode) -> cst.CSTNode:
         span = self.spans.get(original)
-        if span is None:
+        if span is None or updated is original:  # nothing in it is touched: it was passed over
             return updated
         keeps_line = self.shares_line or self.braces > 0
         if isinstance(updated, cst.FormattedString):

@@ -19,7 +19,7 @@ from raymigrate.facts.alternatives import Arm, legacy_alternatives
 from raymigrate.facts.legacy import are_one
 from raymigrate.facts.nodes import Nodes, Numbered, in_order, numbered
 from raymigrate.facts.optional_imports import former_ways, stubs
-from raymigrate.facts.own_modules import has_names_of, is_own_module
+from raymigrate.facts.own_modules import own_names
 from raymigrate.facts.scopes import Binding, Scope, ScopeBuilder, import_before, import_bindings
 from raymigrate.files.script import lines_of, lines_with_ends
 
@@ -74,7 +74,7 @@ class Module(Nodes):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in somebody's code are not ours to report
             self.tree = ast.parse(text)
-        self._is_own = cache(lambda name: is_own_module(path, name) or has_names_of(path, name, self.tree))
+        self._is_own = cache(own_names(path, self.tree))
         super().__init__(self._scopes())
         self._imports: dict[tuple[Scope, str], tuple[frozenset[str | None], list[Binding]]] = {}
         self._meanings: dict[tuple[Scope, str], frozenset[str | None]] = {}

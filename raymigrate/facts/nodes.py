@@ -241,7 +241,7 @@ class Nodes:
         outer = parent_of.get(node)
         while outer is not None and outer.__class__ not in FUNCTIONS:
             outer = parent_of.get(outer)
-        return outer  # type: ignore[return-value]
+        return outer
 
     def scope(self, node: ast.AST) -> Scope:
         """The scope inside a module, class, function: where its own body binds names."""

@@ -5,7 +5,7 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from raymigrate.facts.packages import module_file, package_root, upwards
 from raymigrate.knowledge.libraries import look_up
@@ -42,22 +42,30 @@ def is_own_module(path: str, name: str) -> bool:
     return is_there and not os.path.isfile(os.path.join(folder, "__init__.py"))
 
 
-def has_names_of(path: str, name: str, tree: ast.Module) -> bool:
-    """Whether a script takes from a module what the library of that name lacks, and a file of the project has.
+def own_names(path: str, tree: ast.Module) -> Callable[[str], bool]:
+    """Tells of a name that a script imports, up to its first dot, whether its project has that.
 
-    The script may be in a package, or below the folder that the module is in and that it is started from. Which of the
-    two Python finds, that does not say; what the script asks of it does.
+    It has, if a file is beside the script, or if the script takes from the name what the library of it lacks, and a
+    file of the project has. The script may be in a package, or below the folder that the module is in and that it is
+    started from. Which of the two Python finds, that does not say; what the script asks of it does.
 
     Args:
         path: The script; empty if it is not a file.
-        name: What it imports: the name before the first dot.
         tree: The script.
     """
-    if not path or name not in NAMES - {"ray"}:  # a checkout of old Ray is to move on itself
-        return False
-    homes = [home for home in _homes(path) if module_file(os.path.join(home, name))]
-    asked = [parts for parts in _asked(tree, name) if look_up(".".join([name, *parts])).gone] if homes else []
-    return any(_has(os.path.join(home, name), parts) for home in homes for parts in asked)
+    homes: list[str] = []  # the same for all names
+
+    def is_own(name: str) -> bool:
+        if is_own_module(path, name):
+            return True
+        if not path or name not in NAMES - {"ray"}:  # a checkout of old Ray is to move on itself
+            return False
+        homes.extend(() if homes else _homes(path))
+        having = [home for home in homes if module_file(os.path.join(home, name))]
+        asked = [parts for parts in _asked(tree, name) if look_up(".".join([name, *parts])).gone] if having else []
+        return any(_has(os.path.join(home, name), parts) for home in having for parts in asked)
+
+    return is_own
 
 
 def _homes(path: str) -> Iterator[str]:

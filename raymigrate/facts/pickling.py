@@ -10,12 +10,13 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from raymigrate.facts.kept import kept
 from raymigrate.facts.legacy import LOOP_CONFIGS, TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTION, Places
 from raymigrate.facts.preprocessors import BATCH_MAPPERS
 from raymigrate.facts.ray_data import MAPPERS, is_dataset
-from raymigrate.facts.scopes import FUNCTIONS, Binding, FunctionNode, Scope
+from raymigrate.facts.scopes import FUNCTIONS, Binding, FunctionNode, Scope, children
 from raymigrate.facts.values import argument, is_none, keyword_argument, methods, seen_entries, seen_items
 
 # Those that torch 2.13, transformers 5.23, accelerate 1.15 and datasets 5.2 load, by pickling every loaded module.
@@ -45,7 +46,8 @@ BY_NAME = ("fn_kwargs", "fn_constructor_kwargs", *LOOP_CONFIGS)
 NESTED = (*FUNCTIONS, ast.ClassDef)
 
 
-def sent_functions(module: Module, places: Places) -> set[FunctionNode]:
+@kept
+def sent_functions(module: Module, places: Places) -> frozenset[FunctionNode]:
     """The functions and methods of a module that Ray sends to other processes, with those that go with them.
 
     Args:
@@ -53,7 +55,7 @@ def sent_functions(module: Module, places: Places) -> set[FunctionNode]:
         places: Where its functions run.
     """
     given = [*given_functions(module), *_configurations(module), *_remote(module)]
-    return sent_with(module, [*places.workers, *places.trials, *given])
+    return frozenset(sent_with(module, [*places.workers, *places.trials, *given]))
 
 
 def sent_values(module: Module) -> Iterator[ast.expr]:
@@ -218,8 +220,9 @@ def local_imports(module: Module, body: Sequence[ast.AST]) -> list[LocalImport]:
         body: The statements, or the expression, of the function.
     """
     imported: dict[str, list[ast.Name]] = {}
+    of_packages = _of_packages(module)
     for node in (inner for outer in body for inner in (outer, *module.below(outer))):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        if isinstance(node, ast.Name) and node.id in of_packages and isinstance(node.ctx, ast.Load):
             packages = {(binding.qualified or "").partition(".")[0] for binding in _imports(module, node)}
             if packages & PACKAGES:
                 imported.setdefault(node.id, []).append(node)
@@ -235,6 +238,14 @@ def local_imports(module: Module, body: Sequence[ast.AST]) -> list[LocalImport]:
         names |= own
 
 
+@kept
+def _of_packages(module: Module) -> frozenset[str]:
+    """The names by which the module imports something of these packages."""
+    bound = module.scope_of[module.tree].bindings.items()
+    of = {name: {(binding.qualified or "").partition(".")[0] for binding in bindings} for name, bindings in bound}
+    return frozenset(name for name, packages in of.items() if packages & PACKAGES)
+
+
 def _needed(module: Module, reads: list[ast.Name], names: set[str]) -> Iterator[LocalImport]:
     """The imports that code with these names needs of its own because it reads a name."""
     bindings = _imports(module, reads[0])
@@ -246,6 +257,8 @@ def _needed(module: Module, reads: list[ast.Name], names: set[str]) -> Iterator[
 
 def values_not_pickled(module: Module, body: Sequence[ast.AST]) -> Iterator[tuple[ast.Name, str]]:
     """Where code takes such a module from outside by a name of the script's own, and which module that is."""
+    if not module.references_within(*NOT_PICKLED):
+        return  # no value is one
     for node in (inner for outer in body for inner in (outer, *module.below(outer))):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             definition = module.definition(node)
@@ -313,7 +326,7 @@ def _own_names(module: Module, node: ast.AST) -> Iterator[str]:
         scope = module.scope_of[node].find(node.id)
         if scope is None or isinstance(scope.node, ast.Module):
             yield node.id
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         yield from _own_names(module, child)
 
 

@@ -59,7 +59,7 @@ class Run:
 def computed_again(context: Context) -> None:
     """Materializes a mapped Dataset whose rows legacy Ray kept, where all that runs it stands beside it."""
     module = context.module
-    if not _was_kept(context):
+    if not module.attributes(*KEEPS) or not _was_kept(context):  # the second reads lists of requirements
         return
     seen = set[ast.AST]()
     for _, method in module.method_calls(*KEEPS):

@@ -126,9 +126,10 @@ def _is_filled(module: Module, node: ast.expr, at: int) -> bool:
     if isinstance(node, ast.Name):
         return any(module.offset(use) < at and _fills(module, use) for use in module.uses_of(node))
     function, source = module.function(node), module.source(node)
+    same = module.attributes(node.attr) if isinstance(node, ast.Attribute) else module.of_type(type(node))
     return any(
         module.offset(use) < at and _fills(module, use) and module.source(use) == source
-        for use in module.of_type(type(node))
+        for use in same
         if module.function(use) is function
     )
 

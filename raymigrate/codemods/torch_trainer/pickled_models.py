@@ -5,7 +5,7 @@ SegFormer that has been called, one that has not, and a Wav2Vec2 in either case.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 
 from raymigrate.base.findings import Rule
@@ -117,7 +117,7 @@ class _Fates:
         return found
 
 
-def _taken_along(module: Module, functions: set[FunctionNode]) -> Iterator[ast.expr]:
+def _taken_along(module: Module, functions: Collection[FunctionNode]) -> Iterator[ast.expr]:
     """The names and values by which models may be pickled with functions: globals, and attributes of classes."""
     classes = set[ast.ClassDef]()
     for function in sorted(functions, key=module.start):

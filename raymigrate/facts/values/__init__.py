@@ -205,8 +205,8 @@ def origins(module: Module, node: ast.expr, *, elsewhere: bool = True) -> list[S
     if not isinstance(node, FOLLOWED):
         return [Source(module, node)]
     asked, elsewhere = module.asked, elsewhere and bool(module.names_of_files)
-    if (node, elsewhere) in asked.answers:
-        return asked.answers[node, elsewhere]
+    if (known := asked.answers.get((node, elsewhere))) is not None:
+        return known
     if not asked.open:
         asked.steps = 0
     asked.steps += 1

@@ -242,6 +242,8 @@ class Search:
 
 def place_in_block(module: Module, child: ast.AST, parent: ast.AST) -> tuple[list[ast.stmt] | None, int]:
     """The block of a statement that a part of it is in, and its position there; no block for a part of its head."""
+    if isinstance(parent, ast.expr):
+        return None, 0
     places = module.asked.places
     if parent not in places:
         places[parent] = {s: (block, number) for block in blocks(parent) for number, s in enumerate(block)}
