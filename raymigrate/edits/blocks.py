@@ -10,6 +10,7 @@ from raymigrate.edits.positions import code_of
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 SharedLine = cst.SimpleStatementLine | cst.SimpleStatementSuite
 IN_A_BLOCK = 1  # blank lines around definitions, two in a module
+SHARED_LINE = "this line holds several statements, or one behind a magic such as %time; put each on its own line"
 
 
 def is_definition(statement: cst.CSTNode) -> bool:

@@ -19,7 +19,6 @@ from raymigrate.edits.sequences import add_names, edit_call, edit_dict, import_w
 
 Statement = blocks.Statement
 FUNCTION_COLUMN = 4  # where the body of a new function starts
-SHARED_LINE = "this line holds several statements, or one behind a magic such as %time; put each on its own line"
 TO_COME = "_raymigrate_part_to_come"  # stands for a part that was not reached yet
 
 
@@ -146,16 +145,14 @@ class Visit(cst.CSTTransformer):
         """A list of statements, after what became of each."""
         if isinstance(original_node, cst.SimpleStatementSuite):
             return self._leave_suite(original_node, updated_node)  # type: ignore[arg-type]
+        assert isinstance(updated_node, cst.IndentedBlock | cst.Module)
+        handed, below = blocks.handed_down(updated_node.body, self.gone, self.new)
+        body = blocks.joined(handed, self.enclosing)
         if isinstance(updated_node, cst.IndentedBlock):
-            body, below = blocks.handed_down(updated_node.body, self.gone, self.new)
-            body = blocks.joined(body, self.enclosing) or [cst.SimpleStatementLine([cst.Pass()])]
+            body = body or [cst.SimpleStatementLine([cst.Pass()])]
             if self.moving and body[0] is not original_node.body[0]:  # type: ignore[attr-defined]
                 body[0] = blocks.without_blank_lines(body[0])
-            body = blocks.spaced(body, self.new, blocks.IN_A_BLOCK)
-            return updated_node.with_changes(body=body, footer=[*below, *updated_node.footer])
-        assert isinstance(updated_node, cst.Module)
-        body, below = blocks.handed_down(updated_node.body, self.gone, self.new)
-        body = blocks.spaced(blocks.joined(body, self.enclosing), self.new, 2)
+        body = blocks.spaced(body, self.new, blocks.IN_A_BLOCK if isinstance(updated_node, cst.IndentedBlock) else 2)
         return updated_node.with_changes(body=body, footer=[*below, *updated_node.footer])
 
     def _leave_expression(self, original: cst.BaseExpression, updated: cst.CSTNode) -> cst.CSTNode:
@@ -301,7 +298,7 @@ class Visit(cst.CSTTransformer):
         around, new = of_shared_line(edits), self._statements([edit.replacement for edit in edits if edit.replacement])
         line = blocks.behind_magic(updated, new) if new else updated
         if around is None or line is None or magic in self.statements or any(start in self.moving for start in starts):
-            raise RewriteError(SHARED_LINE, starts[0][0])
+            raise RewriteError(blocks.SHARED_LINE, starts[0][0])
         self.pending -= {("statement", start) for start in starts}
         return self._leave_edited(key, original, line, around)
 

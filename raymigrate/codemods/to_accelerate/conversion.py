@@ -36,6 +36,7 @@ from raymigrate.codemods.to_accelerate.receivers import Receivers
 from raymigrate.codemods.to_accelerate.rules import RM850, RM855, RM858, Refusal
 from raymigrate.codemods.to_accelerate.schedules import Schedules
 from raymigrate.codemods.to_accelerate.shares import Shares
+from raymigrate.codemods.to_accelerate.step_counters import counts_steps
 from raymigrate.codemods.to_accelerate.trackers import Trackers
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
 from raymigrate.codemods.to_accelerate.variables import WRAPPERS, Variable
@@ -377,17 +378,6 @@ class Conversion:
                     "Give it a value that is the same in all of them: accelerator.reduce(loss, reduction='mean').",
                 )
 
-    def _counts_steps(self, binding: ast.AST) -> bool:
-        """Whether a name gets a constant, or one more than before, also than in a checkpoint: all take these steps."""
-        statement = self.module.parent_of.get(binding)
-        if isinstance(statement, ast.AugAssign):
-            return isinstance(statement.value, ast.Constant)
-        value = self.module.assigned(binding)
-        if isinstance(value, ast.BinOp) and isinstance(binding, ast.Name):  # step = step + 1
-            names = {side.id for side in (value.left, value.right) if isinstance(side, ast.Name)}
-            return names == {binding.id} and ast.Constant in (type(value.left), type(value.right))
-        return isinstance(value, ast.Constant)
-
     def _is_of_one_process(self, name: ast.Name) -> bool:
         """Whether a value is made of what a training loop has added up, or of its last loss."""
         sources = [source.node for source in self.module.origins(name) if source.module is self.module]
@@ -396,7 +386,7 @@ class Conversion:
         for part in parts:
             variable = self.variables.spelled(part)
             bound = self.variables.bindings(variable) if variable is not None else []
-            added = [node for node in bound if not self._counts_steps(node)]
+            added = [node for node in bound if not counts_steps(self.module, node)]
             if any(self.module.inside(node, loop) for node in added for loop in loops if node is not loop.target):
                 return True
         return False

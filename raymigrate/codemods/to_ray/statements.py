@@ -236,8 +236,7 @@ class Roles:
 
     def _parses(self, definition: ast.stmt) -> bool:
         """Whether a function makes something of the command line, with argparse."""
-        called = [self._called(node) for node in self.module.below(definition) if isinstance(node, ast.Call)]
-        return "argparse.ArgumentParser" in called
+        return any(self.module.inside(call, definition) for call in self.module.calls("argparse.ArgumentParser"))
 
     # -- what follows from it ------------------------------------------------------------------
 

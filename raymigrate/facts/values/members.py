@@ -65,10 +65,10 @@ def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind
 
 def _stored_before(module: Module, home: ast.ClassDef, node: ast.Attribute) -> Source | None:
     """What a method of a class has stored in an attribute that it reads, where that is there for sure."""
+    if _owner(module, node.value) is not home:
+        return None  # of another object, maybe of a class in another file
     in_body = (binding.node for binding in module.scope(home).bindings.get(node.attr, []))
-    if _owner(module, node.value) is not home or any(isinstance(found, ast.FunctionDef) for found in in_body):
-        return None  # of another object, or by a property
-    stored = just_stored(module, node)
+    stored = None if any(isinstance(found, ast.FunctionDef) for found in in_body) else just_stored(module, node)
     return Source(module, stored) if stored is not None else None
 
 

@@ -129,7 +129,15 @@ def _run(folder: Path, loss: float = 0.5, pid: int = 7, weights: bytes = b"w", p
         (lambda folder: _run(folder, weights=b"v"), ["file run-#-#-#/#/model.bin"]),
         (lambda folder: _run(folder, printed="not done"), ["printed: done in # s", "printed: not done"]),
     ],
-    ids=["another process", "another time", "a whole number", "a small number", "another loss", "other weights", "another line"],
+    ids=[
+        "another process",
+        "another time",
+        "a whole one",
+        "a small one",
+        "another loss",
+        "other weights",
+        "another line",
+    ],
 )
 def test_the_oracle_sees_what_differs_but_for_what_differs_by_chance(
     other: Callable[[Path], Path], apart: list[str], tmp_path: Path
