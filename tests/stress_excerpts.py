@@ -15,7 +15,7 @@ from raymigrate.edits.excerpt import Excerpt, NotFilled
 from raymigrate.edits.imports import place_imports
 from raymigrate.edits.plan import Plan, RewriteError
 from raymigrate.edits.stand_ins import NothingHidden, untouched
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.run.engine import convert
 
 OPTIONS = {

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from raymigrate.base.findings import Kind
-from raymigrate.facts.accelerate_config import with_new_names
-from raymigrate.facts.literals import literal, string_literal
+from raymigrate.facts.accelerate.accelerate_config import with_new_names
+from raymigrate.facts.syntax.literals import literal, string_literal
 from raymigrate.run.engine import convert
 from raymigrate.run.outcome import FileResult
 

@@ -3,8 +3,8 @@
 import pytest
 
 from raymigrate.comments.tokens import read_comments
-from raymigrate.facts.comments import comments_in
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.comments import comments_in
+from raymigrate.facts.syntax.module import Module
 from tests.conftest import FIXTURES
 
 SPELLINGS = {

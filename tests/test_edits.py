@@ -6,7 +6,7 @@ import pytest
 
 from raymigrate.edits.plan import Code, Plan, RewriteError, StatementEdit
 from raymigrate.edits.rewriter import rewrite
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.run.engine import convert
 
 

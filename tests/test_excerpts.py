@@ -14,7 +14,7 @@ from raymigrate.edits.excerpt import Excerpt, NotFilled
 from raymigrate.edits.plan import Code, Plan
 from raymigrate.edits.rewriter import rewrite
 from raymigrate.edits.stand_ins import NothingHidden, untouched
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from scripts.prove import due
 from tests.conftest import SCRIPTS, today
 from tests.stress_excerpts import FORMS, OPTIONS, compared, stressed

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raymigrate.facts.execution import unbound_names
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.execution import unbound_names
+from raymigrate.facts.syntax.module import Module
 from tests.rules.scripts import converted
 
 

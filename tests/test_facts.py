@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 
 
 def resolved(text: str) -> list[str]:

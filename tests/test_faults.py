@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 
 from raymigrate.base import isolation
 from raymigrate.cli import main
-from raymigrate.facts import project as project_facts
-from raymigrate.facts.module import Module
-from raymigrate.facts.nesting import nesting
+from raymigrate.facts.projects import project as project_facts
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nesting import nesting
 from raymigrate.run import conversion
 from tests.projects.files import DRIVER, INIT, write
 

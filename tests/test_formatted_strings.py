@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from raymigrate.base.findings import Kind
 from raymigrate.edits.plan import Plan
 from raymigrate.edits.rewriter import rewrite
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.run.engine import convert
 from tests.rules.scripts import converted
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from raymigrate.codemods import all_codemods, word_pattern
-from raymigrate.facts.legacy import TRAINERS
 from raymigrate.files.needles import NEEDLES, needles
+from raymigrate.knowledge.legacy import TRAINERS
 from raymigrate.run import engine
 from raymigrate.run.gates import concerns
 from scripts.update_twins import options_of

@@ -61,5 +61,5 @@ def test_work_that_grows_with_the_square_is_noticed(tmp_path: Path, monkeypatch:
             assert sum(line == other for other in lines)
         return lines
 
-    monkeypatch.setattr("raymigrate.facts.module.lines_of", compare_all)
+    monkeypatch.setattr("raymigrate.facts.syntax.module.lines_of", compare_all)
     assert grows_faster(Case("lines", 1_000, script("x = 1\n", USE)), tmp_path)

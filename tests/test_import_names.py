@@ -16,7 +16,7 @@ from raymigrate.base.findings import Finding, Kind
 from raymigrate.edits.import_names import NotRenamedError
 from raymigrate.edits.plan import Plan
 from raymigrate.edits.rewriter import rewrite
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.run.engine import convert
 from scripts.update_twins import options_of
 

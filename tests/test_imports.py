@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from raymigrate.base.findings import Kind
 from raymigrate.edits.plan import Code, Plan
 from raymigrate.edits.rewriter import rewrite
-from raymigrate.facts.execution import unbound_names
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.execution import unbound_names
+from raymigrate.facts.syntax.module import Module
 from raymigrate.run.engine import convert
 from tests.conftest import DOCUMENTS, case_name
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from raymigrate.facts.helpers import code_of, has_code_of
-from raymigrate.facts.kept import forget, kept
-from raymigrate.facts.module import Module
+from raymigrate.facts.projects.helpers import code_of, has_code_of
+from raymigrate.facts.syntax.kept import forget, kept
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values.given import may_be_given
 from tests.conftest import FIXTURES
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from raymigrate.codemods.to_ray.launches import Launch, file_of, launches_of
-from raymigrate.facts.launch_file import launch_form
-from raymigrate.facts.launch_flags import with_flags
+from raymigrate.facts.accelerate.launch_file import launch_form
+from raymigrate.facts.accelerate.launch_flags import with_flags
 
 pytest.importorskip("accelerate")
 from accelerate.commands import launch

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import yaml
 
-from raymigrate.facts.launch_file import KEYS, launch_form
-from raymigrate.facts.launch_form import LaunchForm, NoRayFormError, RejectedFileError
+from raymigrate.facts.accelerate.launch_file import KEYS, launch_form
+from raymigrate.facts.accelerate.launch_form import LaunchForm, NoRayFormError, RejectedFileError
 
 accelerate = pytest.importorskip("accelerate")
 import torch  # noqa: E402

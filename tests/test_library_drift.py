@@ -11,7 +11,7 @@ import pytest
 from raymigrate.base.findings import Finding
 from raymigrate.codemods.libraries import library_attributes, loading, tokenizer_calls
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
-from raymigrate.facts.instances import ACCELERATOR, TRAINER, TRAINING_ARGUMENTS
+from raymigrate.facts.hugging_face.instances import ACCELERATOR, TRAINER, TRAINING_ARGUMENTS
 from raymigrate.knowledge.libraries import is_made_on_request, names_of
 from raymigrate.run.engine import convert
 

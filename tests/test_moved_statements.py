@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from raymigrate.edits.plan import Code, Plan
 from raymigrate.edits.rewriter import rewrite
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 
 FUNCTION = "def train_func():\n    $body\n"
 

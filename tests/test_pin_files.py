@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.pins.written_for import written_for
 from tests.test_pins import LEGACY, MODERN, pins_in, project, run
 

@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from raymigrate.facts.module import Module
-from raymigrate.facts.places import Place, Places
+from raymigrate.facts.projects.places import Place, Places
+from raymigrate.facts.syntax.module import Module
 
 HEAD = """
 import functools

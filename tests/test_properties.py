@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
-from raymigrate.facts.legacy import TRAINERS
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
+from raymigrate.knowledge.legacy import TRAINERS
 from raymigrate.run.engine import convert
 
 TRAINER_IMPORTS = [

@@ -133,7 +133,7 @@ def test_the_tests_of_a_module_name_it_or_its_rules_or_those_of_who_imports_it()
     files = sources()
     of_a_rule = concerned("libraries/save_function.py", files)
     assert "tests/rules/test_save_function.py" in of_a_rule and "tests/rules/test_tuners.py" not in of_a_rule
-    assert "tests/rules/test_pickled_modules.py" in concerned("facts/pickling.py", files)
+    assert "tests/rules/test_pickled_modules.py" in concerned("facts/ray_train/pickling.py", files)
     assert {"tests/rules/test_to_accelerate.py"} <= set(concerned("to_accelerate/training.py", files))
     assert {"tests/to_ray/test_accelerate_scripts.py"} <= set(concerned("to_ray/accelerate_script.py", files))
 

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import all_items, constant, leading_text, origins, reaching, seen_items
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from raymigrate.base.options import Options
 from raymigrate.cli import main
 from raymigrate.codemods.context import Context
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.pins import written_for as evidence
 from raymigrate.pins.written_for import NEWEST, OLDEST, admitted, imported_since
 from tests.test_pins import project

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from raymigrate.facts.submitted_jobs import JobScript, SubmittedJob
+    from raymigrate.facts.projects.submitted_jobs import JobScript, SubmittedJob
 
 
 @dataclass(frozen=True)

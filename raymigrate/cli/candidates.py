@@ -14,7 +14,7 @@ from raymigrate.base.findings import one_line
 from raymigrate.base.options import Options, nothing_found
 from raymigrate.cli.interactive import InteractiveJob
 from raymigrate.cli.settings import Settings
-from raymigrate.facts.project import Project
+from raymigrate.facts.projects.project import Project
 from raymigrate.files.discovery import Discovery, below, pages_among, too_large
 from raymigrate.files.gitignore import is_excluded
 from raymigrate.files.needles import PINS, needles

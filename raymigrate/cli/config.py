@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from raymigrate.base.errors import CannotWorkError
-from raymigrate.facts.accelerate_config import read_file
-from raymigrate.facts.launch_file import launch_form
-from raymigrate.facts.launch_form import NoRayFormError, RejectedFileError
+from raymigrate.facts.accelerate.accelerate_config import read_file
+from raymigrate.facts.accelerate.launch_file import launch_form
+from raymigrate.facts.accelerate.launch_form import NoRayFormError, RejectedFileError
 from raymigrate.reporting.accelerate_table import as_json, as_text
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import click
 
 from raymigrate.base.findings import Finding, Kind, one_line
-from raymigrate.facts.project import Project
+from raymigrate.facts.projects.project import Project
 from raymigrate.reporting.diff import unified_diff
 from raymigrate.reporting.text import finding_lines
 from raymigrate.run.job import Job

@@ -14,16 +14,17 @@ from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.base.options import Options
 from raymigrate.comments.skips import Skips
 from raymigrate.edits.plan import Code, Part, Plan
-from raymigrate.facts.annotations import names_in_texts
-from raymigrate.facts.callers import place_by_callers
-from raymigrate.facts.helpers import Helper
-from raymigrate.facts.keys import is_unpacked
-from raymigrate.facts.local_imports import is_imported_before
-from raymigrate.facts.module import Module, Reference
-from raymigrate.facts.older_ray import is_for_older_ray
-from raymigrate.facts.places import Place, Places
-from raymigrate.facts.requests import Request
+from raymigrate.facts.projects.callers import place_by_callers
+from raymigrate.facts.projects.helpers import Helper
+from raymigrate.facts.projects.places import Place, Places
+from raymigrate.facts.projects.requests import Request
+from raymigrate.facts.syntax.annotations import names_in_texts
+from raymigrate.facts.syntax.local_imports import is_imported_before
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.older_ray import is_for_older_ray
+from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.facts.values import keyword_argument
+from raymigrate.facts.values.keys import is_unpacked
 from raymigrate.pins.written_for import written_for
 
 if TYPE_CHECKING:

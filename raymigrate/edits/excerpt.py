@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from raymigrate.edits.positions import Place
 from raymigrate.edits.stand_ins import MARK, Hidden
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.files.script import lines_of, lines_with_ends
 
 

@@ -17,9 +17,9 @@ from itertools import accumulate, chain, count
 
 from raymigrate.edits.import_runs import module_of, root_of
 from raymigrate.edits.plan import Code, Needed, Part, Plan
-from raymigrate.facts.module import Module
-from raymigrate.facts.nodes import Nodes
-from raymigrate.facts.scopes import Binding, Scope, ScopeBuilder
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import Nodes
+from raymigrate.facts.syntax.scopes import Binding, Scope, ScopeBuilder
 from raymigrate.files.script import lines_of, lines_with_ends
 
 TOKEN = re.compile(r"(?<![\w.])[A-Za-z_]\w*")

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from raymigrate.edits.plan import Plan
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 
 ImportStatement = ast.Import | ast.ImportFrom
 IMPORTS = (ast.Import, ast.ImportFrom)

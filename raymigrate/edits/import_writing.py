@@ -21,7 +21,7 @@ from raymigrate.edits.import_runs import (
 )
 from raymigrate.edits.line_length import line_length
 from raymigrate.edits.plan import Code, Plan
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 
 Spot = tuple[ast.stmt, bool]  # a statement, and whether new imports come before it
 

@@ -24,10 +24,10 @@ from raymigrate.edits.import_runs import (
 from raymigrate.edits.import_writing import NewImports
 from raymigrate.edits.own_names import say_own_names
 from raymigrate.edits.plan import Code, Plan
-from raymigrate.facts.module import Module
-from raymigrate.facts.nodes import blocks
-from raymigrate.facts.optional_imports import guarded_imports
-from raymigrate.facts.scopes import Scope
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import blocks
+from raymigrate.facts.syntax.optional_imports import guarded_imports
+from raymigrate.facts.syntax.scopes import Scope
 
 NEVER = 1 << 60  # behind every line
 CONDITIONAL = (ast.Try, ast.If, ast.ExceptHandler)

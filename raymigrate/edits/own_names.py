@@ -7,7 +7,7 @@ from dataclasses import replace
 from raymigrate.edits.import_names import NotRenamedError, texts_of, tree_of, uses_in
 from raymigrate.edits.import_runs import root_of
 from raymigrate.edits.plan import Code, Plan
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 
 
 def say_own_names(module: Module, plan: Plan) -> None:

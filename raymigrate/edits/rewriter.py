@@ -8,7 +8,7 @@ from raymigrate.edits.plan import Plan, RewriteError
 from raymigrate.edits.positions import Place, Span, Writing, code_of
 from raymigrate.edits.stand_ins import MAX_NODES, NothingHidden, untouched
 from raymigrate.edits.visit import TO_COME, Statement, Visit
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 
 VISITS = 4
 

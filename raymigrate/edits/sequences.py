@@ -20,7 +20,7 @@ from raymigrate.edits.layout import (
 )
 from raymigrate.edits.plan import CallEdit, Code
 from raymigrate.edits.positions import code_of
-from raymigrate.facts.literals import string_literal
+from raymigrate.facts.syntax.literals import string_literal
 
 Element = TypeVar("Element", cst.Arg, cst.DictElement, cst.ImportAlias, cst.Param)
 # Parses code and fills in its parts.

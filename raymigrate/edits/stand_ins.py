@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from itertools import count, groupby
 
 from raymigrate.edits.plan import Plan
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 MARK = "_raymigrate_hidden_"  # what the names of all stand-ins begin with

@@ -15,7 +15,7 @@ from raymigrate.pins.needed import COMMENT
 from raymigrate.pins.written_for import files_near
 
 if TYPE_CHECKING:
-    from raymigrate.facts.module import Module
+    from raymigrate.facts.syntax.module import Module
 
 # Extras with the packages of the dashboard (metadata of Ray 2.60, and setup.py of 2.6.3, where llm is missing).
 EXTRAS = r"\b(?:default|air|all|llm|serve)\b"

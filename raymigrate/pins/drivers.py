@@ -3,10 +3,10 @@
 import ast
 from pathlib import PurePath
 
-from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
-from raymigrate.facts.module import Module
-from raymigrate.facts.places import Place, Places
-from raymigrate.facts.submitted_jobs import submissions
+from raymigrate.facts.projects.places import Place, Places
+from raymigrate.facts.projects.submitted_jobs import submissions
+from raymigrate.facts.syntax.module import Module
+from raymigrate.knowledge.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.pins.environments import package_lists
 from raymigrate.pins.needed import ACCELERATE, Needed, listed
 

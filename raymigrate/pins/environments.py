@@ -5,11 +5,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from raymigrate.facts.carried import carried
-from raymigrate.facts.environment import RUNTIME_ENV
-from raymigrate.facts.module import Module
-from raymigrate.facts.submitted_jobs import SubmittedJob, entries_of, submissions
+from raymigrate.facts.projects.environment import RUNTIME_ENV
+from raymigrate.facts.projects.submitted_jobs import SubmittedJob, entries_of, submissions
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import named_arguments, seen_items, sources
+from raymigrate.facts.values.carried import carried
 from raymigrate.knowledge.versions import LOWEST, Pin, conda_pins, package, requirement_pins
 from raymigrate.pins.images import image_pin
 

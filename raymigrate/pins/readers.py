@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from raymigrate.documents.install_commands import install_commands
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.knowledge.versions import LOWEST, REQUIRED, Pin, conda_pins, package, requirement_pins
 from raymigrate.pins.images import image_pin, images_in_yaml, python_image_pin, ray_versions
 from raymigrate.pins.job_files import OF_RAY, databricks_job, runtime_pins, shell_script

@@ -11,16 +11,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from raymigrate.documents.install_commands import install_commands
-from raymigrate.facts.legacy import BATCH_PREDICTORS, TRAINERS
-from raymigrate.facts.project import Project
-from raymigrate.facts.results import is_any_checkpoint
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.ray_train.results import is_any_checkpoint
+from raymigrate.knowledge.legacy import BATCH_PREDICTORS, TRAINERS
 from raymigrate.knowledge.versions import Pin, read_specifier
 from raymigrate.pins.environments import environment_pins
 from raymigrate.pins.files import Dated, PinFile, as_they_are, folders_of_lists, read, readers_in
 from raymigrate.pins.readers import Reader
 
 if TYPE_CHECKING:
-    from raymigrate.facts.module import Module
+    from raymigrate.facts.syntax.module import Module
 
 Version = tuple[int, int]
 OLDEST, NEWEST = (2, 0), (2, 50)  # Train V2 is the default from 2.51 on: such a pin was raised for converted code

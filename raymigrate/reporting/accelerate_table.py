@@ -10,10 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.literals import shortened_text, string_literal
+from raymigrate.facts.syntax.literals import shortened_text, string_literal
 
 if TYPE_CHECKING:
-    from raymigrate.facts.launch_form import LaunchForm, Row
+    from raymigrate.facts.accelerate.launch_form import LaunchForm, Row
 
 HEADINGS = ("KEY", "ACCELERATE LAUNCH", "ON RAY")
 WIDTH = 120  # where there is no terminal

@@ -21,7 +21,7 @@ from raymigrate.run.engine import convert
 if TYPE_CHECKING:
     from raymigrate.base.options import Options
     from raymigrate.documents import Document
-    from raymigrate.facts.project import Project
+    from raymigrate.facts.projects.project import Project
     from raymigrate.run.outcome import FileResult
 
 EXPRESSION = re.compile(r"(?<!\{)\{(?P<braces>[A-Za-z_][^{}]*)\}(?!\})|(?<!\$)\$(?P<dollar>[A-Za-z_]\w*(?:\.\w+)+)")

@@ -11,9 +11,15 @@ from raymigrate.codemods.gone.submitted_jobs import RAISES
 from raymigrate.documents import Document, edited
 from raymigrate.documents.notebook import Notebook
 from raymigrate.documents.remarks import RM905, shell_text
-from raymigrate.facts.module import Module
-from raymigrate.facts.older_ray import is_for_older_ray
-from raymigrate.facts.submitted_jobs import METHOD, JobScript, SubmittedJob, submitted_by_code, submitted_by_commands
+from raymigrate.facts.projects.submitted_jobs import (
+    METHOD,
+    JobScript,
+    SubmittedJob,
+    submitted_by_code,
+    submitted_by_commands,
+)
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.older_ray import is_for_older_ray
 from raymigrate.pins.written_for import written_for
 from raymigrate.run.engine import convert
 from raymigrate.run.gates import concerns

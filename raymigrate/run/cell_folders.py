@@ -14,7 +14,7 @@ from raymigrate.codemods.torch_trainer.storage import RM402, gone_folders
 from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import shell_text
 from raymigrate.documents.shell_lines import SHELL_CELL, without_comments
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.run.cell_comments import with_told
 
 if TYPE_CHECKING:

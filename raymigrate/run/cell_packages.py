@@ -15,7 +15,7 @@ from raymigrate.codemods.pins.needed_packages import RM732, advice, message
 from raymigrate.documents import Document, Place
 from raymigrate.documents.install_commands import uncommented
 from raymigrate.documents.remarks import RM731, commented_pin_remark, old_pins, shell_text
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.pins.drivers import has_own_packages, needs_itself, worker_packages
 from raymigrate.pins.evidence import is_legacy
 from raymigrate.pins.needed import Needed, installed, missing, needed_by

@@ -17,12 +17,12 @@ from raymigrate.comments.skips import comment_at, skipped_whole
 from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import RM905
-from raymigrate.facts.module import Module
-from raymigrate.facts.project import Project
-from raymigrate.facts.project_uses import settings_files
-from raymigrate.facts.settings import TARGET, Key, mappings
-from raymigrate.facts.trainers import library_bases
-from raymigrate.facts.tuners import REPORT_TO_TUNE, config_names
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.projects.project_uses import settings_files
+from raymigrate.facts.projects.settings import TARGET, Key, mappings
+from raymigrate.facts.ray_train.trainers import library_bases
+from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE, config_names
+from raymigrate.facts.syntax.module import Module
 from raymigrate.pins.files import decode
 from raymigrate.run.engine import convert
 from raymigrate.run.outcome import FileResult

@@ -10,8 +10,8 @@ from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.base.options import Options
 from raymigrate.documents import Document, NotSplit, Plain, edited, reopened
 from raymigrate.documents.remarks import RM731, pin_remark
-from raymigrate.facts.literals import shortened_text
-from raymigrate.facts.project import Project
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.syntax.literals import shortened_text
 from raymigrate.run.cell_comments import CellComments
 from raymigrate.run.cell_expressions import with_expressions_told
 from raymigrate.run.cell_files import knowing_scripts, with_scripts_converted

@@ -17,13 +17,13 @@ from raymigrate.comments.skips import RM906, skipped_whole
 from raymigrate.edits.import_names import NotRenamedError
 from raymigrate.edits.plan import RewriteError
 from raymigrate.edits.stand_ins import fits_libcst
-from raymigrate.facts.execution import compile_error, surely_unbound, unbound_names
-from raymigrate.facts.kept import forget
-from raymigrate.facts.module import Module
-from raymigrate.facts.nesting import nesting
-from raymigrate.facts.optional_imports import guarded_imports
-from raymigrate.facts.project import Project
-from raymigrate.facts.scopes import Binding, import_bindings
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.syntax.execution import compile_error, surely_unbound, unbound_names
+from raymigrate.facts.syntax.kept import forget
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nesting import nesting
+from raymigrate.facts.syntax.optional_imports import guarded_imports
+from raymigrate.facts.syntax.scopes import Binding, import_bindings
 from raymigrate.files.discovery import PAGES, SUFFIXES
 from raymigrate.pins.evidence import is_legacy
 from raymigrate.run.file_rules import RM901, RM903, RM910

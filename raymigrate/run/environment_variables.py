@@ -18,8 +18,8 @@ from raymigrate.documents import Document
 from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import shell_text
 from raymigrate.documents.shell_lines import SHELL_CELL, SHELL_LINE, without_comments
-from raymigrate.facts.project import Project
-from raymigrate.facts.settings import mappings
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.projects.settings import mappings
 from raymigrate.pins.evidence import is_legacy
 from raymigrate.run.cell_comments import with_told
 from raymigrate.run.configuration_names import told_beside

@@ -19,15 +19,15 @@ from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.words import listed
 from raymigrate.documents import Plain, open_document
 from raymigrate.edits.import_runs import HELPERS, sort_key
-from raymigrate.facts.helpers import Helper, HelperImport, SharedHelpers, chosen
-from raymigrate.facts.project import Project
-from raymigrate.facts.project_uses import importing_modules
+from raymigrate.facts.projects.helpers import Helper, HelperImport, SharedHelpers, chosen
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.files.contents import read_bytes
 from raymigrate.run.file_rules import RM909
 from raymigrate.run.outcome import FileResult, Summary, by_place, joined
 
 if TYPE_CHECKING:
-    from raymigrate.facts.module import Module
+    from raymigrate.facts.syntax.module import Module
     from raymigrate.files.discovery import Discovery
 
 DOCSTRING = '"""What the scripts of this folder need to train on Ray as before; raymigrate wrote it."""\n\n'

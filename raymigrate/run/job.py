@@ -12,8 +12,8 @@ from raymigrate.base.collecting import no_search_for_cycles
 from raymigrate.base.isolation import working_on
 from raymigrate.base.options import Options
 from raymigrate.documents import UndecodableError, open_document
-from raymigrate.facts.alone import Alone, OtherFileNeeded
-from raymigrate.facts.helpers import NOTHING_SHARED, SharedHelpers
+from raymigrate.facts.projects.alone import Alone, OtherFileNeeded
+from raymigrate.facts.projects.helpers import NOTHING_SHARED, SharedHelpers
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import CONFIGURATION
 from raymigrate.files.needles import PINS
@@ -27,7 +27,7 @@ from raymigrate.run.replaced_names import with_told_once
 from raymigrate.run.writing import written
 
 if TYPE_CHECKING:
-    from raymigrate.facts.project import Project
+    from raymigrate.facts.projects.project import Project
 
 
 @dataclass(frozen=True)

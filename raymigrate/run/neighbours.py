@@ -12,8 +12,8 @@ from dataclasses import replace
 from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.documents import Plain
-from raymigrate.facts.own_modules import may_import_files
-from raymigrate.facts.project import Project
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.syntax.own_modules import may_import_files
 from raymigrate.run.conversion import left
 from raymigrate.run.engine import convert
 from raymigrate.run.file_rules import RM903

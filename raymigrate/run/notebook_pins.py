@@ -17,8 +17,8 @@ from raymigrate.codemods.pins.needed_packages import RM732
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.documents.remarks import RM731
 from raymigrate.documents.shell_lines import is_databricks_source, shell_of_notebook, shell_of_source
-from raymigrate.facts.module import Module
-from raymigrate.facts.packages import module_file, package_root
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.packages import module_file, package_root
 from raymigrate.files.discovery import files_below
 from raymigrate.pins.evidence import is_converted, is_legacy, may_be_converted
 from raymigrate.pins.files import read

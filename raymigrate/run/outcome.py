@@ -15,8 +15,8 @@ from raymigrate.documents.line_changes import moved_lines
 
 if TYPE_CHECKING:
     from raymigrate.documents import Document
-    from raymigrate.facts.helpers import Helper
-    from raymigrate.facts.requests import Request
+    from raymigrate.facts.projects.helpers import Helper
+    from raymigrate.facts.projects.requests import Request
 
 
 Key = tuple[str, str, int, int]

@@ -15,7 +15,7 @@ from raymigrate.codemods.pins.needed_packages import message as message_of
 from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import RM731
-from raymigrate.facts.yaml_files import composed
+from raymigrate.facts.projects.yaml_files import composed
 from raymigrate.knowledge.versions import Pin
 from raymigrate.pins.evidence import is_converted, is_legacy, may_be_converted, uses_ray
 from raymigrate.pins.files import PinFile, decode, read, reader_by_path

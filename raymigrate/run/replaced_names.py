@@ -10,8 +10,8 @@ from dataclasses import replace
 from raymigrate.base.findings import Kind
 from raymigrate.codemods.gone.names_in_strings import RM695
 from raymigrate.codemods.gone.names_of_own_modules import IS_GONE
-from raymigrate.facts.project import Project
-from raymigrate.facts.project_uses import files_with, module_name
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.projects.project_uses import files_with, module_name
 from raymigrate.run.outcome import FileResult
 
 REPLACES = (b"patch", b"mocker", b"setattr", b"delattr")

@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection, Iterator
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.codemods.gone.rescan import RM693
-from raymigrate.facts.project import Project
-from raymigrate.facts.settings import Key, mappings
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.projects.settings import Key, mappings
 from raymigrate.pins.evidence import is_legacy
 from raymigrate.run.configuration_names import told_beside
 from raymigrate.run.outcome import FileResult

@@ -9,7 +9,7 @@ from dataclasses import replace
 from raymigrate.base.errors import CannotWorkError
 from raymigrate.base.isolation import CrashedError, apart
 from raymigrate.base.options import nothing_found
-from raymigrate.facts.project import Project
+from raymigrate.facts.projects.project import Project
 from raymigrate.files.discovery import Discovery, pages_among, processors
 from raymigrate.run.conversion import crashed, failed
 from raymigrate.run.helper_modules import shared_helpers, with_modules

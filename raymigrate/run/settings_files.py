@@ -32,18 +32,18 @@ from raymigrate.documents import NOTEBOOK, Plain, UndecodableError
 from raymigrate.documents.cell_files import SETTINGS
 from raymigrate.documents.lines import Places
 from raymigrate.documents.notebook import Notebook
-from raymigrate.facts.argument_objects import parsed_for_trainers
-from raymigrate.facts.carried import carried
-from raymigrate.facts.indirect import Parsing, parsings
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS
-from raymigrate.facts.module import Module
-from raymigrate.facts.project import Project
-from raymigrate.facts.project_uses import files_with, settings_files
-from raymigrate.facts.settings import mappings
+from raymigrate.facts.hugging_face.argument_objects import parsed_for_trainers
+from raymigrate.facts.projects.indirect import Parsing, parsings
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.projects.project_uses import files_with, settings_files
+from raymigrate.facts.projects.settings import mappings
+from raymigrate.facts.projects.yaml_files import MAX_CHARACTERS
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import unpacked_dicts
-from raymigrate.facts.yaml_files import MAX_CHARACTERS
+from raymigrate.facts.values.carried import carried
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import PAGES
+from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 from raymigrate.pins.files import decode
 from raymigrate.run.configuration_names import heeded
 from raymigrate.run.outcome import FileResult

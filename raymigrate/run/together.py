@@ -15,9 +15,9 @@ from dataclasses import replace
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.codemods.gone.names_in_strings import RM695
 from raymigrate.comments.skips import RM906, Skips
-from raymigrate.facts.own_modules import may_import_files
-from raymigrate.facts.project import Project
-from raymigrate.facts.users import users
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.projects.users import users
+from raymigrate.facts.syntax.own_modules import may_import_files
 from raymigrate.files.discovery import Discovery
 from raymigrate.run.environment_variables import told_of_variables
 from raymigrate.run.file_rules import RM908

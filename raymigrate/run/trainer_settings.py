@@ -16,13 +16,13 @@ from raymigrate.codemods.torch_trainer.train_v2_arguments import (
     RM403,
 )
 from raymigrate.codemods.transformers_trainer.transformers_trainer import RM103
-from raymigrate.facts.hydra_trainers import makers_of, named_in
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
-from raymigrate.facts.named_lines import line_of_file
+from raymigrate.facts.ray_train.hydra_trainers import makers_of, named_in
+from raymigrate.facts.syntax.named_lines import line_of_file
+from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 
 if TYPE_CHECKING:
-    from raymigrate.facts.project import Project
-    from raymigrate.facts.settings import Key
+    from raymigrate.facts.projects.project import Project
+    from raymigrate.facts.projects.settings import Key
 
 IN_CODE = "accelerate_config"
 NO_CONFIG = "TorchTrainer has no accelerate_config argument: it raises a TypeError."

@@ -15,15 +15,15 @@ from raymigrate.codemods.torch_trainer.storage import REFUSED_BY_SYNC_CONFIG, RM
 from raymigrate.codemods.torch_trainer.train_v2_arguments import STORAGE_ADVICE
 from raymigrate.codemods.tracking.tracking import RM408
 from raymigrate.codemods.tuner.tuner_config import ONLY_TUNES, RM411
-from raymigrate.facts.keys import is_unpacked
-from raymigrate.facts.legacy import SYNC_CONFIGS, TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.project import Project
-from raymigrate.facts.project_uses import files_with, settings_files
-from raymigrate.facts.settings import TARGET, mappings
-from raymigrate.facts.tuners import RUN_CONFIGS, TUNERS, config_names
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.projects.project_uses import files_with, settings_files
+from raymigrate.facts.projects.settings import TARGET, mappings
+from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS, TUNERS, config_names
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_argument, last_name
+from raymigrate.facts.values.keys import is_unpacked
 from raymigrate.files.discovery import CONFIGURATION
+from raymigrate.knowledge.legacy import SYNC_CONFIGS, TORCH_TRAINERS, TRAINERS
 from raymigrate.run.configuration_names import heeded
 from raymigrate.run.outcome import FileResult
 

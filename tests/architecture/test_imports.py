@@ -75,7 +75,7 @@ DOORS = {
     "cli.commands": "the rules, which most commands do not name",
     "cli.convert": "all that a run without legacy code does without",
     "cli.suggestions": "difflib",
-    "facts.yaml_files": "yaml",
+    "facts.projects.yaml_files": "yaml",
     "knowledge.versions": "packaging",
     "reporting.gitlab": "OpenSSL",
     "reporting.output": "the libraries of the extra `report`",

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from raymigrate.cli import main
 from raymigrate.documents import open_document
-from raymigrate.facts.execution import unbound_names
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.execution import unbound_names
+from raymigrate.facts.syntax.module import Module
 from tests.fuzz.cases import Case
 
 SECONDS = 5.0  # of CPU

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from raymigrate.cli import main
 from raymigrate.edits.plan import Plan
 from raymigrate.edits.rewriter import rewrite
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 
 TRAINER = """from ray.train.huggingface import {name}
 from transformers import Trainer, TrainingArguments

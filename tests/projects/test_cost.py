@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from raymigrate.base.options import Options
-from raymigrate.facts import definitions as project_definitions
-from raymigrate.facts import project as project_facts
-from raymigrate.facts import project_uses
-from raymigrate.facts.import_graph import imported_paths
-from raymigrate.facts.module import Module
-from raymigrate.facts.passed_names import passed_names
-from raymigrate.facts.project import Project
+from raymigrate.facts.projects import definitions as project_definitions
+from raymigrate.facts.projects import project as project_facts
+from raymigrate.facts.projects import project_uses
+from raymigrate.facts.projects.import_graph import imported_paths
+from raymigrate.facts.projects.passed_names import passed_names
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.syntax.module import Module
 from raymigrate.files import contents
 from raymigrate.pins import files as pin_files
 from raymigrate.pins.written_for import written_for

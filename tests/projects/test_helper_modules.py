@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.cli.commands import main
-from raymigrate.facts.execution import unbound_names
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.execution import unbound_names
+from raymigrate.facts.syntax.module import Module
 from raymigrate.run.job import Job
 from raymigrate.run.outcome import Summary
 from raymigrate.run.session import run

@@ -6,7 +6,7 @@ import pytest
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
-from raymigrate.facts.project import Project
+from raymigrate.facts.projects.project import Project
 from raymigrate.run.job import Job
 from tests.projects.files import convert, write
 

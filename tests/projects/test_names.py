@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from raymigrate.facts import project as project_facts
-from raymigrate.facts.project import Project
-from raymigrate.facts.project_uses import uses_of
+from raymigrate.facts.projects import project as project_facts
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.projects.project_uses import uses_of
 from tests.projects.files import write
 
 DEFINED = "def f(): pass\nvalue = 3\n"

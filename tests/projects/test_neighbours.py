@@ -9,7 +9,7 @@ from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.cli import main
 from raymigrate.documents import open_document
-from raymigrate.facts.project import Project
+from raymigrate.facts.projects.project import Project
 from raymigrate.run.neighbours import looked_at_again
 from raymigrate.run.outcome import FileResult
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from raymigrate.base.findings import Kind
-from raymigrate.facts import project as project_facts
-from raymigrate.facts.module import Module
-from raymigrate.facts.project import Project
+from raymigrate.facts.projects import project as project_facts
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.syntax.module import Module
 from raymigrate.run.outcome import Summary
 from tests.projects.files import convert, write
 

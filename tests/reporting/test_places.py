@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from raymigrate.cli import main
 from raymigrate.codemods.gone.names_in_comments import NAMES
 from raymigrate.documents import open_document
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from scripts.update_twins import options_of
 from tests.conftest import DOCUMENTS, case_name
 

@@ -10,7 +10,7 @@ from raymigrate.base.findings import Kind
 from raymigrate.cli import main as main_command
 from raymigrate.codemods.shared.plain_callbacks import CALLBACK
 from raymigrate.codemods.tracking.emitted_tracking import LOG_REPORT
-from raymigrate.facts.helpers import is_helper
+from raymigrate.facts.projects.helpers import is_helper
 from tests.rules.scripts import converted
 
 BY_VALUE = "pickle_module=ray.cloudpickle"

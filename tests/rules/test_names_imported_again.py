@@ -3,7 +3,7 @@
 import pytest
 
 from raymigrate.base.findings import Kind
-from raymigrate.facts.legacy import are_one
+from raymigrate.knowledge.legacy import are_one
 from tests.rules.scripts import converted
 
 PREDICTS = """

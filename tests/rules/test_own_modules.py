@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from raymigrate.base.options import Options
-from raymigrate.facts.own_modules import is_own_module
+from raymigrate.facts.syntax.own_modules import is_own_module
 from raymigrate.run.engine import convert
 
 SCRIPT = """\

@@ -9,7 +9,7 @@ from raymigrate.base.findings import Kind
 from raymigrate.codemods.to_ray.script import script_of
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.trainer_calls import training_of
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from tests.rules.scripts import converted
 
 HEAD = """\

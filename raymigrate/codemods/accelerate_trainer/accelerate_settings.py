@@ -1,6 +1,6 @@
 """RM202, RM203, RM206 to RM208: the accelerate_config of an AccelerateTrainer goes to Accelerator(...).
 
-What each key of the config did is in `raymigrate.facts.accelerate_config`.
+What each key of the config did is in `raymigrate.facts.accelerate.accelerate_config`.
 """
 
 import ast
@@ -24,14 +24,14 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.cpu_workers import is_told, set_cpu
 from raymigrate.codemods.shared.definitions import drop_definition
 from raymigrate.codemods.shared.functions_not_found import on_its_config
-from raymigrate.facts.accelerate_config import Destination, destination
-from raymigrate.facts.files import file_named
-from raymigrate.facts.keys import unpacked_value
-from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
-from raymigrate.facts.literals import shortened, string_literal
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.accelerate.accelerate_config import Destination, destination
+from raymigrate.facts.projects.files import file_named
+from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.syntax.literals import shortened, string_literal
 from raymigrate.facts.values import constants, is_none
+from raymigrate.facts.values.keys import unpacked_value
 from raymigrate.knowledge.error_texts import refused_arguments
+from raymigrate.knowledge.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.knowledge.libraries import look_up, parameters
 
 GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html#acceleratetrainer-migration-guide"

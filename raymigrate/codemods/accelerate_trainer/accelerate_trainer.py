@@ -18,12 +18,12 @@ from raymigrate.codemods.shared.class_uses import ARGUMENTS, other_use, tell_cal
 from raymigrate.codemods.shared.functions_not_found import WITH_ITS_BLOCK, report_loop_not_found
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.trainer_annotations import name_as_type
-from raymigrate.facts.functions import parameters
-from raymigrate.facts.guards import expecting
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF, TORCH_TRAINERS
-from raymigrate.facts.trainers import TrainerCall, trainer_calls
+from raymigrate.facts.ray_train.trainers import TrainerCall, trainer_calls
+from raymigrate.facts.syntax.functions import parameters
+from raymigrate.facts.syntax.guards import expecting
 from raymigrate.facts.values import is_none
 from raymigrate.knowledge.error_texts import gone_names
+from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, HF, TORCH_TRAINERS
 
 GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html#acceleratetrainer-migration-guide"
 

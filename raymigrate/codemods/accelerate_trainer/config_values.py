@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 from raymigrate.codemods.context import Context
-from raymigrate.facts.accelerate_config import is_ignored, read_file, with_new_names
-from raymigrate.facts.config_objects import fields_given, file_given, object_given
-from raymigrate.facts.files import file_named
-from raymigrate.facts.loaded_files import loaded_file
-from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.accelerate.accelerate_config import is_ignored, read_file, with_new_names
+from raymigrate.facts.projects.files import file_named
+from raymigrate.facts.projects.loaded_files import loaded_file
+from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import fillings
+from raymigrate.facts.values.config_objects import fields_given, file_given, object_given
 
 
 class AsWritten(str):

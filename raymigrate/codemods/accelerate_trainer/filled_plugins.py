@@ -14,9 +14,9 @@ from raymigrate.codemods.accelerate_trainer.script_plugins import CLASSES, given
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.cpu_workers import with_gpu
 from raymigrate.codemods.shared.emitted import ON_GPU
-from raymigrate.facts.accelerate_config import Destination
-from raymigrate.facts.accelerate_fields import plugin_source
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.accelerate.accelerate_config import Destination
+from raymigrate.facts.accelerate.accelerate_fields import plugin_source
+from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.values import Source, argument, constants, is_none, keyword_argument
 
 POSITIONS = {"fsdp_plugin": (), "deepspeed_plugin": ("hf_ds_config", STEPS, "gradient_clipping", "zero_stage")}

@@ -9,12 +9,12 @@ from raymigrate.codemods.shared.already_there import same_definition
 from raymigrate.codemods.shared.emitted import ON_CPU, ON_GPU
 from raymigrate.codemods.shared.loss_scale import ARGUMENT, MESSAGE, RM110
 from raymigrate.edits.plan import Code
-from raymigrate.facts.functions import parameters
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS
-from raymigrate.facts.literals import string_literal
-from raymigrate.facts.trainers import TrainerCall
-from raymigrate.facts.tuners import config_names, made
+from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.ray_tune.tuners import config_names, made
+from raymigrate.facts.syntax.functions import parameters
+from raymigrate.facts.syntax.literals import string_literal
 from raymigrate.facts.values import is_none
+from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
 RM206 = Rule(
     "RM206",

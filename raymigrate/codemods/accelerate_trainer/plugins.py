@@ -18,14 +18,14 @@ from raymigrate.codemods.accelerate_trainer.script_plugins import (
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.cpu_workers import with_gpu
 from raymigrate.codemods.shared.emitted import ON_GPU
-from raymigrate.facts.accelerate_config import Destination, read_file
-from raymigrate.facts.files import file_named
-from raymigrate.facts.keys import is_unpacked
-from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
-from raymigrate.facts.module import Module
-from raymigrate.facts.optimizers import are_of_prepared_models, has_groups, is_of_prepared_model, optimizers
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.accelerate.accelerate_config import Destination, read_file
+from raymigrate.facts.projects.files import file_named
+from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.optimizers import are_of_prepared_models, has_groups, is_of_prepared_model, optimizers
 from raymigrate.facts.values import Source, argument, is_none, keyword_argument
+from raymigrate.facts.values.keys import is_unpacked
+from raymigrate.knowledge.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 
 RM210 = Rule(
     "RM210",

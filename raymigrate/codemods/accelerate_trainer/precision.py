@@ -10,12 +10,12 @@ from enum import Enum
 from raymigrate.codemods.accelerate_trainer.config_values import AsWritten, Settings
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.cpu_workers import can_be_read
-from raymigrate.facts.accelerate_config import Destination
-from raymigrate.facts.keys import unpacked_value
-from raymigrate.facts.module import Module
-from raymigrate.facts.nothing import may_be_none
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.accelerate.accelerate_config import Destination
+from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none, keyword_argument, written
+from raymigrate.facts.values.keys import unpacked_value
+from raymigrate.facts.values.nothing import may_be_none
 
 PRECISION = "mixed_precision"
 FP16 = "fp16"  # of accelerate 0.x: if true, it beat mixed_precision

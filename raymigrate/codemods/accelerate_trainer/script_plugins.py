@@ -3,11 +3,11 @@
 import ast
 
 from raymigrate.codemods.context import Context
-from raymigrate.facts.keys import is_unpacked, unpacked_value
-from raymigrate.facts.module import Module
-from raymigrate.facts.named_lines import line_of_file
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.values import Source, is_none, keyword_argument
+from raymigrate.facts.values.keys import is_unpacked, unpacked_value
 
 HOMES = ("accelerate", "accelerate.utils", "accelerate.utils.dataclasses")
 CLASSES = {"fsdp_plugin": "FullyShardedDataParallelPlugin", "deepspeed_plugin": "DeepSpeedPlugin"}

@@ -9,10 +9,10 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.ray_datasets import RM507
-from raymigrate.facts.module import Module
-from raymigrate.facts.partials import PARTIAL
-from raymigrate.facts.ray_data import MAPPERS, OF_GROUPS
+from raymigrate.facts.ray_data.datasets import MAPPERS, OF_GROUPS
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, keyword_argument, methods
+from raymigrate.facts.values.partials import PARTIAL
 
 STRATEGY = "ray.data.ActorPoolStrategy"
 LIMIT = "ray.data.TaskPoolStrategy(size=$size)"

@@ -12,13 +12,13 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.helpers import top_level
 from raymigrate.edits.plan import Code
-from raymigrate.facts.callers import is_used_elsewhere, users_of
-from raymigrate.facts.frame_readers import FrameReader, frame_readers
-from raymigrate.facts.module import Module
-from raymigrate.facts.places import Place
-from raymigrate.facts.project import with_imported
-from raymigrate.facts.ray_data import MAKERS, Known, is_made_here, may_be_shard
-from raymigrate.facts.tuners import TUNERS
+from raymigrate.facts.projects.callers import is_used_elsewhere, users_of
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.projects.project import with_imported
+from raymigrate.facts.ray_data.datasets import MAKERS, Known, is_made_here, may_be_shard
+from raymigrate.facts.ray_data.frame_readers import FrameReader, frame_readers
+from raymigrate.facts.ray_tune.tuners import TUNERS
+from raymigrate.facts.syntax.module import Module
 
 SETTING = "enable_arrow_backed_pandas_conversion"
 

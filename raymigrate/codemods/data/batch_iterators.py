@@ -5,7 +5,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.facts.batch_iterators import METHODS, batch_iterators, called_next, later_passes
+from raymigrate.facts.ray_data.batch_iterators import METHODS, batch_iterators, called_next, later_passes
 
 STARTS_ANEW = (2, 7)
 RM517 = Rule(

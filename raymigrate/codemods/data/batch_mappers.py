@@ -6,10 +6,19 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.preprocessor_advice import default_batch_size, is_copied
 from raymigrate.edits.plan import Code, Part
-from raymigrate.facts.batch_functions import BatchFunction
-from raymigrate.facts.comments import comments_of
-from raymigrate.facts.preprocessor_uses import is_preprocessor_argument
-from raymigrate.facts.preprocessors import BATCH_MAPPERS, CHAINS, Helper, Mapper, Stage, arguments, class_name, stages
+from raymigrate.facts.ray_data.batch_functions import BatchFunction
+from raymigrate.facts.ray_data.preprocessor_uses import is_preprocessor_argument
+from raymigrate.facts.ray_data.preprocessors import (
+    BATCH_MAPPERS,
+    CHAINS,
+    Helper,
+    Mapper,
+    Stage,
+    arguments,
+    class_name,
+    stages,
+)
+from raymigrate.facts.syntax.comments import comments_of
 from raymigrate.facts.values import names_of
 
 RM503 = Rule(

@@ -19,13 +19,13 @@ from raymigrate.codemods.shared.preprocessor_advice import (
     on_rows,
     stages_of,
 )
-from raymigrate.facts.comments import comments_over
-from raymigrate.facts.instances import has_method
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.project_uses import files_with
-from raymigrate.facts.results import is_any_checkpoint, is_called_checkpoint, trainers_behind
+from raymigrate.facts.hugging_face.instances import has_method
+from raymigrate.facts.projects.project_uses import files_with
+from raymigrate.facts.ray_train.results import is_any_checkpoint, is_called_checkpoint, trainers_behind
+from raymigrate.facts.syntax.comments import comments_over
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none, sources
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM510 = Rule(
     "RM510",

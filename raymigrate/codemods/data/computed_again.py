@@ -15,8 +15,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.parquet_filters import gives_a_filter
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
-from raymigrate.facts.module import Module
-from raymigrate.facts.ray_data import is_dataset, is_mapped
+from raymigrate.facts.ray_data.datasets import is_dataset, is_mapped
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, assigned, is_none, reads
 
 KEPT_UNTIL = (2, 9)  # the last version that was looked at

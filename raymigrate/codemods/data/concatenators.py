@@ -9,7 +9,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.preprocessors import RM502
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.preprocessors import BEFORE_RAY_2, PREPROCESSORS
+from raymigrate.facts.ray_data.preprocessors import BEFORE_RAY_2, PREPROCESSORS
 from raymigrate.facts.values import has_unpacking, keyword_argument
 
 CONCATENATORS = tuple(

@@ -13,10 +13,10 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.preprocessors import Choices
 from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.edits.plan import Code
-from raymigrate.facts.legacy import TRAINERS, TRANSFORMERS_TRAINERS
-from raymigrate.facts.literals import string_literal
-from raymigrate.facts.trainers import TrainerCall, trainers_with_function
+from raymigrate.facts.ray_train.trainers import TrainerCall, trainers_with_function
+from raymigrate.facts.syntax.literals import string_literal
 from raymigrate.facts.values import is_none, keyword_argument, names_of, written
+from raymigrate.knowledge.legacy import TRAINERS, TRANSFORMERS_TRAINERS
 
 RM504 = Rule(
     "RM504",

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.facts.handed_on import handed_on
-from raymigrate.facts.hf_datasets import is_hf_dataset
-from raymigrate.facts.instances import instance_of
-from raymigrate.facts.module import Module
-from raymigrate.facts.ray_data import FROM_HUGGINGFACE
-from raymigrate.facts.readers import readers
+from raymigrate.facts.hugging_face.datasets import is_hf_dataset
+from raymigrate.facts.hugging_face.instances import instance_of
+from raymigrate.facts.projects.handed_on import handed_on
+from raymigrate.facts.ray_data.datasets import FROM_HUGGINGFACE
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, has_unpacking
+from raymigrate.facts.values.readers import readers
 
 RM505 = Rule(
     "RM505",

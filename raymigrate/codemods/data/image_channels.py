@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.facts.batch_functions import BatchFunction
-from raymigrate.facts.module import Module
+from raymigrate.facts.ray_data.batch_functions import BatchFunction
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument
 
 RM513 = Rule(

@@ -9,9 +9,10 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.preprocessors import RM501
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.preprocessor_advice import applied_to_batch, over_dataset
-from raymigrate.facts.module import Module, Reference
-from raymigrate.facts.preprocessor_uses import is_preprocessor_argument
-from raymigrate.facts.preprocessors import BATCH_MAPPERS, CHAINS, Mapper
+from raymigrate.facts.ray_data.preprocessor_uses import is_preprocessor_argument
+from raymigrate.facts.ray_data.preprocessors import BATCH_MAPPERS, CHAINS, Mapper
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Reference
 
 GONE = "BatchMapper is gone: the import raises an ImportError."
 

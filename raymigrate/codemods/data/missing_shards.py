@@ -8,13 +8,13 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.already_there import definitions_of
 from raymigrate.codemods.shared.emitted import TRAIN_SHARD
-from raymigrate.facts.callers import is_used_elsewhere
-from raymigrate.facts.module import Module
-from raymigrate.facts.places import Place
-from raymigrate.facts.reports import with_all_imported
-from raymigrate.facts.shards import Shard, ShardUsers, has_dataset, optional_shards
-from raymigrate.facts.trainers import TrainerCall, trainers_with_function
-from raymigrate.facts.tuners import TUNERS
+from raymigrate.facts.projects.callers import is_used_elsewhere
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.ray_data.shards import Shard, ShardUsers, has_dataset, optional_shards
+from raymigrate.facts.ray_train.reports import with_all_imported
+from raymigrate.facts.ray_train.trainers import TrainerCall, trainers_with_function
+from raymigrate.facts.ray_tune.tuners import TUNERS
+from raymigrate.facts.syntax.module import Module
 
 RM514 = Rule(
     "RM514",

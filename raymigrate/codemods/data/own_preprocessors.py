@@ -12,9 +12,9 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.edits.plan import Code
-from raymigrate.facts.functions import is_generator_or_async, is_static, returns
-from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import library_bases
+from raymigrate.facts.ray_train.trainers import library_bases
+from raymigrate.facts.syntax.functions import is_generator_or_async, is_static, returns
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import class_named, is_none
 from raymigrate.facts.values.members import is_empty
 from raymigrate.knowledge.libraries import lineage, look_up

@@ -11,9 +11,8 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.facts.arrow_filters import TESTS, calls_of_filter
-from raymigrate.facts.keys import keys_of, unpacked_value
-from raymigrate.facts.module import Module
+from raymigrate.facts.ray_data.arrow_filters import TESTS, calls_of_filter
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
     assigned,
     is_none,
@@ -23,6 +22,7 @@ from raymigrate.facts.values import (
     seen_entries,
     unpacked_dicts,
 )
+from raymigrate.facts.values.keys import keys_of, unpacked_value
 
 READ = "ray.data.read_parquet"
 RM516 = Rule(

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.facts.batch_functions import BatchFunction
-from raymigrate.facts.hf_models import PIPELINES
-from raymigrate.facts.module import Module
-from raymigrate.facts.plain_batches import is_used_as_dict, of_plain_use, takes_an_array
-from raymigrate.facts.preprocessors import BATCH_MAPPERS, arguments
-from raymigrate.facts.ray_data import FROM_TORCH, MAPPERS, is_dataset, torch_datasource
+from raymigrate.facts.hugging_face.models import PIPELINES
+from raymigrate.facts.ray_data.batch_functions import BatchFunction
+from raymigrate.facts.ray_data.datasets import FROM_TORCH, MAPPERS, is_dataset, torch_datasource
+from raymigrate.facts.ray_data.plain_batches import is_used_as_dict, of_plain_use, takes_an_array
+from raymigrate.facts.ray_data.preprocessors import BATCH_MAPPERS, arguments
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, keyword_argument, last_name, sources
 
 RM511 = Rule(

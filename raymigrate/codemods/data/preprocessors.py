@@ -21,10 +21,9 @@ from raymigrate.codemods.data.batch_mappers import (
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.codemods.shared.preprocessor_advice import KEPT_IN_FILE
 from raymigrate.edits.plan import Code, Part
-from raymigrate.facts.comments import comments_of
-from raymigrate.facts.literals import string_literal
-from raymigrate.facts.preprocessor_uses import goes_to_trainers, may_become_function
-from raymigrate.facts.preprocessors import (
+from raymigrate.facts.projects.requests import DatasetFunction
+from raymigrate.facts.ray_data.preprocessor_uses import goes_to_trainers, may_become_function
+from raymigrate.facts.ray_data.preprocessors import (
     Helper,
     Imported,
     Mapper,
@@ -34,8 +33,9 @@ from raymigrate.facts.preprocessors import (
     imported,
     stages,
 )
-from raymigrate.facts.requests import DatasetFunction
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.syntax.comments import comments_of
+from raymigrate.facts.syntax.literals import string_literal
 from raymigrate.facts.values import is_none, names_of
 from raymigrate.knowledge.error_texts import gone_names, refused_arguments
 

@@ -11,8 +11,8 @@ from raymigrate.codemods.data.dataset_config import transforms_nothing
 from raymigrate.codemods.data.preprocessors import RM502
 from raymigrate.codemods.shared.preprocessor_advice import KEPT_IN_FILE, is_gone, stages_of
 from raymigrate.edits.plan import Code
-from raymigrate.facts.preprocessors import class_name
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.ray_data.preprocessors import class_name
+from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.values import is_none
 
 DROPPED = "No dataset was transformed with this preprocessor, it was only kept in the checkpoints; dropped."

@@ -3,7 +3,7 @@
 Measured on Ray 2.60 (docs/semantics/data.md#ray-client): what runs a plan of Ray Data fails in a client, since it
 registers callbacks in the core worker (data/_internal/execution/block_ref_counter.py:29), which a client does not have.
 Making a Dataset and mapping it runs nothing; neither do count(), split() and to_pandas() of rows that are in memory
-already. Showing a Dataset fails only if it has its rows, which are fetched then (facts/shown_data.py).
+already. Showing a Dataset fails only if it has its rows, which are fetched then (facts/ray_data/shown_data.py).
 TorchTrainer.fit() works, with datasets too: these are run in the cluster.
 """
 
@@ -16,14 +16,14 @@ from raymigrate.base.words import listed
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.connections import CONNECTS
-from raymigrate.facts.environment import ENVIRON
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.places import Place
-from raymigrate.facts.ray_data import is_dataset, is_in_memory, is_mapped
-from raymigrate.facts.shown_data import fetches_rows, shown
+from raymigrate.facts.projects.environment import ENVIRON
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.ray_data.datasets import is_dataset, is_in_memory, is_mapped
+from raymigrate.facts.ray_data.shown_data import fetches_rows, shown
+from raymigrate.facts.ray_train.connections import CONNECTS
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, is_none, keyword_argument, leading_text
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 
 RM512 = Rule(
     "RM512",

@@ -11,13 +11,13 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.batch_mappers import RM503, report_lost_assignment
 from raymigrate.codemods.shared.preprocessor_advice import default_batch_size
-from raymigrate.facts.batch_functions import BatchFunction
-from raymigrate.facts.hf_datasets import is_hf_dataset
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.ray_data import PIPELINES, attributes_of_shards, is_dataset
-from raymigrate.facts.trainers import TRAIN_LOOP, trainer_calls
+from raymigrate.facts.hugging_face.datasets import is_hf_dataset
+from raymigrate.facts.ray_data.batch_functions import BatchFunction
+from raymigrate.facts.ray_data.datasets import PIPELINES, attributes_of_shards, is_dataset
+from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, trainer_calls
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, keyword_argument, unpacked_dicts
+from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 API = "https://docs.ray.io/en/latest/data/api/dataset.html"

@@ -11,12 +11,12 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.split_datasets import RM205, SPLIT_ALL_SINCE, open_data_config
 from raymigrate.codemods.data.trainer_data import SIBLINGS
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.scaling import has_one_worker
-from raymigrate.facts.shards import READING, Shard, ShardUsers, read_on_some_ranks
-from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
+from raymigrate.facts.ray_data.shards import READING, Shard, ShardUsers, read_on_some_ranks
+from raymigrate.facts.ray_train.scaling import has_one_worker
+from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument
+from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 
 WITH_LOOP = TORCH_TRAINERS | ACCELERATE_TRAINERS | SIBLINGS
 READ_ALONE = (

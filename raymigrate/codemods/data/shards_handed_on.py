@@ -5,10 +5,10 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.ray_datasets import NO_DATASET, RM506, ROWS, shards
-from raymigrate.facts.guards import is_guarded
-from raymigrate.facts.items import items_behind
-from raymigrate.facts.module import Module
-from raymigrate.facts.ray_data import asks_for_shard, attributes_of_shards
+from raymigrate.facts.ray_data.datasets import asks_for_shard, attributes_of_shards
+from raymigrate.facts.syntax.guards import is_guarded
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values.items import items_behind
 
 # What a Dataset had, a DataIterator has not, and few other objects have: to follow every `x.sum()` would cost too much.
 OF_DATASETS = frozenset(

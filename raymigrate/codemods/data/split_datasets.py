@@ -8,8 +8,8 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.facts.scaling import has_one_worker
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.ray_train.scaling import has_one_worker
+from raymigrate.facts.ray_train.trainers import TrainerCall
 
 RM205 = Rule(
     "RM205",

@@ -12,11 +12,11 @@ from raymigrate.codemods.shared.handed_keys import unpacked
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts import values
-from raymigrate.facts.calls import calls_in
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS
-from raymigrate.facts.ray_data import IN_MEMORY, is_mapped
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.ray_data.datasets import IN_MEMORY, is_mapped
+from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.values import is_none
+from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
 RM107 = Rule(
     "RM107",

@@ -20,10 +20,10 @@ from raymigrate.codemods.data.split_datasets import (
 )
 from raymigrate.codemods.data.trainer_arguments import prepare_datasets
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.carried import carried
-from raymigrate.facts.legacy import TORCH_TRAINERS
-from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
+from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
 from raymigrate.facts.values import unpacked_dicts
+from raymigrate.facts.values.carried import carried
+from raymigrate.knowledge.legacy import TORCH_TRAINERS
 
 SIBLINGS = frozenset(
     f"ray.train.{module}.{name}"

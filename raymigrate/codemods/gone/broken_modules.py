@@ -7,7 +7,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.gone_names import RM692
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.knowledge.successors import advice_on
 
 # By the module, the first name that it imports and does not find.

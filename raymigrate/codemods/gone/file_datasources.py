@@ -10,7 +10,7 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.gone_names import RM692
-from raymigrate.facts.trainers import library_bases
+from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.values import has_unpacking, keyword_argument
 
 DATASOURCES = frozenset(f"ray.data.datasource.{place}FileBasedDatasource" for place in ("", "file_based_datasource."))

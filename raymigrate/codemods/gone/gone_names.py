@@ -13,14 +13,14 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import goes_with_uses, is_attribute, is_exported
 from raymigrate.codemods.shared.taken_elsewhere import taken_elsewhere
-from raymigrate.facts.guards import goes_on_without, is_guarded, is_ready
-from raymigrate.facts.import_places import is_bound_again, is_last_import, is_replaced
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.module import Module, Reference
-from raymigrate.facts.named_lines import own_lines
-from raymigrate.facts.optional_imports import given_by_handlers, switched_off
-from raymigrate.facts.scopes import Binding, Scope, import_bindings
+from raymigrate.facts.syntax.guards import goes_on_without, is_guarded, is_ready
+from raymigrate.facts.syntax.import_places import is_bound_again, is_last_import, is_replaced
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.named_lines import own_lines
+from raymigrate.facts.syntax.optional_imports import given_by_handlers, switched_off
+from raymigrate.facts.syntax.scopes import Binding, Reference, Scope, import_bindings
 from raymigrate.facts.values import is_none
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.knowledge.libraries import LIBRARIES, look_up
 from raymigrate.knowledge.successors import advice_on
 

@@ -12,8 +12,8 @@ from raymigrate.codemods.gone.gone_names import gone_part
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED, RM301, RM302, SESSION
 from raymigrate.codemods.shared.moves import goes_one_way
-from raymigrate.facts.guards import takes_over
-from raymigrate.facts.import_places import is_bound_again
+from raymigrate.facts.syntax.guards import takes_over
+from raymigrate.facts.syntax.import_places import is_bound_again
 
 OF_TODAY = "ray.train"
 ONE_WAY = "Import it from ray.train first, or in one way only, and run raymigrate again."

@@ -15,11 +15,11 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.gone_names import gone_names
 from raymigrate.codemods.gone.names_in_strings import LEGACY, successor
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.comments import comments_in
-from raymigrate.facts.legacy import TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.preprocessors import BATCH_MAPPERS
-from raymigrate.facts.results import CHECKPOINT_CLASSES
+from raymigrate.facts.ray_data.preprocessors import BATCH_MAPPERS
+from raymigrate.facts.ray_train.results import CHECKPOINT_CLASSES
+from raymigrate.facts.syntax.comments import comments_in
+from raymigrate.facts.syntax.module import Module
+from raymigrate.knowledge.legacy import TRAINERS
 
 RM696 = Rule(
     "RM696",

@@ -12,8 +12,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED, SESSION, SESSION_FUNCTIONS
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.values import last_name
+from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TRANSFORMERS_TRAINERS
 
 RM695 = Rule(
     "RM695",

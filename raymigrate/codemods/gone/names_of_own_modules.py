@@ -11,9 +11,9 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.names_in_strings import LEGACY, RM695, advice, successor
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import SESSION
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TRANSFORMERS_TRAINERS
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import last_name
+from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TRANSFORMERS_TRAINERS
 
 BY_STRING = ("patch", "setattr", "delattr", "spy")  # that take "module.name"
 BY_OBJECT = ("object", "setattr", "delattr", "spy")  # that take the module, and "name"

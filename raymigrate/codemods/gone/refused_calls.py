@@ -18,13 +18,13 @@ from raymigrate.codemods.gone.rescan import is_dealt_with, is_spoken_of, rescan
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED
 from raymigrate.codemods.torch_trainer.inner_modules import MOVES, moved_trainers
-from raymigrate.facts.carried import carried
-from raymigrate.facts.guards import is_guarded, waits_for
-from raymigrate.facts.instances import DEPLOYMENT, instance_of, is_imported_deployment
-from raymigrate.facts.module import Module
-from raymigrate.facts.places import Place
-from raymigrate.facts.trainers import OF_V2, trainer_base
+from raymigrate.facts.hugging_face.instances import DEPLOYMENT, instance_of, is_imported_deployment
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.ray_train.trainers import OF_V2, trainer_base
+from raymigrate.facts.syntax.guards import is_guarded, waits_for
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none, keyword_argument, keyword_named
+from raymigrate.facts.values.carried import carried
 from raymigrate.knowledge.libraries import Answer, Refusal, look_up, parameters, refusal, refused
 from raymigrate.knowledge.successors import NO_METADATA, PREPROCESSED
 

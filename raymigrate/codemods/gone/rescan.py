@@ -27,14 +27,14 @@ from raymigrate.codemods.libraries.renamed_names import MOVED
 from raymigrate.codemods.libraries.unseen_keys import shown, tell_key
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED as AIR_MOVED
-from raymigrate.facts.carried import carried
-from raymigrate.facts.guards import is_guarded
-from raymigrate.facts.instances import declared_others, instance_of
-from raymigrate.facts.magics import runs_other_files
-from raymigrate.facts.module import Module
-from raymigrate.facts.partials import function_of
-from raymigrate.facts.passed_names import PassedName, passed_names
+from raymigrate.facts.hugging_face.instances import declared_others, instance_of
+from raymigrate.facts.projects.passed_names import PassedName, passed_names
+from raymigrate.facts.syntax.guards import is_guarded
+from raymigrate.facts.syntax.magics import runs_other_files
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import methods_of_object
+from raymigrate.facts.values.carried import carried
+from raymigrate.facts.values.partials import function_of
 from raymigrate.knowledge.libraries import (
     LIBRARIES,
     constructor,

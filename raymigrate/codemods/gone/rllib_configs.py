@@ -10,8 +10,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.rescan import RM693
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.guards import is_guarded
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.guards import is_guarded
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, is_none
 
 METHODS = {"rollouts": "env_runners", "exploration": "env_runners"}

@@ -12,12 +12,12 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.names_in_strings import RM695
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.guards import is_guarded
-from raymigrate.facts.module import Module
-from raymigrate.facts.places import TRAINABLE
-from raymigrate.facts.tuners import TUNERS
+from raymigrate.facts.projects.places import TRAINABLE
+from raymigrate.facts.ray_tune.tuners import TUNERS
+from raymigrate.facts.syntax.guards import is_guarded
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, constants
-from raymigrate.facts.written_keys import WrittenKeys
+from raymigrate.facts.values.written_keys import WrittenKeys
 
 KEYS = {
     "episode_reward_mean": "episode_return_mean",

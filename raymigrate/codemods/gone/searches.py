@@ -8,11 +8,11 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.refused_calls import ADVICE, RM697
 from raymigrate.codemods.gone.rescan import RM693
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.carried import carried
-from raymigrate.facts.guards import is_guarded
-from raymigrate.facts.instances import TRAINER, instance_of
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.instances import TRAINER, instance_of
+from raymigrate.facts.syntax.guards import is_guarded
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, is_none
+from raymigrate.facts.values.carried import carried
 from raymigrate.knowledge.libraries import lineage, look_up, member, parameters, refusal, takes
 
 SEARCH = "hyperparameter_search"

@@ -12,11 +12,11 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.refused_calls import RM697
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.alternatives import kinds_of
-from raymigrate.facts.declared import is_declared
-from raymigrate.facts.guards import is_guarded, waits_for
-from raymigrate.facts.instances import DEPLOYMENT, instance_of, is_deployment
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.instances import DEPLOYMENT, instance_of, is_deployment
+from raymigrate.facts.projects.declared import is_declared
+from raymigrate.facts.syntax.alternatives import kinds_of
+from raymigrate.facts.syntax.guards import is_guarded, waits_for
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument
 
 Kind = Callable[[Module, ast.expr], bool]

@@ -10,7 +10,7 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.gone_names import RM692
-from raymigrate.facts.ray_data import FROM_TORCH, torch_datasource
+from raymigrate.facts.ray_data.datasets import FROM_TORCH, torch_datasource
 from raymigrate.facts.values import has_unpacking, keyword_argument
 
 FACTORY = "dataset_factory"

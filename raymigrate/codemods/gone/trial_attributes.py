@@ -12,10 +12,10 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.refused_calls import RM697
 from raymigrate.codemods.libraries.library_attributes import RM723
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.guards import is_guarded, waits_for
-from raymigrate.facts.instances import handed_by_tune
-from raymigrate.facts.module import Module
-from raymigrate.facts.tune_objects import is_tune_checkpoint, is_tune_trial
+from raymigrate.facts.hugging_face.instances import handed_by_tune
+from raymigrate.facts.ray_tune.tune_objects import is_tune_checkpoint, is_tune_trial
+from raymigrate.facts.syntax.guards import is_guarded, waits_for
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none
 
 LOGDIR = "Trial.logdir raises a DeprecationWarning on Ray >= 2.51"

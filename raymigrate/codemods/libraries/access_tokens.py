@@ -10,8 +10,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hf_models import PIPELINES
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.models import PIPELINES
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_named
 
 ARGUMENT = "use_auth_token"

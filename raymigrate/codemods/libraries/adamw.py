@@ -14,11 +14,12 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.helpers import take, top_level
 from raymigrate.codemods.shared.moves import drop_unused
 from raymigrate.edits.plan import Code
-from raymigrate.facts.helpers import Helper
-from raymigrate.facts.legacy import HF_TRAINERS
-from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.projects.helpers import Helper
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.facts.values import argument, has_unpacking, keyword_argument
 from raymigrate.knowledge.error_texts import gone_names
+from raymigrate.knowledge.legacy import HF_TRAINERS
 
 RM712 = Rule(
     "RM712",

@@ -11,9 +11,9 @@ from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CH
 from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.libraries.trainer_methods import RM704
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.module import Module
-from raymigrate.facts.own_arguments import is_training_arguments
-from raymigrate.facts.trainers import library_bases
+from raymigrate.facts.hugging_face.own_arguments import is_training_arguments
+from raymigrate.facts.ray_train.trainers import library_bases
+from raymigrate.facts.syntax.module import Module
 
 RENAMED = {name: change.name for name, change in TRAINING_ARGUMENTS_CHANGES.items() if change.name is not None}
 SWITCHES = {name: change.value for name, change in TRAINING_ARGUMENTS_CHANGES.items() if change.otherwise is not None}

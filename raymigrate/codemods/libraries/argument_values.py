@@ -11,8 +11,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.argument_objects import is_arguments_object, may_be_arguments_object
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.argument_objects import is_arguments_object, may_be_arguments_object
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import last_name
 
 RM757 = Rule(

@@ -13,7 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.moves import name_other
-from raymigrate.facts.modalities import Modality, modality_of
+from raymigrate.facts.hugging_face.modalities import Modality, modality_of
 
 RM727 = Rule(
     "RM727",

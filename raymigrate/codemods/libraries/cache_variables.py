@@ -9,8 +9,8 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.environment import SETTERS, goes_to_environment
-from raymigrate.facts.module import Module
+from raymigrate.facts.projects.environment import SETTERS, goes_to_environment
+from raymigrate.facts.syntax.module import Module
 
 RM718 = Rule(
     "RM718",

@@ -14,14 +14,14 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
-from raymigrate.facts.callbacks import EVENTS, event_methods
-from raymigrate.facts.functions import default_of, parameters
-from raymigrate.facts.keys import keys_of, taken_out
-from raymigrate.facts.module import Module
-from raymigrate.facts.own_modules import LIBRARIES
-from raymigrate.facts.places import functions_behind
-from raymigrate.facts.scopes import FunctionNode
+from raymigrate.facts.hugging_face.callbacks import EVENTS, event_methods
+from raymigrate.facts.projects.places import functions_behind
+from raymigrate.facts.syntax.functions import default_of, parameters
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.own_modules import LIBRARIES
+from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.values import method_of
+from raymigrate.facts.values.keys import keys_of, taken_out
 
 RM725 = Rule(
     "RM725",

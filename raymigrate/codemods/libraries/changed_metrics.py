@@ -10,8 +10,8 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.metrics import LOAD, LOAD_METRIC, depth_in_result, loaded, metrics_of
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.metrics import LOAD, LOAD_METRIC, depth_in_result, loaded, metrics_of
+from raymigrate.facts.syntax.module import Module
 
 RM726 = Rule(
     "RM726",

@@ -11,7 +11,7 @@ from raymigrate.codemods.libraries.argument_changes import DATALOADER_ARGUMENTS
 from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.legacy import ACCELERATORS
+from raymigrate.knowledge.legacy import ACCELERATORS
 
 
 @codemod("Accelerator", phase=Phase.LIBRARIES, after=[keyword_arguments])

@@ -12,7 +12,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import LOAD_DATASET
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 
 RM716 = Rule(
     "RM716",

@@ -12,13 +12,13 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import is_exported
-from raymigrate.facts.definitions import Definition
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.local_paths import is_on_disk
-from raymigrate.facts.module import Module
-from raymigrate.facts.named_lines import line_of_file
-from raymigrate.facts.project_uses import Uses, answer
+from raymigrate.facts.folders.local_paths import is_on_disk
+from raymigrate.facts.projects.definitions import Definition
+from raymigrate.facts.projects.project_uses import Uses, answer
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.values import Source, argument, constants, origins
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 # docs/semantics/libraries.md: where no README on that branch names configurations, the name of one is a ValueError, and
 # splits are guessed from the names of folders; files that are named do in each case.

@@ -15,9 +15,9 @@ from raymigrate.codemods.libraries.argument_rules import RM702
 from raymigrate.codemods.libraries.dataset_names import PACKAGED
 from raymigrate.codemods.libraries.unseen_keys import shown, tell_key
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.carried import carried
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, constants
+from raymigrate.facts.values.carried import carried
 
 VERSION = "version"
 LOADERS = (*LOAD_DATASET, *(name.replace("load_dataset", "load_dataset_builder") for name in LOAD_DATASET))

@@ -14,8 +14,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.documents.python_commands import UNKNOWN, shell_of_python
-from raymigrate.facts.guards import is_guarded
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.guards import is_guarded
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, keyword_argument, trailing_text, written
 
 RM768 = Rule(

@@ -12,14 +12,14 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.callers import called_elsewhere
-from raymigrate.facts.indirect import Parsing, parsings
-from raymigrate.facts.keys import keys_of
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS
-from raymigrate.facts.module import Module
-from raymigrate.facts.own_arguments import calls_without_own
-from raymigrate.facts.removed_trackers import TrackerUse
+from raymigrate.facts.hugging_face.own_arguments import calls_without_own
+from raymigrate.facts.projects.callers import called_elsewhere
+from raymigrate.facts.projects.indirect import Parsing, parsings
+from raymigrate.facts.ray_train.removed_trackers import TrackerUse
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, is_none, unpacked_dicts
+from raymigrate.facts.values.keys import keys_of
+from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
 RM753 = Rule(
     "RM753",

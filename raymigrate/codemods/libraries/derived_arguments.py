@@ -14,9 +14,9 @@ from raymigrate.codemods.libraries.refused_values import change_value
 from raymigrate.codemods.libraries.transformers_arguments import change_positions, keyword_arguments
 from raymigrate.codemods.libraries.unseen_keys import change_keys, tell_unpacked
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.constructors import Line, constructor_of, hands_on, reaches
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS
-from raymigrate.facts.own_arguments import is_training_arguments, own_arguments
+from raymigrate.facts.hugging_face.own_arguments import is_training_arguments, own_arguments
+from raymigrate.facts.values.constructors import Line, constructor_of, hands_on, reaches
+from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
 
 @codemod(*TRAINING_ARGUMENTS_CHANGES, "ray", phase=Phase.LIBRARIES, after=[keyword_arguments])

@@ -17,12 +17,12 @@ from raymigrate.codemods.libraries.quantized_loading import is_quantized
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.train_function import TrainFunction
-from raymigrate.facts.hf_models import OF_PEFT
-from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
-from raymigrate.facts.module import Module
-from raymigrate.facts.nothing import may_give_none
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.hugging_face.models import OF_PEFT
+from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, is_none, keyword_named, seen_entries, unpacked_dicts
+from raymigrate.facts.values.nothing import may_give_none
+from raymigrate.knowledge.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 
 RM751 = Rule(
     "RM751",

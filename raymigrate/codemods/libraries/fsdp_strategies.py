@@ -12,8 +12,8 @@ from raymigrate.codemods.libraries.argument_rules import RM705
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.module import Module
-from raymigrate.facts.own_arguments import calls_without_own
+from raymigrate.facts.hugging_face.own_arguments import calls_without_own
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none, named_arguments
 
 REFUSED = ("hybrid_shard", "hybrid_shard_zero2", "no_shard")

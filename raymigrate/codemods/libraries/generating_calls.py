@@ -12,10 +12,10 @@ from raymigrate.codemods.libraries.generation_settings import classes_of_model, 
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.generation import LENGTHS, RM752
-from raymigrate.facts.carried import carried
-from raymigrate.facts.hf_models import GET_MODEL
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.models import GET_MODEL
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, unpacked_dicts
+from raymigrate.facts.values.carried import carried
 
 GENERATE = "generate"
 SETTINGS = "generation_config"

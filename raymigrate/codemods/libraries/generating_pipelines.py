@@ -7,8 +7,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.generation import GENERATING, RM752, differences, unsaid
-from raymigrate.facts.hf_models import PIPELINES
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.models import PIPELINES
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, named_arguments, sources
 
 CLASSES = tuple(f"transformers.{module}TextGenerationPipeline" for module in ("", "pipelines."))

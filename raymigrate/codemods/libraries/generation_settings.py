@@ -11,8 +11,8 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hf_models import CLASS, MAKERS, SAME
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.models import CLASS, MAKERS, SAME
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import seen_entries
 
 RM755 = Rule(

@@ -7,8 +7,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hf_models import PIPELINES
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.models import PIPELINES
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import sources, written
 
 CLASSES = tuple(f"transformers.{module}TokenClassificationPipeline" for module in ("", "pipelines."))

@@ -12,7 +12,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 
 RENAMED = {"reduce_labels": "do_reduce_labels", "pad_and_return_pixel_mask": "do_pad"}
 MAKES_ONE = re.compile(

@@ -11,9 +11,9 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hf_models import MODEL_NAME, is_model_class
-from raymigrate.facts.kept import kept
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.models import MODEL_NAME, is_model_class
+from raymigrate.facts.syntax.kept import kept
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, has_unpacking, keyword_named, written
 
 RM769 = Rule(

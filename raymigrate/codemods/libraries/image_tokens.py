@@ -13,7 +13,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 
 RM764 = Rule(
     "RM764",

@@ -16,16 +16,16 @@ from raymigrate.codemods.libraries.settings_keys import OPTION, gone_key, gone_k
 from raymigrate.codemods.libraries.shared_keys import others_get_key
 from raymigrate.codemods.libraries.unseen_keys import RM706, change_key, change_keyword, tell_key
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.argument_objects import parsed_for_trainers
-from raymigrate.facts.carried import carried
-from raymigrate.facts.files import file_named
-from raymigrate.facts.guards import is_asked_for
-from raymigrate.facts.indirect import Parsing, configurations, instantiated, parsings
-from raymigrate.facts.keys import Keys, keys_of
-from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
-from raymigrate.facts.settings import mappings
+from raymigrate.facts.hugging_face.argument_objects import parsed_for_trainers
+from raymigrate.facts.projects.files import file_named
+from raymigrate.facts.projects.indirect import Parsing, configurations, instantiated, parsings
+from raymigrate.facts.projects.settings import mappings
+from raymigrate.facts.projects.yaml_files import settings_text
+from raymigrate.facts.syntax.guards import is_asked_for
 from raymigrate.facts.values import argument
-from raymigrate.facts.yaml_files import settings_text
+from raymigrate.facts.values.carried import carried
+from raymigrate.facts.values.keys import Keys, keys_of
+from raymigrate.knowledge.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
 
 OF_FILES = ("parse_json_file", "parse_yaml_file")
 HYDRA = "What hydra makes this of cannot be seen here: a key that TrainingArguments lost is a TypeError."

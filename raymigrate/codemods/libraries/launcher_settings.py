@@ -9,10 +9,10 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.carried import carried
-from raymigrate.facts.guards import is_guarded
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.guards import is_guarded
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import unpacked_dicts, written
+from raymigrate.facts.values.carried import carried
 
 RM766 = Rule(
     "RM766",

@@ -13,10 +13,10 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.keys import is_unpacked, unpacked_value
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_argument, sources
+from raymigrate.facts.values.keys import is_unpacked, unpacked_value
+from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
 RM111 = Rule(
     "RM111",

@@ -14,10 +14,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES, TRL_CHANGES
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.declared import declared_class
-from raymigrate.facts.given_attributes import is_given_by_base, is_given_elsewhere
-from raymigrate.facts.guards import is_guarded
-from raymigrate.facts.instances import (
+from raymigrate.facts.hugging_face.instances import (
     ACCELERATOR,
     DEPLOYMENT,
     TRAINER,
@@ -28,10 +25,13 @@ from raymigrate.facts.instances import (
     is_imported_deployment,
     may_be_derived,
 )
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
-from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import trainer_base
-from raymigrate.facts.tune_objects import ANALYSIS
+from raymigrate.facts.projects.declared import declared_class
+from raymigrate.facts.projects.given_attributes import is_given_by_base, is_given_elsewhere
+from raymigrate.facts.ray_train.trainers import trainer_base
+from raymigrate.facts.ray_tune.tune_objects import ANALYSIS
+from raymigrate.facts.syntax.guards import is_guarded
+from raymigrate.facts.syntax.module import Module
+from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
 from raymigrate.knowledge.libraries import lineage, member
 from raymigrate.knowledge.successors import PREPROCESSED
 

@@ -11,8 +11,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM705
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hf_models import is_model_class
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.models import is_model_class
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, constants, is_none, keyword_named, last_name
 
 ARGUMENT = "state_dict"

@@ -6,7 +6,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.library_attributes import RM723
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import free_name
 
 METHOD = "next"

@@ -14,7 +14,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.libraries.dataset_names import LOADERS, RM715
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hf_models import PIPELINES
+from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.values import argument, constants, keyword_argument
 
 RM717 = Rule(

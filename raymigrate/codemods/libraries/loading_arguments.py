@@ -17,12 +17,12 @@ from raymigrate.codemods.libraries.old_transformers import is_for_old_transforme
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.libraries.unseen_keys import shown, tell_key
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.carried import Entry, carried
-from raymigrate.facts.guards import is_asked_for
-from raymigrate.facts.hf_models import PIPELINES, is_model_class
-from raymigrate.facts.keys import perhaps_taken_out, taken_out
-from raymigrate.facts.module import Module
-from raymigrate.facts.partials import function_of, partial_methods
+from raymigrate.facts.hugging_face.models import PIPELINES, is_model_class
+from raymigrate.facts.syntax.guards import is_asked_for
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values.carried import Entry, carried
+from raymigrate.facts.values.keys import perhaps_taken_out, taken_out
+from raymigrate.facts.values.partials import function_of, partial_methods
 
 METHOD = "from_pretrained"
 UNHEEDED = "has no effect today"

@@ -7,7 +7,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.tokenizer_calls import RM721, own_methods, uses_transformers
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hf_models import is_model
+from raymigrate.facts.hugging_face.models import is_model
 
 RENAMED = {"freeze_feature_extractor": "freeze_feature_encoder"}
 GENERATE = "Call model.generate(), whose arguments say how tokens are chosen."

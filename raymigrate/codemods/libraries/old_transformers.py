@@ -18,12 +18,12 @@ from raymigrate.codemods.libraries.argument_changes import (
     TRL_CHANGES,
 )
 from raymigrate.codemods.libraries.trainer_subclasses import give_old_tokenizer
-from raymigrate.facts.functions import parameters
-from raymigrate.facts.guards import is_guarded, is_ready
-from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
-from raymigrate.facts.module import Module
-from raymigrate.facts.own_arguments import own_arguments
-from raymigrate.facts.trainers import is_transformers_trainer
+from raymigrate.facts.hugging_face.own_arguments import own_arguments
+from raymigrate.facts.ray_train.trainers import is_transformers_trainer
+from raymigrate.facts.syntax.functions import parameters
+from raymigrate.facts.syntax.guards import is_guarded, is_ready
+from raymigrate.facts.syntax.module import Module
+from raymigrate.knowledge.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.knowledge.libraries import constructor, look_up, takes
 
 # Arguments of methods of transformers that it refuses today, or does nothing with.

@@ -11,7 +11,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM702
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_named
 from raymigrate.knowledge.processors import IMAGES, OF_IMAGES, SOUNDS
 

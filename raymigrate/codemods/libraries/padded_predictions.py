@@ -16,10 +16,10 @@ from raymigrate.codemods.libraries.old_transformers import is_for_old_transforme
 from raymigrate.codemods.libraries.tokenizer_calls import is_tokenizer
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.generation import RM752
-from raymigrate.facts.functions import parameters
-from raymigrate.facts.module import Module
-from raymigrate.facts.own_modules import LIBRARIES
-from raymigrate.facts.scopes import FUNCTIONS, FunctionNode
+from raymigrate.facts.syntax.functions import parameters
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.own_modules import LIBRARIES
+from raymigrate.facts.syntax.scopes import FUNCTIONS, FunctionNode
 from raymigrate.facts.values import argument, last_name, reaching
 
 DECODES = {"batch_decode": ("sequences",), "decode": ("token_ids",)}  # and the name of what is decoded

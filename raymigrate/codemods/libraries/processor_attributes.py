@@ -12,10 +12,10 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.libraries.library_attributes import RM723
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.declared import declared_class
-from raymigrate.facts.guards import is_guarded
-from raymigrate.facts.modalities import Modality, modality_of
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.modalities import Modality, modality_of
+from raymigrate.facts.projects.declared import declared_class
+from raymigrate.facts.syntax.guards import is_guarded
+from raymigrate.facts.syntax.module import Module
 from raymigrate.knowledge.processors import AUTO, IMAGES, OF_IMAGES, SOUNDS, part_of
 
 CURRENT, AS_TARGET = "current_processor", "as_target_processor"

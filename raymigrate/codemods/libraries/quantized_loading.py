@@ -14,8 +14,8 @@ from raymigrate.codemods.libraries.argument_rules import RM701, RM702
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Part
-from raymigrate.facts.hf_models import ADAPTED
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.models import ADAPTED
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none, named_arguments, written
 
 CONFIG = "quantization_config"

@@ -9,10 +9,10 @@ from raymigrate.codemods.libraries.adamw import keep_in_trainers
 from raymigrate.codemods.libraries.argument_changes import VALUES
 from raymigrate.codemods.libraries.argument_rules import RM705
 from raymigrate.codemods.libraries.shared_keys import others_get_value
-from raymigrate.facts.carried import Entry, carried
-from raymigrate.facts.module import Module
-from raymigrate.facts.removed_trackers import TrackerUse
+from raymigrate.facts.ray_train.removed_trackers import TrackerUse
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, constants
+from raymigrate.facts.values.carried import Entry, carried
 
 # transformers 4.36 training_args.py: `if self.report_to is None: ... self.report_to = "all"`.
 ALL_TRACKERS, NO_TRACKERS = '"all"', '"none"'

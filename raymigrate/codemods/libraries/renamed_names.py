@@ -10,8 +10,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.moves import Move, move_names
-from raymigrate.facts.guards import is_guarded, is_ready
-from raymigrate.facts.metrics import LOAD_METRIC
+from raymigrate.facts.hugging_face.metrics import LOAD_METRIC
+from raymigrate.facts.syntax.guards import is_guarded, is_ready
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.successors import CACHE_FOLDERS, ONE_MEANING, successor
 

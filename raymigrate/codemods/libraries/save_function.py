@@ -12,9 +12,9 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.legacy import ACCELERATORS
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none, keyword_named
+from raymigrate.knowledge.legacy import ACCELERATORS
 
 RM707 = Rule(
     "RM707",

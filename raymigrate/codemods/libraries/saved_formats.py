@@ -10,8 +10,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM702
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hf_models import is_model
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.models import is_model
+from raymigrate.facts.syntax.module import Module
 
 ARGUMENT = "safe_serialization"
 METHODS = ("save_pretrained", "push_to_hub")

@@ -18,8 +18,8 @@ from raymigrate.codemods.libraries.argument_changes import (
     Change,
 )
 from raymigrate.codemods.libraries.argument_rules import RM701, RM702
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS
-from raymigrate.facts.settings import TARGET, Key
+from raymigrate.facts.projects.settings import TARGET, Key
+from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 from raymigrate.knowledge.libraries import look_up, parameters
 
 GONE = tuple(TRAINING_ARGUMENTS_CHANGES)

@@ -7,12 +7,12 @@ import ast
 from collections.abc import Iterator, Set
 
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
-from raymigrate.facts.carried import MAKERS, carried
-from raymigrate.facts.constructors import reaches
-from raymigrate.facts.kept import kept
-from raymigrate.facts.module import Module
-from raymigrate.facts.own_arguments import is_training_arguments, own_arguments
-from raymigrate.facts.partials import function_of
+from raymigrate.facts.hugging_face.own_arguments import is_training_arguments, own_arguments
+from raymigrate.facts.syntax.kept import kept
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values.carried import MAKERS, carried
+from raymigrate.facts.values.constructors import reaches
+from raymigrate.facts.values.partials import function_of
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 

@@ -18,7 +18,7 @@ from raymigrate.codemods.libraries.generation_settings import (
 )
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 
 START = "decoder_start_token_id"
 TOKENS = (START, "pad_token_id", "eos_token_id", "bos_token_id")

@@ -10,9 +10,9 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.module import Module
-from raymigrate.facts.pandas_frames import DATAFRAME, SERIES, dimensions
-from raymigrate.facts.ray_data import FROM_PANDAS
+from raymigrate.facts.ray_data.datasets import FROM_PANDAS
+from raymigrate.facts.ray_data.pandas_frames import DATAFRAME, SERIES, dimensions
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking
 
 RM523 = Rule(

@@ -6,7 +6,7 @@ transformers 5.23, integrations/integration_utils.py:602: TENSORBOARD_LOGGING_DI
 import ast
 
 from raymigrate.codemods.context import Context
-from raymigrate.facts.removed_trackers import TrackerUse
+from raymigrate.facts.ray_train.removed_trackers import TrackerUse
 from raymigrate.facts.values import keyword_argument
 
 WITH_TENSORBOARD = ("tensorboard", "all", None)  # None meant "all" up to transformers 4

@@ -10,8 +10,8 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import import_bindings
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import import_bindings
 from raymigrate.facts.values import Source, argument, is_none, leading_text
 
 RM728 = Rule(

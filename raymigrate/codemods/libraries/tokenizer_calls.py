@@ -15,8 +15,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
-from raymigrate.facts.comments import comments_of
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.comments import comments_of
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import written
 from raymigrate.knowledge.tokenizers import KEPT, KEPT_BY_SOME, keeps
 

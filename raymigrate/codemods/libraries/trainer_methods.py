@@ -11,8 +11,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.functions import default_of
-from raymigrate.facts.trainers import is_transformers_trainer
+from raymigrate.facts.ray_train.trainers import is_transformers_trainer
+from raymigrate.facts.syntax.functions import default_of
 from raymigrate.facts.values import has_unpacking
 from raymigrate.facts.values.members import method_of
 

@@ -6,11 +6,11 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.carried import carried
-from raymigrate.facts.constructors import constructors, reaches
-from raymigrate.facts.instances import TRAINING_ARGUMENTS, instance_of, library_base
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.instances import TRAINING_ARGUMENTS, instance_of, library_base
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import class_named, last_name
+from raymigrate.facts.values.carried import carried
+from raymigrate.facts.values.constructors import constructors, reaches
 from raymigrate.knowledge.libraries import LIBRARIES, constructor, lineage, look_up, takes
 
 OLD, NEW = "tokenizer", "processing_class"

@@ -27,10 +27,10 @@ from raymigrate.codemods.libraries.argument_rules import RM702, RM703
 from raymigrate.codemods.libraries.refused_values import change_unpacked_values, change_value
 from raymigrate.codemods.libraries.unseen_keys import change_keys, is_taken, refused, shown, tell_key, tell_unpacked
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.carried import Entry, carried
-from raymigrate.facts.guards import is_asked_for
-from raymigrate.facts.indirect import calls_by_name, calls_of_held
-from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.facts.projects.indirect import calls_by_name, calls_of_held
+from raymigrate.facts.syntax.guards import is_asked_for
+from raymigrate.facts.values.carried import Entry, carried
+from raymigrate.knowledge.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 
 WORDS = (
     *TRAINING_ARGUMENTS_CHANGES,

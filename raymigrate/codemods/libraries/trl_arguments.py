@@ -14,8 +14,8 @@ from raymigrate.codemods.libraries.argument_edits import change_argument
 from raymigrate.codemods.libraries.refused_values import change_value
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.guards import is_guarded
-from raymigrate.facts.instances import TRAINING_ARGUMENTS
+from raymigrate.facts.hugging_face.instances import TRAINING_ARGUMENTS
+from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.knowledge.libraries import constructor, lineage, look_up, takes
 
 CHANGES: Mapping[str, Change] = {**TRAINING_ARGUMENTS_CHANGES, **TRL_CHANGES}

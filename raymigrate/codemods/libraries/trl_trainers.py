@@ -13,12 +13,12 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.guards import is_guarded
-from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.places import functions_behind
-from raymigrate.facts.removed_trackers import INIT
+from raymigrate.facts.projects.places import functions_behind
+from raymigrate.facts.ray_train.removed_trackers import INIT
+from raymigrate.facts.syntax.guards import is_guarded
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, class_named, is_none, keyword_argument, keyword_named, written
+from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
 RM763 = Rule(
     "RM763",

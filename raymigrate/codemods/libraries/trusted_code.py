@@ -15,8 +15,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hf_models import PIPELINES
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.models import PIPELINES
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, constants, seen_entries
 
 RM754 = Rule(

@@ -12,8 +12,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hf_models import is_model, models_in
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.models import is_model, models_in
+from raymigrate.facts.syntax.module import Module
 
 RM759 = Rule(
     "RM759",

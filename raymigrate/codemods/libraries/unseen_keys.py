@@ -10,14 +10,14 @@ from raymigrate.codemods.libraries.argument_edits import change_argument
 from raymigrate.codemods.libraries.argument_rules import RM701, RM702
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.shared_keys import others_get_key
-from raymigrate.facts.carried import Carried, Entry, carried
-from raymigrate.facts.guards import is_asked_for
-from raymigrate.facts.keys import READERS, Keys, keys_of, perhaps_taken_out, taken_out
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS
-from raymigrate.facts.module import Module
-from raymigrate.facts.named_lines import line_of_file, own_lines
-from raymigrate.facts.tuners import TUNERS, TunerCall
+from raymigrate.facts.ray_tune.tuners import TUNERS, TunerCall
+from raymigrate.facts.syntax.guards import is_asked_for
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.named_lines import line_of_file, own_lines
 from raymigrate.facts.values import Source
+from raymigrate.facts.values.carried import Carried, Entry, carried
+from raymigrate.facts.values.keys import READERS, Keys, keys_of, perhaps_taken_out, taken_out
+from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 RM706 = Rule(

@@ -8,7 +8,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.environment import value_set, variables_set
+from raymigrate.facts.projects.environment import value_set, variables_set
 from raymigrate.facts.values import constants
 
 RM758 = Rule(

@@ -11,12 +11,12 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.library_attributes import RM723
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.functions import is_static
-from raymigrate.facts.guards import is_guarded
-from raymigrate.facts.handed_on import handed_on
-from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import FUNCTIONS
-from raymigrate.facts.trainers import library_bases
+from raymigrate.facts.projects.handed_on import handed_on
+from raymigrate.facts.ray_train.trainers import library_bases
+from raymigrate.facts.syntax.functions import is_static
+from raymigrate.facts.syntax.guards import is_guarded
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.knowledge.libraries import lineage, look_up
 
 BACKEND = "ray.train.backend.Backend"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.predictors.pipeline_predictor import NotSure
-from raymigrate.facts.checkpoint_folders import folder_ends_before
-from raymigrate.facts.module import Module
-from raymigrate.facts.results import is_set_to_none
+from raymigrate.facts.ray_train.checkpoint_folders import folder_ends_before
+from raymigrate.facts.ray_train.results import is_set_to_none
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import has_unpacking, is_none, keyword_argument, named_arguments
 
 PARAMETERS = ("checkpoint", "predictor_cls")

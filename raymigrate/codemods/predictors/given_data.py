@@ -2,7 +2,7 @@
 
 import ast
 
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, sources
 
 STEPS = 8  # methods and items in a row: `frame[["text"]].head(1)`

@@ -6,12 +6,12 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.predictors.predictors import OTHERS, PIPELINE_PREDICTORS, RM603
-from raymigrate.facts.declared import Declared, own_lineage
-from raymigrate.facts.guards import is_guarded
-from raymigrate.facts.items import DEEPEST, collections_of, items_of
-from raymigrate.facts.legacy import BATCH_PREDICTORS
-from raymigrate.facts.module import Module
+from raymigrate.facts.projects.declared import Declared, own_lineage
+from raymigrate.facts.syntax.guards import is_guarded
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, is_none
+from raymigrate.facts.values.items import DEEPEST, collections_of, items_of
+from raymigrate.knowledge.legacy import BATCH_PREDICTORS
 
 BASES = frozenset({*OTHERS, *PIPELINE_PREDICTORS, *BATCH_PREDICTORS})
 KEEP = "Keep the preprocessor in an attribute of its own, which __init__ sets, and apply it to the data yourself."

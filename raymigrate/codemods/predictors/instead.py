@@ -14,9 +14,9 @@ from raymigrate.codemods.shared.checkpoint_files import not_carried
 from raymigrate.codemods.shared.generation import GENERATING, differences, unsaid
 from raymigrate.codemods.shared.preprocessor_advice import in_its_place, is_gone, on_rows, stages_of
 from raymigrate.codemods.shared.torch_models import loads_model
-from raymigrate.facts.calls import calls_on
-from raymigrate.facts.module import Module
-from raymigrate.facts.results import carries_preprocessor
+from raymigrate.facts.ray_train.results import carries_preprocessor
+from raymigrate.facts.syntax.calls import calls_on
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
     argument,
     class_named,

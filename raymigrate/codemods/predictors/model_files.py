@@ -5,11 +5,11 @@ import ast
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.predictors.instead import READY
 from raymigrate.codemods.shared.checkpoint_files import in_words, layout_after
-from raymigrate.facts.calls import calls_on
-from raymigrate.facts.legacy import BATCH_PREDICTORS
-from raymigrate.facts.module import Module
-from raymigrate.facts.results import Layout
+from raymigrate.facts.ray_train.results import Layout
+from raymigrate.facts.syntax.calls import calls_on
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, sources
+from raymigrate.knowledge.legacy import BATCH_PREDICTORS
 
 LOADED = "The model is in {files}, inside `with checkpoint.as_directory() as folder:`."
 OF_CHECKPOINT = "Load a transformers pipeline with the model of the checkpoint in its place."

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.predictors.pipeline_predictor import NotSure
 from raymigrate.edits.plan import Code, Part
-from raymigrate.facts.helpers import OF_OWN_PREDICTOR
-from raymigrate.facts.module import Module
+from raymigrate.facts.projects.helpers import OF_OWN_PREDICTOR
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import written
 
 BASES = frozenset({"ray.train.predictor.Predictor"})

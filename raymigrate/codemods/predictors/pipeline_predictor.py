@@ -14,8 +14,8 @@ from raymigrate.codemods.shared.checkpoint_files import files_in, layout_after
 from raymigrate.codemods.shared.generation import GENERATING, unsaid
 from raymigrate.codemods.shared.preprocessor_advice import gone_preprocessor, on_rows
 from raymigrate.edits.plan import Code, Part
-from raymigrate.facts.helpers import OF_PREDICTOR
-from raymigrate.facts.results import Layout, carries_preprocessor
+from raymigrate.facts.projects.helpers import OF_PREDICTOR
+from raymigrate.facts.ray_train.results import Layout, carries_preprocessor
 from raymigrate.facts.values import written
 
 # transformers 5.23, pipelines/__init__.py: SUPPORTED_TASKS and TASK_ALIASES. Table question answering got a DataFrame

@@ -48,16 +48,16 @@ from raymigrate.codemods.shared.checkpoint_files import not_carried
 from raymigrate.codemods.shared.generation import RM752
 from raymigrate.codemods.shared.torch_models import loads_model
 from raymigrate.edits.plan import CallEdit, Code, Part
-from raymigrate.facts.annotations import in_annotation
-from raymigrate.facts.calls import calls_on
-from raymigrate.facts.checkpoint_folders import folder_is_temporary
-from raymigrate.facts.guards import goes_on_without, is_ready
-from raymigrate.facts.legacy import BATCH_PREDICTORS, HF, HF_UNRELEASED, paths_in_ml
-from raymigrate.facts.literals import string_literal
-from raymigrate.facts.module import Reference
-from raymigrate.facts.results import is_set_to_none
+from raymigrate.facts.ray_train.checkpoint_folders import folder_is_temporary
+from raymigrate.facts.ray_train.results import is_set_to_none
+from raymigrate.facts.syntax.annotations import in_annotation
+from raymigrate.facts.syntax.calls import calls_on
+from raymigrate.facts.syntax.guards import goes_on_without, is_ready
+from raymigrate.facts.syntax.literals import string_literal
+from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.facts.values import argument, class_named, is_none, keyword_argument, named_arguments, sources
 from raymigrate.knowledge.error_texts import gone_names
+from raymigrate.knowledge.legacy import BATCH_PREDICTORS, HF, HF_UNRELEASED, paths_in_ml
 from raymigrate.knowledge.successors import WITH_MAP_BATCHES
 
 RM603 = Rule(

@@ -7,9 +7,9 @@ that a class with @serve.deployment makes.
 import ast
 from collections.abc import Iterator
 
-from raymigrate.facts.annotations import in_annotation
-from raymigrate.facts.callers import is_used_elsewhere
-from raymigrate.facts.module import Module
+from raymigrate.facts.projects.callers import is_used_elsewhere
+from raymigrate.facts.syntax.annotations import in_annotation
+from raymigrate.facts.syntax.module import Module
 from raymigrate.knowledge.successors import APPLIES_PREPROCESSOR
 
 SERVE = "ray.serve"

@@ -19,14 +19,12 @@ from raymigrate.codemods.shared.helpers import add
 from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.codemods.shared.torch_models import BY_CLASS, makes_by_class_alone
 from raymigrate.edits.plan import Code
-from raymigrate.facts.definitions import Definition
-from raymigrate.facts.framework_checkpoints import CLASSES, framework_class
-from raymigrate.facts.helpers import Helper
-from raymigrate.facts.hf_models import models_in
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.module import Module, Reference
-from raymigrate.facts.project_uses import uses_of
-from raymigrate.facts.results import (
+from raymigrate.facts.hugging_face.models import models_in
+from raymigrate.facts.projects.definitions import Definition
+from raymigrate.facts.projects.helpers import Helper
+from raymigrate.facts.projects.project_uses import uses_of
+from raymigrate.facts.ray_train.framework_checkpoints import CLASSES, framework_class
+from raymigrate.facts.ray_train.results import (
     CHECKPOINT_CLASSES,
     CHECKPOINTS,
     GET_CHECKPOINT,
@@ -37,8 +35,10 @@ from raymigrate.facts.results import (
     layout,
     made_by_script,
 )
-from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FUNCTIONS, Reference
 from raymigrate.facts.values import is_none, keyword_argument, sources
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM304 = Rule(
     "RM304",

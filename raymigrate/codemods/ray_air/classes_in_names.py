@@ -13,8 +13,8 @@ from raymigrate.codemods.ray_air.ray_checkpoint import (
     RM308,
     constructor_arguments,
 )
-from raymigrate.facts.classes_behind import class_called
-from raymigrate.facts.results import CHECKPOINTS
+from raymigrate.facts.ray_train.results import CHECKPOINTS
+from raymigrate.facts.values.classes_behind import class_called
 
 METHODS = ("from_dict", "from_uri", *GONE)
 FROM_URI = "Call the class itself: Checkpoint(uri)."

@@ -13,12 +13,12 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import RM302
-from raymigrate.facts.guards import waits_for
-from raymigrate.facts.module import Module
-from raymigrate.facts.outside import Outside, outside
-from raymigrate.facts.own_objects import is_sent_by_name
-from raymigrate.facts.places import Place
-from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.ray_train.outside import Outside, outside
+from raymigrate.facts.ray_train.own_objects import is_sent_by_name
+from raymigrate.facts.syntax.guards import waits_for
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FUNCTIONS
 
 NAMES = tuple(f"ray.train.torch.{name}" for name in ("get_device", "get_devices"))
 THE_DEVICE = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")'

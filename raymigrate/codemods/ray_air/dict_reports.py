@@ -4,8 +4,8 @@ import ast
 from dataclasses import dataclass
 
 from raymigrate.codemods.context import Context
-from raymigrate.facts.reports import REPORTS
-from raymigrate.facts.results import CHECKPOINTS
+from raymigrate.facts.ray_train.reports import REPORTS
+from raymigrate.facts.ray_train.results import CHECKPOINTS
 from raymigrate.facts.values import is_none, keyword_argument
 
 FROM_DICT = frozenset(f"{checkpoint}.from_dict" for checkpoint in CHECKPOINTS)

@@ -17,13 +17,13 @@ from raymigrate.codemods.ray_air.ray_checkpoint import API, ON_RANK_0
 from raymigrate.codemods.shared.checkpoint_files import before_statement
 from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.edits.plan import Code
-from raymigrate.facts.folder_writes import is_known_by_rank, on_some_ranks
-from raymigrate.facts.framework_checkpoints import CLASSES
-from raymigrate.facts.module import Module
-from raymigrate.facts.places import Place
-from raymigrate.facts.reports import REPORTS
-from raymigrate.facts.results import CHECKPOINT_CLASSES, CHECKPOINTS
-from raymigrate.facts.trainers import train_on_one_worker
+from raymigrate.facts.folders.folder_writes import is_known_by_rank, on_some_ranks
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.ray_train.framework_checkpoints import CLASSES
+from raymigrate.facts.ray_train.reports import REPORTS
+from raymigrate.facts.ray_train.results import CHECKPOINT_CLASSES, CHECKPOINTS
+from raymigrate.facts.ray_train.trainers import train_on_one_worker
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking, seen_entries
 
 RM309 = Rule(

@@ -22,9 +22,9 @@ from raymigrate.codemods.ray_air.ray_checkpoint import (
 )
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.shared.torch_models import TORCH_CHECKPOINTS, lacks_model_file, makes_both
-from raymigrate.facts.framework_checkpoints import CLASSES
-from raymigrate.facts.instances import instance_of
-from raymigrate.facts.module import Module
+from raymigrate.facts.hugging_face.instances import instance_of
+from raymigrate.facts.ray_train.framework_checkpoints import CLASSES
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import sources
 
 TOLD = ("from_dict", "from_checkpoint")  # of which is told where they stand

@@ -10,10 +10,10 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import ELSEWHERE, GONE, IN_TRAINING, RM303, RM308, from_dict
-from raymigrate.facts.module import Module
-from raymigrate.facts.passed_names import passed_names
-from raymigrate.facts.places import Place
-from raymigrate.facts.results import CHECKPOINTS
+from raymigrate.facts.projects.passed_names import passed_names
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.ray_train.results import CHECKPOINTS
+from raymigrate.facts.syntax.module import Module
 
 FROM_DICT = "from_dict"
 METHODS = (FROM_DICT, *sorted(GONE))

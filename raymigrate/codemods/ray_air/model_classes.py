@@ -2,7 +2,8 @@
 
 It writes model.pt with torch.save, which writes the name of the class (Ray 2.60 train/torch/torch_checkpoint.py:155),
 and of DistributedDataParallel an object that looks for a process group where it is loaded. Legacy Ray pickled the model
-with ray.cloudpickle, without the wrapper (Ray 2.6.3, the same file, `_encode_data_dict`; facts/own_objects.py).
+with ray.cloudpickle, without the wrapper (Ray 2.6.3, the same file, `_encode_data_dict`). See also
+facts/ray_train/own_objects.py.
 """
 
 import ast
@@ -13,9 +14,9 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.wrapped_models import take_off_wrapper
 from raymigrate.codemods.shared.helpers import add_once
-from raymigrate.facts.helpers import Helper
-from raymigrate.facts.own_objects import may_hold_own
-from raymigrate.facts.places import Place
+from raymigrate.facts.projects.helpers import Helper
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.ray_train.own_objects import may_hold_own
 from raymigrate.facts.values import keyword_argument
 
 RM310 = Rule(

@@ -4,9 +4,9 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.facts.module import Module
-from raymigrate.facts.places import Place
-from raymigrate.facts.tuners import RUN_CONFIGS
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, constants
 
 # What takes a path, or the parts of one.

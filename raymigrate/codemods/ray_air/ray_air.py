@@ -14,11 +14,11 @@ from raymigrate.codemods.ray_air.names_in_paths import ASKED, note_same_name
 from raymigrate.codemods.ray_air.worker_cpus import read_worker_cpus
 from raymigrate.codemods.shared.moves import Move, drop_unused, move_names
 from raymigrate.codemods.shared.taken_elsewhere import taken_elsewhere
-from raymigrate.facts.guards import is_ready, takes_over
-from raymigrate.facts.legacy import paths_in_ml
-from raymigrate.facts.module import Module
-from raymigrate.facts.outside import outside
+from raymigrate.facts.ray_train.outside import outside
+from raymigrate.facts.syntax.guards import is_ready, takes_over
+from raymigrate.facts.syntax.module import Module
 from raymigrate.knowledge.error_texts import gone_names
+from raymigrate.knowledge.legacy import paths_in_ml
 from raymigrate.knowledge.libraries import look_up
 from raymigrate.knowledge.successors import advice_on
 

@@ -15,11 +15,12 @@ from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.edits.plan import Code
-from raymigrate.facts.hf_models import models_in
-from raymigrate.facts.module import Module, Reference
-from raymigrate.facts.own_objects import may_hold_own
-from raymigrate.facts.places import Place
-from raymigrate.facts.results import CHECKPOINTS
+from raymigrate.facts.hugging_face.models import models_in
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.ray_train.own_objects import may_hold_own
+from raymigrate.facts.ray_train.results import CHECKPOINTS
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.facts.values import is_none, seen_entries
 
 API = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
@@ -93,7 +94,7 @@ NEEDS_TORCH = (
     "What from_dict() kept is saved with torch.save(), and nothing else in this file shows that torch is installed;"
     " {}() and pickle.load() do the same for it."
 )
-# facts/own_objects.py
+# facts/ray_train/own_objects.py
 MADE = "now a file in a directory."
 MADE_BY_VALUE = "now a file in a directory, by ray.cloudpickle, as what is in it may be of a class of this script."
 BY_VALUE = ", pickle_module=ray.cloudpickle"

@@ -13,11 +13,11 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import RM308
 from raymigrate.codemods.shared.checkpoint_files import not_carried
-from raymigrate.facts.checkpoint_folders import carried_files, open_folder
-from raymigrate.facts.module import Module
-from raymigrate.facts.pickling import sent_values
-from raymigrate.facts.places import Place
-from raymigrate.facts.reports import REPORTS
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.ray_train.checkpoint_folders import carried_files, open_folder
+from raymigrate.facts.ray_train.pickling import sent_values
+from raymigrate.facts.ray_train.reports import REPORTS
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source
 
 UNKNOWN = (ast.Name, ast.Attribute, ast.Subscript)  # values that were followed no further

@@ -11,9 +11,9 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import RM305, note_one_name
 from raymigrate.codemods.ray_air.worker_cpus import read_worker_cpus
-from raymigrate.facts.checkpoint_storage import LOCAL, scheme_of_run
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.places import Place
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.ray_train.checkpoint_storage import LOCAL, scheme_of_run
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 GET_CONTEXT = ("ray.train.get_context", "ray.train.context.get_context")
 NAMES = ("get_trial_name", "get_trial_id")

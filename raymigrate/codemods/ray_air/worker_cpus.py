@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.facts.module import Reference
+from raymigrate.facts.syntax.scopes import Reference
 
 RM306 = Rule(
     "RM306",

@@ -10,9 +10,9 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.wrapped_models import is_wrapped, is_wrapped_by_accelerate
 from raymigrate.facts.values import argument, last_name, reads, seen_entries
-from raymigrate.facts.wrapped_models import is_wrapped, is_wrapped_by_accelerate
 
 NAMES_SINCE = (2, 3)
 ITSELF = 'getattr($model, "module", $model)'

@@ -10,8 +10,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.results import RM604
-from raymigrate.facts.module import Module
-from raymigrate.facts.results import results as reads_of_results
+from raymigrate.facts.ray_train.results import results as reads_of_results
+from raymigrate.facts.syntax.module import Module
 
 HIGHER = (
     "result.path was the folder of a trial, below that of the run. On Ray >= 2.51 it is that of the run itself, {}."

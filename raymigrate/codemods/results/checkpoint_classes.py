@@ -27,16 +27,23 @@ from raymigrate.codemods.shared.checkpoint_files import (
 from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.codemods.shared.torch_models import loads_model
 from raymigrate.edits.plan import Code
-from raymigrate.facts.annotations import in_annotation
-from raymigrate.facts.guards import goes_on_without, is_ready
-from raymigrate.facts.helpers import Helper
-from raymigrate.facts.instances import has_method
-from raymigrate.facts.legacy import HF
-from raymigrate.facts.module import Module, Reference
-from raymigrate.facts.results import CHECKPOINT_CLASSES, Layout, class_method, is_any_checkpoint, is_called_checkpoint
-from raymigrate.facts.trainers import library_bases
+from raymigrate.facts.hugging_face.instances import has_method
+from raymigrate.facts.projects.helpers import Helper
+from raymigrate.facts.ray_train.results import (
+    CHECKPOINT_CLASSES,
+    Layout,
+    class_method,
+    is_any_checkpoint,
+    is_called_checkpoint,
+)
+from raymigrate.facts.ray_train.trainers import library_bases
+from raymigrate.facts.syntax.annotations import in_annotation
+from raymigrate.facts.syntax.guards import goes_on_without, is_ready
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.facts.values import argument, has_unpacking, keyword_argument, sources
 from raymigrate.knowledge.error_texts import gone_names
+from raymigrate.knowledge.legacy import HF
 from raymigrate.knowledge.libraries import look_up, member
 from raymigrate.knowledge.successors import LIGHTNING_CHECKPOINT
 

@@ -10,9 +10,9 @@ import re
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import leading_text
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM609 = Rule(
     "RM609",

@@ -19,14 +19,14 @@ from raymigrate.codemods.shared.checkpoint_files import (
     opened,
 )
 from raymigrate.edits.plan import Code
-from raymigrate.facts.framework_checkpoints import is_of_any_class, may_be_of_result
-from raymigrate.facts.legacy import HF_TRAINERS
-from raymigrate.facts.magics import magics_in
-from raymigrate.facts.model_folders import is_loaded, saves_state
-from raymigrate.facts.module import Module
-from raymigrate.facts.results import (
+from raymigrate.facts.hugging_face.model_folders import is_loaded, saves_state
+from raymigrate.facts.ray_train.framework_checkpoints import is_of_any_class, may_be_of_result
+from raymigrate.facts.ray_train.results import (
     Layout,
 )
+from raymigrate.facts.syntax.magics import magics_in
+from raymigrate.facts.syntax.module import Module
+from raymigrate.knowledge.legacy import HF_TRAINERS
 
 RM602 = Rule(
     "RM602",

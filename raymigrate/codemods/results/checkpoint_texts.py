@@ -13,9 +13,9 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import RM303, RM308
-from raymigrate.facts.framework_checkpoints import framework_class
-from raymigrate.facts.module import Module
-from raymigrate.facts.results import is_any_checkpoint
+from raymigrate.facts.ray_train.framework_checkpoints import framework_class
+from raymigrate.facts.ray_train.results import is_any_checkpoint
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import sources
 
 RM606 = Rule(

@@ -9,10 +9,10 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_readers import DEEPER, RM602, reads_deeper
 from raymigrate.codemods.results.results import is_placed, is_shown
 from raymigrate.codemods.shared.checkpoint_files import layout_after
-from raymigrate.facts.checkpoint_storage import LOCAL, schemes
-from raymigrate.facts.framework_checkpoints import is_of_any_class, may_be_of_result
-from raymigrate.facts.module import Module
-from raymigrate.facts.results import CHECKPOINT_CLASSES, CHECKPOINTS, Layout
+from raymigrate.facts.ray_train.checkpoint_storage import LOCAL, schemes
+from raymigrate.facts.ray_train.framework_checkpoints import is_of_any_class, may_be_of_result
+from raymigrate.facts.ray_train.results import CHECKPOINT_CLASSES, CHECKPOINTS, Layout
+from raymigrate.facts.syntax.module import Module
 
 RM607 = Rule(
     "RM607",

@@ -10,14 +10,14 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.results import RM604
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.places import TAKE_TRAINABLES
-from raymigrate.facts.results import trainers_of
-from raymigrate.facts.run_folders import results_of_folder, texts
-from raymigrate.facts.trials import ANALYSES, ANALYZED
-from raymigrate.facts.tuners import RUN_CONFIGS
+from raymigrate.facts.projects.places import TAKE_TRAINABLES
+from raymigrate.facts.ray_train.results import trainers_of
+from raymigrate.facts.ray_train.run_folders import results_of_folder, texts
+from raymigrate.facts.ray_tune.trials import ANALYSES, ANALYZED
+from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 MESSAGE = "ExperimentAnalysis raises a ValueError for the folder of a trainer's run: it is no experiment of Tune today."
 IF_OF_RUN = (

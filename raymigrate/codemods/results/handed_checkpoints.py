@@ -2,21 +2,21 @@
 
 import ast
 
-from raymigrate.facts.declared import is_declared_item
-from raymigrate.facts.helpers import is_helper
-from raymigrate.facts.items import is_item_of
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
-from raymigrate.facts.model_folders import leads_to_model
-from raymigrate.facts.module import Module
-from raymigrate.facts.project_uses import names_any
-from raymigrate.facts.results import (
+from raymigrate.facts.hugging_face.model_folders import leads_to_model
+from raymigrate.facts.projects.declared import is_declared_item
+from raymigrate.facts.projects.helpers import is_helper
+from raymigrate.facts.projects.project_uses import names_any
+from raymigrate.facts.ray_train.results import (
     CHECKPOINT_CLASSES,
     CHECKPOINTS,
     is_any_checkpoint,
     is_called_checkpoint,
     made_by_script,
 )
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, sources
+from raymigrate.facts.values.items import is_item_of
+from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 
 # Modules whose predictors read the checkpoints of a Transformers trainer, an own subclass of Predictor among them.
 PREDICTORS = ("ray.train.predictor", "ray.train.batch_predictor", "ray.train.huggingface")

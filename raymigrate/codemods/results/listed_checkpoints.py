@@ -15,12 +15,12 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_numbers import RM609
 from raymigrate.codemods.results.checkpoint_readers import DEEPER, RM602
-from raymigrate.facts.items import collections_of
-from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.results import trainers_of
-from raymigrate.facts.run_folders import results_of_folder, texts
+from raymigrate.facts.ray_train.results import trainers_of
+from raymigrate.facts.ray_train.run_folders import results_of_folder, texts
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument
+from raymigrate.facts.values.items import collections_of
+from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
 SNAPSHOT = "checkpoint_manager_snapshot.json"
 BY_TIME = "checkpoint_2026-01-31_12-00-00.123456"

@@ -4,7 +4,7 @@ import ast
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.checkpoint_files import layout_after
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import sources
 
 LOADED = {"get_model": "model", "get_tokenizer": "tokenizer"}  # parameter with the class to load

@@ -13,16 +13,16 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.filled_keys import INSTEAD, advice
 from raymigrate.codemods.results.results import RM604, of_trainer, results
-from raymigrate.facts.items import GETTER
-from raymigrate.facts.keys import keys_of
-from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.reports import REPORTS, with_all_imported
-from raymigrate.facts.result_metrics import Found, Metrics, metrics_behind
-from raymigrate.facts.results import results as reads_of_results
-from raymigrate.facts.results import trainers_of
-from raymigrate.facts.training_code import TrainingCodes
+from raymigrate.facts.ray_train.reports import REPORTS, with_all_imported
+from raymigrate.facts.ray_train.result_metrics import Found, Metrics, metrics_behind
+from raymigrate.facts.ray_train.results import results as reads_of_results
+from raymigrate.facts.ray_train.results import trainers_of
+from raymigrate.facts.ray_train.training_code import TrainingCodes
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, keyword_argument, sources
+from raymigrate.facts.values.items import GETTER
+from raymigrate.facts.values.keys import keys_of
+from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
 # The constants of Ray that name a key: `result.metrics[TRAINING_ITERATION]`.
 KEYS_OF_TUNE = {f"{home}.{key.upper()}": key for home in ("ray.air.constants", "ray.tune.result") for key in INSTEAD}

@@ -7,9 +7,9 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.results import RM605, results
-from raymigrate.facts.places import Place
-from raymigrate.facts.project import with_imported
-from raymigrate.facts.reports import REPORTS, without_checkpoint
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.projects.project import with_imported
+from raymigrate.facts.ray_train.reports import REPORTS, without_checkpoint
 
 CALLBACK = "UserCallback"
 MESSAGE = (

@@ -8,11 +8,11 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_readers import EITHER, RM602, readers
 from raymigrate.codemods.results.handed_checkpoints import name_of_folder
 from raymigrate.codemods.shared.checkpoint_files import layout_after
-from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
-from raymigrate.facts.model_folders import leads_to_model
-from raymigrate.facts.module import Module
-from raymigrate.facts.results import trainers_of
+from raymigrate.facts.hugging_face.model_folders import leads_to_model
+from raymigrate.facts.ray_train.results import trainers_of
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import sources
+from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
 METHODS = ("as_directory", "to_directory", "path")
 MESSAGE = (

@@ -15,12 +15,12 @@ from raymigrate.codemods.ray_air.ray_checkpoint import RM308
 from raymigrate.codemods.results.checkpoint_readers import OTHER_ATTRIBUTES, OTHER_FORMS
 from raymigrate.codemods.results.checkpoint_uris import RM607
 from raymigrate.codemods.results.results import ATTRIBUTES, RM604
-from raymigrate.facts.asked_names import NO_MATCH, RAISES, WORDS, Asked, asked_names
-from raymigrate.facts.declared import is_declared
-from raymigrate.facts.framework_checkpoints import is_of_any_class
-from raymigrate.facts.guards import is_guarded
-from raymigrate.facts.results import RESULTS, is_any_checkpoint, trainers_of
+from raymigrate.facts.projects.declared import is_declared
+from raymigrate.facts.ray_train.framework_checkpoints import is_of_any_class
+from raymigrate.facts.ray_train.results import RESULTS, is_any_checkpoint, trainers_of
+from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.values import Source
+from raymigrate.facts.values.asked_names import NO_MATCH, RAISES, WORDS, Asked, asked_names
 
 PATH = "result.path is the folder of the run, a str."
 OF_RESULTS = {"log_dir": PATH, "config": ATTRIBUTES["config"][1], "dataset_stats": ATTRIBUTES["dataset_stats"][1]}

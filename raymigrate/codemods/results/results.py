@@ -10,18 +10,18 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.filled_keys import INSTEAD
-from raymigrate.facts.declared import is_declared
-from raymigrate.facts.guards import is_guarded, tested
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.project import with_imported
-from raymigrate.facts.reports import REPORTS, Carried, carried_by_job, may_carry, with_all_imported
-from raymigrate.facts.results import RESULTS, fitted_trainers, is_result, trainers_of
-from raymigrate.facts.results import results as reads_of_results
-from raymigrate.facts.run_folders import results_of_folder
-from raymigrate.facts.training_code import TrainingCodes
-from raymigrate.facts.trials import may_be_trial
+from raymigrate.facts.projects.declared import is_declared
+from raymigrate.facts.projects.project import with_imported
+from raymigrate.facts.ray_train.reports import REPORTS, Carried, carried_by_job, may_carry, with_all_imported
+from raymigrate.facts.ray_train.results import RESULTS, fitted_trainers, is_result, trainers_of
+from raymigrate.facts.ray_train.results import results as reads_of_results
+from raymigrate.facts.ray_train.run_folders import results_of_folder
+from raymigrate.facts.ray_train.training_code import TrainingCodes
+from raymigrate.facts.ray_tune.trials import may_be_trial
+from raymigrate.facts.syntax.guards import is_guarded, tested
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument
+from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 
 RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
 

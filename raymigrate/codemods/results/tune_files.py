@@ -10,9 +10,9 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.results import RM604
-from raymigrate.facts.module import Module
-from raymigrate.facts.results import trainers_of
-from raymigrate.facts.run_folders import head_of, results_of_folder, texts
+from raymigrate.facts.ray_train.results import trainers_of
+from raymigrate.facts.ray_train.run_folders import head_of, results_of_folder, texts
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument
 
 ROWS = (

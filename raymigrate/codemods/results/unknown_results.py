@@ -11,10 +11,10 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.filled_keys import INSTEAD, advice
 from raymigrate.codemods.results.results import RM604
-from raymigrate.facts.hydra_trainers import made_by_hydra
-from raymigrate.facts.instances import instance_of
-from raymigrate.facts.module import Module
-from raymigrate.facts.results import trainers_of
+from raymigrate.facts.hugging_face.instances import instance_of
+from raymigrate.facts.ray_train.hydra_trainers import made_by_hydra
+from raymigrate.facts.ray_train.results import trainers_of
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import sources
 
 # The keys that Tune put into metrics and that others hardly have.

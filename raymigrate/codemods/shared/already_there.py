@@ -4,11 +4,11 @@ import ast
 from collections.abc import Hashable, Iterator, Sequence
 from functools import lru_cache
 
-from raymigrate.facts.functions import parameters
-from raymigrate.facts.helpers import Helper, has_code_of
-from raymigrate.facts.kept import kept
-from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import import_bindings
+from raymigrate.facts.projects.helpers import Helper, has_code_of
+from raymigrate.facts.syntax.functions import parameters
+from raymigrate.facts.syntax.kept import kept
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import import_bindings
 
 Definition = ast.FunctionDef | ast.ClassDef
 # Statements that run no function, so that nothing is missing yet which stands below them.

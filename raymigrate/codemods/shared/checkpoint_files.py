@@ -5,15 +5,15 @@ import ast
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.edits.plan import Code
-from raymigrate.facts.checkpoint_folders import local_folder, open_folder
-from raymigrate.facts.helpers import Helper
-from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
-from raymigrate.facts.literals import string_literal
-from raymigrate.facts.module import Module
-from raymigrate.facts.results import Layout, layout
-from raymigrate.facts.scopes import COMPREHENSIONS
-from raymigrate.facts.storage import is_absolute
+from raymigrate.facts.projects.helpers import Helper
+from raymigrate.facts.ray_train.checkpoint_folders import local_folder, open_folder
+from raymigrate.facts.ray_train.results import Layout, layout
+from raymigrate.facts.ray_train.storage import is_absolute
+from raymigrate.facts.syntax.literals import string_literal
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import COMPREHENSIONS
 from raymigrate.facts.values import Source
+from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 # Legacy Ray put the files of Transformers at the root of a checkpoint, RayTrainReportCallback puts them into the folder

@@ -5,9 +5,10 @@ from collections.abc import Collection
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.facts.legacy import TRAINERS
-from raymigrate.facts.module import Module, Reference
-from raymigrate.facts.trainers import classes_behind
+from raymigrate.facts.ray_train.trainers import classes_behind
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Reference
+from raymigrate.knowledge.legacy import TRAINERS
 
 # What a call of a legacy trainer gives by name, whatever the class is called there.
 ARGUMENTS = ("scaling_config", "trainer_init_per_worker", "train_loop_per_worker", "accelerate_config")

@@ -10,12 +10,12 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.emitted import ON_CPU, ON_GPU
 from raymigrate.codemods.shared.train_function import TrainFunction
-from raymigrate.facts.calls import calls_in
-from raymigrate.facts.keys import is_unpacked, unpacked_value
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS
-from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.syntax.calls import calls_in
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import has_unpacking, keyword_argument
+from raymigrate.facts.values.keys import is_unpacked, unpacked_value
+from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
 RM104 = Rule(
     "RM104",

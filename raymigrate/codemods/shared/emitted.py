@@ -3,7 +3,7 @@
 Every piece depends on ray, torch and transformers only. `tests/test_twins.py` runs them on real workers.
 """
 
-from raymigrate.facts.helpers import Helper
+from raymigrate.facts.projects.helpers import Helper
 
 # Final save and report: legacy TrainReportCallback.on_epoch_end and on_train_end (Ray 2.4 to 2.7,
 # ray/train/huggingface/_huggingface_utils.py). The barrier: RayTrainReportCallback copies the checkpoint on every

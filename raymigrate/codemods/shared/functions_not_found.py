@@ -5,11 +5,11 @@ from collections.abc import Iterable
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.facts.callees import Callee, callees
-from raymigrate.facts.literals import shortened_text
-from raymigrate.facts.magics import runs_other_files
-from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.projects.callees import Callee, callees
+from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.syntax.literals import shortened_text
+from raymigrate.facts.syntax.magics import runs_other_files
+from raymigrate.facts.syntax.module import Module
 
 SEEN = "Convert with the function in this file or in another one of its project; or read it by hand"
 

@@ -7,7 +7,7 @@ docs/semantics/data.md#predictors: transformers 5.23, pipelines/text_generation.
 import ast
 
 from raymigrate.base.findings import Rule
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import seen_entries
 
 RM752 = Rule(

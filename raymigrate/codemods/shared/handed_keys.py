@@ -6,11 +6,11 @@ from itertools import chain, count
 
 from raymigrate.codemods.shared.already_there import definitions_of
 from raymigrate.codemods.shared.emitted import TRAIN_SHARD
-from raymigrate.facts.legacy import TORCH_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.nothing import is_none_in_some_case, may_give_none
-from raymigrate.facts.trainers import TRAIN_LOOP, trainer_calls
+from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, trainer_calls
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none
+from raymigrate.facts.values.nothing import is_none_in_some_case, may_give_none
+from raymigrate.knowledge.legacy import TORCH_TRAINERS
 
 
 def unpacked(module: Module, config: ast.expr, name: str = "$config") -> str:

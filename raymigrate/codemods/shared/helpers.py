@@ -7,8 +7,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.already_there import helper_there
 from raymigrate.edits.import_runs import root_of
 from raymigrate.edits.plan import Code
-from raymigrate.facts.helpers import Helper
-from raymigrate.facts.module import Module
+from raymigrate.facts.projects.helpers import Helper
+from raymigrate.facts.syntax.module import Module
 
 TAKES_PLACE = ("ray", "mlflow", "wandb")  # whose imports take the place of the legacy one
 

@@ -6,9 +6,10 @@ import ast
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.legacy import GONE_MODULES
-from raymigrate.facts.module import Module, Reference
-from raymigrate.facts.project_uses import takers
+from raymigrate.facts.projects.project_uses import takers
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Reference
+from raymigrate.knowledge.legacy import GONE_MODULES
 
 if TYPE_CHECKING:
     from raymigrate.codemods.context import Context

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Collection
 
 from raymigrate.codemods.context import Context
-from raymigrate.facts.scopes import Scope
+from raymigrate.facts.syntax.scopes import Scope
 
 
 def local_name(context: Context, statement: ast.stmt, name: str, own: Collection[ast.Name] = ()) -> str:

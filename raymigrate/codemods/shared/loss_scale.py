@@ -19,17 +19,17 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.edits.plan import Code
-from raymigrate.facts.all_fields import with_all_fields
-from raymigrate.facts.calls import calls_in
-from raymigrate.facts.causal_models import may_count_a_label_too_many
-from raymigrate.facts.functions import is_generator_or_async, returns
-from raymigrate.facts.instances import TRAINER, instance_of
-from raymigrate.facts.keys import is_unpacked
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS
-from raymigrate.facts.module import Module
-from raymigrate.facts.places import Places
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.hugging_face.all_fields import with_all_fields
+from raymigrate.facts.hugging_face.causal_models import may_count_a_label_too_many
+from raymigrate.facts.hugging_face.instances import TRAINER, instance_of
+from raymigrate.facts.projects.places import Places
+from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.syntax.calls import calls_in
+from raymigrate.facts.syntax.functions import is_generator_or_async, returns
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_argument, unpacked_dicts
+from raymigrate.facts.values.keys import is_unpacked
+from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
 RM110 = Rule(
     "RM110",

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import is_attribute, is_passed_on
-from raymigrate.facts.import_places import is_bound_again
-from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.syntax.import_places import is_bound_again
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Reference
 
 
 @dataclass(frozen=True)

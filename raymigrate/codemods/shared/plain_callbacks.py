@@ -1,8 +1,8 @@
 """The callbacks that converted plain scripts carry. They depend on ray, torch and transformers only."""
 
 from raymigrate.codemods.shared.already_there import definitions_of
-from raymigrate.facts.helpers import Helper
-from raymigrate.facts.module import Module
+from raymigrate.facts.projects.helpers import Helper
+from raymigrate.facts.syntax.module import Module
 
 NEEDED = (("torch", None), ("ray.train.huggingface.transformers", "RayTrainReportCallback"))
 

@@ -3,13 +3,13 @@
 import ast
 
 from raymigrate.codemods.context import Context
-from raymigrate.facts.batch_functions import BatchFunction
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.plain_batches import takes_an_array
-from raymigrate.facts.preprocessors import Mapper, Stage, Transformer, arguments, helper, stages
-from raymigrate.facts.results import trainers_behind
+from raymigrate.facts.ray_data.batch_functions import BatchFunction
+from raymigrate.facts.ray_data.plain_batches import takes_an_array
+from raymigrate.facts.ray_data.preprocessors import Mapper, Stage, Transformer, arguments, helper, stages
+from raymigrate.facts.ray_train.results import trainers_behind
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none, keyword_argument, sources
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.pins.written_for import NEWEST
 
 STRICT_MODE_SINCE = (2, 5)

@@ -1,9 +1,9 @@
 """Names that other files of the project take from a module which has imported them itself."""
 
 from raymigrate.base.words import FEW, listed
-from raymigrate.facts.module import Module
-from raymigrate.facts.named_lines import named_line
-from raymigrate.facts.project_uses import takers
+from raymigrate.facts.projects.project_uses import takers
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.named_lines import named_line
 
 
 def taken_elsewhere(module: Module, name: str) -> str:

@@ -9,10 +9,10 @@ import ast
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
-from raymigrate.facts.module import Module
-from raymigrate.facts.project import with_imported
-from raymigrate.facts.project_uses import files_with
-from raymigrate.facts.results import CHECKPOINTS
+from raymigrate.facts.projects.project import with_imported
+from raymigrate.facts.projects.project_uses import files_with
+from raymigrate.facts.ray_train.results import CHECKPOINTS
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import seen_entries
 
 TORCH_CHECKPOINTS = ("ray.train.torch.TorchCheckpoint", "ray.train.torch.torch_checkpoint.TorchCheckpoint")

@@ -17,14 +17,14 @@ from raymigrate.codemods.shared.helpers import take, top_level
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.edits.docstrings import adapted
 from raymigrate.edits.plan import Code
-from raymigrate.facts.built_trainers import may_evaluate_by_steps, training_arguments
-from raymigrate.facts.callers import is_taken_elsewhere
-from raymigrate.facts.functions import INIT_DATASETS, assigns_first, has_inline_form, trains
-from raymigrate.facts.helpers import Helper
-from raymigrate.facts.import_places import is_seen, needs_at_once
-from raymigrate.facts.init_functions import InitFunctions
-from raymigrate.facts.places import Places
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.projects.callers import is_taken_elsewhere
+from raymigrate.facts.projects.helpers import Helper
+from raymigrate.facts.projects.places import Places
+from raymigrate.facts.ray_train.built_trainers import may_evaluate_by_steps, training_arguments
+from raymigrate.facts.ray_train.init_functions import InitFunctions
+from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.syntax.functions import INIT_DATASETS, assigns_first, has_inline_form, trains
+from raymigrate.facts.syntax.import_places import is_seen, needs_at_once
 
 # Modules that the first lines of a training function use, and how it imports them where they are local to it.
 LOCAL = {"os": "import os", "ray": "import ray.train"}

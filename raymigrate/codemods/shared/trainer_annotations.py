@@ -7,10 +7,10 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.facts.annotations import in_annotation, in_type_test
-from raymigrate.facts.functions import default_of
-from raymigrate.facts.legacy import TRAINERS
-from raymigrate.facts.module import Reference
+from raymigrate.facts.syntax.annotations import in_annotation, in_type_test
+from raymigrate.facts.syntax.functions import default_of
+from raymigrate.facts.syntax.scopes import Reference
+from raymigrate.knowledge.legacy import TRAINERS
 
 GO_WITH_IT = "Write TorchTrainer once that call is one."
 

@@ -3,7 +3,7 @@
 import ast
 
 from raymigrate.codemods.context import Context
-from raymigrate.facts.local_imports import is_imported_before
+from raymigrate.facts.syntax.local_imports import is_imported_before
 
 
 def tune_name(context: Context, near: ast.AST) -> str:

@@ -11,9 +11,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from raymigrate.facts.calls import calls_in
-from raymigrate.facts.module import Module
-from raymigrate.facts.ranks import rank_condition
+from raymigrate.facts.ray_train.ranks import rank_condition
+from raymigrate.facts.syntax.calls import calls_in
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_argument, unpacked_dicts
 
 START = "wandb.init"

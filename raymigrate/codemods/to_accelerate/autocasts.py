@@ -10,9 +10,9 @@ from raymigrate.codemods.to_accelerate.conditions import ALWAYS, Condition, Cond
 from raymigrate.codemods.to_accelerate.rules import Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.facts.annotations import in_annotation, in_type_test
-from raymigrate.facts.gradients import switches_gradients_off
-from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.syntax.annotations import in_annotation, in_type_test
+from raymigrate.facts.syntax.scopes import FUNCTIONS
+from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import named_arguments
 
 PLACES = ("torch.amp", "torch.cuda.amp", "torch.cpu.amp")

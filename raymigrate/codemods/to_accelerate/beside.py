@@ -11,8 +11,8 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_accelerate.obstacles import mentions_accelerator
 from raymigrate.codemods.to_accelerate.rules import RM851
 from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.facts.legacy import ACCELERATORS
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
+from raymigrate.knowledge.legacy import ACCELERATORS
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 BESIDE = (

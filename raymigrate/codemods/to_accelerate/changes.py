@@ -15,9 +15,9 @@ from raymigrate.codemods.to_accelerate.objects import OWN
 from raymigrate.codemods.to_accelerate.rules import RM851, Refusal
 from raymigrate.edits.line_length import line_length
 from raymigrate.edits.plan import Code, Part, StatementEdit
-from raymigrate.facts.module import Module
-from raymigrate.facts.named_lines import own_lines
-from raymigrate.facts.nodes import blocks
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.named_lines import own_lines
+from raymigrate.facts.syntax.nodes import blocks
 
 NAME = "accelerator"
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.rules import RM858
-from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FUNCTIONS
 
 MACHINE = "torch."  # what torch says of a machine is no choice: the Accelerator asks it too
 OF_PROCESSES = re.compile(r"rank|world|distributed|ddp", re.IGNORECASE)

@@ -10,7 +10,7 @@ from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
-from raymigrate.facts.project_uses import importing_modules
+from raymigrate.facts.projects.project_uses import importing_modules
 
 # Calls that only look, so that they can go with what was made of them.
 LOOKS = frozenset(

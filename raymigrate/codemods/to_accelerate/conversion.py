@@ -40,7 +40,7 @@ from raymigrate.codemods.to_accelerate.step_counters import counts_steps
 from raymigrate.codemods.to_accelerate.trackers import Trackers
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
 from raymigrate.codemods.to_accelerate.variables import WRAPPERS, Variable
-from raymigrate.facts.named_lines import own_lines
+from raymigrate.facts.syntax.named_lines import own_lines
 
 NATIVE = (
     "A native training loop: an Accelerator prepares what it trains. A batch is that of one process: N of them take N"

@@ -9,7 +9,7 @@ import ast
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Loop, Training
-from raymigrate.facts.spread_models import makers_of, spread_by
+from raymigrate.facts.hugging_face.spread_models import makers_of, spread_by
 
 SPREADS = (
     'device_map="{}" spreads the model over all GPUs that a process sees: with several processes prepare() raises a'

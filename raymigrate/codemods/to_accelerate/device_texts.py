@@ -6,8 +6,8 @@ import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.devices import NAMERS, Devices
-from raymigrate.facts.functions import returned_values
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.functions import returned_values
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import reaching
 
 METHODS = frozenset(dir(str))

@@ -20,9 +20,9 @@ from raymigrate.codemods.to_accelerate.process_numbers import (
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
-from raymigrate.facts.functions import returned_values
-from raymigrate.facts.module import Module
-from raymigrate.facts.tensors import Kind, kinds_of
+from raymigrate.facts.syntax.functions import returned_values
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.tensors import Kind, kinds_of
 from raymigrate.facts.values import argument
 
 NAMES = ("cuda", "cpu", "mps", "xpu", "npu")

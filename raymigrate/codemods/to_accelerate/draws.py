@@ -12,9 +12,9 @@ from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Loop, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.codemods.to_accelerate.wrappers import DDP
-from raymigrate.facts.module import Module
-from raymigrate.facts.random_draws import drawn_in, drawn_while_read, shared_seed
-from raymigrate.facts.unused_parameters import finds_unused, uses_all_parameters
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.random_draws import drawn_in, drawn_while_read, shared_seed
+from raymigrate.facts.torch.unused_parameters import finds_unused, uses_all_parameters
 
 WITH_DROPOUT = ("Transformer", "MultiheadAttention")  # layers of torch that drop by default, or are given a rate
 

@@ -16,7 +16,7 @@ from raymigrate.codemods.to_accelerate.lengths import Lengths, lengths_of
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Loop
 from raymigrate.codemods.to_accelerate.variables import Variable
-from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import reaching
 
 # Attributes of what models of transformers return: one value for a batch, and one for each row.

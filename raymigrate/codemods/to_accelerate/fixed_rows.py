@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.gathering import Gathering
 from raymigrate.codemods.to_accelerate.rules import RM858
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import free_name
 
 LENGTHS = frozenset({"len", "size", "shape", "numel"})

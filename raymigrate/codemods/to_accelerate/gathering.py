@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.training import Loop
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 
 IGNORED = -100  # the label of tokens that do not count, in transformers and in the losses of torch
 ON_CPU = frozenset({"cpu", "detach", "numpy", "tolist"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from raymigrate.codemods.to_accelerate.devices import Devices
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 
 IS_THERE = "torch.cuda.is_available()"
 

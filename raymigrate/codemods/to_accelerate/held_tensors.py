@@ -6,7 +6,7 @@ import ast
 
 from raymigrate.codemods.to_accelerate.objects import is_attribute
 from raymigrate.codemods.to_accelerate.sides import Side
-from raymigrate.facts.functions import returned_values
+from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.values import reaching
 
 PLACES = (ast.Name, ast.Attribute, ast.Subscript)  # what a new tensor can be put into

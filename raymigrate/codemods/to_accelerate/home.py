@@ -10,9 +10,9 @@ from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
-from raymigrate.facts.module import Module
-from raymigrate.facts.named_lines import own_lines
-from raymigrate.facts.nodes import blocks
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.named_lines import own_lines
+from raymigrate.facts.syntax.nodes import blocks
 
 Block = list[ast.stmt]
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from raymigrate.codemods.to_accelerate.gathering import IGNORED
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 
 # Models of transformers with one output for each token.
 BY_TOKEN = re.compile(

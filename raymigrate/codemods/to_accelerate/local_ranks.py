@@ -6,9 +6,9 @@ import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM856
-from raymigrate.facts.module import Module
-from raymigrate.facts.project import with_imported
-from raymigrate.facts.project_uses import importing_modules
+from raymigrate.facts.projects.project import with_imported
+from raymigrate.facts.projects.project_uses import importing_modules
+from raymigrate.facts.syntax.module import Module
 
 OPTIONS = frozenset({"--local_rank", "--local-rank"})
 ATTRIBUTE = "local_rank"

@@ -10,9 +10,9 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.codemods.to_accelerate.rules import Refusal
-from raymigrate.facts.functions import is_static
-from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import Binding, Scope, ScopeBuilder
+from raymigrate.facts.syntax.functions import is_static
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Binding, Scope, ScopeBuilder
 
 # Decorators of methods that let them be called as they are written.
 PLAIN_DECORATORS = frozenset(

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.facts.legacy import ACCELERATORS, GONE_MODULES
-from raymigrate.facts.module import Module
-from raymigrate.facts.project_uses import importing_modules
-from raymigrate.facts.scopes import import_bindings
+from raymigrate.facts.projects.project_uses import importing_modules
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import import_bindings
+from raymigrate.knowledge.legacy import ACCELERATORS, GONE_MODULES
 
 # Modules whose unused imports are dropped.
 LEGACY = ("ray.air.", *(f"{name}." for name in GONE_MODULES))

@@ -7,7 +7,7 @@ import ast
 from raymigrate.codemods.to_accelerate.home import Home, position
 from raymigrate.codemods.to_accelerate.objects import ObjectView
 from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.syntax.scopes import FUNCTIONS
 
 
 class Order:

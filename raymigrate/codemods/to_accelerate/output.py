@@ -13,7 +13,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.trackers import MAIN
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import SAME
-from raymigrate.facts.gradients import switches_gradients_off
+from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import argument, free_name, methods
 
 # What stays as it is on the wrapped model: nn.Module has it, and it means the same there.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from raymigrate.facts.import_places import needs_at_once
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.import_places import needs_at_once
+from raymigrate.facts.syntax.module import Module
 
 
 def import_place(module: Module, owner: ast.AST) -> ast.stmt | None:

@@ -11,7 +11,7 @@ from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.samplers import SAMPLERS
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
-from raymigrate.facts.functions import returned_values
+from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.values import argument, keyword_argument, last_name
 
 RANKS = frozenset({"rank", "local_rank", "global_rank", "world_rank"})

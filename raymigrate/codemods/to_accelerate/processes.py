@@ -31,7 +31,7 @@ from raymigrate.codemods.to_accelerate.spawns import SPAWN, Spawn, check_process
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.codemods.to_accelerate.wrappers import DATA_PARALLEL, DDP, Wrappers
-from raymigrate.facts.functions import returns
+from raymigrate.facts.syntax.functions import returns
 from raymigrate.facts.values import argument
 
 DIST = "torch.distributed"

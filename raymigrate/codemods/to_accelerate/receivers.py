@@ -12,10 +12,10 @@ from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM857, RM858
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.facts.functions import is_static
-from raymigrate.facts.gradients import switches_gradients_off
-from raymigrate.facts.module import Module
-from raymigrate.facts.ranks import rank_condition
+from raymigrate.facts.ray_train.ranks import rank_condition
+from raymigrate.facts.syntax.functions import is_static
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import method_of, methods_of_object
 
 Method = tuple[Module, ast.FunctionDef]

@@ -12,7 +12,6 @@ from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal, check
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import DATA_LOADERS
 from raymigrate.codemods.to_accelerate.variables import Variable
-from raymigrate.facts.carried import carried
 from raymigrate.facts.values import (
     Source,
     argument,
@@ -22,6 +21,7 @@ from raymigrate.facts.values import (
     reaching,
     unpacked_dicts,
 )
+from raymigrate.facts.values.carried import carried
 
 SAMPLERS = ("torch.utils.data.distributed.DistributedSampler", "torch.utils.data.DistributedSampler")
 # What a DataLoader makes itself by `shuffle=`.

@@ -10,10 +10,10 @@ from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
-from raymigrate.facts.environment import gpus_shown
-from raymigrate.facts.iterable_datasets import gives_rows_in_turn
-from raymigrate.facts.module import Module
-from raymigrate.facts.random_splits import unseeded_splits
+from raymigrate.facts.projects.environment import gpus_shown
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.iterable_datasets import gives_rows_in_turn
+from raymigrate.facts.torch.random_splits import unseeded_splits
 from raymigrate.facts.values import argument, free_name
 
 READS_ALL = frozenset({"list", "tuple", "sorted", "set"})

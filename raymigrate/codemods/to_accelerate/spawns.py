@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import LOOPS, Training
 from raymigrate.codemods.to_accelerate.variables import Variables
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument
 
 TORCH = "torch.multiprocessing"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 
 
 def counts_steps(module: Module, binding: ast.AST) -> bool:

@@ -9,8 +9,8 @@ from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
-from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import is_transformers_trainer
+from raymigrate.facts.ray_train.trainers import is_transformers_trainer
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, free_name, reaching
 
 DATA_LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")

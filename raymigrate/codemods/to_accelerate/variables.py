@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from raymigrate.codemods.to_accelerate.objects import OWN
-from raymigrate.facts.functions import returned_values
-from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import Scope
+from raymigrate.facts.syntax.functions import returned_values
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.values import argument
 
 # What gives the same object back, or wraps it: nn.Module.to() and cuda() return the model itself.

@@ -59,8 +59,8 @@ from raymigrate.codemods.to_ray.trainer_calls import Training, training_of
 from raymigrate.codemods.to_ray.traps import RM828, tell_traps
 from raymigrate.codemods.to_ray.workers import tell_rows, tell_seed, tell_threads, tell_unused
 from raymigrate.codemods.to_ray.wrapped import unwrap_prepared
-from raymigrate.facts.legacy import ACCELERATORS
-from raymigrate.facts.spread_models import makers_of
+from raymigrate.facts.hugging_face.spread_models import makers_of
+from raymigrate.knowledge.legacy import ACCELERATORS
 
 GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html"
 RM820 = Rule(

@@ -10,10 +10,10 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import GPU_PLUGINS, LaunchedOutline
 from raymigrate.codemods.to_ray.launches import common_variables
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.facts.launch_form import LaunchForm, Row
-from raymigrate.facts.literals import shortened
-from raymigrate.facts.nothing import may_be_none
+from raymigrate.facts.accelerate.launch_form import LaunchForm, Row
+from raymigrate.facts.syntax.literals import shortened
 from raymigrate.facts.values import argument, is_none
+from raymigrate.facts.values.nothing import may_be_none
 
 RM821 = Rule(
     "RM821",

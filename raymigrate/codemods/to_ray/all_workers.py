@@ -9,9 +9,9 @@ import ast
 
 from raymigrate.codemods.to_ray.script import executed
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer
-from raymigrate.facts.callees import callees
-from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import FunctionNode
+from raymigrate.facts.projects.callees import callees
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FunctionNode
 
 DEPTH = 3  # functions that call each other
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from raymigrate.facts.module import Module
-from raymigrate.facts.numbers import is_named_number
-from raymigrate.facts.scopes import Binding
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Binding
+from raymigrate.facts.values.numbers import is_named_number
 
 LOOPS = (ast.For, ast.While)
 BRANCHES = (ast.If, ast.Try)

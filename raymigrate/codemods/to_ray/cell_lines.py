@@ -10,8 +10,8 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import DEFINITIONS
-from raymigrate.facts.magics import magics_in, shell_cells, written_lines
-from raymigrate.facts.scopes import Scope
+from raymigrate.facts.syntax.magics import magics_in, shell_cells, written_lines
+from raymigrate.facts.syntax.scopes import Scope
 
 # What IPython evaluates in such a line (IPython 8.37, core/interactiveshell.py, `var_expand`).
 EXPRESSION = re.compile(r"(?<!\{)\{(?P<braces>[^{}]+)\}(?!\})|(?<!\$)\$(?P<dollar>[A-Za-z_]\w*)")

@@ -13,7 +13,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.syntax.scopes import FUNCTIONS
 
 READ = "{name} = [{names}]  # Ray does not see what only the body of a class reads"
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 
-from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.facts.values import argument
 
 HYDRA = "hydra.main"

@@ -15,9 +15,9 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.trainer_calls import Training
-from raymigrate.facts.module import Module
-from raymigrate.facts.pickling import sent_with
-from raymigrate.facts.spread_models import loads_model, makers_of, spread_by
+from raymigrate.facts.hugging_face.spread_models import loads_model, makers_of, spread_by
+from raymigrate.facts.ray_train.pickling import sent_with
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking
 
 OTHER_MODELS = re.compile(r"(?:ref|reward|teacher|value|judge)_?(?:model|funcs)?")  # that a Trainer of trl prepares

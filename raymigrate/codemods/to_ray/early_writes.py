@@ -14,9 +14,9 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.codemods.to_ray.trainer_calls import Training
-from raymigrate.facts.downloads import is_in_turn
-from raymigrate.facts.module import Module
-from raymigrate.facts.ranks import tests_rank
+from raymigrate.facts.folders.downloads import is_in_turn
+from raymigrate.facts.ray_train.ranks import tests_rank
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, origins
 
 REMOVES = (

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from raymigrate.codemods.to_ray.script import executed
-from raymigrate.facts.module import Module
-from raymigrate.facts.numbers import is_number, is_scores
-from raymigrate.facts.tensors import as_number
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.tensors import as_number
 from raymigrate.facts.values import argument
+from raymigrate.facts.values.numbers import is_number, is_scores
 
 PRINTS = ("print", "info", "write", "log", "warning")
 

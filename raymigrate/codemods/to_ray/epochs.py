@@ -19,9 +19,9 @@ from raymigrate.codemods.to_ray.save_conditions import save_condition
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed, uses_of_function
 from raymigrate.codemods.to_ray.skipped_batches import skipped_batches
 from raymigrate.edits.plan import Code, Part
-from raymigrate.facts.legacy import ACCELERATORS
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument
+from raymigrate.knowledge.legacy import ACCELERATORS
 
 RM823 = Rule(
     "RM823",

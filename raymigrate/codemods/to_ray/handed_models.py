@@ -21,9 +21,9 @@ from raymigrate.codemods.to_ray.wrapped import (
     prepared_by,
     where_wrapped,
 )
-from raymigrate.facts.constructors import constructor_of
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, origins, reaching
+from raymigrate.facts.values.constructors import constructor_of
 
 OUT_OF_FILE = "Hand over {inner} for that too, or the Accelerator."
 

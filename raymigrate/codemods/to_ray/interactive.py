@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.codemods.to_ray.script import uses_of_function
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import free_name, last_name
 
 ASKS = ("pdb.set_trace", "ipdb.set_trace", "IPython.embed", "code.interact")

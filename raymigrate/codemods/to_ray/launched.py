@@ -32,16 +32,16 @@ from raymigrate.codemods.to_ray.other_scripts import other_scripts
 from raymigrate.codemods.to_ray.outline import Outline, asks_for_gpu
 from raymigrate.codemods.to_ray.script import Script
 from raymigrate.codemods.to_ray.statements import Roles
-from raymigrate.facts.accelerate_config import read_file
-from raymigrate.facts.argument_objects import parsed_for_trainers
-from raymigrate.facts.indirect import parsings
-from raymigrate.facts.launch_file import launch_form
-from raymigrate.facts.launch_flags import with_flags
-from raymigrate.facts.launch_form import LaunchForm, NoRayFormError, RejectedFileError
-from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
-from raymigrate.facts.module import Module
-from raymigrate.facts.project_uses import takers
+from raymigrate.facts.accelerate.accelerate_config import read_file
+from raymigrate.facts.accelerate.launch_file import launch_form
+from raymigrate.facts.accelerate.launch_flags import with_flags
+from raymigrate.facts.accelerate.launch_form import LaunchForm, NoRayFormError, RejectedFileError
+from raymigrate.facts.hugging_face.argument_objects import parsed_for_trainers
+from raymigrate.facts.projects.indirect import parsings
+from raymigrate.facts.projects.project_uses import takers
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none
+from raymigrate.knowledge.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 
 GPU_PLUGINS = ("fsdp_plugin", "deepspeed_plugin", "deepspeed_plugins")
 GPU_PRECISIONS = ("fp16", "fp8")  # on CPUs the first does nothing, and the other raises

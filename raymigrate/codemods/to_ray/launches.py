@@ -14,8 +14,8 @@ from pathlib import Path
 from raymigrate.codemods.to_ray.other_scripts import other_scripts
 from raymigrate.documents.python_commands import UNKNOWN, shell_of_python
 from raymigrate.documents.shell_lines import is_databricks_source, shell_of_notebook, shell_of_source
-from raymigrate.facts.accelerate_config import read_file
-from raymigrate.facts.project import Project
+from raymigrate.facts.accelerate.accelerate_config import read_file
+from raymigrate.facts.projects.project import Project
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import SKIPPED
 from raymigrate.files.script import UndecodableError

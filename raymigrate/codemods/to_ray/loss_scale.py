@@ -12,11 +12,11 @@ from raymigrate.codemods.libraries.old_transformers import COUNT, is_for_old_tra
 from raymigrate.codemods.shared.loss_scale import ACCUMULATED, MESSAGE, RM110, SET_IT, STEPS, SWITCH, may_accumulate
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.trainer_calls import Training, arguments_made
-from raymigrate.facts.causal_models import count_their_tokens
-from raymigrate.facts.legacy import HF_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import classes_behind, library_bases
+from raymigrate.facts.hugging_face.causal_models import count_their_tokens
+from raymigrate.facts.ray_train.trainers import classes_behind, library_bases
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import lineage
+from raymigrate.knowledge.legacy import HF_TRAINERS
 
 LINE = f"{{trainer}}.{SWITCH} = False  # else some losses grow with {{what}}\n"
 

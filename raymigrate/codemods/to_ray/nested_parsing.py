@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed
-from raymigrate.facts.scopes import Scope
+from raymigrate.facts.syntax.scopes import Scope
 
 
 def parser_steps(script: Script, step: ast.stmt) -> list[ast.stmt]:

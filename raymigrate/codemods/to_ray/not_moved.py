@@ -9,12 +9,12 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray.refusals import leave
 from raymigrate.codemods.to_ray.trainer_calls import makes_arguments, makes_trainer, training_of
-from raymigrate.facts.legacy import ACCELERATORS
-from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import import_bindings
-from raymigrate.facts.trainers import library_bases
+from raymigrate.facts.ray_train.trainers import library_bases
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import import_bindings
 from raymigrate.facts.values import class_named, methods_of_object, origins
 from raymigrate.facts.values.members import is_empty
+from raymigrate.knowledge.legacy import ACCELERATORS
 
 # Packages whose Trainers are made from that of transformers, or train with one, without naming it in a script.
 DERIVED = frozenset(

@@ -13,7 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launches import MOST_BYTES_OF_NOTEBOOK, NOTEBOOK, notebooks_writing
 from raymigrate.codemods.to_ray.refusals import Reason, several
 from raymigrate.edits.plan import Part
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking
 from raymigrate.files.contents import read_bytes
 

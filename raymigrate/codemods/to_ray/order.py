@@ -16,7 +16,7 @@ from functools import cached_property
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.step_kinds import FILLING
-from raymigrate.facts.scopes import FUNCTIONS, Binding, Scope
+from raymigrate.facts.syntax.scopes import FUNCTIONS, Binding, Scope
 
 CHANGING = FILLING | {"sort", "reverse", "popitem", "discard", "appendleft", "popleft", "extendleft"}
 IMPORTS = (ast.Import, ast.ImportFrom)

@@ -13,10 +13,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from raymigrate.facts.module import Module
-from raymigrate.facts.project import with_imported
-from raymigrate.facts.shell_downloads import COMMAND, STARTERS
-from raymigrate.facts.storage import is_absolute
+from raymigrate.facts.folders.shell_downloads import COMMAND, STARTERS
+from raymigrate.facts.projects.project import with_imported
+from raymigrate.facts.ray_train.storage import is_absolute
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, head, is_none
 
 ENDINGS = (

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from raymigrate.facts.project import Project
-from raymigrate.facts.project_uses import is_imported
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.projects.project_uses import is_imported
 from raymigrate.facts.values.fixtures import IS_COLLECTED
 from raymigrate.files.contents import read_bytes
 

@@ -25,9 +25,9 @@ from raymigrate.codemods.to_ray.script import Script, called_by, is_parsed
 from raymigrate.codemods.to_ray.statements import Role, Roles
 from raymigrate.codemods.torch_trainer.pickled_modules import import_inside, imports_of
 from raymigrate.edits.plan import Code
-from raymigrate.facts.functions import parameters
-from raymigrate.facts.module import Module
-from raymigrate.facts.pickling import sent_with
+from raymigrate.facts.ray_train.pickling import sent_with
+from raymigrate.facts.syntax.functions import parameters
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, is_none, keyword_argument, origins
 
 MOST_VARIABLES = 3  # that stand among the arguments of the trainer

@@ -19,8 +19,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trainer_calls import defines_arguments
-from raymigrate.facts.command_lines import parsers_of_dataclasses
-from raymigrate.facts.module import Module
+from raymigrate.facts.projects.command_lines import parsers_of_dataclasses
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument
 
 RM808 = Rule(

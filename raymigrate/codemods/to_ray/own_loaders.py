@@ -16,11 +16,11 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.streams import LOADERS
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.codemods.to_ray.workers import tell_rows
-from raymigrate.facts.functions import returned_values
-from raymigrate.facts.module import Module
-from raymigrate.facts.named_lines import line_of_file
-from raymigrate.facts.scopes import FunctionNode
-from raymigrate.facts.trainers import classes_behind
+from raymigrate.facts.ray_train.trainers import classes_behind
+from raymigrate.facts.syntax.functions import returned_values
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.named_lines import line_of_file
+from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.values import last_name, lineage
 
 TRAIN = "get_train_dataloader"

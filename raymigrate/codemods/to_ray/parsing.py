@@ -9,9 +9,16 @@ from raymigrate.codemods.to_ray.command_lines import CLICK, HYDRA
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.refusals import Reason
 from raymigrate.codemods.to_ray.statements import Roles
-from raymigrate.facts.command_lines import files_of, may_read, names_in, reached, read_flags, read_while_imported
-from raymigrate.facts.named_lines import named_line
-from raymigrate.facts.scopes import import_bindings
+from raymigrate.facts.projects.command_lines import (
+    files_of,
+    may_read,
+    names_in,
+    reached,
+    read_flags,
+    read_while_imported,
+)
+from raymigrate.facts.syntax.named_lines import named_line
+from raymigrate.facts.syntax.scopes import import_bindings
 
 
 def reads_command_line(outline: Outline) -> bool:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.facts.gradients import switches_gradients_off
-from raymigrate.facts.legacy import ACCELERATORS
-from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import Scope
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Scope
+from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import argument, origins
+from raymigrate.knowledge.legacy import ACCELERATORS
 
 MODEL_ATTRIBUTES = ("config", "generate", "save_pretrained", "push_to_hub", "generation_config")
 RM829 = Rule(

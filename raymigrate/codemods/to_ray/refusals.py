@@ -22,13 +22,13 @@ from raymigrate.codemods.to_ray.trainer_calls import (
     is_trainer,
     makes_arguments,
 )
-from raymigrate.facts.launch_form import NoRayFormError
-from raymigrate.facts.legacy import ACCELERATORS
-from raymigrate.facts.module import Module
-from raymigrate.facts.named_lines import own_lines
-from raymigrate.facts.project_uses import importing_modules
-from raymigrate.facts.scopes import FUNCTIONS, import_bindings
+from raymigrate.facts.accelerate.launch_form import NoRayFormError
+from raymigrate.facts.projects.project_uses import importing_modules
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.named_lines import own_lines
+from raymigrate.facts.syntax.scopes import FUNCTIONS, import_bindings
 from raymigrate.facts.values import methods
+from raymigrate.knowledge.legacy import ACCELERATORS
 
 RM802 = Rule(
     "RM802",

@@ -23,9 +23,9 @@ from raymigrate.codemods.to_ray.step_kinds import TRACKING, stands_for_cell
 from raymigrate.codemods.to_ray.trackers import FIRST
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.edits.plan import Code
-from raymigrate.facts.ranks import rank_condition
-from raymigrate.facts.read_back import is_read_back
-from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.folders.read_back import is_read_back
+from raymigrate.facts.ray_train.ranks import rank_condition
+from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import reaching
 
 DUMPS = ("json.dump", "yaml.dump", "pickle.dump")

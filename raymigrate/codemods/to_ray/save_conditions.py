@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.codemods.to_ray.trackers import ASKED
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import last_name
 
 Loop = ast.For | ast.While

@@ -11,9 +11,9 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.trainer_calls import Training, arguments_made, is_trainer, makes_arguments
 from raymigrate.edits.plan import Code
-from raymigrate.facts.module import Module
-from raymigrate.facts.ranks import rank_condition
-from raymigrate.facts.read_back import path_key
+from raymigrate.facts.folders.read_back import path_key
+from raymigrate.facts.ray_train.ranks import rank_condition
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, origins
 
 SAVE_MODEL = "save_model"

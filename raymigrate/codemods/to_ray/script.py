@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from raymigrate.codemods.to_ray.command_lines import decorated_by
-from raymigrate.facts.command_lines import ARGPARSE, parser_made
-from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import COMPREHENSIONS, FUNCTIONS, Scope
+from raymigrate.facts.projects.command_lines import ARGPARSE, parser_made
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import COMPREHENSIONS, FUNCTIONS, Scope
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 PARSE_METHODS = ("parse_args", "parse_known_args")

@@ -17,9 +17,9 @@ from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import executed
 from raymigrate.codemods.to_ray.step_kinds import stands_for_cell
 from raymigrate.documents.cells import STAND_INS
-from raymigrate.facts.functions import returned_values
-from raymigrate.facts.module import Module
-from raymigrate.facts.shown_data import ends_of_cells
+from raymigrate.facts.ray_data.shown_data import ends_of_cells
+from raymigrate.facts.syntax.functions import returned_values
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import free_name, last_name
 
 # First words of the names of functions that are called for what they do, whatever they return.

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, is_none, last_name
 
 SKIPPING = "skip_first_batches"

@@ -11,11 +11,11 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import tell_starts
 from raymigrate.codemods.to_ray.refusals import leave
 from raymigrate.codemods.to_ray.script import top_definition
-from raymigrate.facts.definitions import Definition
-from raymigrate.facts.legacy import TORCH_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.named_lines import line_of_file
-from raymigrate.facts.project_uses import uses_of
+from raymigrate.facts.projects.definitions import Definition
+from raymigrate.facts.projects.project_uses import uses_of
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.named_lines import line_of_file
+from raymigrate.knowledge.legacy import TORCH_TRAINERS
 from raymigrate.pins.needed import RAY
 
 DEEPEST = 4  # files that lead to the training through one another

@@ -45,8 +45,8 @@ from raymigrate.codemods.to_ray.step_kinds import (
     speaks_to_run,
     stands_for_cell,
 )
-from raymigrate.facts.command_lines import parser_made
-from raymigrate.facts.scopes import Scope
+from raymigrate.facts.projects.command_lines import parser_made
+from raymigrate.facts.syntax.scopes import Scope
 
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
 

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator
 from raymigrate.codemods.shared.wandb_runs import OF_RUN, start_elsewhere
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, executed
 from raymigrate.documents.cells import STAND_INS
-from raymigrate.facts.environment import set_by_call
-from raymigrate.facts.module import Module
+from raymigrate.facts.projects.environment import set_by_call
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import free_name
 
 LIBRARIES = (

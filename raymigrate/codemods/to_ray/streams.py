@@ -9,9 +9,9 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.script import is_parsed
 from raymigrate.codemods.to_ray.trainer_calls import makes_trainer
-from raymigrate.facts.iterable_datasets import gives_rows_in_turn
-from raymigrate.facts.module import Module
-from raymigrate.facts.random_splits import unseeded_splits
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.iterable_datasets import gives_rows_in_turn
+from raymigrate.facts.torch.random_splits import unseeded_splits
 from raymigrate.facts.values import argument
 
 LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")

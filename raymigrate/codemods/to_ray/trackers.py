@@ -20,8 +20,8 @@ from raymigrate.codemods.shared.wandb_runs import (
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.edits.plan import Code
-from raymigrate.facts.functions import returned_values
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.functions import returned_values
+from raymigrate.facts.syntax.module import Module
 
 RM807 = Rule(
     "RM807",

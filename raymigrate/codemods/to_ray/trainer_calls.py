@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS
-from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import FUNCTIONS
-from raymigrate.facts.trainers import classes_behind, is_named_as_trainer, is_transformers_trainer
+from raymigrate.facts.ray_train.trainers import classes_behind, is_named_as_trainer, is_transformers_trainer
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import argument, method_of, methods_of_object, origins
+from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
 RESUME = "resume_from_checkpoint"
 

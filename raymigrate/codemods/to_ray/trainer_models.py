@@ -23,9 +23,9 @@ from raymigrate.codemods.to_ray.wrapped import (
     unwrap,
     where_wrapped,
 )
-from raymigrate.facts.functions import parameters
-from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import is_transformers_trainer
+from raymigrate.facts.ray_train.trainers import is_transformers_trainer
+from raymigrate.facts.syntax.functions import parameters
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, is_none, lineage, origins, reaching
 
 SHARDED = ("fsdp", "deepspeed")

@@ -10,7 +10,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.epochs import Epochs, leaves
 from raymigrate.codemods.to_ray.prepared import tell_prepared
 from raymigrate.codemods.to_ray.trackers import is_for_one_process
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, origins
 
 RM828 = Rule(

@@ -10,10 +10,10 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, is_notebook
 from raymigrate.codemods.to_ray.prepared import RM829
 from raymigrate.codemods.to_ray.wrapped import is_called, is_wrapped, where_wrapped
-from raymigrate.facts.environment import VISIBLE, gpus_shown
-from raymigrate.facts.random_draws import shared_seed
-from raymigrate.facts.spread_models import SPREADING
-from raymigrate.facts.unused_parameters import finds_unused, uses_all_parameters
+from raymigrate.facts.hugging_face.spread_models import SPREADING
+from raymigrate.facts.projects.environment import VISIBLE, gpus_shown
+from raymigrate.facts.torch.random_draws import shared_seed
+from raymigrate.facts.torch.unused_parameters import finds_unused, uses_all_parameters
 from raymigrate.facts.values import keyword_argument
 
 # transformers/trainer.py, 5.23: with a hf_device_map of several devices is_model_parallel is set, and n_gpu is 1.

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import GPU_PLUGINS, LaunchedOutline
 from raymigrate.codemods.to_ray.prepared import MODEL_ATTRIBUTES, RM829, Prepare, prepares
-from raymigrate.facts.gradients import switches_gradients_off
-from raymigrate.facts.kept import kept
-from raymigrate.facts.legacy import ACCELERATORS
-from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.syntax.kept import kept
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FUNCTIONS
+from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import Source, free_name, is_none, origins, reaching
 from raymigrate.facts.values.calls import given_to
+from raymigrate.knowledge.legacy import ACCELERATORS
 
 # Public attributes of torch.nn.Module 2.13 that mean the same on the wrapper.
 OF_MODULE = (

@@ -23,14 +23,14 @@ from raymigrate.codemods.libraries.renamed_names import names_for_evaluate
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import goes_with_uses
 from raymigrate.edits.plan import Code
-from raymigrate.facts.comments import comments_of
-from raymigrate.facts.functions import is_static
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.metrics import LOAD, LOAD_METRIC
-from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import FUNCTIONS, Scope
-from raymigrate.facts.trainers import trainer_calls
+from raymigrate.facts.hugging_face.metrics import LOAD, LOAD_METRIC
+from raymigrate.facts.ray_train.trainers import trainer_calls
+from raymigrate.facts.syntax.comments import comments_of
+from raymigrate.facts.syntax.functions import is_static
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FUNCTIONS, Scope
 from raymigrate.facts.values import reaching
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM481 = Rule(
     "RM481",

@@ -13,14 +13,15 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.spark_clusters import SETUP
-from raymigrate.facts.connections import CONNECTS
-from raymigrate.facts.legacy import HF_TRAINERS, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
-from raymigrate.facts.module import Module, Reference
-from raymigrate.facts.own_modules import LIBRARIES
-from raymigrate.facts.reports import REPORTS, Carried, carried_by_job, may_carry, with_all_imported
-from raymigrate.facts.training_code import TrainingCodes
-from raymigrate.facts.tuners import TUNERS, TunerCall, config_names
+from raymigrate.facts.ray_train.connections import CONNECTS
+from raymigrate.facts.ray_train.reports import REPORTS, Carried, carried_by_job, may_carry, with_all_imported
+from raymigrate.facts.ray_train.training_code import TrainingCodes
+from raymigrate.facts.ray_tune.tuners import TUNERS, TunerCall, config_names
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.own_modules import LIBRARIES
+from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.facts.values import Source, argument, is_none, keyword_argument, leading_text, unpacked_dicts
+from raymigrate.knowledge.legacy import HF_TRAINERS, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 
 RM417 = Rule(
     "RM417",

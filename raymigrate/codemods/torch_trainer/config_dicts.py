@@ -9,10 +9,10 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.storage import ISSUE
 from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED
 from raymigrate.edits.plan import Part
-from raymigrate.facts.keys import keys_of
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.tuners import config_names
+from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.values import Source
+from raymigrate.facts.values.keys import keys_of
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM422 = Rule(
     "RM422",

@@ -11,8 +11,8 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.legacy import CONFIG_CLASSES
-from raymigrate.facts.tuners import config_names
+from raymigrate.facts.ray_tune.tuners import config_names
+from raymigrate.knowledge.legacy import CONFIG_CLASSES
 
 RM421 = Rule(
     "RM421",

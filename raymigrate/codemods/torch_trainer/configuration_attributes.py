@@ -8,8 +8,8 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.former_folders import STORAGE
 from raymigrate.codemods.torch_trainer.storage import RM401, RM402
 from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED, RM404, STOP
-from raymigrate.facts.legacy import CONFIG_CLASSES
-from raymigrate.facts.tuners import config_names
+from raymigrate.facts.ray_tune.tuners import config_names
+from raymigrate.knowledge.legacy import CONFIG_CLASSES
 
 STORED = "Give RunConfig(storage_path=) an absolute path or a URI when it is constructed."
 

@@ -6,9 +6,9 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.tuners import all_keywords, config_names, made
+from raymigrate.facts.ray_tune.tuners import all_keywords, config_names, made
 from raymigrate.facts.values import keyword_argument
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 # A configuration of each kind, left out, is one with all its defaults (ray/train/v2/api/config.py, Ray 2.60).
 PARTS = {"checkpoint_config": "CheckpointConfig", "failure_config": "FailureConfig"}

@@ -16,7 +16,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.ray_air.dict_reports import FROM_DICT
 from raymigrate.codemods.ray_air.ray_air import MOVED
-from raymigrate.facts.guards import (
+from raymigrate.facts.ray_train.results import trainers_of
+from raymigrate.facts.syntax.guards import (
     EXPECTING,
     EXPECTING_WARNINGS,
     blocks_around,
@@ -25,10 +26,9 @@ from raymigrate.facts.guards import (
     heads_of,
     waits_for,
 )
-from raymigrate.facts.legacy import GONE_TORCH_TRAINERS, HF, RL_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.results import trainers_of
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import sources
+from raymigrate.knowledge.legacy import GONE_TORCH_TRAINERS, HF, RL_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.knowledge.libraries import look_up
 
 RM428 = Rule(

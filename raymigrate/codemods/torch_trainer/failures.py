@@ -10,9 +10,9 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.moves import Move, move_names
-from raymigrate.facts.guards import EXPECTING, SUPPRESS
-from raymigrate.facts.module import Module
-from raymigrate.facts.results import trainers_of
+from raymigrate.facts.ray_train.results import trainers_of
+from raymigrate.facts.syntax.guards import EXPECTING, SUPPRESS
+from raymigrate.facts.syntax.module import Module
 
 RM427 = Rule(
     "RM427",

@@ -7,11 +7,11 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.storage import RM402
-from raymigrate.facts.environment import copies_variable, variables_set
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.tuners import TUNERS
+from raymigrate.facts.projects.environment import copies_variable, variables_set
+from raymigrate.facts.ray_tune.tuners import TUNERS
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none, keyword_argument
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 VARIABLES = ("RAY_AIR_LOCAL_CACHE_DIR", "TUNE_RESULT_DIR")
 NOT_READ = (

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import constants, keyword_argument, last_name
 
 DELETED = "RunConfig(local_dir=) raises on Ray >= 2.51, which has no other folder than the one for results; deleted."

@@ -1,4 +1,4 @@
-"""RM429: models of transformers that go to another process by pickle (facts/hf_models.py).
+"""RM429: models of transformers that go to another process by pickle (facts/hugging_face/models.py).
 
 docs/semantics/libraries.md#pickled-models. Run with the cloudpickle of Ray 2.60, transformers 5.23 and torch 2.13: a
 SegFormer that has been called, one that has not, and a Wav2Vec2 in either case.
@@ -12,12 +12,12 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hf_models import MadeModel, asks_for_states, models_in
-from raymigrate.facts.module import Module
-from raymigrate.facts.own_objects import is_sent_by_name
-from raymigrate.facts.pickling import given_functions, sent_functions, sent_values
-from raymigrate.facts.runs_before import RunsBefore
-from raymigrate.facts.scopes import FunctionNode
+from raymigrate.facts.hugging_face.models import MadeModel, asks_for_states, models_in
+from raymigrate.facts.ray_train.own_objects import is_sent_by_name
+from raymigrate.facts.ray_train.pickling import given_functions, sent_functions, sent_values
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.runs_before import RunsBefore
+from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.knowledge.pickled_models import Pickling
 
 RM429 = Rule(

@@ -1,4 +1,4 @@
-"""RM418: modules of torch that Ray cannot pickle with what it sends to workers (facts/pickling.py).
+"""RM418: modules of torch that Ray cannot pickle with what it sends to workers (facts/ray_train/pickling.py).
 
 `torch.backends.cuda.matmul.allow_tf32 = True` in a training function ran up to torch 2.8, where torch.backends was a
 plain package; torch.backends.cudnn was none before either, which matters to plain scripts that move to Ray. Measured on
@@ -13,9 +13,9 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
-from raymigrate.facts.own_objects import is_sent_by_name
-from raymigrate.facts.pickling import defaults_not_pickled, local_imports, sent_functions, values_not_pickled
-from raymigrate.facts.scopes import FunctionNode
+from raymigrate.facts.ray_train.own_objects import is_sent_by_name
+from raymigrate.facts.ray_train.pickling import defaults_not_pickled, local_imports, sent_functions, values_not_pickled
+from raymigrate.facts.syntax.scopes import FunctionNode
 
 RM418 = Rule(
     "RM418",

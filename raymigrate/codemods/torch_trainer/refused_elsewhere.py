@@ -20,13 +20,13 @@ from raymigrate.codemods.torch_trainer.train_v2_arguments import (
     RM403,
     STORAGE_ADVICE,
 )
-from raymigrate.facts.carried import carried
-from raymigrate.facts.constructors import Line, derived_calls, reaches
-from raymigrate.facts.indirect import calls_of_held
-from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.tuners import config_names
+from raymigrate.facts.projects.indirect import calls_of_held
+from raymigrate.facts.ray_tune.tuners import config_names
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none
+from raymigrate.facts.values.carried import carried
+from raymigrate.facts.values.constructors import Line, derived_calls, reaches
+from raymigrate.knowledge.legacy import CONFIG_CLASSES, TORCH_TRAINERS
 
 TRAINER = "TorchTrainer"
 PREPROCESSOR = "preprocessor"

@@ -11,16 +11,16 @@ from enum import Enum, auto
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.facts.callees import callees
-from raymigrate.facts.functions import returned_values
-from raymigrate.facts.hf_models import PIPELINES, SAME, models_in
-from raymigrate.facts.module import Module
-from raymigrate.facts.places import TAKE_TRAINABLES, TRAINABLE
-from raymigrate.facts.reports import REPORTS
-from raymigrate.facts.result_metrics import COPIES
-from raymigrate.facts.scopes import FunctionNode
-from raymigrate.facts.tensors import Kind, as_number, kinds_of
-from raymigrate.facts.trainers import TRAIN_LOOP, library_bases, trainers_with_function
+from raymigrate.facts.hugging_face.models import PIPELINES, SAME, models_in
+from raymigrate.facts.projects.callees import callees
+from raymigrate.facts.projects.places import TAKE_TRAINABLES, TRAINABLE
+from raymigrate.facts.ray_train.reports import REPORTS
+from raymigrate.facts.ray_train.result_metrics import COPIES
+from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, library_bases, trainers_with_function
+from raymigrate.facts.syntax.functions import returned_values
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FunctionNode
+from raymigrate.facts.torch.tensors import Kind, as_number, kinds_of
 from raymigrate.facts.values import Source, argument, class_named, reaching
 
 RM423 = Rule(

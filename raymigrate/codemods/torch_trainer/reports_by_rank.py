@@ -11,8 +11,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
-from raymigrate.facts.ranks import rank_condition, skipped_by_rank
-from raymigrate.facts.reports import REPORTS
+from raymigrate.facts.ray_train.ranks import rank_condition, skipped_by_rank
+from raymigrate.facts.ray_train.reports import REPORTS
 
 RM407 = Rule(
     "RM407",

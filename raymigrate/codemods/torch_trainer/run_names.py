@@ -15,13 +15,13 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED, REFUSED_BY_TRAINER
-from raymigrate.facts.keys import keys_of
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.results import GET_CHECKPOINT, results
-from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
-from raymigrate.facts.tuners import config_names
+from raymigrate.facts.ray_train.results import GET_CHECKPOINT, results
+from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
+from raymigrate.facts.ray_tune.tuners import config_names
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, constants, is_none, keyword_argument, unpacked_dicts
+from raymigrate.facts.values.keys import keys_of
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM406 = Rule(
     "RM406",

@@ -16,9 +16,9 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.facts.keys import keys_of
-from raymigrate.facts.module import Module
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import fillings, is_none, unpacked_dicts
+from raymigrate.facts.values.keys import keys_of
 
 RM425 = Rule(
     "RM425",

@@ -8,13 +8,13 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.definitions import drop_definition, is_dropped, is_only_for
 from raymigrate.codemods.torch_trainer.former_folders import ADVICE, DELETED, first_look, says
-from raymigrate.facts.legacy import SYNC_CONFIGS
-from raymigrate.facts.module import Module
-from raymigrate.facts.read_back import path_key
-from raymigrate.facts.storage import absolute, is_absolute, is_taken, may_be_absolute, may_be_relative
-from raymigrate.facts.tuners import all_keywords, made
+from raymigrate.facts.folders.read_back import path_key
+from raymigrate.facts.ray_train.storage import absolute, is_absolute, is_taken, may_be_absolute, may_be_relative
+from raymigrate.facts.ray_tune.tuners import all_keywords, made
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none, keyword_argument
 from raymigrate.knowledge.error_texts import refused_arguments
+from raymigrate.knowledge.legacy import SYNC_CONFIGS
 
 ISSUE = "https://github.com/ray-project/ray/issues/49454"
 

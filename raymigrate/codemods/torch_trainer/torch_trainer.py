@@ -16,10 +16,10 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.cpu_workers import VARIABLE, is_told, set_cpu, set_use_cpu
 from raymigrate.codemods.shared.loss_scale import ARGUMENT, average_on_each_worker, report_loss_mean
 from raymigrate.codemods.shared.plain_callbacks import is_converted_plain_script
-from raymigrate.facts.legacy import ACCELERATORS, TORCH_TRAINERS, TRAINING_ARGUMENTS
-from raymigrate.facts.scaling import has_one_worker, same_gpus
-from raymigrate.facts.trainers import TrainerCall, trainer_calls
+from raymigrate.facts.ray_train.scaling import has_one_worker, same_gpus
+from raymigrate.facts.ray_train.trainers import TrainerCall, trainer_calls
 from raymigrate.facts.values import keyword_argument
+from raymigrate.knowledge.legacy import ACCELERATORS, TORCH_TRAINERS, TRAINING_ARGUMENTS
 
 FIRST = "train_loop_per_worker"
 PREPARE_MODEL = "ray.train.torch.prepare_model"

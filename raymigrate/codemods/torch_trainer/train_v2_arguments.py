@@ -26,12 +26,12 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.preprocessor_advice import is_gone, on_rows, stages_of
 from raymigrate.codemods.torch_trainer.former_folders import STORAGE
 from raymigrate.codemods.torch_trainer.storage import ISSUE, RM401, convert_storage
-from raymigrate.facts.carried import carried
-from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
-from raymigrate.facts.named_lines import line_of_file
-from raymigrate.facts.removed_trackers import TrackerUse
-from raymigrate.facts.tuners import config_names
+from raymigrate.facts.ray_train.removed_trackers import TrackerUse
+from raymigrate.facts.ray_tune.tuners import config_names
+from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.values import is_none, keyword_argument, written
+from raymigrate.facts.values.carried import carried
+from raymigrate.knowledge.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 
 RM403 = Rule(
     "RM403",

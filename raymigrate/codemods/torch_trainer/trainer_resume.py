@@ -19,9 +19,12 @@ from raymigrate.codemods.shared.handed_keys import unpacked
 from raymigrate.codemods.torch_trainer.inner_modules import moved_trainers
 from raymigrate.codemods.torch_trainer.train_v2_arguments import RM403
 from raymigrate.edits.plan import Code
-from raymigrate.facts.functions import DefinitionNode
-from raymigrate.facts.guards import waits_for
-from raymigrate.facts.legacy import (
+from raymigrate.facts.ray_train.results import GET_CHECKPOINT
+from raymigrate.facts.ray_train.trainers import BEFORE_V2, TRAIN_LOOP, TrainerCall, trainer_base, trainer_calls
+from raymigrate.facts.syntax.functions import DefinitionNode
+from raymigrate.facts.syntax.guards import waits_for
+from raymigrate.facts.values import is_none, sources
+from raymigrate.knowledge.legacy import (
     ACCELERATE_TRAINERS,
     GONE_TORCH_TRAINERS,
     RL_TRAINERS,
@@ -29,9 +32,6 @@ from raymigrate.facts.legacy import (
     TORCH_TRAINERS,
     TRAINERS,
 )
-from raymigrate.facts.results import GET_CHECKPOINT
-from raymigrate.facts.trainers import BEFORE_V2, TRAIN_LOOP, TrainerCall, trainer_base, trainer_calls
-from raymigrate.facts.values import is_none, sources
 from raymigrate.knowledge.libraries import look_up
 
 RM420 = Rule(

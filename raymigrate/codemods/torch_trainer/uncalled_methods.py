@@ -13,9 +13,9 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.inner_modules import MOVES
-from raymigrate.facts.instances import library_base
-from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import OF_V2, trainer_base
+from raymigrate.facts.hugging_face.instances import library_base
+from raymigrate.facts.ray_train.trainers import OF_V2, trainer_base
+from raymigrate.facts.syntax.module import Module
 
 IN_FUNCTION = "Move what it does into the training function, or into a function that is called before fit()."
 BEFORE = "Do it in a function that is called before the trainer is made, and give the trainer what comes of it."

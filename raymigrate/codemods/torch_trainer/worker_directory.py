@@ -14,22 +14,22 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.captured_metrics import given_functions, reached_functions
-from raymigrate.facts.downloads import FUNCTIONS as DOWNLOADS
-from raymigrate.facts.downloads import UNPACK, downloads, is_in_turn
-from raymigrate.facts.folder_writes import is_by_rank, starts
-from raymigrate.facts.instances import ACCELERATOR, instance_of
-from raymigrate.facts.legacy import ACCELERATORS, HF
-from raymigrate.facts.module import Module
-from raymigrate.facts.output_folders import all_absolute, output_folders
-from raymigrate.facts.places import Place
-from raymigrate.facts.project import with_imported
-from raymigrate.facts.project_uses import importing_modules
-from raymigrate.facts.read_back import is_read_back
-from raymigrate.facts.shell_downloads import shell_downloads
-from raymigrate.facts.storage import is_absolute, may_be_absolute, may_be_relative
-from raymigrate.facts.trainer_saves import is_in_checkpoint
-from raymigrate.facts.trainers import train_on_one_worker
+from raymigrate.facts.folders.downloads import FUNCTIONS as DOWNLOADS
+from raymigrate.facts.folders.downloads import UNPACK, downloads, is_in_turn
+from raymigrate.facts.folders.folder_writes import is_by_rank, starts
+from raymigrate.facts.folders.read_back import is_read_back
+from raymigrate.facts.folders.shell_downloads import shell_downloads
+from raymigrate.facts.hugging_face.instances import ACCELERATOR, instance_of
+from raymigrate.facts.hugging_face.output_folders import all_absolute, output_folders
+from raymigrate.facts.hugging_face.trainer_saves import is_in_checkpoint
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.projects.project import with_imported
+from raymigrate.facts.projects.project_uses import importing_modules
+from raymigrate.facts.ray_train.storage import is_absolute, may_be_absolute, may_be_relative
+from raymigrate.facts.ray_train.trainers import train_on_one_worker
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, head, is_none, keyword_argument, last_name, leading_text
+from raymigrate.knowledge.legacy import ACCELERATORS, HF
 
 STORAGE = "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html"
 RM482 = Rule(

@@ -4,7 +4,7 @@ Ray calls them in its controller, a process that it kills after training: so wha
 the driver, where the legacy callbacks ran. Metrics and parameters have the names that those gave them.
 """
 
-from raymigrate.facts.helpers import Helper
+from raymigrate.facts.projects.helpers import Helper
 
 # ray/air/integrations/mlflow.py of Ray 2.6 to 2.9: MLflowLoggerCallback. The run, and its tag trial_name, had the name
 # of the trial: the class of the trainer and the trial's id, for which the name of the run stands today.

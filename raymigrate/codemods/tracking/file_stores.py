@@ -15,8 +15,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tracking.tracking import LOGGERS
 from raymigrate.codemods.tracking.tracking_setup import SETUP_MLFLOW
-from raymigrate.facts.environment import value_set, variables_set
-from raymigrate.facts.module import Module
+from raymigrate.facts.projects.environment import value_set, variables_set
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, head, is_none, leading_text
 
 ALLOW = "MLFLOW_ALLOW_FILE_STORE"

@@ -10,7 +10,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.syntax.guards import is_guarded
 
 RM761 = Rule(
     "RM761",

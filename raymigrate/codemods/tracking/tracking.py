@@ -16,13 +16,12 @@ from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.codemods.tracking import emitted_tracking
 from raymigrate.edits.plan import Code
-from raymigrate.facts.checkpoint_storage import LOCAL, scheme_of_run
-from raymigrate.facts.helpers import Helper
-from raymigrate.facts.legacy import CONFIG_CLASSES, TRANSFORMERS_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.runs import fits, only_use, trainers_of
-from raymigrate.facts.trainers import TrainerCall, library_bases
-from raymigrate.facts.tuners import REPORT_TO_TUNE, made
+from raymigrate.facts.projects.helpers import Helper
+from raymigrate.facts.ray_train.checkpoint_storage import LOCAL, scheme_of_run
+from raymigrate.facts.ray_train.runs import fits, only_use, trainers_of
+from raymigrate.facts.ray_train.trainers import TrainerCall, library_bases
+from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE, made
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
     Source,
     all_items,
@@ -35,6 +34,7 @@ from raymigrate.facts.values import (
     seen_items,
     written,
 )
+from raymigrate.knowledge.legacy import CONFIG_CLASSES, TRANSFORMERS_TRAINERS
 
 RM408 = Rule(
     "RM408",

@@ -16,11 +16,11 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.moves import Move, move_names
 from raymigrate.codemods.tracking import tracking
-from raymigrate.facts.callbacks import is_callback
-from raymigrate.facts.first_rank import is_for_first_rank
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.places import Place
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.hugging_face.callbacks import is_callback
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.ray_train.first_rank import is_for_first_rank
+from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM409 = Rule(
     "RM409",

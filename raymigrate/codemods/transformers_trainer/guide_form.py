@@ -13,8 +13,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared import emitted
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.edits.plan import Code
-from raymigrate.facts.helpers import Helper
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.projects.helpers import Helper
+from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
 RM121 = Rule(
     "RM121",

@@ -5,8 +5,8 @@ from raymigrate.codemods.accelerate_trainer.accelerate_trainer import RM209
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.transformers_trainer.transformers_trainer import RM103
-from raymigrate.facts.hydra_trainers import made_by_hydra
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS
+from raymigrate.facts.ray_train.hydra_trainers import made_by_hydra
+from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS
 
 ADVICE = (
     "Name ray.train.torch.TorchTrainer there, with its arguments; or make the trainer in this script, and run"

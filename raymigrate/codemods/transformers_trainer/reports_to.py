@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.train_function import TrainFunction
-from raymigrate.facts.constructors import constructors
-from raymigrate.facts.indirect import unseen_makers
-from raymigrate.facts.keys import keys_of
-from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
-from raymigrate.facts.literals import shortened_text
-from raymigrate.facts.module import Module
-from raymigrate.facts.own_arguments import names_it
+from raymigrate.facts.hugging_face.own_arguments import names_it
+from raymigrate.facts.projects.indirect import unseen_makers
+from raymigrate.facts.syntax.literals import shortened_text
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, keyword_argument
+from raymigrate.facts.values.constructors import constructors
+from raymigrate.facts.values.keys import keys_of
+from raymigrate.knowledge.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
 
 GUIDE = "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide"
 

@@ -20,14 +20,14 @@ from raymigrate.codemods.shared.trainer_annotations import name_as_type
 from raymigrate.codemods.tracking.tracking import report_logs
 from raymigrate.codemods.transformers_trainer.function_elsewhere import FunctionElsewhere, train_function
 from raymigrate.codemods.transformers_trainer.reports_to import check_use_of_datasets, silence_loggers
-from raymigrate.facts.functions import parameters, returned_values
-from raymigrate.facts.guards import expecting
-from raymigrate.facts.hf_datasets import is_hf_dataset
-from raymigrate.facts.legacy import HF, TRANSFORMERS_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import TrainerCall, is_no_trainer, trainer_calls
+from raymigrate.facts.hugging_face.datasets import is_hf_dataset
+from raymigrate.facts.ray_train.trainers import TrainerCall, is_no_trainer, trainer_calls
+from raymigrate.facts.syntax.functions import parameters, returned_values
+from raymigrate.facts.syntax.guards import expecting
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import entries, is_none
 from raymigrate.knowledge.error_texts import gone_names, refused_arguments
+from raymigrate.knowledge.legacy import HF, TRANSFORMERS_TRAINERS
 
 GUIDE = "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide"
 

@@ -11,9 +11,9 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.tune_functions import RM414
-from raymigrate.facts.functions import is_static, returns
-from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import library_bases
+from raymigrate.facts.ray_train.trainers import library_bases
+from raymigrate.facts.syntax.functions import is_static, returns
+from raymigrate.facts.syntax.module import Module
 from raymigrate.knowledge.libraries import lineage, look_up
 
 TRAINABLE = "ray.tune.trainable.trainable.Trainable"

@@ -7,10 +7,10 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.tuner import RM405
-from raymigrate.facts.module import Module
-from raymigrate.facts.partials import function_of
-from raymigrate.facts.tuners import config_names
+from raymigrate.facts.ray_tune.tuners import config_names
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument
+from raymigrate.facts.values.partials import function_of
 
 DRAWN = "ScalingConfig({}=) raises {} on Ray >= 2.51 for what is still to be drawn."
 AS_DICT = "Give the arguments as a dict, and make the ScalingConfig of it in the function that fits the trainer."

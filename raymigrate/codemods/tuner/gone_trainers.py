@@ -10,10 +10,10 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.tuner_config import run_configs
-from raymigrate.facts.legacy import CONFIG_CLASSES, RL_TRAINERS, SKLEARN_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.tuners import config_names, made, only_use
+from raymigrate.facts.ray_tune.tuners import config_names, made, only_use
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, keyword_argument
+from raymigrate.knowledge.legacy import CONFIG_CLASSES, RL_TRAINERS, SKLEARN_TRAINERS
 
 GONE = RL_TRAINERS | SKLEARN_TRAINERS
 NESTED = {"checkpoint_config": "CheckpointConfig", "failure_config": "FailureConfig"}

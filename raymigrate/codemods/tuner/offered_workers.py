@@ -2,8 +2,8 @@
 
 import ast
 
-from raymigrate.facts.module import Module
-from raymigrate.facts.tuners import TunerCall
+from raymigrate.facts.ray_tune.tuners import TunerCall
+from raymigrate.facts.syntax.module import Module
 
 PLAIN = (ast.Name, ast.Attribute, ast.Constant, ast.BinOp, ast.operator, ast.expr_context)
 

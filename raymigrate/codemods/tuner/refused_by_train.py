@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED
 from raymigrate.edits.plan import CallEdit
-from raymigrate.facts.carried import Carried, carried
-from raymigrate.facts.legacy import CONFIG_CLASSES
-from raymigrate.facts.module import Module
-from raymigrate.facts.tuners import config_names
+from raymigrate.facts.ray_tune.tuners import config_names
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import unpacked_dicts, written
+from raymigrate.facts.values.carried import Carried, carried
+from raymigrate.knowledge.legacy import CONFIG_CLASSES
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 CALLBACKS = "callbacks"

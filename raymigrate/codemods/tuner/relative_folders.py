@@ -9,9 +9,9 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.storage import ABSOLUTE, RM402
-from raymigrate.facts.storage import absolute, is_absolute, is_taken, may_be_relative
-from raymigrate.facts.trials import ANALYSES, ANALYZED
-from raymigrate.facts.tuners import RESTORED, TUNERS
+from raymigrate.facts.ray_train.storage import absolute, is_absolute, is_taken, may_be_relative
+from raymigrate.facts.ray_tune.trials import ANALYSES, ANALYZED
+from raymigrate.facts.ray_tune.tuners import RESTORED, TUNERS
 from raymigrate.facts.values import argument
 
 READERS = {

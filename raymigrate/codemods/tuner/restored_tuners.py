@@ -10,10 +10,10 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.trainer_resume import RM420
-from raymigrate.facts.module import Module
-from raymigrate.facts.places import OF_RESTORED
-from raymigrate.facts.tuned_trainers import may_be_trainer
-from raymigrate.facts.tuners import REPORT_TO_TUNE, RESTORED, TUNERS, TunerCall
+from raymigrate.facts.projects.places import OF_RESTORED
+from raymigrate.facts.ray_tune.tuned_trainers import may_be_trainer
+from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE, RESTORED, TUNERS, TunerCall
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking, is_none, keyword_named
 
 REFUSED = "Tuner.restore() without trainable= raises a TypeError"

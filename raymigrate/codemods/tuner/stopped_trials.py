@@ -19,9 +19,9 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
-from raymigrate.facts.module import Module
-from raymigrate.facts.tuned_trainers import may_be_trainer
-from raymigrate.facts.tuners import RUN_CONFIGS, TUNE_CONFIGS, TUNERS, TunerCall
+from raymigrate.facts.ray_tune.tuned_trainers import may_be_trainer
+from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS, TUNE_CONFIGS, TUNERS, TunerCall
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, is_none, seen_entries
 from raymigrate.pins.dashboard import has_dashboard
 

@@ -10,8 +10,8 @@ from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.codemods.tuner.offered_workers import most_workers
 from raymigrate.codemods.tuner.tuner_config import TunerRunConfig, run_config_in_force
 from raymigrate.edits.plan import Code
-from raymigrate.facts.helpers import Helper
-from raymigrate.facts.tuners import RUN_CONFIGS, TUNE_CONFIGS, Limiter, TunerCall, made
+from raymigrate.facts.projects.helpers import Helper
+from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS, TUNE_CONFIGS, Limiter, TunerCall, made
 from raymigrate.facts.values import is_none, keyword_argument, names_of
 
 LEGACY_SCALING = ("trainer_resources", "_max_cpu_fraction_per_node")

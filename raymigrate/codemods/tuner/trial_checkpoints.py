@@ -14,11 +14,11 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.listed_checkpoints import searches
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.codemods.tuner.tuner_results import ANY_OF_THEM, RM608, fits_a_trainer, fitted_trainers
-from raymigrate.facts.module import Module
-from raymigrate.facts.run_folders import results_of_folder
-from raymigrate.facts.trials import ANALYSES, tuners_of, tuners_of_grid
-from raymigrate.facts.tuned_trainers import may_be_trainer
-from raymigrate.facts.tuners import RUN_CONFIGS, TUNERS, TunerCall, made
+from raymigrate.facts.ray_train.run_folders import results_of_folder
+from raymigrate.facts.ray_tune.trials import ANALYSES, tuners_of, tuners_of_grid
+from raymigrate.facts.ray_tune.tuned_trainers import may_be_trainer
+from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS, TUNERS, TunerCall, made
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, is_none, keyword_argument, seen_items, written
 
 # Loggers of Tune, and the arguments that let them upload checkpoints.

@@ -12,13 +12,13 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.tune_functions import RM414
-from raymigrate.facts.callees import callees
-from raymigrate.facts.carried import carried
-from raymigrate.facts.functions import default_of, parameters
-from raymigrate.facts.module import Module
-from raymigrate.facts.places import TAKE_TRAINABLES, TRAINABLE, WRAPPERS
-from raymigrate.facts.scopes import FunctionNode
+from raymigrate.facts.projects.callees import callees
+from raymigrate.facts.projects.places import TAKE_TRAINABLES, TRAINABLE, WRAPPERS
+from raymigrate.facts.syntax.functions import default_of, parameters
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.values import Source, argument
+from raymigrate.facts.values.carried import carried
 
 RESOURCES = "ray.tune.with_resources"
 REGISTER = "ray.tune.register_trainable"

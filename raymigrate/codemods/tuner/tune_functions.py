@@ -14,11 +14,12 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.edits.plan import Part
-from raymigrate.facts.keys import is_unpacked
-from raymigrate.facts.legacy import paths_in_ml
-from raymigrate.facts.module import Module, Reference
-from raymigrate.facts.numbers import is_number
-from raymigrate.facts.places import WORKERS_ONLY, Place
+from raymigrate.facts.projects.places import WORKERS_ONLY, Place
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Reference
+from raymigrate.facts.values.keys import is_unpacked
+from raymigrate.facts.values.numbers import is_number
+from raymigrate.knowledge.legacy import paths_in_ml
 from raymigrate.knowledge.successors import NO_METADATA
 
 RM413 = Rule(

@@ -16,12 +16,12 @@ from raymigrate.codemods.tuner.train_driver import TrainDriver
 from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
 from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, obstacles
 from raymigrate.codemods.tuner.tuner_spellings import other_tuners, unpacked_trainable
-from raymigrate.facts.keys import known_keys, unpacked_value
-from raymigrate.facts.legacy import LOOP_CONFIGS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
-from raymigrate.facts.trainers import TRAIN_LOOP, TrainerCall
-from raymigrate.facts.tuned_trainers import is_one_trainer, is_other_trainer, is_unseen, may_be_trainer
-from raymigrate.facts.tuners import TUNERS, TunerCall
+from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, TrainerCall
+from raymigrate.facts.ray_tune.tuned_trainers import is_one_trainer, is_other_trainer, is_unseen, may_be_trainer
+from raymigrate.facts.ray_tune.tuners import TUNERS, TunerCall
 from raymigrate.facts.values import argument, entries, keyword_argument
+from raymigrate.facts.values.keys import known_keys, unpacked_value
+from raymigrate.knowledge.legacy import LOOP_CONFIGS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 
 RM405 = Rule(
     "RM405",

@@ -17,11 +17,8 @@ from raymigrate.codemods.torch_trainer.storage import REFUSED_BY_SYNC_CONFIG, RM
 from raymigrate.codemods.torch_trainer.train_v2_arguments import DELETED
 from raymigrate.codemods.tuner.refused_by_train import refused_by_train
 from raymigrate.edits.plan import CallEdit, Code, Part
-from raymigrate.facts.legacy import RL_TRAINERS, SYNC_CONFIGS
-from raymigrate.facts.module import Module
-from raymigrate.facts.named_lines import line_of_file
-from raymigrate.facts.storage import absolute, is_absolute
-from raymigrate.facts.tuners import (
+from raymigrate.facts.ray_train.storage import absolute, is_absolute
+from raymigrate.facts.ray_tune.tuners import (
     REPORT_TO_TUNE,
     TUNERS,
     TunerCall,
@@ -32,7 +29,10 @@ from raymigrate.facts.tuners import (
     made,
     only_use,
 )
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.values import is_none, keyword_argument, names_of, reads
+from raymigrate.knowledge.legacy import RL_TRAINERS, SYNC_CONFIGS
 
 RM411 = Rule(
     "RM411",

@@ -6,9 +6,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.tuner.offered_workers import most_workers
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.edits.plan import CallEdit
-from raymigrate.facts.keys import is_unpacked
-from raymigrate.facts.legacy import TRAINERS
-from raymigrate.facts.tuners import (
+from raymigrate.facts.ray_tune.tuners import (
     TUNE_CONFIGS,
     TunerCall,
     all_keywords,
@@ -20,6 +18,8 @@ from raymigrate.facts.tuners import (
     only_use,
 )
 from raymigrate.facts.values import is_none, keyword_argument, keyword_named, named_arguments, unpacked_dicts
+from raymigrate.facts.values.keys import is_unpacked
+from raymigrate.knowledge.legacy import TRAINERS
 
 # Schedulers that only stop trials. Others pause them, or let them go on from each other's checkpoints.
 STOPPING = ("", "FIFOScheduler", "ASHAScheduler", "AsyncHyperBandScheduler", "MedianStoppingRule")

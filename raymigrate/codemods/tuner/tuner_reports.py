@@ -12,11 +12,11 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.project import with_imported
-from raymigrate.facts.tuners import TUNE_CONFIGS, TUNERS, TunerCall, config_names, made
+from raymigrate.facts.projects.project import with_imported
+from raymigrate.facts.ray_tune.tuners import TUNE_CONFIGS, TUNERS, TunerCall, config_names, made
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none
+from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
 
 RM412 = Rule(
     "RM412",

@@ -17,13 +17,13 @@ from raymigrate.codemods.results.results import is_placed
 from raymigrate.codemods.shared.checkpoint_files import leads_to_files
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force, storage_argument
 from raymigrate.codemods.tuner.tuner_reports import RM412, saves_as_often_as_it_logs
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.reports import REPORTS
-from raymigrate.facts.results import layout, trainers_of, tuners_behind
-from raymigrate.facts.trials import is_of_rl_trainer, tuners_of
-from raymigrate.facts.tuners import REPORT_TO_TUNE, RESTORED, TunerCall, config_names, made
+from raymigrate.facts.ray_train.reports import REPORTS
+from raymigrate.facts.ray_train.results import layout, trainers_of, tuners_behind
+from raymigrate.facts.ray_tune.trials import is_of_rl_trainer, tuners_of
+from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE, RESTORED, TunerCall, config_names, made
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, is_none, keyword_argument, sources
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 
 RM608 = Rule(
     "RM608",

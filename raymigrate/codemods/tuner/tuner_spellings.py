@@ -3,12 +3,12 @@
 import ast
 from collections.abc import Iterator
 
-from raymigrate.facts.constructors import constructors
-from raymigrate.facts.indirect import calls_of_held, partial_calls
-from raymigrate.facts.keys import unpacked_value
-from raymigrate.facts.module import Module
-from raymigrate.facts.tuners import TUNERS, TunerCall
+from raymigrate.facts.projects.indirect import calls_of_held, partial_calls
+from raymigrate.facts.ray_tune.tuners import TUNERS, TunerCall
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_argument
+from raymigrate.facts.values.constructors import constructors
+from raymigrate.facts.values.keys import unpacked_value
 
 TRAINABLE = "trainable"
 NAMES = frozenset(TUNERS)

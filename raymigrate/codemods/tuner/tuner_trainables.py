@@ -12,10 +12,10 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.tuner import RM405
-from raymigrate.facts.module import Module
-from raymigrate.facts.places import Place
-from raymigrate.facts.tuned_trainers import may_be_trainer
-from raymigrate.facts.tuners import TUNERS, TunerCall
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.ray_tune.tuned_trainers import may_be_trainer
+from raymigrate.facts.ray_tune.tuners import TUNERS, TunerCall
+from raymigrate.facts.syntax.module import Module
 
 RM415 = Rule(
     "RM415",

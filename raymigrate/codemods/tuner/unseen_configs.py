@@ -13,13 +13,13 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.refused_by_train import configs_within, refused_by_train
 from raymigrate.codemods.tuner.tuner_config import ONLY_TUNES, RM411, leave_to_person, run_configs
-from raymigrate.facts.keys import is_unpacked, unpacked_value
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.module import Module
-from raymigrate.facts.named_lines import line_of_file
-from raymigrate.facts.project_uses import importing_modules
-from raymigrate.facts.tuners import TUNERS, config_names
+from raymigrate.facts.projects.project_uses import importing_modules
+from raymigrate.facts.ray_tune.tuners import TUNERS, config_names
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.values import Source, keyword_argument
+from raymigrate.facts.values.keys import is_unpacked, unpacked_value
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 ARGUMENT = "run_config"
 COPIES = ("dataclasses.replace", "copy.copy", "copy.deepcopy", "copy.replace")

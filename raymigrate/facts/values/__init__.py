@@ -53,8 +53,8 @@ from raymigrate.facts.values.members import (
 )
 
 if TYPE_CHECKING:
-    from raymigrate.facts.module import Module
-    from raymigrate.facts.scopes import Binding
+    from raymigrate.facts.syntax.module import Module
+    from raymigrate.facts.syntax.scopes import Binding
 
 __all__ = [
     "WELL_KNOWN_KEYS",

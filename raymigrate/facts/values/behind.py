@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from raymigrate.facts.module import Module
-    from raymigrate.facts.scopes import Binding, Scope
+    from raymigrate.facts.syntax.module import Module
+    from raymigrate.facts.syntax.scopes import Binding, Scope
     from raymigrate.facts.values.bindings import Search
 
 

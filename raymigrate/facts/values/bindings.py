@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.nodes import LEAVES, blocks
-from raymigrate.facts.scopes import FUNCTIONS, Binding, Scope
+from raymigrate.facts.syntax.nodes import LEAVES, blocks
+from raymigrate.facts.syntax.scopes import FUNCTIONS, Binding, Scope
 
 if TYPE_CHECKING:
-    from raymigrate.facts.module import Module
+    from raymigrate.facts.syntax.module import Module
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 Step = tuple[int, list[Binding], bool]  # position in a block, bindings of the statement, whether it always leaves one

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.functions import default_of, is_generator_or_async, returns
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
-from raymigrate.facts.partials import PARTIAL
+from raymigrate.facts.syntax.functions import default_of, is_generator_or_async, returns
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
 from raymigrate.facts.values.fixtures import of_fixture
 from raymigrate.facts.values.parametrized import parametrized
+from raymigrate.facts.values.partials import PARTIAL
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 
 if TYPE_CHECKING:
-    from raymigrate.facts.module import Module
-    from raymigrate.facts.scopes import Binding, FunctionNode
+    from raymigrate.facts.syntax.module import Module
+    from raymigrate.facts.syntax.scopes import Binding, FunctionNode
 
 # The argument of a trainer that holds its training function, and the one that holds the configuration of that.
 LOOPS = ("train_loop_per_worker", "train_loop_config")

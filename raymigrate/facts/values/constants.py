@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from raymigrate.facts.values.behind import Source
 
 if TYPE_CHECKING:
-    from raymigrate.facts.module import Module
+    from raymigrate.facts.syntax.module import Module
 
 OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from raymigrate.facts.definitions import Definition
-    from raymigrate.facts.module import Module
+    from raymigrate.facts.projects.definitions import Definition
+    from raymigrate.facts.syntax.module import Module
 
 # Constants of Ray that name a dataset.
 WELL_KNOWN_KEYS = {
@@ -89,7 +89,7 @@ def _given(module: Module, call: ast.Call, above: tuple[ast.expr, ...]) -> list[
 
 
 def seen_entries(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = ()) -> dict[str, ast.expr]:
-    """The entries that a dict has for sure, although there may be others: see `entries`, and `facts/carried.py`."""
+    """The entries that a dict has for sure, although there may be others: see `entries`, and `carried.py`."""
     known = entries(module, node)
     made = module.value(node)
     if known is not None or node in above:

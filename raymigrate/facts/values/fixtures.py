@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.functions import returns
-from raymigrate.facts.kept import kept
-from raymigrate.facts.packages import upwards
+from raymigrate.facts.syntax.functions import returns
+from raymigrate.facts.syntax.kept import kept
+from raymigrate.facts.syntax.packages import upwards
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source
 
 if TYPE_CHECKING:
-    from raymigrate.facts.module import Module
-    from raymigrate.facts.scopes import FunctionNode
+    from raymigrate.facts.syntax.module import Module
+    from raymigrate.facts.syntax.scopes import FunctionNode
 
 FIXTURE = "pytest.fixture"
 CONFTEST = "conftest.py"

@@ -8,11 +8,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.kept import kept
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.values.calls import keyword_argument
 
 if TYPE_CHECKING:
-    from raymigrate.facts.module import Module
+    from raymigrate.facts.syntax.module import Module
 
 
 def may_be_given(module: Module, name: str, *, elsewhere: bool) -> bool:

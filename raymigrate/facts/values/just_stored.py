@@ -10,12 +10,12 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.nodes import blocks
-from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.syntax.nodes import blocks
+from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values.bindings import LOOPS, TRY, place_in_block
 
 if TYPE_CHECKING:
-    from raymigrate.facts.module import Module
+    from raymigrate.facts.syntax.module import Module
 
 ENDS = (*FUNCTIONS, ast.ClassDef, ast.ExceptHandler)
 PAUSES = (ast.Await, ast.Yield, ast.YieldFrom)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.functions import returns
+from raymigrate.facts.syntax.functions import returns
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
 from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.calls import argument, given_back, has_unpacking, returned_by
@@ -16,7 +16,7 @@ from raymigrate.facts.values.just_stored import just_stored
 from raymigrate.facts.values.parsers import parsed_into
 
 if TYPE_CHECKING:
-    from raymigrate.facts.module import Module
+    from raymigrate.facts.syntax.module import Module
 
 NAMESPACES = ("argparse.Namespace", "types.SimpleNamespace")
 PARSING = ("parse_args", "parse_known_args", "parse_intermixed_args")

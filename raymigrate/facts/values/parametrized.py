@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source
 
 if TYPE_CHECKING:
-    from raymigrate.facts.module import Module
-    from raymigrate.facts.scopes import FunctionNode
+    from raymigrate.facts.syntax.module import Module
+    from raymigrate.facts.syntax.scopes import FunctionNode
 
 PARAMETRIZE = "pytest.mark.parametrize"
 PARAM = "pytest.param"

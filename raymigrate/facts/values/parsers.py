@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from raymigrate.facts.values.calls import argument
 
 if TYPE_CHECKING:
-    from raymigrate.facts.module import Module
+    from raymigrate.facts.syntax.module import Module
 
 TRL_PARSERS = tuple(f"trl.{module}TrlParser" for module in ("", "scripts.", "scripts.utils.", "commands.cli_utils."))
 HF_PARSERS = ("transformers.HfArgumentParser", "transformers.hf_argparser.HfArgumentParser", *TRL_PARSERS)

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from raymigrate.facts.project import Project
+from raymigrate.facts.projects.project import Project
 
 
 def shown(path: Path) -> Path:

@@ -17,8 +17,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.documents import NOTEBOOK, UndecodableError, open_document
 from raymigrate.documents.cells import STAND_INS
 from raymigrate.documents.magics import syntax_error
-from raymigrate.facts.module import Module
-from raymigrate.facts.project import Project
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument
 from raymigrate.files.discovery import SUFFIXES, Discovery, discover
 from raymigrate.files.needles import needles

@@ -1,0 +1,1 @@
+"""What `accelerate launch` and a legacy `accelerate_config` make of their files."""

@@ -1,0 +1,1 @@
+"""The folders and files that a script writes, downloads to and reads back."""

@@ -1,0 +1,101 @@
+"""Who writes into a folder: every worker under the same names, or each worker what no other one writes."""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.facts.hugging_face.instances import ACCELERATOR, instance_of
+from raymigrate.facts.ray_train.ranks import rank_condition, skipped_by_rank, tests_rank
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import Source, head, keyword_argument, last_name, leading_text
+
+# These write on the main process, or files whose names have the rank (accelerate 1.15 accelerator.py and
+# checkpointing.py, transformers 5.23 trainer.py, deepspeed's save_checkpoint).
+KNOWS_RANKS = frozenset({"save_state", "save_model", "save_checkpoint"})
+KNOWS_RANKS_FUNCTIONS = ("torch.distributed.checkpoint.", "torch.distributed.tensor.")
+# What makes a path, makes or removes the folder, looks into it, or makes a checkpoint of it.
+NO_FILES = frozenset(
+    {
+        *(
+            "str",
+            "fspath",
+            "join",
+            "Path",
+            "PurePath",
+            "abspath",
+            "realpath",
+            "expanduser",
+            "exists",
+            "isdir",
+            "isfile",
+        ),
+        *("makedirs", "mkdir", "rmtree", "listdir", "print", "info", "from_directory", "Checkpoint", "len", "format"),
+    }
+)
+
+
+def starts(first: Source) -> set[ast.AST | str]:
+    """What a path can begin with: what binds the names, the text of other expressions."""
+    found = first.module.origins(first.node)
+    return {source.module.definition(source.node) or ast.unparse(source.node) for source in found}
+
+
+def is_known_by_rank(module: Module, folder: ast.expr) -> bool:
+    """Whether all that is seen to go into a folder is written on one rank only, or under a name of the rank's own."""
+    found = list(_calls_with(module, folder))
+    handed_on = [call for call, _ in found if _is_own(module, call)]
+    by_some = [call for call in handed_on if on_some_ranks(module, call)]
+    home = module.function(folder)
+    if len(by_some) == len(handed_on):  # what functions of the module write they write for these ranks
+        found = [(call, path) for call, path in found if module.function(call) is home]
+    writes = [is_by_rank(module, call, path) for call, path in found if call not in handed_on]
+    return bool(writes or by_some) and all(writes)
+
+
+def on_some_ranks(module: Module, node: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> bool:
+    """Whether only some of the workers come to a node, also where its function is called by these alone."""
+    if rank_condition(module, node) or skipped_by_rank(module, node) or _in_choice(module, node):
+        return True
+    function = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.FunctionDef)), None)
+    if function is None or function in seen or not isinstance(module.parent_of[function], ast.Module):
+        return False
+    uses = module.uses(function.name, module.scope_of[function])
+    return bool(uses) and all(on_some_ranks(module, use, seen | {function}) for use in uses)
+
+
+def _in_choice(module: Module, node: ast.AST) -> bool:
+    """Whether a node is part of `checkpoint if rank == 0 else None`."""
+    statement = module.statement(node)
+    outer = (parent for parent in module.ancestors(node) if module.inside(parent, statement))
+    return any(isinstance(parent, ast.IfExp) and tests_rank(module, parent.test) for parent in outer)
+
+
+def _calls_with(module: Module, folder: ast.expr) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """The calls that are given a path in a folder, with the path, also those in functions that it is handed to."""
+    wanted, text = starts(head(module, folder)), leading_text(module, folder)
+    for call in module.of_type(ast.Call):
+        name = last_name(call.func)
+        if name in NO_FILES:
+            continue
+        for given in (*call.args, *(keyword.value for keyword in call.keywords)):
+            is_below = bool(text) and leading_text(module, given).startswith(text)
+            if is_below or starts(head(module, given)) & wanted:
+                yield call, given
+
+
+def _is_own(module: Module, call: ast.Call) -> bool:
+    """Whether a call is one of a function of the module."""
+    return isinstance(module.definition(call.func), ast.FunctionDef)
+
+
+def is_by_rank(module: Module, call: ast.Call, path: ast.expr) -> bool:
+    """Whether a call writes on one rank only, or to a path that has the rank in its name."""
+    if tests_rank(module, path) or on_some_ranks(module, call):
+        return True
+    if (module.qualified(call.func) or "").startswith(KNOWS_RANKS_FUNCTIONS):
+        return True
+    if keyword_argument(call, "is_main_process") is not None:
+        return True
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    method = call.func.attr
+    return method in KNOWS_RANKS or (method == "save" and instance_of(module, call.func.value) == ACCELERATOR)

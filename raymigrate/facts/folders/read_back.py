@@ -1,0 +1,66 @@
+"""Whether a path that code writes to is named again, to be read or handed on."""
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import constant, last_name
+
+READ_METHODS = frozenset({"read_text", "read_bytes", "open"})
+# What only makes a path of a path.
+PATHS = ("pathlib.Path", "pathlib.PurePath", "os.fspath", "os.path.abspath", "os.path.realpath")
+# What looks at a path, removes what is there or keeps its name: nothing reads the file.
+NO_READERS = frozenset(
+    {
+        *("print", "debug", "info", "warning", "error", "log", "report", "len", "isinstance", "format", "join"),
+        *("exists", "isfile", "isdir", "is_file", "remove", "unlink", "makedirs", "mkdir", "rmtree"),
+        *("append", "add", "get", "pop", "startswith", "endswith", "split"),
+    }
+)
+NAMES = (ast.Attribute, ast.BinOp, ast.Call, ast.Constant, ast.JoinedStr, ast.Name, ast.Subscript)
+
+
+def is_read_back(module: Module, path: ast.expr, functions: Iterable[ast.AST], writers: set[ast.Call]) -> bool:
+    """Whether code is given a path again, to read the file or to hand it on.
+
+    Args:
+        module: The module.
+        path: The path that is written to.
+        functions: The functions that run on the same worker.
+        writers: The calls that write.
+    """
+    found = _named_in(module, path, functions)
+    return any(not writers.intersection(module.ancestors(node)) and _is_use(module, node) for node in found)
+
+
+def _named_in(module: Module, path: ast.expr, functions: Iterable[ast.AST]) -> Iterator[ast.expr]:
+    wanted = path_key(module, path)
+    for node in dict.fromkeys(part for function in functions for part in module.below(function)):
+        if isinstance(node, NAMES) and not isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
+            if path_key(module, node) == wanted:
+                yield node
+
+
+def path_key(module: Module, node: ast.expr) -> str:
+    """What two spellings of one path have in common: the text where it is known, else the expression."""
+    text = constant(module, node)
+    return text if isinstance(text, str) else ast.dump(module.value(node))
+
+
+def _is_use(module: Module, node: ast.expr) -> bool:
+    """Whether what is around a path reads it or hands it on: an argument, an entry, an attribute of something."""
+    outer = module.parent_of[node]
+    if isinstance(outer, ast.Attribute):
+        return outer.attr in READ_METHODS
+    if isinstance(outer, ast.keyword):
+        outer = module.parent_of[outer]
+    if isinstance(outer, ast.Call):
+        if node is outer.func:
+            return False
+        if module.qualified(outer.func) in PATHS:
+            return _is_use(module, outer)
+        name = last_name(outer.func)
+        return name not in NO_READERS
+    if isinstance(outer, ast.Assign):
+        return outer.value is node and not all(isinstance(target, ast.Name) for target in outer.targets)
+    return isinstance(outer, (ast.Dict, ast.List, ast.Return, ast.Tuple))

@@ -1,0 +1,112 @@
+"""Which objects are TrainingArguments, by all that a project shows of them: their classes, and who gets them."""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.facts.hugging_face.instances import TRAINER, TRAINING_ARGUMENTS, classes_of, instance_of, parsed_class
+from raymigrate.facts.hugging_face.own_arguments import is_training_arguments
+from raymigrate.facts.projects.declared import Declared, declared_class, named_class
+from raymigrate.facts.ray_train.trainers import is_transformers_trainer
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import argument, class_named, last_name, reaching
+from raymigrate.facts.values.parsers import HF_PARSING
+from raymigrate.knowledge.libraries import lineage, look_up
+
+ARGUMENTS = "args"  # the parameter of Trainer, and the attribute that holds what it got
+
+
+def is_arguments_object(module: Module, node: ast.expr) -> bool:
+    """Whether an object is a TrainingArguments, or one of a class made from it, for sure.
+
+    Args:
+        module: The module.
+        node: The object.
+    """
+    if TRAINING_ARGUMENTS in lineage(instance_of(module, node)):
+        return True
+    declared = declared_class(module, node)
+    if declared is not None and _is_made_from_arguments(declared):
+        return True
+    parsed = parsed_class(module, node)
+    found = named_class(parsed.module, parsed.node) if parsed is not None else None
+    if found is not None and _is_made_from_arguments(found):
+        return True
+    if isinstance(node, ast.Attribute) and node.attr == ARGUMENTS and _is_trainer(module, node.value):
+        return True
+    return any(is_known and _is_same(module, node, given) for given, is_known in _given_to_trainers(module))
+
+
+def may_be_arguments_object(module: Module, node: ast.expr) -> bool:
+    """Whether an object may be a TrainingArguments, for what it is handed to, or as one of what a parser makes.
+
+    Args:
+        module: The module.
+        node: The object, none for which `is_arguments_object` holds.
+    """
+    declared = declared_class(module, node)
+    if declared is not None and declared.is_training_arguments is False:
+        return False
+    if TRAINING_ARGUMENTS in {base for kind in classes_of(module, node) for base in lineage(kind)}:
+        return True
+    return any(_is_same(module, node, given) for given, _ in _given_to_trainers(module))
+
+
+def parsed_for_trainers(module: Module) -> list[ast.Call]:
+    """The calls of an HfArgumentParser that make what a Trainer is given, of whatever class that is."""
+    found = []
+    for given, is_known in _given_to_trainers(module):
+        for bound in reaching(module, given) if is_known and isinstance(given, ast.Name) else ():
+            place = module.parent_of[bound.node]
+            assigned = module.parent_of[place] if isinstance(place, (ast.Tuple, ast.List)) else place
+            call = assigned.value if isinstance(assigned, ast.Assign) else None
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in HF_PARSING:
+                found.append(call)
+    return found
+
+
+def _is_made_from_arguments(found: Declared) -> bool:
+    if found.is_training_arguments:
+        return True
+    name = found.qualified
+    return is_training_arguments(name)
+
+
+def _is_trainer(module: Module, node: ast.expr) -> bool:
+    """Whether an object is a Trainer of transformers or of a class of the project made from it, in whatever file."""
+    if TRAINER in lineage(instance_of(module, node)):
+        return True
+    makers = [source for source in module.origins(node) if isinstance(source.node, ast.Call)]
+    return bool(makers) and all(_makes_trainer(source.module, source.node.func) for source in makers)  # type: ignore[attr-defined]
+
+
+def _makes_trainer(module: Module, function: ast.expr) -> bool:
+    own = class_named(module, function)
+    if own is not None:
+        return is_transformers_trainer(*own)
+    return TRAINER in lineage(look_up(module.qualified(function) or "").place)
+
+
+def _given_to_trainers(module: Module) -> Iterator[tuple[ast.expr, bool]]:
+    """What calls give as `args`, each with whether a Trainer is called; else what is called looks like one.
+
+    A class of which not all can be seen looks like a Trainer if it is given a model too.
+    """
+    for call, keyword in module.keywords(ARGUMENTS):
+        if _makes_trainer(module, call.func):
+            yield keyword.value, True
+        elif "model" in {other.arg for other in call.keywords} and last_name(call.func).endswith("Trainer"):
+            yield keyword.value, False
+    for call in module.of_type(ast.Call):
+        given = (
+            argument(call, 1, ARGUMENTS) if len(call.args) > 1 and last_name(call.func).endswith("Trainer") else None
+        )
+        if given is not None and _makes_trainer(module, call.func):
+            yield given, True
+
+
+def _is_same(module: Module, node: ast.expr, other: ast.expr) -> bool:
+    """Whether two names have the same value: whatever is bound to one reaches the other."""
+    if not isinstance(node, ast.Name) or not isinstance(other, ast.Name) or node.id != other.id:
+        return False
+    bound = {found.node for found in reaching(module, node)}
+    return bool(bound) and bound == {found.node for found in reaching(module, other)}

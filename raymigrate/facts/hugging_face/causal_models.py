@@ -1,0 +1,101 @@
+"""Whether a Trainer may count a label too many in each row, as it does for GPT-2 since transformers 4.46.
+
+These models predict from the second label on, but the Trainer divides their loss by the number of all labels: it looks
+for `ForCausalLM` in the name of the class (5.23, trainer.py, `_loss_shifts_labels`). Measured with rows of 128 tokens:
+4.5412 for a loss of 4.5769, which is 127/128 of it; of short rows it takes more.
+"""
+
+import ast
+import re
+from collections.abc import Iterable
+
+from raymigrate.facts.syntax.kept import kept
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import argument
+
+# Of MODEL_FOR_CAUSAL_LM_MAPPING_NAMES in 5.23 those of another name whose forward() takes `self.loss_function`.
+CLASSES = frozenset(
+    {
+        "BertGenerationDecoder",
+        "BertLMHeadModel",
+        "CTRLLMHeadModel",
+        "GPT2LMHeadModel",
+        "OpenAIGPTLMHeadModel",
+        "ReformerModelWithLMHead",
+    }
+)
+CONFIGURATIONS = frozenset(
+    {"BertConfig", "BertGenerationConfig", "CTRLConfig", "GPT2Config", "OpenAIGPTConfig", "ReformerConfig"}
+)
+AUTO = frozenset({"AutoModelForCausalLM", "AutoModelWithLMHead"})
+MADE = re.compile(
+    r"transformers(?:\.\w+)*\.(?P<name>(?!DataCollator|TextDataset"  # made for a model, as its name says
+    r"|\w*(?:Config|Tokenizer|TokenizerFast|Processor|Extractor|Output)\b)"
+    r"\w*(?:Model|For[A-Z])\w*)(?P<method>\.(?:from_pretrained|from_config|_from_config))?"
+)
+# Repositories whose models have a class `...ForCausalLM`, by a word in their names.
+OTHERS = re.compile(
+    r"(?i)\b(?:bloomz?|codegen|codellama|deepseek|dolly|falcon|gemma|gpt-?j|gpt-?neo|gpt-?neox|granite|llama|mistral"
+    r"|mixtral|mpt|olmo|open_llama|opt|phi|pythia|qwen|redpajama|santacoder|smollm|stablelm|starcoder|vicuna|xglm|yi)"
+)
+
+
+def may_count_a_label_too_many(modules: Iterable[Module]) -> bool:
+    """Whether a model that is trained may be one of these: it is, or it is not seen which one it is.
+
+    Args:
+        modules: The files of which one makes the model.
+    """
+    made = [(module, *model) for module in modules for model in _made(module)]
+    return not made or any(_may_be_one(*model) for model in made)
+
+
+def count_their_tokens(modules: Iterable[Module]) -> bool:
+    """Whether every model that is trained divides its loss by the number of tokens that the Trainer counts.
+
+    Those of language models do (5.23, loss/loss_utils.py, `ForCausalLMLoss`); of others each has its own way.
+
+    Args:
+        modules: The files of which one makes the model.
+    """
+    names = [name for module in modules for _, name, _ in _made(module)]
+    return bool(names) and all(name in AUTO | CLASSES or name.endswith("ForCausalLM") for name in names)
+
+
+@kept
+def _made(module: Module) -> list[tuple[ast.Call, str, str]]:
+    """The calls that make a model, with the names of its class and of the method, if one makes it.
+
+    Each trainer of a file asks for them.
+    """
+    named = [(call, MADE.fullmatch(module.qualified(call.func) or "")) for call in module.of_type(ast.Call)]
+    return [(call, found["name"], (found["method"] or "").strip(".")) for call, found in named if found]
+
+
+def _may_be_one(module: Module, call: ast.Call, name: str, method: str) -> bool:
+    if name not in AUTO:
+        return name in CLASSES
+    if method == "from_pretrained":
+        return _may_be_named_so(module, argument(call, 0, "pretrained_model_name_or_path"))
+    return _may_configure_one(module, argument(call, 0, "config"))
+
+
+def _may_be_named_so(module: Module, repository: ast.expr | None) -> bool:
+    name = module.constant(repository) if repository is not None else None
+    return not isinstance(name, str) or OTHERS.search(name.rpartition("/")[2]) is None
+
+
+def _may_configure_one(module: Module, config: ast.expr | None) -> bool:
+    sources = module.origins(config) if config is not None else []
+    for source in sources:
+        call = source.node
+        name = (source.module.qualified(call.func) or "") if isinstance(call, ast.Call) else ""
+        owner, _, method = name.rpartition(".")
+        kind = (owner if method == "from_pretrained" else name).rpartition(".")[2]
+        if kind == "AutoConfig":
+            assert isinstance(call, ast.Call)
+            if _may_be_named_so(source.module, argument(call, 0, "pretrained_model_name_or_path")):
+                return True
+        elif not kind.endswith("Config") or kind in CONFIGURATIONS:
+            return True
+    return not sources

@@ -1,0 +1,96 @@
+"""What is called when a value is called: functions, methods and objects, in whatever file of the project they are.
+
+A trainer is handed the function that its workers run. It may be imported, wrapped in partial(), looked up in a dict, a
+method or an object; what cannot be followed to a definition was not read, and nothing is known of what it does.
+"""
+
+import ast
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from raymigrate.facts.projects.handed_on import handed_on
+from raymigrate.facts.projects.places import WRAPPERS
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.own_modules import LIBRARIES
+from raymigrate.facts.syntax.scopes import FUNCTIONS, FunctionNode
+from raymigrate.facts.values import Source, argument, free_name, is_none, methods, methods_of_object, reaching
+from raymigrate.facts.values.items import items_behind
+
+DEEPEST = 6  # wrappers in wrappers, items of items
+
+
+@dataclass(frozen=True)
+class Callee:
+    """One thing that a call can call.
+
+    Args:
+        module: The file that it is in.
+        node: The expression that stands for it there.
+        function: Its definition; None where the project does not show it.
+    """
+
+    module: Module
+    node: ast.expr
+    function: FunctionNode | None = None
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it may be a function of the user's own that was not found: none of Python or of a known library."""
+        if self.function is not None:
+            return False
+        if name := free_name(self.module, self.node):
+            return not hasattr(builtins, name)
+        return (self.module.qualified(self.node) or "").partition(".")[0] not in LIBRARIES
+
+
+def callees(module: Module, called: ast.expr, depth: int = 0) -> Iterator[Callee]:
+    """What a value that is called can be.
+
+    Args:
+        module: The module.
+        called: The value.
+        depth: How many wrappers and collections it was taken out of.
+    """
+    for source in module.origins(called):
+        if not is_none(source.node):
+            yield from _callees_of(source, depth)
+
+
+def _callees_of(source: Source, depth: int) -> Iterator[Callee]:
+    module, node = source.module, source.node
+    functions = list(_definitions(module, node))
+    inner = [] if functions or depth >= DEEPEST else list(_inside(source))
+    for home, function in functions:
+        yield Callee(home, node, function)
+    for other in inner:
+        yield from callees(other.module, other.node, depth + 1)
+    if not functions and not inner:
+        yield Callee(module, node)
+
+
+def _definitions(module: Module, node: ast.expr) -> Iterator[tuple[Module, FunctionNode]]:
+    """The functions that an expression stands for by itself."""
+    if isinstance(node, ast.Lambda):
+        yield module, node
+    elif (other := module.elsewhere(node)) is not None and isinstance(other.node, FUNCTIONS):
+        yield other.module, other.node
+    elif isinstance(node, ast.Name):
+        bound = [(module, b.node) for b in reaching(module, node) if isinstance(b.node, FUNCTIONS)]
+        yield from bound or methods_of_object(module, node, "__call__") or ()
+    elif isinstance(node, ast.Attribute):
+        found = [(module, method) for method in methods(module, node)]
+        yield from found or methods_of_object(module, node.value, node.attr) or ()
+    elif isinstance(node, ast.Call):
+        yield from methods_of_object(module, node, "__call__") or ()
+
+
+def _inside(source: Source) -> Iterator[Source]:
+    """What a wrapper, a dict, a list or another file hands on."""
+    module, node = source.module, source.node
+    if isinstance(node, ast.Call) and module.qualified(node.func) in WRAPPERS:
+        wrapped = argument(node, 0, "func", "trainable")
+        yield from [Source(module, wrapped)] if wrapped is not None else []
+    yield from items_behind(source)
+    if isinstance(node, ast.Name):
+        yield from handed_on(module, node)

@@ -1,0 +1,149 @@
+"""Where a function runs that its own file neither calls nor hands to a trainer: what other files do with it."""
+
+import ast
+
+from raymigrate.facts.projects.definitions import Definition
+from raymigrate.facts.projects.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTION, WRAPPERS, Place, Places
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.projects.project_uses import Uses, uses_of
+from raymigrate.facts.syntax.kept import kept
+from raymigrate.facts.syntax.module import Module
+
+
+def place_by_callers(project: Project, module: Module, node: ast.AST) -> Place:
+    """Where the code runs that a node is part of, as far as the files of the project show who calls it.
+
+    Args:
+        project: The files.
+        module: The module that the node is in.
+        node: Part of a function that is placed by nothing in its module.
+    """
+    definition = _owner(module, node)
+    if definition is None:
+        return Place.UNKNOWN
+    key = (project.real(module.path), definition.name)
+    if key not in project.places:  # also for the check of the result, whose lines are not those of the file
+        project.places[key] = _joined(_places(project, definition))
+    return project.places[key]
+
+
+def called_elsewhere(project: Project, module: Module, function: ast.AST | None) -> bool:
+    """Whether another file calls a function where nothing says that a trainer or a Tuner runs it.
+
+    Args:
+        project: The files.
+        module: The module that the function is in.
+        function: The function; None, or one inside of another, no other file calls.
+    """
+    if not isinstance(function, ast.FunctionDef) or module.parent_of[function] is not module.tree:
+        return False
+    for user, read in uses_of(project, Definition(module, function, function.name)).reads:
+        call = user.parent_of[read]
+        is_called = isinstance(call, ast.Call) and call.func is read and user.path != module.path
+        if is_called and _places_in(user).of(read) is Place.UNKNOWN:
+            if place_by_callers(project, user, read) is Place.UNKNOWN:
+                return True
+    return False
+
+
+def _places(project: Project, definition: Definition) -> set[Place]:
+    found, seen = set[Place](), set[tuple[str, str]]()
+    todo = [definition]
+    while todo:
+        current = todo.pop()
+        key = (project.real(current.module.path), current.name)
+        if key in seen:
+            continue
+        seen.add(key)
+        for user, read in uses_of(project, current).reads:
+            if current.node in user.ancestors(read):
+                continue  # what calls itself does not tell where it runs
+            place = handed_to(user, read) or _places_in(user).of(read)
+            if place is not Place.UNKNOWN:
+                found.add(place)
+            elif (caller := _owner(user, read)) is not None:
+                todo.append(caller)
+    return found
+
+
+@kept
+def _places_in(module: Module) -> Places:
+    """The places of a module, which are asked for each function of the files that it uses."""
+    return Places(module)
+
+
+def _joined(found: set[Place]) -> Place:
+    if not found:
+        return Place.UNKNOWN
+    return found.pop() if len(found) == 1 else Place.BOTH
+
+
+def _owner(module: Module, node: ast.AST) -> Definition | None:
+    """The function or class at the top of a module that a node is part of."""
+    around = [node, *module.ancestors(node)]
+    top = around[-2] if len(around) > 1 else None
+    if isinstance(top, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return Definition(module, top, top.name)
+    return None
+
+
+def handed_to(module: Module, read: ast.expr) -> Place | None:
+    """Where a function runs that an expression, or a method of it, hands to a Tuner or a trainer; None if neither."""
+    parent = module.parent_of[read]
+    while isinstance(parent, ast.Attribute):
+        read, parent = parent, module.parent_of[parent]
+    name = parent.arg if isinstance(parent, ast.keyword) else None
+    call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
+    if isinstance(call, ast.Assign) and len(call.targets) == 1 and isinstance(target := call.targets[0], ast.Name):
+        found = {place for use in module.uses_of(target) if (place := handed_to(module, use)) is not None}
+        return _joined(found) if found else None
+    if not isinstance(call, ast.Call) or call.func is read:
+        return None
+    callee = module.qualified(call.func) or ""
+    first = name is None and call.args[:1] == [read]
+    if callee in WRAPPERS and (first or name in TRAINABLE):
+        return handed_to(module, call)
+    if callee in TAKE_TRAINABLES and (first or name in TRAINABLE):
+        return Place.TRIAL
+    if callee.startswith("ray.train.") and callee.endswith("Trainer") and (first or name in TRAINING_FUNCTION):
+        return Place.WORKER
+    return None
+
+
+def is_used_elsewhere(module: Module, node: ast.AST, *, surely: bool = False) -> bool:
+    """Whether other files of the project use the function or class that a node is part of.
+
+    Args:
+        module: The module.
+        node: The node.
+        surely: Whether that has to be seen; else it is enough that they may, by a text that holds the name.
+    """
+    uses = _uses(module, node)
+    return uses is not None and ((bool(uses.unclear) and not surely) or bool(_others(module, uses)))
+
+
+def is_taken_elsewhere(module: Module, node: ast.AST) -> bool:
+    """Whether other files of the project use the function or class that a node is part of, or name it by its module.
+
+    A text that holds its name alone does not: a function is often called as an argument of Ray's is.
+    """
+    uses = _uses(module, node)
+    return uses is not None and (bool(uses.named) or bool(_others(module, uses)))
+
+
+def users_of(module: Module, node: ast.AST) -> list[Module]:
+    """The other files that use the function or class that a node is part of; none where some may do so unseen."""
+    uses = _uses(module, node)
+    return _others(module, uses) if uses is not None and not uses.unclear else []
+
+
+def _uses(module: Module, node: ast.AST) -> Uses | None:
+    """What the project does with the function or class that a node is part of; None where there is none of either."""
+    definition = _owner(module, node)
+    if definition is None or module.project is None or not module.path:
+        return None
+    return uses_of(module.project, definition)
+
+
+def _others(module: Module, uses: Uses) -> list[Module]:
+    return list({user.path: user for user, _ in uses.reads if user is not module}.values())

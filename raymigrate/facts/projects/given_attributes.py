@@ -1,0 +1,36 @@
+"""Attributes that another file of a project gives to the objects of a class."""
+
+import ast
+
+from raymigrate.facts.projects.declared import declared_class, own_lineage
+from raymigrate.facts.projects.project_uses import importing_modules
+from raymigrate.facts.syntax.module import Module
+
+
+def is_given_elsewhere(module: Module, node: ast.Attribute) -> bool:
+    """Whether an object of a class of the project has an attribute from a base class, or from who imports the class.
+
+    Args:
+        module: The module.
+        node: The attribute, `self.name` in a method for example.
+    """
+    if is_given_by_base(module, node):
+        return True
+    declared = declared_class(module, node.value)
+    if declared is None or not isinstance(declared.node, ast.ClassDef) or module.project is None or not module.path:
+        return False
+    return any(other.stores(node.attr) for other in importing_modules(module.project, module, node.attr))
+
+
+def is_given_by_base(module: Module, node: ast.Attribute) -> bool:
+    """Whether a class of another file, from which that of an object is made, has an attribute or gives it to `self`."""
+    declared = declared_class(module, node.value)
+    if declared is None:
+        return False
+    return any(
+        home is not module
+        and (
+            node.attr in home.scope(base).bindings or any(home.inside(store, base) for store in home.stores(node.attr))
+        )
+        for home, base in own_lineage(declared)
+    )

@@ -1,0 +1,63 @@
+# ruff: noqa: PTH112, PTH118 - works on strings, as project.py does
+"""Which files of a project the imports of a file lead to, found without parsing the rest of it."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator
+
+from raymigrate.facts.projects.project import Project
+
+# What may be an import statement.
+IMPORT = re.compile(rb"\b(?:from|import)\b(?:\\\r?\n|\([^)]*\)|[^\n(])*")
+
+
+def imported_paths(project: Project, path: str, data: bytes) -> frozenset[str] | None:
+    """The real paths of the files that imports lead to, with the packages around them; None where that is unclear.
+
+    Args:
+        project: The project.
+        path: The file that imports.
+        data: What it holds.
+    """
+    imports = _import_statements(data)
+    if imports is None:
+        return None
+    found = set[str]()
+    for node in imports:
+        found.update(map(project.real, project.files_of_import(path, node)))
+        if isinstance(node, ast.Import):
+            found.update(map(project.real, _packages_around(project, path, node)))
+    return frozenset(found)
+
+
+def _import_statements(data: bytes) -> list[ast.Import | ast.ImportFrom] | None:
+    """The imports in a source; it is parsed whole only where words in it look like the beginning of one."""
+    found: list[ast.Import | ast.ImportFrom] = []
+    for statement in IMPORT.findall(data):
+        try:
+            nodes: Iterator[ast.AST] = iter(ast.parse(statement).body)
+        except (SyntaxError, ValueError):
+            if b"(" not in statement:
+                continue  # words in a string
+            try:  # it may be cut off in the middle
+                nodes = ast.walk(ast.parse(data))
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return None
+            return [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
+        found += (node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+    return found
+
+
+def _packages_around(project: Project, path: str, statement: ast.Import) -> Iterator[str]:
+    """The packages that `import package.module` binds: their own names can be used behind it too."""
+    for alias in statement.names:
+        parts = alias.name.split(".")
+        for length in range(1, len(parts)):
+            file = project.file(path, ".".join(parts[:length]))
+            if file is not None:
+                yield file
+            elif not any(os.path.isdir(os.path.join(root, *parts[:length])) for root in project.roots(path)):
+                break  # nothing is below it

@@ -1,0 +1,400 @@
+# ruff: noqa: PTH100, PTH113, PTH118, PTH119, PTH120 - works on strings, as discovery.py does
+"""Every use that a project makes of something that one of its files defines."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from raymigrate.facts.projects.definitions import Definition
+from raymigrate.facts.projects.import_graph import IMPORT, imported_paths
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.projects.searched import dotted, quotes, takes_by_module, word
+from raymigrate.facts.syntax.annotations import in_annotation
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Binding
+from raymigrate.files.discovery import SKIPPED
+
+SUFFIXES = (".py", ".ipynb")
+# Names in such files may name a function too: `_target_: training.init.build`.
+CONFIGURATION = (".yaml", ".yml", ".json", ".toml", ".cfg", ".sh")
+CONFIGURATION_BYTES = 100_000
+# The words of an import.
+WORD = re.compile(rb"[^\s.,;()\\#]+")
+
+
+@dataclass
+class Uses:
+    """What a project does with a definition.
+
+    Args:
+        reads: Where it is read, outside the file that defines it or in it.
+        imports: The imports that bind it, re-exports included.
+        unclear: Files that name it in a way that cannot be followed.
+        named: Those of them that name it together with its module.
+    """
+
+    reads: list[tuple[Module, ast.expr]] = field(default_factory=list)
+    imports: list[tuple[Module, ast.alias]] = field(default_factory=list)
+    unclear: list[str] = field(default_factory=list)
+    named: list[str] = field(default_factory=list)
+
+
+def answer(project: Project, question: str, definition: Definition, decide: Callable[[Uses], bool]) -> bool:
+    """Answers a question about all uses of a definition, once for all files that ask it.
+
+    Args:
+        project: The project.
+        question: A word for the question.
+        definition: What is used.
+        decide: Tells from the uses.
+    """
+    key = (question, project.real(definition.module.path), definition.name)
+    if key not in project.uses:
+        project.uses[key] = decide(uses_of(project, definition))
+    return project.uses[key]
+
+
+def uses_of(project: Project, definition: Definition) -> Uses:
+    """Finds every use of a definition in the files of its project, by name and then by what the name stands for.
+
+    Only files are parsed that name the definition and the module it comes from, or one that passes it on, and that get
+    there by their imports: a folder may hold hundreds of scripts of the same name whose functions have the same name.
+    """
+    uses = Uses()
+    home, name = definition.module, definition.name.encode()
+    folder = project.folder(home.path)
+    _add(project, uses, home, definition)
+    sources, seen = [home.path], {project.real(home.path)}
+    while sources:
+        source = sources.pop()
+        for path in _importers(project, folder, source):
+            data = _content(project, folder, path)
+            passes_all_on = b"import *" in data
+            if not (passes_all_on or (name in data and word(name).search(data))) or project.real(path) in seen:
+                continue
+            is_named = takes_by_module(data, module_name(source), definition.name)
+            if not path.endswith(".py"):  # a notebook or a configuration, in which the name may mean anything
+                uses.unclear += [path] if source == home.path else []
+                uses.named += [path] if is_named else []
+                continue
+            seen.add(project.real(path))
+            if not _gets_to(project, folder, path, source):
+                spelled = quotes(definition.name).search(data) and _may_name(project, path, definition.name)
+                uses.unclear += [project.name(path)] if spelled or is_named else []
+                uses.named += [project.name(path)] if is_named else []
+                continue
+            module, passed_on = project.module(path), len(uses.imports)
+            if module is None:
+                uses.unclear.append(path)  # it cannot be parsed
+                uses.named.append(path)
+                continue
+            known = len(uses.unclear)
+            _add(project, uses, module, definition)
+            if dotted(definition.name).search(data):
+                uses.unclear.append(project.name(path))
+            uses.named += uses.unclear[known:]
+            if module.star_imports or len(uses.imports) > passed_on:
+                sources.append(path)
+    return uses
+
+
+def importing_modules(project: Project, module: Module, *words: str) -> Iterator[Module]:
+    """The other files of a project that import a module, and that hold one of some words or pass all names on."""
+    home, folder = project.real(module.path), project.folder(module.path)
+    wanted = [*(word.encode() for word in words), b"import *"] if words else []
+    for path in _with_import(project, folder, module.path):
+        if project.real(path) == home:
+            continue
+        if wanted and not any(word in _content(project, folder, path) for word in wanted):
+            continue
+        if not _leads_to(project, folder, path, home):
+            continue  # not parsed: what is asked of a file joins it to this one
+        other = project.module(path)
+        if other is not None and any(project.real(f) == home for f, _ in project.imported_files(other)):
+            yield other
+
+
+def is_imported(project: Project, path: str) -> bool:
+    """Whether another file of a project may import a file."""
+    home, folder = project.real(path), project.folder(path)
+    others = (other for other in _with_import(project, folder, path) if project.real(other) != home)
+    return any(_leads_to(project, folder, other, home) for other in others)
+
+
+def _leads_to(project: Project, folder: str, path: str, home: str) -> bool:
+    """Whether an import in a file may lead to another one. Only the imports of the file are parsed for that."""
+    known = project.searched.imported
+    if path not in known:
+        known[path] = imported_paths(project, path, _content(project, folder, path))
+    found = known[path]
+    return found is None or home in found
+
+
+def _gets_to(project: Project, folder: str, path: str, source: str) -> bool:
+    """Whether the imports of a file, and those of the files that they lead to, may lead to another one."""
+    home, known = project.real(source), project.searched.ways
+    if (path, home) not in known:
+        known[path, home] = _has_way(project, folder, path, home)
+    return known[path, home]
+
+
+def _has_way(project: Project, folder: str, path: str, home: str) -> bool:
+    left, seen = [path], {path}
+    while left:
+        here = left.pop()
+        if _leads_to(project, folder, here, home):
+            return True
+        others = (project.searched.imported[here] or frozenset()) - seen
+        seen |= others
+        left += others
+    return False
+
+
+def settings_files(project: Project, folder: str) -> Iterator[tuple[str, bytes]]:
+    """The files of a folder that hold settings or command lines, and what is in them."""
+    for path in _files(project, folder):
+        if path.endswith(CONFIGURATION):
+            yield path, _content(project, folder, path)
+
+
+def files_with(project: Project, folder: str, *words: bytes) -> Iterator[tuple[str, bytes]]:
+    """The files of a folder that hold one of some words, and what is in them."""
+    for path in _files(project, folder):
+        data = _content(project, folder, path)
+        if any(word in data for word in words):
+            yield path, data
+
+
+def names_any(project: Project, folder: str, *words: str) -> bool:
+    """Whether any file of a folder holds one of some words; it is looked for once for all files that ask."""
+    key = ("names", folder, " ".join(words))
+    if key not in project.uses:
+        project.uses[key] = any(files_with(project, folder, *(word.encode() for word in words)))
+    return project.uses[key]
+
+
+def takers(module: Module, name: str) -> Iterator[tuple[Module, ast.AST]]:
+    """Where other files take a name from a module that it has imported itself: one place in each of them."""
+    project = module.project
+    if project is None:
+        return
+    home = project.real(module.path)
+    for other in importing_modules(project, module, name):
+        place = next(_taken(project, other, home, name), None)
+        if place is not None:
+            yield other, place
+
+
+def _taken(project: Project, other: Module, home: str, name: str) -> Iterator[ast.AST]:
+    """The imports of a name from a file, the uses that a star import gives it, and `module.name`."""
+
+    def is_home(statement: ast.ImportFrom) -> bool:
+        file = project.file(other.path, statement.module or "", statement.level)
+        return file is not None and project.real(file) == home
+
+    for statement in other.imports:
+        if isinstance(statement, ast.ImportFrom) and is_home(statement):
+            names = {alias.name for alias in statement.names}
+            if name in names:
+                yield statement
+            elif "*" in names:
+                yield from (use for use in other.reads(name) if other.scope_of[use].find(name) is None)
+    for node in other.attributes(name):
+        if isinstance(node.value, ast.Name):
+            bindings = other.scope_of[node.value].lookup(node.value.id)
+            if any(file == home for file in _modules_bound(project, other, bindings)):
+                yield node
+
+
+def _modules_bound(project: Project, other: Module, bindings: Sequence[Binding]) -> Iterator[str]:
+    """The files of the modules that imports bind: `import helpers`, `from package import helpers`."""
+    for binding in bindings:
+        statement, alias = binding.statement, binding.node
+        if isinstance(statement, ast.Import) and isinstance(alias, ast.alias):
+            file = project.file(other.path, alias.name)
+        elif isinstance(statement, ast.ImportFrom) and isinstance(alias, ast.alias):
+            file = project.file(other.path, f"{statement.module or ''}.{alias.name}".strip("."), statement.level)
+        else:
+            file = None
+        if file is not None:
+            yield project.real(file)
+
+
+def _with_import(project: Project, folder: str, source: str) -> list[str]:
+    """The Python files of a folder that have the name of a file's module in an import, or are part of its package.
+
+    All words in imports are noted at once: a folder may hold hundreds of scripts of one name, in which it is a common
+    word besides, such as `train`.
+    """
+    if folder not in project.searched.importing:
+        by_word = project.searched.importing[folder] = {}
+        for path in _files(project, folder):
+            imports = IMPORT.findall(_content(project, folder, path)) if path.endswith(".py") else ()
+            for word in {word for statement in imports for word in WORD.findall(statement)}:
+                by_word.setdefault(word, []).append(path)
+    named = project.searched.importing[folder].get(os.fsencode(module_name(source)), [])
+    if not source.endswith("__init__.py"):
+        return named
+    package = os.path.join(os.path.dirname(source), "")
+    inside = (path for path in _files(project, folder) if path.endswith(".py") and path.startswith(package))
+    return sorted({*named, *inside})
+
+
+def _importers(project: Project, folder: str, source: str) -> list[str]:
+    """The files of a folder that can get a name from one of them: they name its module, or are part of its package.
+
+    They are looked for once for each module, since a folder may hold thousands of files, and a module many functions.
+    """
+    key = folder, source
+    if key not in project.searched.importers:
+        package = os.path.join(os.path.dirname(source), "") if source.endswith("__init__.py") else None
+        named = word(os.fsencode(module_name(source)))
+        itself = os.path.abspath(source)  # long, perhaps, and searched for each of its names
+        others = (path for path in _files(project, folder) if path != itself)
+        project.searched.importers[key] = [
+            path
+            for path in others
+            if (package is not None and path.endswith(".py") and path.startswith(package))
+            or named.search(_content(project, folder, path)) is not None
+        ]
+    return project.searched.importers[key]
+
+
+def _files(project: Project, folder: str) -> list[str]:
+    """The files of a folder that may name a function."""
+    if folder not in project.searched.contents:
+        project.searched.contents[folder] = dict.fromkeys(
+            files_below(folder, only_packages=not project.is_known(folder))
+        )
+    return list(project.searched.contents[folder])
+
+
+def _content(project: Project, folder: str, path: str) -> bytes:
+    """What a file of a folder holds; read once, as far as there is room to keep it."""
+    kept = project.searched.contents[folder]
+    data = kept.get(path)
+    if data is None:
+        data = _read(project, path)
+        if len(data) <= project.searched.room:
+            project.searched.room -= len(data)
+            kept[path] = data
+    return data
+
+
+def _read(project: Project, path: str) -> bytes:
+    """What a file holds; nothing if it cannot be read, or is too large for a configuration."""
+    try:
+        if path.endswith(CONFIGURATION) and os.stat(path).st_size > CONFIGURATION_BYTES:  # noqa: PTH116
+            return b""
+        return project.read(path)
+    except OSError:
+        return b""
+
+
+def module_name(path: str) -> str:
+    """The last part of the name by which a file is imported."""
+    return os.path.basename(os.path.dirname(path) if path.endswith("__init__.py") else path).removesuffix(".py")
+
+
+def _add(project: Project, uses: Uses, module: Module, definition: Definition) -> None:
+    """Adds the uses in one module."""
+    own = module is definition.module
+    for node in module.spelling(definition.name):
+        if isinstance(node, ast.alias):
+            if _imports(project, module, node, definition):
+                uses.imports.append((module, node))
+        elif isinstance(node, ast.Constant):
+            if not _is_harmless(module, node):
+                uses.unclear.append(module.path)
+        elif own and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            if module.scope_of[node].find(node.id) is module.scope_of[module.tree]:
+                uses.reads.append((module, node))
+    for name in () if own else _names_of(uses, module, definition):
+        for node in module.spelling(name):
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+                found = project.definition(module, node)
+                if found is not None and _same(project, found, definition):
+                    uses.reads.append((module, node))
+
+
+def _names_of(uses: Uses, module: Module, definition: Definition) -> list[str]:
+    """The names under which a module may know the definition."""
+    others = (alias.asname for other, alias in uses.imports if other is module and alias.asname)
+    return list(dict.fromkeys([definition.name, *others]))
+
+
+def _imports(project: Project, module: Module, alias: ast.alias, definition: Definition) -> bool:
+    statement = module.parent_of[alias]
+    if not isinstance(statement, ast.ImportFrom) or alias.name != definition.name:
+        return False
+    bindings = module.scope_of[statement].bindings.get(alias.asname or alias.name, [])
+    found = [project.imported(module, binding) for binding in bindings if binding.node is alias]
+    return any(other is not None and _same(project, other, definition) for other in found)
+
+
+def _same(project: Project, found: Definition, other: Definition) -> bool:
+    """Whether two definitions are one: a file may have been parsed again in between, with other lines before them."""
+    return _identity(project, found) == _identity(project, other)
+
+
+def _identity(project: Project, definition: Definition) -> tuple[str, str, object]:
+    """What a definition is known by: its file, its name, and its place among those of that name."""
+    module, node = definition.module, definition.node
+    bound = [binding.node for binding in module.scope_of[module.tree].bindings.get(definition.name, [])]
+    place = bound.index(node) if node in bound else module.start(node)
+    return project.real(module.path), definition.name, place
+
+
+def _may_name(project: Project, path: str, name: str) -> bool:
+    """Whether a string in a file that does not get at a definition may be its name all the same; true if unknown.
+
+    The strings are noted at once: 'train' stands in every second script, for the split of a dataset.
+    """
+    known = project.searched.strings
+    if path not in known:
+        module = project.module(path)
+        known[path] = None if module is None else frozenset(_strings(module))
+    return (strings := known[path]) is None or name in strings
+
+
+def _strings(module: Module) -> Iterator[str]:
+    for node in module.of_type(ast.Constant):
+        if isinstance(node.value, str) and node.value.isidentifier() and not _is_harmless(module, node):
+            yield node.value
+
+
+def _is_harmless(module: Module, node: ast.Constant) -> bool:
+    """Whether a string that spells the name is a key, as in `**{"trainer_init_per_worker": f}`, or in `__all__`.
+
+    Or a type: a class that names itself in an annotation can only do so in a string.
+    """
+    if in_annotation(module, node):
+        return True
+    parent = module.parent_of.get(node)
+    if isinstance(parent, ast.Dict):
+        return node in parent.keys
+    assigned = module.parent_of.get(parent) if isinstance(parent, (ast.List, ast.Tuple)) else None
+    targets = assigned.targets if isinstance(assigned, ast.Assign) else []
+    return any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets)
+
+
+def files_below(folder: str, *, only_packages: bool) -> Iterator[str]:
+    """The files of a project that may name a function, without those that no project keeps its own source in.
+
+    Args:
+        folder: The folder of the project.
+        only_packages: Whether of the folders below it only packages belong to it. So it is where nothing says that
+            the folder is a project: a script may lie in a home or temporary folder, beside everything else.
+    """
+    for directory, folders, names in os.walk(folder):
+        folders[:] = sorted(f for f in folders if f not in SKIPPED and not f.startswith("."))
+        if only_packages:
+            folders[:] = [f for f in folders if os.path.isfile(os.path.join(directory, f, "__init__.py"))]
+        if "pyvenv.cfg" in names:
+            folders.clear()
+            continue
+        yield from (os.path.join(directory, n) for n in sorted(names) if n.endswith((*SUFFIXES, *CONFIGURATION)))

@@ -1,0 +1,1 @@
+"""What a script does with Ray Data: datasets, batches, frames, preprocessors and shards."""

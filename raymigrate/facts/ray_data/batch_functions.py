@@ -1,0 +1,293 @@
+"""What a function given to map_batches or BatchMapper does with its batch."""
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+
+from raymigrate.facts.syntax.module import Module
+
+INDEXERS = ("loc", "iloc", "at", "iat")
+VIEWS = (*INDEXERS, "values", "T", "flat")
+METHODS_IN_PLACE = ("sort", "fill", "put", "partition", "resize", "itemset")
+# A list of columns, or a condition on rows: no key of a dict.
+ROWS_OR_COLUMNS = (ast.List, ast.ListComp, ast.Compare)
+# What a DataFrame and a Series have, and a dict of arrays has not.
+OF_A_FRAME = frozenset(
+    [
+        "apply",
+        "applymap",
+        "assign",
+        "astype",
+        "at",
+        "columns",
+        "describe",
+        "drop",
+        "drop_duplicates",
+        "dropna",
+        "dtypes",
+        "explode",
+        "fillna",
+        "filter",
+        "groupby",
+        "head",
+        "iat",
+        "iloc",
+        "index",
+        "insert",
+        "isna",
+        "isnull",
+        "iterrows",
+        "itertuples",
+        "join",
+        "loc",
+        "melt",
+        "merge",
+        "notna",
+        "query",
+        "reindex",
+        "rename",
+        "reset_index",
+        "sample",
+        "select_dtypes",
+        "set_index",
+        "shape",
+        "sort_values",
+        "to_dict",
+        "to_numpy",
+        "to_records",
+    ]
+)
+OF_A_SERIES = frozenset(
+    [
+        "apply",
+        "cat",
+        "dropna",
+        "dt",
+        "eq",
+        "fillna",
+        "iloc",
+        "index",
+        "isin",
+        "isna",
+        "isnull",
+        "loc",
+        "map",
+        "name",
+        "notna",
+        "replace",
+        "str",
+        "to_list",
+        "to_numpy",
+        "unique",
+        "value_counts",
+        "values",
+        "where",
+    ]
+) - {"unique", "where"}
+
+# Functions of pandas that take DataFrames, and no dicts of arrays: those that are in a list, or are arguments.
+OF_LISTS = frozenset({"pandas.concat"})
+OF_FRAMES = frozenset(
+    f"pandas.{name}" for name in ("get_dummies", "melt", "merge", "merge_asof", "merge_ordered", "pivot", "pivot_table")
+)
+
+
+class BatchFunction:
+    """A function of one batch, as far as its body can be seen.
+
+    Args:
+        module: The module.
+        node: What is given as `fn`: a name, a lambda, or anything else.
+    """
+
+    def __init__(self, module: Module, node: ast.expr) -> None:
+        found = None if isinstance(node, ast.Lambda) else module.elsewhere(node)
+        self.module = module if found is None else found.module
+        self.given = node
+        self.elsewhere = found is not None
+        self.node = self._body_of(found.node if found is not None else self._definition(node))
+
+    def _definition(self, node: ast.expr) -> ast.AST | None:
+        value = self.module.value(node)
+        return value if isinstance(value, ast.Lambda) else self.module.definition(node)
+
+    def _body_of(self, found: ast.AST | None) -> ast.FunctionDef | ast.Lambda | None:
+        if isinstance(found, ast.ClassDef):
+            calls = [n for n in found.body if isinstance(n, ast.FunctionDef) and n.name == "__call__"]
+            found = calls[0] if calls else None
+        return found if isinstance(found, (ast.FunctionDef, ast.Lambda)) else None
+
+    @property
+    def described(self) -> str:
+        """What to call it at the head of a sentence."""
+        named = isinstance(self.given, (ast.Name, ast.Attribute))
+        return f"{ast.unparse(self.given)}()" if named else "The function"
+
+    @property
+    def visible(self) -> bool:
+        """Whether the body is in this module."""
+        return self.node is not None and self.parameter is not None
+
+    @cached_property
+    def parameter(self) -> str | None:
+        """The name of the batch."""
+        assert self.node is not None
+        names = [argument.arg for argument in (*self.node.args.posonlyargs, *self.node.args.args)]
+        if isinstance(self.module.parent_of.get(self.node), ast.ClassDef):
+            names = names[1:]
+        return names[0] if names else None
+
+    @cached_property
+    def _body(self) -> list[ast.AST]:
+        return list(self.module.below(self.node)) if self.node is not None else []
+
+    @cached_property
+    def uses(self) -> list[ast.Name]:
+        """The reads of the batch under its own name."""
+        return [n for n in self._body if self._is_batch(n) and isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+
+    @cached_property
+    def returned(self) -> list[ast.expr]:
+        """What the function returns, at each of its ends."""
+        if isinstance(self.node, ast.Lambda):
+            return [self.node.body]
+        ends = [n for n in self._body if isinstance(n, ast.Return) and self.module.function(n) is self.node]
+        return [end.value for end in ends if end.value is not None]
+
+    @cached_property
+    def _aliases(self) -> set[str]:
+        """Names that stand for the batch or for a part of it that shares its memory."""
+        names = {self.parameter or ""}
+        for node in self._body:
+            if isinstance(node, ast.Assign) and self._shares(node.value, names):
+                names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        return names
+
+    def _shares(self, node: ast.AST, names: set[str]) -> bool:
+        """Whether an expression is the batch or a view of a part of it."""
+        while not isinstance(node, ast.Name):
+            if isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr in VIEWS):
+                node = node.value
+            else:
+                return False
+        return node.id in names
+
+    def _is_batch(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Name) and node.id == self.parameter
+
+    @cached_property
+    def _frozen_from(self) -> int:
+        """The line from which on the parameter's name stands for a copy: `frame = frame.copy()`."""
+        lines = [
+            node.lineno
+            for node in self._body
+            if isinstance(node, ast.Assign)
+            and any(self._is_batch(target) for target in node.targets)
+            and not self._shares(node.value, {self.parameter or ""})
+            and self.module.parent_of[node] is self.node
+        ]
+        return min(lines, default=10**9)
+
+    def writes_to_arrays(self, batch_format: str) -> bool:
+        """Whether the function changes the memory of its batch, which current Ray hands out read-only.
+
+        A new column, `batch["length"] = ...`, is no such change: it goes into the batch's own dict or frame.
+
+        Args:
+            batch_format: "pandas" or "numpy".
+        """
+        return any(node.lineno < self._frozen_from and self._writes(node, batch_format) for node in self._changes)
+
+    @property
+    def _changes(self) -> list[ast.Assign | ast.AugAssign | ast.Call]:
+        return [n for n in self._body if isinstance(n, (ast.Assign, ast.AugAssign, ast.Call))]
+
+    def _writes(self, node: ast.Assign | ast.AugAssign | ast.Call, batch_format: str) -> bool:
+        if isinstance(node, ast.Call):
+            return self._call_writes(node, batch_format)
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for target in targets:
+            if isinstance(node, ast.AugAssign) and batch_format == "numpy" and not self._is_batch(target):
+                if self._shares(target, self._aliases):
+                    return True
+            if isinstance(target, ast.Subscript) and self._shares(target.value, self._aliases):
+                if self._is_batch(target.value):
+                    continue  # a column as a whole
+                if batch_format == "numpy" or not self.is_column(target.value):
+                    return True
+        return False
+
+    def is_column(self, node: ast.AST) -> bool:
+        """Whether an expression is `frame["column"]`: assigning to its elements is `lost_assignments`."""
+        return isinstance(node, ast.Subscript) and self._is_batch(node.value)
+
+    def _call_writes(self, node: ast.Call, batch_format: str) -> bool:
+        out = [keyword.value for keyword in node.keywords if keyword.arg == "out"]
+        if any(self._shares(value, self._aliases) for value in out):
+            return True
+        if not isinstance(node.func, ast.Attribute):
+            return False
+        owner = node.func.value
+        if batch_format == "numpy":
+            return (
+                node.func.attr in METHODS_IN_PLACE and self._shares(owner, self._aliases) and not self._is_batch(owner)
+            )
+        return self._is_batch(owner) and _in_place(self.module, node)
+
+    @cached_property
+    def lost_assignments(self) -> list[ast.AST]:
+        """Places that change a column of a DataFrame through a copy: without effect since pandas 3."""
+        found: list[ast.AST] = []
+        for node in self._body:
+            if isinstance(node, (ast.Assign, ast.AugAssign)):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                inner = [t.value for t in targets if isinstance(t, ast.Subscript)]
+                inner = [i.value if isinstance(i, ast.Attribute) and i.attr in INDEXERS else i for i in inner]
+                found += [node for i in inner if self.is_column(i)]
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                if self.is_column(node.func.value) and _in_place(self.module, node):
+                    found.append(node)
+        return found
+
+    @cached_property
+    def takes_a_frame(self) -> bool:
+        """Whether the function uses its batch as a DataFrame, so that it fails with a dict of arrays."""
+        for node in self._body:
+            if isinstance(node, ast.Subscript) and self._is_batch(node.value):
+                if isinstance(node.slice, ROWS_OR_COLUMNS):
+                    return True
+            if isinstance(node, ast.Call) and self._gives_frames(node):
+                return True
+            if not isinstance(node, ast.Attribute):
+                continue
+            if self._is_batch(node.value) and node.attr in OF_A_FRAME:
+                return True
+            if self.is_column(node.value) and node.attr in OF_A_SERIES:
+                return True
+        return False
+
+    def _gives_frames(self, call: ast.Call) -> bool:
+        """Whether a call hands the batch to pandas for a DataFrame, or one of its columns for a Series."""
+        name = self.module.qualified(call.func)
+        if name in OF_FRAMES:
+            named = [keyword.value for keyword in call.keywords if keyword.arg in ("data", "frame", "left", "right")]
+            return any(map(self._is_batch, (*call.args[:2], *named)))
+        listed = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "objs")]
+        parts = _parts(listed) if name in OF_LISTS else ()
+        return any(self._is_batch(part) or self.is_column(part) for part in parts)
+
+
+def _parts(waiting: list[ast.expr]) -> Iterator[ast.expr]:
+    """What is in lists, as far as they are written out: `[batch] * 2`, `[batch for _ in range(2)]`."""
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.BinOp):
+            waiting += [node.left, node.right]
+        elif isinstance(node, (ast.List, ast.Tuple)):
+            yield from node.elts
+        elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+            yield node.elt
+
+
+def _in_place(module: Module, call: ast.Call) -> bool:
+    return any(k.arg == "inplace" and module.constant(k.value) is True for k in call.keywords)

@@ -1,0 +1,80 @@
+"""Whether a preprocessor that one file of a project defines is given to trainers and used for nothing else."""
+
+import ast
+
+from raymigrate.facts.projects.definitions import Definition
+from raymigrate.facts.projects.project import Project
+from raymigrate.facts.projects.project_uses import Uses, answer
+from raymigrate.facts.ray_data.preprocessors import CHAINS
+from raymigrate.facts.syntax.module import Module
+from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
+
+
+def may_become_function(project: Project | None, definition: Definition) -> bool:
+    """Whether all that a project does with a preprocessor of BatchMappers is to give it to trainers."""
+    if project is None or not project.may_ask(definition.module.path) or not has_place(definition):
+        return False
+
+    called = definition.function is not None
+
+    def only_for_trainers(uses: Uses) -> bool:
+        return not uses.unclear and all(
+            project.may_ask(module.path) and _goes_to_trainers(module, node, called=called)
+            for module, node in uses.reads
+        )
+
+    return answer(project, "only for trainers", definition, only_for_trainers)
+
+
+def has_place(definition: Definition) -> bool:
+    """Whether a definition is at the top of its file, alone in its statement."""
+    module = definition.module
+    if definition.function is not None:
+        return isinstance(module.parent_of[definition.function], ast.Module)
+    statement = module.parent_of[definition.node]
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return len(targets) == 1 and isinstance(module.parent_of[statement], ast.Module)
+
+
+def _goes_to_trainers(module: Module, node: ast.expr, *, called: bool) -> bool:
+    """Whether a preprocessor, or the call of the function that makes it, is given to trainers and nothing else."""
+    if called:
+        call = module.parent_of[node]
+        if not isinstance(call, ast.Call) or call.func is not node:
+            return False
+        node = call
+    return goes_to_trainers(module, node)
+
+
+def goes_to_trainers(module: Module, node: ast.expr) -> bool:
+    """Whether an expression is the preprocessor= of a trainer, or gets a name that is nothing else, however often."""
+    if is_preprocessor_argument(module, node):
+        return True
+    name = module.name_of(node)
+    uses = module.uses_of(name) if module.is_bound_once(name) else []
+    return bool(uses) and all(goes_to_trainers(module, use) for use in uses)
+
+
+def is_preprocessor_argument(module: Module, use: ast.expr) -> bool:
+    """Whether an expression is the preprocessor= of a trainer that is converted."""
+    parent = module.parent_of[use]
+    if not isinstance(parent, ast.keyword) or parent.arg != "preprocessor":
+        return False
+    owner = module.parent_of[parent]
+    return isinstance(owner, ast.Call) and module.qualified(owner.func) in TRAINERS | TORCH_TRAINERS
+
+
+def trainers_given(module: Module, node: ast.expr) -> list[ast.Call] | None:
+    """The trainers that get a preprocessor, by itself, under a name or in a Chain; None where it has another use."""
+    if is_preprocessor_argument(module, node):
+        return [module.parent_of[module.parent_of[node]]]  # type: ignore[list-item]
+    outer = module.parent_of[node]
+    if isinstance(outer, ast.Call) and node in outer.args and module.qualified(outer.func) in CHAINS:
+        return trainers_given(module, outer)
+    name = outer.target if isinstance(outer, ast.AnnAssign) else module.name_of(node)
+    if not module.is_bound_once(name):
+        return None
+    found = [trainers_given(module, use) for use in module.uses_of(name)]
+    if not found or None in found:
+        return None
+    return [trainer for part in found for trainer in part or ()]

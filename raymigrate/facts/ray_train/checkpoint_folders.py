@@ -1,0 +1,190 @@
+"""Folders from which a script makes checkpoints: whether they last, and who sees them.
+
+A checkpoint of legacy Ray took its files along when it was sent to another process (Ray 2.4.0 and 2.6.3,
+air/checkpoint.py, `__getstate__`). ray.train.Checkpoint is a path.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from raymigrate.facts.projects.files import PATH_CLASSES, UNCHANGED
+from raymigrate.facts.ray_train.results import class_method, made_by_script
+from raymigrate.facts.ray_train.storage import is_absolute
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import Source, leading_text, sources
+
+FROM_FOLDER = ("", "from_directory", "from_model")
+# Where Databricks, Anyscale and network file systems are mounted by their documents.
+SHARED = re.compile(
+    r"/(?:mnt/)?(?:dbfs|Volumes|efs|nfs|fsx|lustre|gpfs|shared|shared_storage|cluster_storage|user_storage)(?:/|$)"
+)
+MAX_STEPS = 20
+REMOVERS = ("shutil.rmtree", "shutil.move", "os.rmdir", "os.removedirs", "os.rename", "os.replace")
+
+
+def local_folder(module: Module, checkpoint: ast.expr) -> Source | None:
+    """The folder from which a checkpoint is made in one of the ways to it, unless all machines are seen to share it."""
+    for made in module.origins(checkpoint):
+        folder = _folder(made.module, made.node)
+        if folder is None or "://" in _text(made.module, folder):
+            continue
+        if SHARED.match(leading_text(made.module, folder)) is None:
+            return Source(made.module, folder)
+    return None
+
+
+def carried_files(made: Source) -> bool:
+    """Whether a checkpoint is of a class of Ray <= 2.6, which carried its files."""
+    if class_method(made.module, made.node) is not None:
+        return True
+    name = made.module.qualified(made.node.func) if isinstance(made.node, ast.Call) else None
+    return made_by_script(made.module, made.node) is not None and (name or "").startswith(("ray.air.", "ray.ml."))
+
+
+def open_folder(made: Source) -> ast.expr | None:
+    """The folder of such a checkpoint that may be a relative path: never a URI, as `from_directory()` takes none."""
+    module, call = made.module, made.node
+    methods = (made_by_script(module, call), class_method(module, call))
+    folder = _folder(module, call) if "from_directory" in methods and carried_files(made) else None
+    if folder is None or isinstance(folder, ast.Starred) or is_absolute(module, folder):
+        return None
+    return folder
+
+
+def folder_is_temporary(module: Module, checkpoint: ast.expr, user: ast.AST) -> bool:
+    """Whether the folder of a checkpoint may be gone soon after a node has run.
+
+    It goes with the `with` block around the node, with a TemporaryDirectory object, or by shutil.rmtree().
+
+    Args:
+        module: The module.
+        checkpoint: The checkpoint.
+        user: What uses it.
+    """
+    folders = [_folder(module, source) for source in sources(module, checkpoint)]
+    return any(
+        _ends_with_block(module, name, user) or _is_temporary(module, name) or _is_removed(module, name)
+        for folder in folders
+        if folder is not None
+        for name in _names(module, folder)
+    )
+
+
+def folder_ends_before(module: Module, checkpoint: ast.expr, made: ast.Call, user: ast.AST) -> bool:
+    """Whether the folder of a checkpoint is gone when a node runs, which was there for the call that took its files.
+
+    Args:
+        module: The module.
+        checkpoint: The checkpoint.
+        made: What took the files.
+        user: What reads them now.
+    """
+    folders = [folder for source in sources(module, checkpoint) if (folder := _folder(module, source)) is not None]
+    names = [name for folder in folders for name in _names(module, folder)]
+    if any(_is_left_before(module, name, user) for name in names):
+        return True
+    return any(_is_between(module, removal, made, user) for removal in _removals(module, folders, names))
+
+
+def _is_left_before(module: Module, name: ast.Name, user: ast.AST) -> bool:
+    """Whether a `with` block that gives a name has ended when a node after it runs."""
+    block = _block_giving(module, name)
+    return block is not None and not module.inside(user, block)
+
+
+def _block_giving(module: Module, name: ast.Name) -> ast.AST | None:
+    """The `with` block that gives a name its value."""
+    target = module.definition(name)
+    item = module.parent_of.get(target) if target is not None else None
+    return module.parent_of.get(item) if isinstance(item, ast.withitem) else None
+
+
+def _removals(module: Module, folders: list[ast.expr], names: list[ast.Name]) -> Iterator[ast.Call]:
+    """The calls that delete one of some folders, or move it away: `shutil.rmtree(name)`, `name.cleanup()`.
+
+    Args:
+        module: The module.
+        folders: The folders.
+        names: The names that they are made of.
+    """
+    targets = {module.definition(name) for name in names} - {None}
+    spelled = {ast.dump(_plain(module, folder)) for folder in folders}
+    for call in module.calls(*REMOVERS):
+        removed = _plain(module, call.args[0]) if call.args else call
+        whole = removed.value if isinstance(removed, ast.Attribute) and removed.attr == "name" else removed
+        if ast.dump(removed) in spelled or (isinstance(whole, ast.Name) and module.definition(whole) in targets):
+            yield call
+    for call, method in module.method_calls("cleanup"):
+        if module.definition(method.value) in targets:
+            yield call
+
+
+def _plain(module: Module, folder: ast.expr) -> ast.expr:
+    """A folder without what only makes its path absolute or of another type."""
+    while isinstance(folder, ast.Call) and len(folder.args) == 1 and not folder.keywords:
+        if module.qualified(folder.func) not in (*UNCHANGED, *PATH_CLASSES) and ast.unparse(folder.func) != "str":
+            break
+        folder = folder.args[0]
+    return folder
+
+
+def _is_between(module: Module, node: ast.AST, first: ast.AST, last: ast.AST) -> bool:
+    """Whether a node runs after another one and before a third, as far as their order in one function tells."""
+    if module.function(node) is not module.function(last):
+        return False
+    if module.start(first) < module.start(node) < module.start(last):
+        return True
+    loops = (outer for outer in module.ancestors(last) if isinstance(outer, ast.For | ast.AsyncFor | ast.While))
+    return any(module.inside(node, loop) and not module.inside(first, loop) for loop in loops)
+
+
+def _folder(module: Module, source: ast.expr) -> ast.expr | None:
+    """The folder that a source of a checkpoint is made from; None where it is made in another way."""
+    if not isinstance(source, ast.Call):
+        return None
+    method = made_by_script(module, source)
+    method = class_method(module, source) if method is None else method
+    if method == "from_checkpoint" and source.args:
+        inner = sources(module, source.args[0])
+        return _folder(module, inner[0]) if len(inner) == 1 and inner[0] is not source else None
+    if method not in FROM_FOLDER:
+        return None
+    named = [keyword.value for keyword in source.keywords if keyword.arg in ("path", "local_path")]
+    return next(iter(named if method == "from_model" else [*source.args, *named]), None)
+
+
+def _text(module: Module, node: ast.expr) -> str:
+    """The literal text in an expression."""
+    parts = ast.walk(module.value(node))
+    return "".join(n.value for n in parts if isinstance(n, ast.Constant) and isinstance(n.value, str))
+
+
+def _names(module: Module, node: ast.expr) -> Iterator[ast.Name]:
+    """The names that an expression is made of, through what is assigned to them."""
+    todo, seen = [node], set[ast.AST]()
+    while todo and len(seen) < MAX_STEPS:
+        current = todo.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        for name in ast.walk(current):
+            if isinstance(name, ast.Name):
+                yield name
+                value = module.value(name)
+                todo += [value] if value is not name else []
+
+
+def _ends_with_block(module: Module, name: ast.Name, user: ast.AST) -> bool:
+    block = _block_giving(module, name)
+    return block is not None and module.inside(user, block)
+
+
+def _is_temporary(module: Module, name: ast.Name) -> bool:
+    value = module.value(name)
+    return isinstance(value, ast.Call) and module.qualified(value.func) == "tempfile.TemporaryDirectory"
+
+
+def _is_removed(module: Module, name: ast.Name) -> bool:
+    calls = [module.parent_of[use] for use in module.uses_of(name)]
+    return any(isinstance(call, ast.Call) and module.qualified(call.func) == "shutil.rmtree" for call in calls)

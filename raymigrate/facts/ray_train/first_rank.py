@@ -1,0 +1,104 @@
+"""Which code the worker of rank 0 alone runs, as a condition says."""
+
+import ast
+
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import blocks
+from raymigrate.facts.syntax.scopes import FUNCTIONS
+
+FIRST = frozenset({"is_world_process_zero", "is_main_process"})
+RANK_FUNCTIONS = frozenset({"get_world_rank", "get_rank"})
+RANK_ATTRIBUTES = frozenset({"process_index", "rank"})  # of Accelerator and TrainingArguments; own ones
+RANK_VARIABLE = "RANK"
+LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
+
+def is_for_first_rank(module: Module, node: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> bool:
+    """Whether no other worker than that of rank 0 comes to a node, also where its function is called by this one alone.
+
+    Args:
+        module: The module.
+        node: The node.
+        seen: The functions that were asked about already.
+    """
+    child, function = node, None
+    for parent in module.ancestors(node):
+        if isinstance(parent, (ast.If, ast.IfExp)) and child is not parent.test:
+            body = parent.body if isinstance(parent.body, list) else [parent.body]
+            if _asks(module, parent.test, first=child in body):
+                return True
+        if isinstance(child, ast.stmt) and _sent_away(module, parent, child):
+            return True
+        if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
+            function = parent
+            break
+        child = parent
+    if not isinstance(function, ast.FunctionDef) or function in seen:
+        return False
+    if not isinstance(module.parent_of[function], ast.Module):
+        return False
+    uses = module.uses(function.name, module.scope_of[function])
+    return bool(uses) and all(is_for_first_rank(module, use, seen | {function}) for use in uses)
+
+
+def _sent_away(module: Module, parent: ast.AST, statement: ast.stmt) -> bool:
+    """Whether the others leave a block before they come to a statement of it: `if rank != 0: return`."""
+    for block in blocks(parent):
+        if statement in block:
+            before = block[: block.index(statement)]
+            return any(
+                isinstance(other, ast.If)
+                and isinstance(other.body[-1], LEAVES)
+                and _asks(module, other.test, first=False)
+                for other in before
+            )
+    return False
+
+
+def _asks(module: Module, test: ast.expr, *, first: bool) -> bool:
+    """Whether a condition holds on rank 0 alone; or, for `first=False`, on every other rank at least."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _asks(module, test.operand, first=not first)
+    if isinstance(test, ast.BoolOp):
+        return isinstance(test.op, ast.And if first else ast.Or) and any(
+            _asks(module, part, first=first) for part in test.values
+        )
+    if isinstance(test, ast.Name):
+        value = module.value(test)
+        if value is not test and not isinstance(value, ast.Name):
+            return _asks(module, value, first=first)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        return _compares(module, test, first=first)
+    if not first and _is_rank(module, test):
+        return True  # zero is false
+    named = test.func if isinstance(test, ast.Call) else test
+    return first and isinstance(named, ast.Attribute) and named.attr in FIRST
+
+
+def _compares(module: Module, test: ast.Compare, *, first: bool) -> bool:
+    more: type[ast.cmpop] = ast.Gt
+    left, right = test.left, test.comparators[0]
+    if _is_rank(module, right):
+        left, right, more = right, left, ast.Lt
+    if not _is_rank(module, left) or module.constant(right) not in (0, "0"):
+        return False
+    return isinstance(test.ops[0], ast.Eq if first else (ast.NotEq, more))
+
+
+def _is_rank(module: Module, node: ast.expr) -> bool:
+    if isinstance(node, ast.Name):
+        value = module.value(node)
+        return value is not node and not isinstance(value, ast.Name) and _is_rank(module, value)
+    if isinstance(node, ast.Attribute):
+        return node.attr in RANK_ATTRIBUTES
+    if isinstance(node, ast.Subscript):
+        return module.qualified(node.value) == "os.environ" and module.constant(node.slice) == RANK_VARIABLE
+    if not isinstance(node, ast.Call):
+        return False
+    name = module.qualified(node.func) or ""
+    if isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1:
+        return _is_rank(module, node.args[0])
+    if name in ("os.getenv", "os.environ.get"):
+        return bool(node.args) and module.constant(node.args[0]) == RANK_VARIABLE
+    last = name or (node.func.attr if isinstance(node.func, ast.Attribute) else "")
+    return last.rpartition(".")[2] in RANK_FUNCTIONS

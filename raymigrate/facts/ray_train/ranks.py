@@ -1,0 +1,94 @@
+"""Which code only some of the workers run."""
+
+import ast
+from weakref import WeakKeyDictionary
+
+from raymigrate.facts.syntax.module import Module
+
+RANK_FUNCTIONS = ("get_world_rank", "get_local_rank", "get_node_rank", "get_rank")
+RANK_ATTRIBUTES = frozenset(
+    {
+        "is_main_process",
+        "is_local_main_process",
+        "is_last_process",
+        "is_world_process_zero",
+        "is_local_process_zero",
+        "process_index",
+        "local_process_index",
+    }
+)
+RANK_VARIABLES = frozenset({"RANK", "LOCAL_RANK", "NODE_RANK"})
+LIBRARIES = ("ray.", "torch.distributed.", "accelerate.")
+
+
+def tests_rank(module: Module, test: ast.expr) -> bool:
+    """Whether a condition depends on the rank of the worker: `session.get_world_rank() == 0`, `is_main_process`."""
+    return any(_is_rank(module, node) for node in ast.walk(test))
+
+
+def _is_rank(module: Module, node: ast.AST) -> bool:
+    if isinstance(node, ast.Name):
+        value = module.value(node)
+        return value is not node and not isinstance(value, ast.Name) and tests_rank(module, value)
+    if isinstance(node, ast.Attribute):
+        return node.attr in RANK_ATTRIBUTES
+    if isinstance(node, ast.Constant):
+        return node.value in RANK_VARIABLES
+    if not isinstance(node, ast.Call):
+        return False
+    name = module.qualified(node.func)
+    if name is not None:
+        return name.startswith(LIBRARIES) and name.endswith(RANK_FUNCTIONS)
+    return isinstance(node.func, ast.Attribute) and node.func.attr in RANK_FUNCTIONS
+
+
+def rank_condition(module: Module, node: ast.AST) -> ast.If | None:
+    """The innermost `if` on the rank around a node in its function; only the branch without `else` counts."""
+    child = node
+    for parent in module.ancestors(node):
+        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            return None
+        if isinstance(parent, ast.If) and child is not parent.test and tests_rank(module, parent.test):
+            return parent
+        child = parent
+    return None
+
+
+def skipped_by_rank(module: Module, node: ast.AST) -> ast.If | None:
+    """An `if` on the rank, before a node in one of the blocks around it, whose body leaves the block."""
+    child: ast.AST = node
+    for parent in module.ancestors(node):
+        for block, leaving in _leaving(module).get(parent, ()):
+            if isinstance(child, ast.stmt) and _holds(module, block, child):
+                if module.start(leaving) < module.start(child):
+                    return leaving
+        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            return None
+        child = parent
+    return None
+
+
+Block = list[ast.stmt]
+_known: WeakKeyDictionary[Module, dict[ast.AST, list[tuple[Block, ast.If]]]] = WeakKeyDictionary()
+
+
+def _leaving(module: Module) -> dict[ast.AST, list[tuple[Block, ast.If]]]:
+    """By what is around it, each block that some ranks leave early, and the first `if` in it that sends them away."""
+    if module in _known:
+        return _known[module]
+    found = _known[module] = {}
+    for statement in module.of_type(ast.If):
+        parent = module.parent_of[statement]
+        left = found.setdefault(parent, [])
+        if (
+            isinstance(statement.body[-1], (ast.Return, ast.Continue, ast.Break))
+            and not any(_holds(module, block, statement) for block, _ in left)
+            and tests_rank(module, statement.test)
+        ):
+            left.append((module.block_of(statement), statement))
+    return found
+
+
+def _holds(module: Module, block: Block, statement: ast.stmt) -> bool:
+    """Whether a statement, which is in some block of the same parent, is in this one."""
+    return module.start(block[0]) <= module.start(statement) <= module.start(block[-1])

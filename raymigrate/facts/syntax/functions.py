@@ -1,0 +1,100 @@
+"""The parameters of functions, and what they return."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from raymigrate.facts.syntax.module import Module
+
+DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef
+# Words in the name of a function that trains, and in that of one that only prepares it.
+TRAINS = frozenset(["finetune", "finetuning", "pretrain", "train", "training", "tune", "tuning"])
+MAKES = frozenset(
+    ["build", "builder", "create", "factory", "get", "init", "initialize", "load", "make", "new", "prepare", "setup"]
+)
+
+PREPARES = "prepare_trainer"  # the function of Ray that a training function gives its Trainer to
+INIT_DATASETS = 2  # parameters of an init function that take its datasets, before the configuration
+
+
+def parameters(function: DefinitionNode | ast.Lambda) -> list[ast.arg]:
+    """All parameters of a function as `inspect.signature` counts them, `*args` and `**kwargs` included."""
+    arguments = function.args
+    return [
+        *arguments.posonlyargs,
+        *arguments.args,
+        *([arguments.vararg] if arguments.vararg else []),
+        *arguments.kwonlyargs,
+        *([arguments.kwarg] if arguments.kwarg else []),
+    ]
+
+
+def is_static(method: DefinitionNode) -> bool:
+    """Whether a method of a class gets neither the object nor the class."""
+    return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in method.decorator_list)
+
+
+def default_of(parameter: ast.arg, arguments: ast.arguments) -> ast.expr | None:
+    """The default of one of the parameters of a function; None where it has none."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    if parameter in positional:
+        place = positional.index(parameter) - len(positional)
+        return arguments.defaults[place] if -place <= len(arguments.defaults) else None
+    if parameter in arguments.kwonlyargs:
+        return arguments.kw_defaults[arguments.kwonlyargs.index(parameter)]
+    return None
+
+
+def returns(module: Module, function: DefinitionNode) -> list[ast.Return]:
+    """The return statements of a function, not those of functions inside it."""
+    return module.returns_of.get(function, [])
+
+
+def returned_values(module: Module, function: DefinitionNode | ast.Lambda) -> list[ast.expr | None]:
+    """What a function returns, at each of its ends; None stands for a bare `return`."""
+    if isinstance(function, ast.Lambda):
+        return [function.body]
+    return [end.value for end in returns(module, function)]
+
+
+def assigns_first(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a function gives a parameter a value of its own before it reads it."""
+    for statement in function.body:
+        names = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name]
+        if names:
+            return isinstance(statement, ast.Assign) and all(isinstance(node.ctx, ast.Store) for node in names)
+    return False
+
+
+def is_generator_or_async(module: Module, function: DefinitionNode) -> bool:
+    """Whether calling the function does not run it."""
+    if isinstance(function, ast.AsyncFunctionDef):
+        return True
+    yields = [*module.of_type(ast.Yield), *module.of_type(ast.YieldFrom)]
+    return any(module.function(node) is function for node in yields)
+
+
+def trains(name: str) -> bool:
+    """Whether the name of an init function fits a training function too: `train_fn`, but not `get_train_setup`."""
+    words = name.lower().strip("_").split("_")
+    return any(word in TRAINS for word in words) and not MAKES.intersection(words)
+
+
+def has_inline_form(module: Module, init: ast.FunctionDef) -> bool:
+    """Whether an init function is written in a way that lets it become a training function."""
+    arguments = init.args
+    ends = returns(module, init)
+    return (
+        not init.decorator_list
+        and not is_generator_or_async(module, init)
+        and isinstance(module.parent_of[init], (ast.Module, ast.FunctionDef, ast.If, ast.Try, ast.With))
+        and len([*arguments.posonlyargs, *arguments.args]) == INIT_DATASETS
+        and arguments.kwarg is not None
+        and not arguments.vararg
+        and not arguments.kwonlyargs
+        and ends == [init.body[-1]]
+        and ends[0].value is not None
+        and not (isinstance(ends[0].value, ast.Name) and ends[0].value.id == PREPARES)
+    )

@@ -1,0 +1,89 @@
+"""Magics and shell lines of a notebook: a name stands for each, so that what they read is not seen."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from raymigrate.documents import UndecodableError, open_document
+from raymigrate.documents.cells import STAND_INS
+from raymigrate.documents.notebook import Notebook
+from raymigrate.facts.syntax.module import Module
+
+SHELL_CELL = re.compile(r"\s*%%(?:bash|sh)\b")
+# A line of a notebook, or of a source of Databricks: what it runs, or restores, has names.
+BINDS_NAMES = re.compile(rb'(?:^|")[ \t]*(?:# MAGIC[ \t]+)?%(?:run|store[ \t]+-\w*r|pylab)\b', re.MULTILINE)
+
+
+def magics_in(module: Module, block: ast.AST) -> list[ast.Name]:
+    """What stands for magics and shell lines in a block: `!cp -r {folder} /final`, `files = !ls {folder}`.
+
+    Those before a statement of Python, `%time train()`, are left out: that statement is seen.
+    """
+    names = (node for node in ast.walk(block) if isinstance(node, ast.Name) and "mask" in node.id)
+    return [name for name in names if STAND_INS.fullmatch(name.id) and not _heads_statement(module, name)]
+
+
+def written_lines(module: Module, names: Iterable[ast.Name]) -> Iterator[tuple[ast.Name, str]]:
+    """What names stand for, as it is written in the file: `!cp -r {folder} /final`. Those not found are left out.
+
+    Args:
+        module: The module that the cells are joined to.
+        names: See `magics_in`.
+    """
+    wanted = {name.id: name for name in names}
+    if not wanted or module.project is None:
+        return
+    try:
+        document = open_document(module.project.read(module.path), module.path)
+    except (OSError, UndecodableError):
+        return
+    for number, text in enumerate(document.text.split("\n"), 1):
+        for found in STAND_INS.finditer(text):
+            if found[0] in wanted:
+                place = document.place(number, 1)
+                lines = document.lines_of(place.cell)[place.line - 1 :]
+                last = next((n for n, line in enumerate(lines) if not line.endswith("\\")), len(lines) - 1)
+                yield wanted[found[0]], "\n".join(lines[: last + 1]).strip()
+
+
+def shell_cells(module: Module, *places: int) -> tuple[list[tuple[int, list[str]]], list[int]]:
+    """The cells of a notebook that a shell runs, `%%bash`, each with its number and lines: no module has them.
+
+    Args:
+        module: The module that the other cells are joined to.
+        *places: Lines of the module.
+
+    Returns:
+        These cells, and the numbers of the cells that the lines are in.
+    """
+    if module.project is None or not module.path.endswith(".ipynb"):
+        return [], []
+    try:
+        document = open_document(module.project.read(module.path), module.path)
+    except (OSError, UndecodableError):
+        return [], []
+    if not isinstance(document, Notebook):
+        return [], []
+    cells = [(number, document.lines_of(number)) for number in document.cells_with_commands]
+    of_shell = [(number, lines) for number, lines in cells if SHELL_CELL.match("\n".join(lines))]
+    return of_shell, [document.place(line, 1).cell for line in places]
+
+
+def _heads_statement(module: Module, name: ast.Name) -> bool:
+    line, column = module.end(name)
+    return module.lines[line - 1][column:].startswith(";")
+
+
+def runs_other_files(module: Module) -> bool:
+    """Whether a line of a notebook binds names that it doesn't show, as `%run ./helpers` does.
+
+    Args:
+        module: The module that the cells are joined to. A cell without Python is not a part of it, so that the file is
+            read.
+    """
+    if module.project is None or not module.path:
+        return False
+    try:
+        return BINDS_NAMES.search(module.project.read(module.path)) is not None
+    except OSError:
+        return False

@@ -1,0 +1,251 @@
+"""The nodes of a module: by their kind, by the names in them, by what stands around and below them.
+
+Each index is made when it is first asked for.
+"""
+
+import ast
+from collections.abc import Hashable, Iterable, Iterator
+from functools import cached_property
+from itertools import chain
+from operator import itemgetter
+from typing import TypeVar
+
+from raymigrate.facts.syntax.scopes import FUNCTIONS, FunctionNode, Scope, ScopeBuilder, children
+
+LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+Node = TypeVar("Node", bound=ast.AST)
+Numbered = dict[str, list[tuple[int, Node]]]  # by a name, each node with its number in source order
+BLOCKS = ("body", "orelse", "finalbody")
+SPELLED: dict[type, str] = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.Constant: "value"}
+
+
+def blocks(node: ast.AST) -> list[list[ast.stmt]]:
+    """The lists of statements in a node, in source order; each handler of a `try` has a list of its own."""
+    return [block for name in BLOCKS if isinstance(block := getattr(node, name, None), list)]
+
+
+def in_order(index: Numbered[Node], names: Iterable[str]) -> list[Node]:
+    """What an index holds for some names, in source order."""
+    found = [entries for name in {*names} if (entries := index.get(name))]
+    if len(found) < 2:  # as nearly always, and it is asked more often than anything else
+        return [node for entries in found for _, node in entries]
+    return [node for _, node in sorted(chain.from_iterable(found), key=itemgetter(0))]
+
+
+def numbered(named: Iterable[tuple[str | None, Node]]) -> Numbered[Node]:
+    """An index of nodes that are given in source order; those without a name are not in it."""
+    index: Numbered[Node] = {}
+    for number, (name, node) in enumerate(named):
+        if name is not None:
+            index.setdefault(name, []).append((number, node))
+    return index
+
+
+def _is_elif(node: ast.stmt, parent: ast.AST) -> bool:
+    """Whether an `if` stands for `elif`: one below `else:` is indented."""
+    is_alone = isinstance(node, ast.If) and isinstance(parent, ast.If) and parent.orelse == [node]
+    return is_alone and isinstance(parent, ast.If) and node.col_offset == parent.col_offset
+
+
+class Nodes:
+    """The nodes of a tree.
+
+    Args:
+        builder: The scopes of the tree.
+    """
+
+    def __init__(self, builder: ScopeBuilder) -> None:
+        self._of_type = builder.of_type
+        self.scopes = builder.scopes
+        self.scope_of = builder.scope_of
+        self.parent_of = builder.parent_of
+        self.imports = builder.imports
+        self.nodes = builder.order
+        self.kept: dict[Hashable, object] = {}  # for `facts/syntax/kept.py`
+        self._uses: dict[str, dict[Scope | None, list[ast.Name]]] = {}  # of the names that were asked for
+
+    def of_type(self, kind: type[Node]) -> list[Node]:
+        """Every node of exactly this type, in source order."""
+        return self._of_type.get(kind, [])  # type: ignore[return-value]
+
+    def reads(self, name: str) -> list[ast.Name]:
+        """Every read of a name, in any scope."""
+        return self._reads.get(name, [])
+
+    @cached_property
+    def _reads(self) -> dict[str, list[ast.Name]]:
+        found: dict[str, list[ast.Name]] = {}
+        for node in self.of_type(ast.Name):
+            if isinstance(node.ctx, ast.Load):
+                found.setdefault(node.id, []).append(node)
+        return found
+
+    def uses(self, name: str, scope: Scope) -> list[ast.Name]:
+        """Every read of a name that is bound in `scope`."""
+        if name not in self._uses:
+            found: dict[Scope | None, list[ast.Name]] = {}
+            for node in self.reads(name):
+                found.setdefault(self.scope_of[node].find(name), []).append(node)
+            self._uses[name] = found
+        return [*self._uses[name].get(scope, ())]
+
+    def uses_of(self, node: ast.AST | None) -> list[ast.Name]:
+        """Every read of what a name stands for; none for other nodes, and for names that the file does not bind."""
+        scope = self.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
+        return self.uses(node.id, scope) if scope is not None and isinstance(node, ast.Name) else []
+
+    def is_bound_once(self, node: ast.AST | None) -> bool:
+        """Whether a node is a name to which one place of the file alone gives a value."""
+        scope = self.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
+        return scope is not None and isinstance(node, ast.Name) and len(scope.bindings[node.id]) == 1
+
+    def name_of(self, value: ast.AST) -> ast.Name | None:
+        """The one name that a value gets: `a` of `a = value`; None of `a = b = value`, and where it gets none."""
+        outer = self.parent_of[value]
+        target = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
+        return target if isinstance(target, ast.Name) else None
+
+    def named_calls(self, *names: str) -> Iterator[ast.Call]:
+        """Every `name(...)` with one of these names, whatever that stands for; those of one name in source order."""
+        for read in (read for name in names for read in self.reads(name)):
+            call = self.parent_of[read]
+            if isinstance(call, ast.Call) and call.func is read:
+                yield call
+
+    def spelling(self, word: str) -> list[ast.AST]:
+        """Every name, attribute, imported name and string that spells a word, in source order."""
+        return self._spellings.get(word, [])
+
+    @cached_property
+    def _spellings(self) -> dict[str, list[ast.AST]]:
+        found: dict[str, list[ast.AST]] = {}
+        for node in self.nodes:
+            field = SPELLED.get(node.__class__)
+            if field is not None and (word := getattr(node, field)).__class__ is str:
+                found.setdefault(word, []).append(node)
+        return found
+
+    def attributes(self, *names: str) -> list[ast.Attribute]:
+        """Every `owner.name` with one of these names, in source order."""
+        return in_order(self._attributes, names)
+
+    @cached_property
+    def _attributes(self) -> Numbered[ast.Attribute]:
+        return numbered((node.attr, node) for node in self.of_type(ast.Attribute))
+
+    @cached_property
+    def assigned_names(self) -> frozenset[str]:
+        """The names that get a value, in any scope: of an assignment, a loop, a `with`."""
+        return frozenset(node.id for node in self.of_type(ast.Name) if isinstance(node.ctx, ast.Store))
+
+    def stores(self, attribute: str) -> list[ast.Attribute]:
+        """Every place where an attribute of this name gets a value, of any object."""
+        return self._stores.get(attribute, [])
+
+    @cached_property
+    def _stores(self) -> dict[str, list[ast.Attribute]]:
+        found: dict[str, list[ast.Attribute]] = {}
+        for node in self.of_type(ast.Attribute):
+            if isinstance(node.ctx, ast.Store):
+                found.setdefault(node.attr, []).append(node)
+        return found
+
+    def functions(self, name: str) -> list[ast.FunctionDef]:
+        """Every function of this name, in any scope."""
+        return in_order(self._functions, [name])
+
+    @cached_property
+    def _functions(self) -> Numbered[ast.FunctionDef]:
+        return numbered((node.name, node) for node in self.of_type(ast.FunctionDef))
+
+    def method_calls(self, *names: str) -> Iterator[tuple[ast.Call, ast.Attribute]]:
+        """Every `owner.name(...)` with one of these names, in source order: the call, and what it calls."""
+        for node in self.attributes(*names):
+            call = self.parent_of[node]
+            if isinstance(call, ast.Call) and call.func is node:
+                yield call, node
+
+    def keywords(self, *names: str) -> Iterator[tuple[ast.Call, ast.keyword]]:
+        """Every argument that the file gives a call under one of these names, in source order, with the call."""
+        for keyword in in_order(self._keywords, names):
+            call = self.parent_of[keyword]
+            if isinstance(call, ast.Call):  # and not the head of a class
+                yield call, keyword
+
+    @cached_property
+    def _keywords(self) -> Numbered[ast.keyword]:
+        return numbered((keyword.arg, keyword) for keyword in self.of_type(ast.keyword))
+
+    @cached_property
+    def returns_of(self) -> dict[ast.AST | None, list[ast.Return]]:
+        """The return statements by the function that they end."""
+        found: dict[ast.AST | None, list[ast.Return]] = {}
+        for node in self.of_type(ast.Return):
+            found.setdefault(self.function(node), []).append(node)
+        return found
+
+    @cached_property
+    def leaving(self) -> set[ast.stmt]:
+        """Statements behind which nothing of their block is reached: those that leave it, an `if` that always does."""
+        found: set[ast.stmt] = {statement for kind in LEAVES for statement in self.of_type(kind)}
+        for branch in reversed(self.of_type(ast.If)):  # the inner ones first
+            if all(any(statement in found for statement in way) for way in (branch.body, branch.orelse)):
+                found.add(branch)
+        return found
+
+    @cached_property
+    def previous(self) -> dict[ast.stmt, ast.stmt]:
+        """The statement before each statement of its block."""
+        found: dict[ast.stmt, ast.stmt] = {}
+        for node in self.nodes:
+            for block in blocks(node):
+                found.update(zip(block[1:], block, strict=False))
+        return found
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement around a node before which another statement can stand (so not an `elif`)."""
+        for candidate in (node, *self.ancestors(node)):
+            if isinstance(candidate, ast.stmt) and not _is_elif(candidate, self.parent_of[candidate]):
+                return candidate
+        raise ValueError("the module itself has no statement around it")
+
+    def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The statements among which one is."""
+        return next(block for block in blocks(self.parent_of[statement]) if statement in block)
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Parents of a node, from the nearest to the module."""
+        while (parent := self.parent_of.get(node)) is not None:
+            yield parent
+            node = parent
+
+    def below(self, container: ast.AST) -> Iterator[ast.AST]:
+        """Every node that is in another, in source order."""
+        waiting = children(container)[::-1]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += reversed(children(node))
+
+    def inside(self, node: ast.AST, container: ast.AST | None) -> bool:
+        """Whether a node is in another."""
+        parent_of = self.parent_of
+        outer = parent_of.get(node)
+        while outer is not None and outer is not container:
+            outer = parent_of.get(outer)
+        return outer is not None
+
+    def function(self, node: ast.AST) -> FunctionNode | None:
+        """The innermost function around a node."""
+        parent_of = self.parent_of
+        outer = parent_of.get(node)
+        while outer is not None and outer.__class__ not in FUNCTIONS:
+            outer = parent_of.get(outer)
+        return outer
+
+    def scope(self, node: ast.AST) -> Scope:
+        """The scope inside a module, class, function: where its own body binds names."""
+        if isinstance(node, ast.Module):
+            return self.scope_of[node]
+        body = node.body  # type: ignore[attr-defined]
+        return self.scope_of[body[0] if isinstance(body, list) else body]

@@ -1,0 +1,1 @@
+"""What a script does with torch: tensors, models, optimizers, and rows drawn at random."""

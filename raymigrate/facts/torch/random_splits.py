@@ -1,0 +1,68 @@
+"""Calls that split or shuffle rows by random numbers that nothing fixes: each process then has other rows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.picked_rows import is_in_step, is_only_shown
+from raymigrate.facts.values import is_none
+
+SEEDS = frozenset({"seed", "generator", "random_state"})
+# By the generator that they draw from where they are given none.
+OF_TORCH = ("torch.utils.data.random_split", "torch.utils.data.dataset.random_split", "torch.randperm")
+OF_NUMPY = ("sklearn.model_selection.train_test_split", "numpy.random.permutation", "numpy.random.shuffle")
+OF_PYTHON = ("random.shuffle", "random.sample")
+# What gives numbers or rows that may also be for something else than a split.
+PICKS = ("torch.randperm", "numpy.random.permutation", "random.sample")
+EVERY = ("transformers.set_seed", "transformers.trainer_utils.set_seed", "accelerate.utils.set_seed")
+SETTERS = {
+    "torch": ("torch.manual_seed", "torch.random.manual_seed"),
+    "numpy": ("numpy.random.seed",),
+    "python": ("random.seed",),
+}
+SEED_EVERYTHING = ("seed_everything", "set_seed", "seed_all", "fix_seed", "set_random_seed", "setup_seed", "seed_torch")
+
+
+def unseeded_splits(module: Module) -> Iterator[ast.Call]:
+    """The calls that share out rows by random numbers, where the script sets no seed for them."""
+    for call in module.of_type(ast.Call):
+        kind = _drawn_from(module, call)
+        given = [k for k in call.keywords if k.arg in SEEDS and not is_none(k.value)]
+        if kind is None or given or _is_seeded(module, kind) or _is_kept(module, call):
+            continue
+        if (module.qualified(call.func) or "") not in PICKS or not _only_picks(module, call):
+            yield call
+
+
+def _only_picks(module: Module, call: ast.Call) -> bool:
+    """Whether random numbers pick rows to show, or mix those of one batch, and share out none."""
+    return is_in_step(module, call) or is_only_shown(module, call)
+
+
+def _drawn_from(module: Module, call: ast.Call) -> str | None:
+    name = module.qualified(call.func) or ""
+    for kind, names in (("torch", OF_TORCH), ("numpy", OF_NUMPY), ("python", OF_PYTHON)):
+        if name in names:
+            return kind
+    if not isinstance(call.func, ast.Attribute):
+        return None
+    shuffles = not any(k.arg == "shuffle" and module.constant(k.value) is False for k in call.keywords)
+    return "numpy" if call.func.attr == "train_test_split" and shuffles else None  # of datasets.Dataset
+
+
+def _is_seeded(module: Module, kind: str) -> bool:
+    """Whether a script sets the seed of a generator, itself or by a function that is called so."""
+    if any(module.calls(*EVERY, *SETTERS[kind])):
+        return True
+    names = {getattr(call.func, "id", getattr(call.func, "attr", "")) for call in module.of_type(ast.Call)}
+    return not names.isdisjoint(SEED_EVERYTHING)
+
+
+def _is_kept(module: Module, call: ast.Call) -> bool:
+    """Whether the value is not used: nothing is shared out."""
+    return isinstance(module.parent_of[call], ast.Expr) and (module.qualified(call.func) or "") not in (
+        *OF_PYTHON,
+        "numpy.random.shuffle",
+    )

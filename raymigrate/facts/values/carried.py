@@ -1,0 +1,342 @@
+"""The entries that a dict may carry to where it is unpacked or read, each with the place where its key is written.
+
+`{...}`, `dict(...)`, `a | b`, copies and dicts unpacked in others; what a name or an attribute of a dict gets later, by
+`d["key"] = value`, `d.update(...)`, `d.setdefault(...)` or `d |= ...`, in a branch or in a function that is given the
+dict; what functions return, in other files too; the keywords of the callers of `def f(**options)`; and the fields of an
+object that becomes a dict: `asdict(x)`, `vars(x)`, `x.model_dump()`.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from raymigrate.facts.syntax.kept import kept
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FunctionNode, Scope
+from raymigrate.facts.values import Source, class_named, holds_items, key_name, names_of, reaching
+from raymigrate.facts.values.keys import places_taken_out
+from raymigrate.facts.values.members import lineage
+
+COPIES = ("copy.copy", "copy.deepcopy")
+MAKERS = ("dict", "OrderedDict")
+# What makes a dict of the fields of an object: functions, and methods of pydantic's models.
+OF_FIELDS = ("dataclasses.asdict", "attr.asdict", "attrs.asdict")
+MODEL_METHODS = ("dict", "model_dump")
+DEEPEST = 12  # dicts made of others
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry that a dict may have.
+
+    Args:
+        module: The module in which it is written.
+        name: The key.
+        key: Where the key is written: a string or a name of one, a keyword argument, or the field of a class.
+        value: The value; for a field its default, or else its name.
+    """
+
+    module: Module
+    name: str
+    key: ast.AST
+    value: ast.expr
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What is known of the entries of a dict.
+
+    Args:
+        entries: Those that it may have.
+        whole: Whether these are all.
+        ends: Where it comes from, as far as that could be followed: what has the others, if that is known.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    whole: bool = True
+    ends: tuple[Source, ...] = ()
+
+
+UNSEEN = Carried(whole=False)
+
+
+def carried(module: Module, node: ast.expr) -> Carried:
+    """The entries that a dict may have where it stands.
+
+    Args:
+        module: The module.
+        node: The dict.
+    """
+    return _carried(module, node, frozenset())
+
+
+def _carried(module: Module, node: ast.expr, above: frozenset[ast.AST]) -> Carried:
+    if node in above:
+        return Carried()  # a dict that is made of itself gets nothing by that
+    if len(above) >= DEEPEST:
+        return UNSEEN
+    above |= {node}
+    written = _written(module, node, above)
+    if written is not None:
+        return _joined(written)
+    parts: list[Carried] = []
+    for source in module.origins(node):
+        is_end = source.node is node
+        parts += _at_end(module, node, above) if is_end else [_carried(source.module, source.node, above)]
+    for name in names_of(module, node):
+        parts += _filled(module, name, above)
+    if isinstance(node, ast.Attribute):
+        parts += _filled_attribute(module, node, above)
+    found, out = _joined(parts), places_taken_out(module, node)
+    left = (entry for entry in found.entries if entry.name not in out or _is_put_back(module, entry, out[entry.name]))
+    return Carried(tuple(left), found.whole, found.ends)
+
+
+def _is_put_back(module: Module, entry: Entry, taken: ast.AST) -> bool:
+    """Whether an entry is written after the key was taken out."""
+    is_near = entry.module is module and module.function(entry.key) is module.function(taken)
+    return is_near and module.start(entry.key) > module.start(taken)
+
+
+def _joined(parts: Iterable[Carried]) -> Carried:
+    several = list(parts)
+    entries = dict.fromkeys(entry for part in several for entry in part.entries)
+    ends = dict.fromkeys(end for part in several for end in part.ends)
+    return Carried(tuple(entries), all(part.whole for part in several), tuple(ends))
+
+
+def _written(module: Module, node: ast.expr, above: frozenset[ast.AST]) -> list[Carried] | None:
+    """The parts of a dict that is written out; None of anything else."""
+    match node:
+        case ast.Dict(keys=keys, values=values):
+            return [_pair(module, key, value, above) for key, value in zip(keys, values, strict=True)]
+        case ast.Constant(value=None):
+            return []
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return [_carried(module, left, above), _carried(module, right, above)]
+        case ast.DictComp():
+            return [_mapped(module, node, above)]
+        case ast.Call(func=ast.Name(id=name)) if name in MAKERS:
+            return _given(module, node, above)
+        case ast.Call(func=ast.Attribute(value=whole, attr="copy"), args=[], keywords=[]):
+            return [_carried(module, whole, above)]
+        case ast.Call(args=[whole, *_]) if module.qualified(node.func) in COPIES:
+            return [_carried(module, whole, above)]
+    made = _made_dict(module, node)
+    return [_fields(module, made)] if made is not None else None
+
+
+def _pair(module: Module, key: ast.expr | None, value: ast.expr, above: frozenset[ast.AST]) -> Carried:
+    if key is None:
+        return _carried(module, value, above)
+    name = key_name(module, key)
+    return UNSEEN if name is None else Carried((Entry(module, name, key, value),))
+
+
+def _given(module: Module, call: ast.Call, above: frozenset[ast.AST]) -> list[Carried]:
+    """What `dict(...)` and `update(...)` are given: dicts, pairs and keywords."""
+    parts: list[Carried] = []
+    for given in call.args:
+        pairs = given.elts if isinstance(given, (ast.List, ast.Tuple)) else None
+        if pairs is None:
+            parts.append(_carried(module, given, above))
+            continue
+        for pair in pairs:
+            key, *value = pair.elts if isinstance(pair, (ast.List, ast.Tuple)) and pair.elts else [pair]
+            parts.append(_pair(module, key, value[0], above) if len(value) == 1 else UNSEEN)
+    return [*parts, *_keywords(module, call.keywords, above)]
+
+
+def _keywords(module: Module, keywords: Iterable[ast.keyword], above: frozenset[ast.AST]) -> Iterator[Carried]:
+    for keyword in keywords:
+        if keyword.arg is None:
+            yield _carried(module, keyword.value, above)
+        else:
+            yield Carried((Entry(module, keyword.arg, keyword, keyword.value),))
+
+
+def _mapped(module: Module, node: ast.DictComp, above: frozenset[ast.AST]) -> Carried:
+    """The entries of `{name: f(value) for name, value in dict.items()}`, unless it chooses among the names."""
+    loop = node.generators[0]
+    items = loop.iter.func if isinstance(loop.iter, ast.Call) and not loop.iter.args else None
+    target = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else None
+    if len(node.generators) != 1 or not isinstance(items, ast.Attribute) or items.attr != "items":
+        return UNSEEN
+    if not isinstance(target, ast.Name) or not isinstance(node.key, ast.Name) or node.key.id != target.id:
+        return UNSEEN
+    asked = (part for test in loop.ifs for part in ast.walk(test))
+    if any(isinstance(part, ast.Name) and part.id == target.id for part in asked):
+        return UNSEEN
+    return _carried(module, items.value, above)
+
+
+def _at_end(module: Module, node: ast.expr, above: frozenset[ast.AST]) -> Iterator[Carried]:
+    """What a value that cannot be followed any further is seen to be: a dict that is filled later, or a parameter."""
+    unseen = Carried(whole=False, ends=(Source(module, node),))
+    if not isinstance(node, ast.Name):
+        yield unseen
+        return
+    if isinstance(node.ctx, ast.Store):  # the name in another file, of a dict that is filled there
+        given = module.assigned(node)
+        yield _carried(module, given, above) if given is not None else unseen
+        return
+    bindings = [binding.node for binding in reaching(module, node)]
+    if not bindings:
+        yield unseen
+    for bound in bindings:
+        given, statement = module.assigned(bound), module.parent_of.get(bound)
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.BitOr):
+            yield from _merged(module, node, above)
+        elif isinstance(bound, ast.arg):
+            called = _of_callers(module, bound, above)
+            yield called if called.whole or called.ends else unseen
+        elif given is None:
+            yield unseen
+        elif holds_items(given):  # others were followed
+            yield _carried(module, given, above)
+
+
+def _merged(module: Module, node: ast.Name, above: frozenset[ast.AST]) -> Iterator[Carried]:
+    """The parts of a dict that grows by `d |= more`, whichever of these statements run."""
+    scope = module.scope_of[node].find(node.id)
+    for binding in scope.bindings[node.id] if scope is not None else ():
+        statement = module.parent_of.get(binding.node)
+        given = statement.value if isinstance(statement, ast.AugAssign) else module.assigned(binding.node)
+        yield _carried(module, given, above) if given is not None else UNSEEN
+
+
+def _of_callers(module: Module, parameter: ast.arg, above: frozenset[ast.AST]) -> Carried:
+    """What the calls of a function give for its `**` parameter; unseen where it is another one, or not all are seen."""
+    function = module.parent_of[module.parent_of[parameter]]
+    if not isinstance(function, ast.FunctionDef) or function.args.kwarg is not parameter:
+        return UNSEEN
+    home = module.scope_of[function].find(function.name)
+    uses = module.uses(function.name, home) if home is not None else []
+    named = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
+    parts: list[Carried] = []
+    for use in uses:
+        call = module.parent_of[use]
+        if not isinstance(call, ast.Call) or call.func is not use:
+            return UNSEEN
+        parts += _keywords(module, (keyword for keyword in call.keywords if keyword.arg not in named), above)
+    return _joined(parts) if uses else UNSEEN
+
+
+def _filled(module: Module, name: ast.Name, above: frozenset[ast.AST]) -> Iterator[Carried]:
+    """What a dict gets by a name of it before this use; in all, where this is the name that is assigned to."""
+    scope = module.scope_of[name].find(name.id)
+    for use in _not_unpacked(module, scope, name.id) if scope is not None else ():
+        if use is not name and (isinstance(name.ctx, ast.Store) or not _is_later(module, use, name)):
+            yield from _by_use(module, use, above)
+
+
+@kept  # one dict may be unpacked by many calls
+def _not_unpacked(module: Module, scope: Scope, name: str) -> list[ast.Name]:
+    """The uses of a name that may put something into the dict."""
+    uses = ((use, module.parent_of[use]) for use in module.uses(name, scope))
+    return [use for use, outer in uses if not (isinstance(outer, ast.keyword) and outer.arg is None)]
+
+
+def _is_later(module: Module, use: ast.AST, until: ast.AST) -> bool:
+    """Whether code runs after other code of the same function, and not before it in another round of a loop."""
+    if module.start(use) < module.start(until) or module.function(use) is not module.function(until):
+        return False
+    loops = [outer for outer in module.ancestors(until) if isinstance(outer, (ast.For, ast.While))]
+    return not any(module.inside(use, loop) for loop in loops)
+
+
+def _filled_attribute(module: Module, node: ast.Attribute, above: frozenset[ast.AST]) -> Iterator[Carried]:
+    """What a dict gets by an attribute that holds it, of the same object as far as the file shows it."""
+    home, owner = _class_around(module, node), ast.unparse(node.value)
+    for use in module.attributes(node.attr):
+        if use is not node and ast.unparse(use.value) == owner and _class_around(module, use) is home:
+            yield from _by_use(module, use, above)
+
+
+def _class_around(module: Module, node: ast.AST) -> ast.ClassDef | None:
+    return next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
+
+
+def _by_use(module: Module, use: ast.expr, above: frozenset[ast.AST]) -> Iterator[Carried]:
+    """What one use of a dict puts into it."""
+    outer = module.parent_of[use]
+    call = module.parent_of.get(outer) if isinstance(outer, (ast.Attribute, ast.keyword)) else outer
+    if isinstance(outer, ast.Subscript) and outer.value is use and isinstance(outer.ctx, ast.Store):
+        yield _pair(module, outer.slice, module.assigned(outer) or outer, above)
+    elif not isinstance(call, ast.Call):
+        return
+    elif isinstance(outer, ast.Attribute) and call.func is outer:
+        if outer.attr == "update":
+            yield from _given(module, call, above)
+        elif outer.attr == "setdefault" and call.args:
+            yield _pair(module, call.args[0], call.args[-1], above)
+    elif use not in above and len(above) < DEEPEST and (taken := _taker(module, call, use)) is not None:
+        home, function, parameter = taken
+        for inner in home.uses(parameter, home.scope(function)):
+            yield from _by_use(home, inner, above | {use})
+
+
+def _taker(module: Module, call: ast.Call, given: ast.expr) -> tuple[Module, FunctionNode, str] | None:
+    """The function of the project that a call gives an argument, and the parameter that takes it."""
+    found, home = module.definition(call.func), module
+    other = module.elsewhere(call.func) if not isinstance(found, ast.FunctionDef) else None
+    if other is not None:
+        found, home = other.node, other.module
+    if not isinstance(found, ast.FunctionDef):
+        return None
+    named = next((keyword.arg for keyword in call.keywords if keyword.value is given), None)
+    positional = [parameter.arg for parameter in (*found.args.posonlyargs, *found.args.args)]
+    by_place = dict(zip(call.args, positional, strict=False))
+    parameter = named or by_place.get(given)
+    return (home, found, parameter) if parameter is not None else None
+
+
+def _made_dict(module: Module, node: ast.expr) -> ast.expr | None:
+    """The object whose fields an expression makes a dict of; None where it makes none."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=made, attr=method), args=[]) if method in MODEL_METHODS:
+            return made
+        case ast.Call(func=ast.Name(id="vars"), args=[made]) | ast.Attribute(value=made, attr="__dict__"):
+            return made
+        case ast.Call(args=[made, *_]) if module.qualified(node.func) in OF_FIELDS:
+            return made
+    return None
+
+
+def _fields(module: Module, made: ast.expr) -> Carried:
+    """The fields of an object, as its class declares them; others may be set later, as those of `vars(args)`."""
+    homes = list(_classes(module, made, 0))
+    entries = [
+        Entry(home, field.target.id, field.target, field.value or field.target)
+        for home, node in homes
+        for line in lineage(home, node)
+        for field in line.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+    ]
+    return Carried(tuple(entries), whole=bool(homes))
+
+
+def _classes(module: Module, node: ast.expr, depth: int) -> Iterator[tuple[Module, ast.ClassDef]]:
+    """The classes of the project that an object is of, by the call that makes it or by annotations on the way."""
+    for source in module.origins(node) if depth < DEEPEST else ():
+        home, made = source.module, source.node
+        if isinstance(made, ast.Call):
+            found = class_named(home, made.func)
+            yield from [found] if found is not None else []
+        elif isinstance(made, ast.Name):
+            bound = home.definition(made)
+            around = home.parent_of.get(bound) if bound is not None else None
+            annotated = bound if isinstance(bound, ast.arg) else around
+            yield from _annotated(home, getattr(annotated, "annotation", None))
+        elif isinstance(made, ast.Attribute):
+            for owner, definition in _classes(home, made.value, depth + 1):
+                for field in definition.body:
+                    if isinstance(field, ast.AnnAssign) and ast.unparse(field.target) == made.attr:
+                        yield from _annotated(owner, field.annotation)
+
+
+def _annotated(module: Module, annotation: ast.expr | None) -> Iterator[tuple[Module, ast.ClassDef]]:
+    """The classes of the project in an annotation: `Settings`, `Optional[Settings]`, `Settings | None`."""
+    for part in ast.walk(annotation) if annotation is not None else ():
+        found = class_named(module, part) if isinstance(part, (ast.Name, ast.Attribute)) else None
+        yield from [found] if found is not None else []

@@ -1,0 +1,76 @@
+"""Where a value goes: the other way round than `facts.values`."""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import reaching
+
+
+def readers(module: Module, node: ast.expr) -> list[ast.expr]:
+    """The expressions in which a value is used: where it stands, and where names that it is assigned to are read.
+
+    The counterpart of `values.sources`: a value that a function of this module returns is followed to the calls of
+    that, one that is handed to a function to the parameter.
+
+    Args:
+        module: The module.
+        node: The value.
+    """
+    found: list[ast.expr] = []
+    waiting, seen = [node], set[ast.AST]()
+    while waiting:
+        current = waiting.pop()
+        if current not in seen:
+            seen.add(current)
+            found.append(current)
+            waiting.extend(_ahead(module, current))
+    return found
+
+
+def _ahead(module: Module, node: ast.expr) -> Iterator[ast.expr]:
+    """The expressions one step ahead of a value."""
+    parent = module.parent_of[node]
+    if isinstance(parent, (ast.Assign, ast.AnnAssign)):
+        targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+        for target in targets:
+            if isinstance(target, ast.Name):
+                yield from _reads_of(module, target)
+    elif isinstance(parent, ast.Return):
+        function = module.function(parent)
+        if isinstance(function, ast.FunctionDef):
+            yield from _calls_of(module, function)
+    elif isinstance(call := module.parent_of.get(parent) if isinstance(parent, ast.keyword) else parent, ast.Call):
+        called = module.definition(call.func)
+        parameter = _parameter(called, call, node) if isinstance(called, ast.FunctionDef) else None
+        if isinstance(called, ast.FunctionDef) and parameter is not None:
+            scope = module.scope(called)
+            if len(scope.bindings[parameter]) == 1:
+                yield from module.uses(parameter, scope)
+
+
+def _reads_of(module: Module, target: ast.Name) -> Iterator[ast.Name]:
+    """The reads that may see what is assigned to a name here."""
+    for use in module.uses_of(target):
+        if any(binding.node is target for binding in reaching(module, use)):
+            yield use
+
+
+def _calls_of(module: Module, function: ast.FunctionDef) -> Iterator[ast.Call]:
+    scope = module.scope_of[function].find(function.name)
+    for use in module.uses(function.name, scope) if scope is not None else []:
+        call = module.parent_of[use]
+        if isinstance(call, ast.Call) and call.func is use:
+            yield call
+
+
+def _parameter(function: ast.FunctionDef, call: ast.Call, given: ast.expr) -> str | None:
+    """The name under which a function gets an argument of a call; None where that cannot be seen."""
+    for keyword in call.keywords:
+        if keyword.value is given:
+            return keyword.arg
+    if given not in call.args or any(isinstance(argument, ast.Starred) for argument in call.args):
+        return None
+    names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
+    position = call.args.index(given)
+    return names[position] if position < len(names) else None
