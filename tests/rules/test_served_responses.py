@@ -127,3 +127,30 @@ def test_a_declared_handle_needs_no_bind() -> None:
 def test_a_class_that_is_no_deployment_is_left_alone() -> None:
     head = HEAD.partition("\n\nhandle =")[0].replace("@serve.deployment(num_replicas=2)\n", "")
     assert not told("return await (await self.a.m.remote(x))", head=head)
+
+
+AGAIN = """
+import asyncio
+
+import ray
+from ray.serve.handle import DeploymentHandle
+
+
+async def go(handle: DeploymentHandle, xs):
+    refs = [handle.remote(x) for x in xs]
+    for _ in range(2):
+        refs = await asyncio.gather(*refs)
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("    return refs", "The first await gives the result today"),
+        ("        print(ray.get(refs))", "The await gives the result itself today"),
+    ],
+)
+def test_a_loop_that_gathers_what_it_gathered_is_told(more: str, message: str) -> None:
+    (found,) = converted(AGAIN.format(more=more)).messages
+    assert found.startswith(message)

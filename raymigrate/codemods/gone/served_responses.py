@@ -93,12 +93,22 @@ def _is_expected(module: Module, call: ast.expr) -> bool:
     return waited or is_guarded(module, call, "get") or any(error.__name__ in kinds for error in ERRORS)
 
 
-def _elements(module: Module, refs: ast.expr) -> Iterator[Given]:
-    """What a call is given: each item of a list, or the one thing."""
+def _elements(module: Module, refs: ast.expr, seen: set[ast.AST] | None = None) -> Iterator[Given]:
+    """What a call is given: each item of a list, or the one thing.
+
+    Args:
+        module: The module.
+        refs: The argument.
+        seen: The calls that led here: in a loop `refs = await asyncio.gather(*refs)` is given what it gave.
+    """
+    seen = seen if seen is not None else set()
     for source in module.origins(refs, elsewhere=False):
         gathered = source.node.value if isinstance(source.node, ast.Await) else None
+        if gathered in seen:
+            continue
         if isinstance(gathered, ast.Call) and module.qualified(gathered.func) == GATHERS[0]:
-            yield from (Given(one.node, several=True, awaited=True) for one in _gathered(module, gathered))
+            seen.add(gathered)
+            yield from (Given(one.node, several=True, awaited=True) for one in _gathered(module, gathered, seen))
         elif isinstance(source.node, ast.List):
             yield from (Given(item, several=True) for item in source.node.elts)
         elif isinstance(source.node, ast.ListComp):
@@ -107,11 +117,11 @@ def _elements(module: Module, refs: ast.expr) -> Iterator[Given]:
             yield Given(source.node)
 
 
-def _gathered(module: Module, call: ast.Call) -> Iterator[Given]:
+def _gathered(module: Module, call: ast.Call, seen: set[ast.AST] | None = None) -> Iterator[Given]:
     """What `asyncio.gather(one, *others)` is given."""
     for arg in call.args:
         if isinstance(arg, ast.Starred):
-            yield from _elements(module, arg.value)
+            yield from _elements(module, arg.value, seen)
         else:
             yield Given(arg)
 
