@@ -51,3 +51,8 @@ def test_what_the_result_lacks_is_told(result: str) -> None:
 @pytest.mark.parametrize("result", [*RESULTS, "await run()", "asyncio.run(work)", "trainer.result()"])
 def test_the_result_of_something_else_is_not_told(result: str) -> None:
     assert not converted(SCRIPT.format(made="Other()", result=result)).lines("RM604", Kind.MANUAL)
+
+
+def test_a_loop_that_gathers_what_it_gathered_ends() -> None:
+    loop = "[fitted()]\n    for _ in range(2):\n        result = await asyncio.gather(*result)\n    result = result[0]"
+    assert converted(SCRIPT.format(made="TorchTrainer(loop)", result=loop)).lines("RM604", Kind.MANUAL)

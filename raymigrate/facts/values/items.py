@@ -103,9 +103,17 @@ def _parts_of_items(part: Source, depth: int) -> list[Source]:
     return [found for origin in origins for found in entry(origin, key).found]
 
 
-def items_of(collection: Source) -> list[Source]:
-    """What the items of a collection come from, as far as its file shows it."""
+def items_of(collection: Source, seen: frozenset[ast.AST] = frozenset()) -> list[Source]:
+    """What the items of a collection come from, as far as its file shows it.
+
+    Args:
+        collection: The collection.
+        seen: The collections that led here: in a loop `found = await asyncio.gather(*found)` is made of itself.
+    """
     module, node = collection.module, collection.node
+    if node in seen:
+        return []
+    seen |= {node}
     if isinstance(node, SHOWS):
         return [Source(module, node.elt)]
     if isinstance(node, ast.DictComp):
@@ -113,19 +121,20 @@ def items_of(collection: Source) -> list[Source]:
     if isinstance(node, ast.Attribute):
         return [Source(module, item) for item in seen_items(module, node)]
     if tasks := gathered(module, node):
-        return [Source(one.module, given) for one in _tasks(module, tasks) for given in given_by_task(*one)]
+        return [Source(one.module, given) for one in _tasks(module, tasks, seen) for given in given_by_task(*one)]
     if not isinstance(node, ast.Name):
         return [Source(module, item) for item in _written(node)]
     written = [item for binding in reaching(module, node) for item in _given(module, binding.node)]
     return [Source(module, item) for item in (*written, *_filled(module, node))]
 
 
-def _tasks(module: Module, written: list[ast.expr]) -> list[Source]:
+def _tasks(module: Module, written: list[ast.expr], seen: frozenset[ast.AST]) -> list[Source]:
     """Tasks as they are written, and those of `*tasks`."""
     found: list[Source] = []
     for task in written:
         several = task.value if isinstance(task, ast.Starred) else None
-        items = [i for one in collected(Source(module, several)) for i in items_of(one)] if several is not None else []
+        collections = collected(Source(module, several)) if several is not None else []
+        items = [item for collection in collections for item in items_of(collection, seen)]
         found += items if several is not None else [Source(module, task)]
     return found
 
