@@ -86,6 +86,8 @@ def test_uses_are_those_of_today_and_the_imports_stay(way: str) -> None:
         "    from ray.train import RunConfig\nelse:\n    from ray.air import RunConfig\n",
         "if hasattr(other, 'RunConfig'):\n    from ray.train import RunConfig\n"
         "else:\n    from ray.air import RunConfig\n",
+        "from own import *\nNEW = not NEW\nif NEW:\n    from ray.train import RunConfig\n"
+        "else:\n    from ray.air import RunConfig\n",
         "if hasattr(train, 'Gone'):\n    from ray.train import RunConfig\nelse:\n    from ray.air import RunConfig\n",
         "import ray\nif other.__version__ >= '2.7':\n    from ray.train import RunConfig\nelse:\n"
         "    from ray.air import RunConfig\n",

@@ -152,5 +152,5 @@ async def go(handle: DeploymentHandle, xs):
     ],
 )
 def test_a_loop_that_gathers_what_it_gathered_is_told(more: str, message: str) -> None:
-    (found,) = converted(AGAIN.format(more=more)).messages
-    assert found.startswith(message)
+    messages = converted(AGAIN.format(more=more)).messages
+    assert any(found.startswith(message) for found in messages)

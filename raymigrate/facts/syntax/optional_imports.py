@@ -79,14 +79,21 @@ def _ways_by_version(nodes: Nodes) -> Iterator[tuple[Block, Block]]:
             yield (branch.body, branch.orelse) if holds else (branch.orelse, branch.body)
 
 
-def _holds_today(nodes: Nodes, test: ast.expr) -> bool | None:
+def _holds_today(nodes: Nodes, test: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> bool | None:
     """Whether a condition on the version of Ray, or on a name in it, holds; None where that is not seen.
 
     A text is compared letter by letter, as a float by its value: "2.51.0" is below "2.7".
+
+    Args:
+        nodes: The module.
+        test: The condition.
+        seen: The conditions that led here: `quiet = not quiet`.
     """
     test = _held(nodes, test)
+    if test in seen:
+        return None
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        holds = _holds_today(nodes, test.operand)
+        holds = _holds_today(nodes, test.operand, seen | {test})
         return None if holds is None else not holds
     if isinstance(test, ast.Call) and ast.unparse(test.func) == "hasattr":
         return True if _is_there(nodes, test) else None
