@@ -330,7 +330,12 @@ def test_methods_that_call_each_other_are_followed_only_so_far() -> None:
     [
         ("self.x = 2\nf(self.x)", ["2"]),
         ("self.x = 2\nself.y = 3\nif a:\n  f(self.x)", ["2"]),
-        ("self.x: int = 2\nself.w.run()\nf(self.x)", ["2"]),
+        ("self.x: int = 2\nprint(self.x)\nf(self.x)", ["2"]),
+        ("self.x: int = 2\nself.w.run()\nf(self.x)", ["1", "2"]),
+        ("self.x = 2\nos.makedirs(a)\nf(self.x)", ["2"]),
+        ("self.x = 2\nown.swap()\nf(self.x)", ["1", "2"]),
+        ("self.x = 2\nfor h in self.hooks:\n  h()\nf(self.x)", ["1", "2"]),
+        ("def swap():\n  self.x = 3\nself.x = 2\nswap()\nf(self.x)", ["1", "3", "2"]),
         ("self.x = 2\nfor i in y:\n  f(self.x)", ["2"]),
         ("self.x = 2\nself.h(f(self.x))", ["2"]),
         ("self.x = 2\nself.x = f(self.x)", ["2"]),
@@ -350,7 +355,8 @@ def test_methods_that_call_each_other_are_followed_only_so_far() -> None:
 )
 def test_an_attribute_has_the_value_that_its_method_has_just_stored(read: str, found: list[str]) -> None:
     lines = "".join(f"    {line}\n" for line in read.splitlines())
-    assert comes_from(f"class A:\n  def __init__(self):\n    self.x = 1\n  def g(self):\n{lines}") == found
+    text = f"import os\nclass A:\n  def __init__(self):\n    self.x = 1\n  def g(self):\n{lines}"
+    assert comes_from(text) == found
 
 
 def test_a_property_may_give_something_else_than_was_stored() -> None:

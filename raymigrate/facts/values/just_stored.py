@@ -1,18 +1,21 @@
 """What a method has just stored in an attribute of its object: `self.result = tuner.fit()`, and `self.result` below.
 
 Other methods may store something else there. That is seen by those who read it in other methods, and behind a call that
-gets the object.
+gets the object, or of anything but Python and libraries: `self.thread.join()`.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.syntax.nodes import blocks
+from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values.bindings import LOOPS, TRY, place_in_block
+from raymigrate.facts.values.calls import free_name
 
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module
@@ -38,9 +41,9 @@ def just_stored(module: Module, read: ast.Attribute) -> ast.expr | None:
         for statement in reversed(block[:position] if block is not None else []):
             if (value := _stored(module, statement, owner.id, read.attr)) is not None:
                 return value
-            if _may_change([statement], owner.id, read.attr, around):
+            if _may_change(module, [statement], owner.id, read.attr, around):
                 return None
-        if isinstance(parent, ENDS) or _may_change(_run_before(parent, block), owner.id, read.attr, around):
+        if isinstance(parent, ENDS) or _may_change(module, _run_before(parent, block), owner.id, read.attr, around):
             return None
         around.add(parent)
         child = parent
@@ -69,10 +72,11 @@ def _run_before(parent: ast.AST, block: list[ast.stmt] | None) -> list[ast.AST]:
     return [part for part in ast.iter_child_nodes(parent) if part not in inner and part not in targets]
 
 
-def _may_change(parts: Iterable[ast.AST], owner: str, name: str, around: set[ast.AST]) -> bool:
-    """Whether something stores to the attribute, calls what has the object, or lets others run meanwhile.
+def _may_change(module: Module, parts: Iterable[ast.AST], owner: str, name: str, around: set[ast.AST]) -> bool:
+    """Whether something stores to the attribute, calls what may do so, or lets others run meanwhile.
 
     Args:
+        module: The module.
         parts: What is run before the attribute is read.
         owner: The name of the object.
         name: The name of the attribute.
@@ -83,17 +87,17 @@ def _may_change(parts: Iterable[ast.AST], owner: str, name: str, around: set[ast
             return True
         if isinstance(node, ast.Attribute) and node.attr == name and not isinstance(node.ctx, ast.Load):
             return True
-        if isinstance(node, ast.Call) and node not in around and _gets(node, owner):
+        if isinstance(node, ast.Call) and node not in around and _may_reach(module, node, owner):
             return True
     return False
 
 
-def _gets(call: ast.Call, owner: str) -> bool:
-    """Whether a call gets an object: a method of it, of `super()`, or a function that it is given to."""
+def _may_reach(module: Module, call: ast.Call, owner: str) -> bool:
+    """Whether a call may store to an object: it gets it, or runs what is neither of Python nor of a library."""
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    if isinstance(call.func, ast.Attribute):
-        given.append(call.func.value)
-    return any(_is(part, owner) or (isinstance(part, ast.Call) and _is(part.func, "super")) for part in given)
+    name, package = free_name(module, call.func), (module.qualified(call.func) or "").partition(".")[0]
+    is_known = hasattr(builtins, name) or package in LIBRARIES
+    return not is_known or name == "super" or any(_is(part, owner) for part in given)
 
 
 def _is(node: ast.expr, name: str) -> bool:
