@@ -58,6 +58,18 @@ def test_the_items_of_what_is_declared(several: str) -> None:
     assert not codes(f"{other}for one in several:\n        use(one.log_dir)\n")
 
 
+@pytest.mark.parametrize("pair", ["tuple[Result, Own]", "Tuple[Result, 'Own']", "'tuple[Result, Own]'"])
+def test_an_item_of_a_pair_is_of_the_class_at_its_index(pair: str) -> None:
+    own = "from typing import Tuple\n\nclass Own:\n    log_dir = ''\n\n"
+    head = f"{own}def load(pair: {pair}, n=0):\n    "
+    assert "RM604" in codes(f"{head}use(pair[0].log_dir)\n")
+    assert "RM604" in codes(f"{head}use(pair[-2].log_dir)\n")
+    for item in ("pair[1]", "pair[-1]", "pair[n]", "pair[2]"):
+        assert not codes(f"{head}use({item}.log_dir)\n")
+    assert not codes(f"{head}for one in pair:\n        use(one.log_dir)\n")
+    assert "RM604" in codes(f"{head.replace(pair, 'tuple[Result]')}for one in pair:\n        use(one.log_dir)\n")
+
+
 def test_an_attribute_that_is_declared_where_it_is_set() -> None:
     script = (
         "class Job:\n    def __init__(self, one):\n        self.one: Result = one\n\n    def read(self):\n        {}\n"

@@ -23,6 +23,7 @@ UNION = "typing.Union"
 OF_ITEMS = re.compile(
     r"(typing\.|collections\.abc\.)?(list|set|tuple|frozenset|Sequence|Iterable|Iterator|Collection)", re.I
 )
+TUPLE = re.compile(r"(typing\.)?tuple", re.I)
 # What holds them as its values.
 OF_VALUES = re.compile(r"(typing\.|collections\.(abc\.)?)?(dict|Mapping|MutableMapping|OrderedDict|defaultdict)", re.I)
 
@@ -82,7 +83,7 @@ def declared_class(module: Module, node: ast.expr, depth: int = 0) -> Declared |
         made = named_class(module, node.func)
         return made if made is not None and isinstance(made.node, ast.ClassDef) else None
     if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
-        return _of_items(module, node.value, depth + 1, by_key=True)
+        return _of_items(module, node.value, depth + 1, by_key=True, index=module.constant(node.slice))
     bound = module.definition(node)
     if isinstance(bound, ast.arg):
         owner = _class_around(module, bound)
@@ -118,7 +119,7 @@ def is_declared_item(module: Module, node: ast.expr, names: Collection[str]) -> 
     return taken_out and is_declared(module, node, names)
 
 
-def _of_items(module: Module, several: ast.expr, depth: int, *, by_key: bool) -> Declared | None:
+def _of_items(module: Module, several: ast.expr, depth: int, *, by_key: bool, index: object = None) -> Declared | None:
     """The class of the items of what is declared to hold some: `results: list[Result]`, `runs: dict[str, Result]`.
 
     Args:
@@ -126,9 +127,10 @@ def _of_items(module: Module, several: ast.expr, depth: int, *, by_key: bool) ->
         several: What holds them.
         depth: How many steps led here.
         by_key: Whether of a dict a value is taken, and no key.
+        index: The index that one item is taken by, where it is written out.
     """
     while isinstance(several, ast.Call):
-        function = several.func
+        function, index = several.func, None  # what sorts them has others there
         if isinstance(function, ast.Attribute) and function.attr == "values":
             several, by_key = function.value, True
         elif isinstance(function, ast.Name) and function.id in COPIES and several.args:
@@ -138,6 +140,10 @@ def _of_items(module: Module, several: ast.expr, depth: int, *, by_key: bool) ->
     home, annotation = _annotation(module, several, depth)
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         text = re.fullmatch(r"([\w.]+)\[(?:[^\[\]]*,)?([^\[\],]+)(?:, *\.\.\.)?\]", annotation.value.strip())
+        if text is not None and TUPLE.fullmatch(text[1]):
+            parts = [part.strip() for part in annotation.value.strip()[len(text[1]) + 1 : -1].split(",")]
+            place = _place_in_tuple(len(parts), index, is_long=parts[1:] == ["..."])
+            return _by_text(home, ast.Constant(parts[place])) if place is not None else None
         holder = OF_VALUES if by_key and text is not None and OF_VALUES.fullmatch(text[1]) else OF_ITEMS
         return _by_text(home, ast.Constant(text[2])) if text is not None and holder.fullmatch(text[1]) else None
     annotation = _present(home, annotation)
@@ -145,9 +151,26 @@ def _of_items(module: Module, several: ast.expr, depth: int, *, by_key: bool) ->
         return None
     name = home.qualified(annotation.value) or ast.unparse(annotation.value)
     parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+    if TUPLE.fullmatch(name):
+        is_long = len(parts) == 2 and isinstance(parts[1], ast.Constant) and parts[1].value is ...
+        place = _place_in_tuple(len(parts), index, is_long=is_long)
+        return named_class(home, parts[place]) if place is not None else None
     if OF_ITEMS.fullmatch(name):
         return named_class(home, parts[0])
     return named_class(home, parts[-1]) if by_key and OF_VALUES.fullmatch(name) else None
+
+
+def _place_in_tuple(parts: int, index: object, *, is_long: bool) -> int | None:
+    """Which part of the annotation of a tuple an item is of; None where it is not seen.
+
+    Args:
+        parts: How many parts it has.
+        index: The index of the item; None where it is whichever.
+        is_long: Whether it has any number of items of one class: `tuple[Result, ...]`.
+    """
+    if is_long or (parts == 1 and index is None):
+        return 0
+    return index if type(index) is int and -parts <= index < parts else None
 
 
 def _present(module: Module, annotation: ast.expr | None) -> ast.expr | None:
