@@ -111,6 +111,8 @@ def test_results_of_tasks_that_run_together(body: str) -> None:
     [
         f"{RUN}a, b = await asyncio.gather(asyncio.sleep(1), asyncio.to_thread(open, 'x'))\n    use(open(a.log_dir))",
         f"async def one():\n    return args\n\n\n{RUN}for a in await asyncio.gather(one()):\n        use(a.log_dir)",
+        f"{ONE}{RUN}a = await args.wait_for(one())\n    use(a.log_dir)",
+        f"{ONE}{RUN}a = await args.shield(one())\n    use(a.log_dir)",
     ],
 )
 def test_other_tasks_give_no_results(body: str) -> None:

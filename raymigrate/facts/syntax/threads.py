@@ -4,13 +4,15 @@ import ast
 
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values.calls import last_name
 
 # Methods and functions that run a function in a thread, with the place of that among their arguments.
 IN_THREAD = {"to_thread": 0, "run_in_executor": 1, "submit": 0, "run_sync": 0, "sync_to_async": 0}
 WAITS = ("asyncio.run", "trio.run")
 # What starts or guards a task, and gives what is waited for: `asyncio.create_task(one())`.
-STARTS = ("create_task", "ensure_future", "wait_for", "shield", "run_coroutine_threadsafe")
+STARTS = frozenset(
+    f"asyncio.{name}" for name in ("create_task", "ensure_future", "wait_for", "shield", "run_coroutine_threadsafe")
+)
+STARTING = ("create_task", "ensure_future")  # methods of loops and of groups of tasks
 GATHER = "asyncio.gather"
 COMPLETED = ("asyncio.as_completed", "concurrent.futures.as_completed")
 UNTIL_COMPLETE, RESULT = "run_until_complete", "result"
@@ -50,7 +52,7 @@ def waited_for(module: Module, node: ast.AST) -> list[ast.expr]:
 def given_by_task(module: Module, task: ast.expr) -> list[ast.expr]:
     """What a task gives to those that wait for it; itself where that is not seen."""
     started = module.value(task)
-    if isinstance(started, ast.Call) and started.args and last_name(started.func) in STARTS:
+    if isinstance(started, ast.Call) and started.args and _starts(module, started.func):
         return given_by_task(module, started.args[0]) if started.args[0] is not task else [task]
     run = _given(started)
     called = run if run is not None else started.func if isinstance(started, ast.Call) else None
@@ -58,6 +60,12 @@ def given_by_task(module: Module, task: ast.expr) -> list[ast.expr]:
     if isinstance(function, ast.AsyncFunctionDef) or (run is not None and isinstance(function, ast.FunctionDef)):
         return [value for value in returned_values(module, function) if value is not None]
     return [started if run is not None else task]
+
+
+def _starts(module: Module, function: ast.expr) -> bool:
+    """Whether a function starts or guards the task that it is given: `wait_for` may be another library's."""
+    is_method = isinstance(function, ast.Attribute) and function.attr in STARTING
+    return is_method or module.qualified(function) in STARTS
 
 
 def gathered(module: Module, node: ast.expr) -> list[ast.expr]:
