@@ -168,3 +168,9 @@ def test_of_an_expression_that_may_be_either_nothing_is_written_twice() -> None:
     uses = "raw = load_dataset('org/data')\nfirst = to_ray(raw)['train']\nsecond = to_ray(raw['train']).count()\n"
     outcome = converted(f"{HEAD}{helper}{uses}")
     assert not outcome.lines("RM505", Kind.CONVERTED)
+
+
+def test_a_name_that_is_only_given_from_itself_is_not_known() -> None:
+    script = f"{HEAD}from own import *\nraw = raw.shuffle(seed=1)\n{{use}}\n"
+    assert not converted(script.format(use="print(ray.data.from_huggingface(raw))")).lines("RM505", Kind.CONVERTED)
+    assert converted(script.format(use="print(ray.data.from_huggingface(raw)['a'])")).lines("RM505", Kind.CONVERTED)

@@ -43,11 +43,12 @@ def dataset_dicts(context: Context) -> None:
         if given is None:
             continue
         cases = [_is_dataset_dict(source) for source in _unchained(_origins(module, given), set())]
-        if not all(cases) and not _is_read_as_dict(module, call):
+        is_sure = bool(cases) and all(cases)  # nothing is known of `raw = raw.shuffle(1)` by itself
+        if not is_sure and not _is_read_as_dict(module, call):
             if any(cases):
                 context.manual(RM505, call, f"Where this is a DatasetDict: {RAISES}.")
             continue
-        is_mixed = any(cases) and not all(cases)
+        is_mixed = any(cases) and not is_sure
         if len(call.args) + len(call.keywords) != 1 or (is_mixed and not isinstance(given, ast.Name)):
             where = f"Where this is a DatasetDict: {RAISES}" if is_mixed else RAISES
             context.manual(RM505, call, f"{where}.")
