@@ -167,9 +167,9 @@ def given_to(module: Module, parameter: ast.arg) -> Behind:
     if given is not None:
         return given
     called = module.parent_of[function]
-    if isinstance(called, ast.Call) and called.func is function and parameter in function.args.args:
-        place = function.args.args.index(parameter)  # `(lambda one: ...)(one)`
-        at_once = called.args[place] if place < len(called.args) else default
+    positional = [*function.args.posonlyargs, *function.args.args]
+    if isinstance(called, ast.Call) and called.func is function and parameter in positional:
+        at_once = argument(called, positional.index(parameter), parameter.arg) or default  # `(lambda one: ...)(one)`
         is_seen = at_once is not None and not has_unpacking(called)
         return Behind([Source(module, at_once)], whole=True) if is_seen else UNKNOWN  # type: ignore[arg-type]
     name, skipped = _name_to_call(module, function)
