@@ -174,8 +174,10 @@ def test_names_beside_what_is_not_seen_are_renamed_and_the_rest_is_told(head: st
         "found = 1 if setup_ray_cluster else 0",
         "if None is setup_ray_cluster or here:\n    pass",
         "assert setup_ray_cluster",
+        "if setup_ray_cluster and here:\n    pass",
     ],
 )
 def test_a_question_whether_it_is_there_is_no_call(body: str) -> None:
     assert not converted(IMPORTS + body).findings
     assert converted(f"{IMPORTS}start = here and setup_ray_cluster\n").lines("RM425", Kind.MANUAL)
+    assert converted(f"{IMPORTS}start = setup_ray_cluster or None\n").lines("RM425", Kind.MANUAL)

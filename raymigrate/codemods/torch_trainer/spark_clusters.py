@@ -80,7 +80,8 @@ def _is_asked_for(name: ast.expr, outer: ast.AST) -> bool:
         return all(is_none(part) for part in (outer.left, *outer.comparators) if part is not name)
     if isinstance(outer, (ast.If, ast.IfExp, ast.While, ast.Assert)):
         return outer.test is name
-    return isinstance(outer, ast.UnaryOp) or (isinstance(outer, ast.BoolOp) and outer.values[-1] is not name)
+    is_and = isinstance(outer, ast.BoolOp) and isinstance(outer.op, ast.And)  # `setup_ray_cluster or None` gives it
+    return isinstance(outer, ast.UnaryOp) or (is_and and outer.values[-1] is not name)  # type: ignore[attr-defined]
 
 
 def _arguments(context: Context, call: ast.Call) -> bool:
