@@ -148,7 +148,11 @@ def test_the_most_workers_of_a_trial_are_those_that_the_script_names(offered: st
 
 
 @pytest.mark.parametrize(
-    "offered", ["unknown", "tune.choice(unknown)", "tune.randint(1, 4)", "tune.choice([later[0], wanted()])"]
+    "offered",
+    [
+        *("unknown", "tune.choice(unknown)", "tune.randint(1, 4)", "tune.choice([later[0], wanted()])"),
+        *("tune.choice([unknown, '2'])", "tune.choice([unknown, 2.5])"),
+    ],
 )
 def test_workers_that_cannot_be_written_are_left(offered: str) -> None:
     outcome = converted(OFFERED.format(offered=offered))

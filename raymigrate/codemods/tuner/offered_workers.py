@@ -25,9 +25,17 @@ def most_workers(tuner: TunerCall) -> str | None:
     if known is not None and isinstance(module.constant(offered), int):
         return module.source(offered)
     listed = offered.elts if isinstance(offered, (ast.List, ast.Tuple)) else []
-    if known is None and not (listed and all(isinstance(node, PLAIN) for item in listed for node in ast.walk(item))):
+    if known is None and not (listed and all(_may_be_number(module, item) for item in listed)):
         return None
     return f"max({', '.join(map(module.source, listed if len(listed) > 1 else [offered]))})"
+
+
+def _may_be_number(module: Module, item: ast.expr) -> bool:
+    """Whether what is offered can be written again, and is a whole number as far as it is seen."""
+    value, parts = module.constant(item), list(ast.walk(item))
+    numbers = [node.value for node in parts if isinstance(node, ast.Constant)]
+    is_plain = all(isinstance(node, PLAIN) for node in parts)
+    return is_plain and (value is ... or type(value) is int) and all(type(number) is int for number in numbers)
 
 
 def _is_bound_before(module: Module, name: ast.Name, trainer: ast.Call) -> bool:
