@@ -138,13 +138,16 @@ def test_what_only_the_process_of_hydra_knows_is_named(imports: str, folder: str
     [
         ("return trainer.evaluate()['eval_loss']", True),
         ("metrics = trainer.evaluate()\n    return metrics['eval_loss']", True),
+        ("if cfg.out:\n        return 1.0\n    else:\n        return trainer.evaluate()['eval_loss']", True),
         ("return None", False),
         ("return", False),
         ("print(trainer.evaluate())", False),
     ],
 )
 def test_what_the_function_gives_hydra_is_given_by_the_driver(last: str, given: bool) -> None:
-    text = converted(FOLDERS.format(imports="", folder="'/data/out'", last=last), to_ray=True).text
+    outcome = converted(FOLDERS.format(imports="", folder="'/data/out'", last=last), to_ray=True)
+    text = outcome.text
+    assert any("which Ray has from 2.56 on" in message for message in outcome.messages) is (given or "print" in last)
     assert ("    result = trainer.fit()\n    return result.return_value\n" in text) is given
     assert text.count("return result") == given
     compile(text, "after", "exec")

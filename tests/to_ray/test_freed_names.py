@@ -38,6 +38,7 @@ def in_main(script: str) -> str:
         ("del kept, rate, model\ngc.collect()", "del kept\ngc.collect()"),
         ("if True:\n    del model\ngc.collect()", "if True:\n    pass\ngc.collect()"),
         ("try:\n    del rate\nexcept NameError:\n    pass", "try:\n    pass\nexcept NameError:\n    pass"),
+        ("del model\ngc.collect()\nmodel = 'x'\nprint(model)", "gc.collect()\nmodel = 'x'\nprint(model)"),
         ("del os.environ['OUT']", "del os.environ['OUT']"),
     ],
 )

@@ -134,10 +134,39 @@ def test_files_written_behind_the_training_in_a_function_are_those_of_the_first_
         ("pass", "trainer.push_to_hub()"),
         ("pass", "with open(path, 'w') as f: f.write(str(trainer.evaluate()))"),
         ("pass", "with open(path) as f: text = f.read()"),
+        ("pass", "with open(path, 'w') as f: f.write(str(trainer.accelerator.gather(x)))"),
+        ("pass", "with open(path, 'w') as f: torch.distributed.barrier(); f.write('x')"),
+        ("pass", "with open(path, 'w') as f: f.write('x'); names.append(path)"),
+        ("pass", "with open(path, 'w') as f: import csv; f.write('x')"),
+        ("pass", "with open(path, 'w') as f: f.write('x'); raise SystemExit"),
+        ("pass", "open(p := 'x', 'w').write('x'); print(p)"),
     ],
 )
 def test_what_all_workers_do_in_a_function_stays_so(place: str, before: str, behind: str) -> None:
-    assert "is_world_process_zero" not in after(inside(place, before, behind))
+    text = after(f"import torch\n{inside(place, before, behind)}")
+    assert "is_world_process_zero" not in text
+    assert "get_world_rank" not in text
+
+
+@pytest.mark.parametrize("leaves", ["return 1", "yield 1"])
+def test_a_block_that_is_left_early_is_that_of_all_workers(leaves: str) -> None:
+    text = after(inside("function", behind=f"with open('a', 'w') as f: f.write('x'); {leaves}"))
+    assert "is_world_process_zero" not in text
+    assert "get_world_rank" not in text
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "def run(trainer):\n    trainer.train()\n    if 1:\n        trainer = None\n    {WRITE}\n{MAKE}run(trainer)\n",
+        "def work(train):\n    if train:\n        {MAKE}        trainer.train()\n    {WRITE}\nwork(True)\n",
+        "{MAKE}model = trainer.model\ntrainer.train()\ntrainer = None\nmodel.save_pretrained('x')\n",
+    ],
+)
+def test_a_trainer_that_may_be_gone_is_not_asked_for_the_rank(script: str) -> None:
+    text = after(script.format(MAKE=MAKE, WRITE="open('done', 'w').write('x')"))
+    assert "is_world_process_zero" not in text
+    assert "if ray.train.get_context().get_world_rank() == 0:" in text
 
 
 @pytest.mark.parametrize("place", ["branch", "method"])
@@ -189,6 +218,42 @@ def test_functions_that_evaluate_run_on_all_workers(call: str) -> None:
     )
     for line in (f"print({call})", f"with open('a', 'w') as f:\n    f.write({call})"):
         assert "is_world_process_zero" not in after(f"{functions}{TRAIN}{line}\n")
+
+
+CHAIN = "def e(): return trainer.evaluate()\n" + "".join(
+    f"def {a}(): return {b}()\n" for a, b in ("de", "cd", "bc", "ab")
+)
+HOLDER = """\
+class Holder:
+    def __init__(self, trainer):
+        self.trainer = trainer
+
+    @property
+    def score(self):
+        return self.trainer.evaluate()
+
+
+"""
+REDUCES = "import torch\ndef total(model):\n    torch.distributed.all_reduce(model)\n"
+
+
+@pytest.mark.parametrize(
+    ("functions", "before", "shown"),
+    [
+        (CHAIN, "", "a()"),
+        ("", "score = trainer.evaluate\n", "score()"),
+        ("import functools\n", "score = functools.partial(trainer.predict, rows)\n", "score()"),
+        ("", "", "list(map(trainer.predict, rows))"),
+        ("", "", "trainer.accelerator.gather(rows)"),
+        (HOLDER, "holder = Holder(trainer)\n", "holder.score"),
+        (REDUCES, "", "total(trainer.model)"),
+        (REDUCES, "", "list(map(total, rows))"),
+    ],
+)
+def test_what_leads_to_all_workers_in_any_way_is_below_no_condition(functions: str, before: str, shown: str) -> None:
+    text = after(f"{functions}{TRAIN}{before}print({shown}, 1)\n")
+    assert "is_world_process_zero" not in text
+    assert "get_world_rank" not in text
 
 
 def test_functions_that_only_look_at_a_trainer_are_those_of_the_first_worker() -> None:
@@ -404,3 +469,12 @@ def test_cpu_workers_are_told_to_train_one_model(arguments: str, set_in: str, li
         outcome = converted(script, to_ray=True, **options)
         assert outcome.lines("RM803", Kind.CONVERTED) == lines[:number]
         assert (set_in in outcome.text) is (bool(number) or not lines)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")', 'os.environ.update({"CUDA_VISIBLE_DEVICES": "1"})'],
+)
+def test_the_gpus_that_a_script_chooses_for_itself_stay_chosen(line: str) -> None:
+    text = after(f"{line}\n{TRAIN}")
+    assert text.index(f"\n{line}\n") < text.index("def train_func")

@@ -10,16 +10,48 @@ import ast
 from raymigrate.codemods.to_ray.script import executed
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer
 from raymigrate.facts.projects.callees import callees
+from raymigrate.facts.ray_train.ranks import RANK_ATTRIBUTES
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
+from raymigrate.facts.values import last_name
+from raymigrate.knowledge.legacy import ACCELERATORS
 
 DEPTH = 3  # functions that call each other
+# What a Trainer holds or knows by itself; anything else of it may wait for the other workers, or lead to what does.
+OF_TRAINER = frozenset(
+    {
+        *("is_world_process_zero", "is_local_process_zero", "state", "args", "model", "tokenizer", "processing_class"),
+        *("train_dataset", "eval_dataset", "data_collator", "optimizer", "lr_scheduler", "accelerator"),
+        *("is_fsdp_enabled", "is_deepspeed_enabled", "is_in_train", "place_model_on_device", "label_names"),
+    }
+)
+OF_ACCELERATOR = RANK_ATTRIBUTES | {
+    *("num_processes", "device", "unwrap_model", "print", "state", "mixed_precision", "distributed_type"),
+    *("gradient_accumulation_steps", "sync_gradients", "project_dir", "logging_dir"),
+}
+TOGETHER = ("torch.distributed.", "accelerate.utils.", "ray.train.report", "ray.train.collective.")
+ALONE = ("get_rank", "get_world_size", "is_initialized", "is_available", "DistributedType")
 
 
 def needs_all(module: Module, code: ast.AST, depth: int = DEPTH) -> bool:
-    """Whether some code calls a method of a Trainer, itself or in what it calls; also where that cannot be seen."""
-    calls = (node for node in executed(module, code) if isinstance(node, ast.Call))
-    return any(_is_method_of_trainer(module, call) or (depth and _leads_there(module, call, depth)) for call in calls)
+    """Whether some code may do what all workers have to: itself or in what it calls; also where that is not seen."""
+    return _needs_all(module, code, depth, set())
+
+
+def _needs_all(module: Module, code: ast.AST, depth: int, seen: set[ast.AST]) -> bool:
+    for node in executed(module, code):
+        if isinstance(node, ast.Call) and _hands_trainer_on(module, node):
+            return True
+        if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
+            continue
+        if _is_of_all(module, node) or _leads_there(module, node, depth, seen):
+            return True
+        for found in _properties(module, node):
+            if found not in seen:
+                seen.add(found)
+                if not depth or any(_needs_all(module, part, depth - 1, seen) for part in found.body):
+                    return True
+    return False
 
 
 def leads_to(module: Module, code: ast.AST, function: FunctionNode, depth: int = DEPTH) -> bool:
@@ -37,18 +69,51 @@ def leads_to(module: Module, code: ast.AST, function: FunctionNode, depth: int =
     return False
 
 
-def _is_method_of_trainer(module: Module, call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and is_trainer(module, call.func.value)
+def _is_of_all(module: Module, node: ast.expr) -> bool:
+    """Whether something is, or may be, a function that all workers have to call together."""
+    name = module.qualified(node) or ""
+    if name.startswith(TOGETHER):
+        return not name.endswith(ALONE)
+    if not isinstance(node, ast.Attribute):
+        return False
+    if is_trainer(module, node.value):
+        return node.attr not in OF_TRAINER
+    return _is_accelerator(module, node.value) and node.attr not in OF_ACCELERATOR
 
 
-def _leads_there(module: Module, call: ast.Call, depth: int) -> bool:
-    for callee in callees(module, call.func):
-        if callee.function is not None:
-            if any(needs_all(callee.module, part, depth - 1) for part in _body(callee.function)):
+def _is_accelerator(module: Module, node: ast.expr) -> bool:
+    if last_name(node) == "accelerator":
+        return True
+    calls = (source for source in module.origins(node) if isinstance(source.node, ast.Call))
+    return any(source.module.qualified(source.node.func) in ACCELERATORS for source in calls)  # type: ignore[attr-defined]
+
+
+def _leads_there(module: Module, named: ast.expr, depth: int, seen: set[ast.AST]) -> bool:
+    """Whether something that is called or handed on does so; what is too deep to be seen may."""
+    for callee in callees(module, named):
+        if callee.function is None:
+            if callee.node is not named and _is_of_all(callee.module, callee.node):
                 return True
-        elif callee.is_unknown and any(is_trainer(module, value) for value in _given(call)):
-            return True
+        elif callee.function not in seen:
+            seen.add(callee.function)
+            if not depth or any(_needs_all(callee.module, part, depth - 1, seen) for part in _body(callee.function)):
+                return True
     return False
+
+
+def _properties(module: Module, node: ast.expr) -> list[ast.FunctionDef]:
+    """The properties of the file's classes that reading an attribute may call."""
+    if not isinstance(node, ast.Attribute):
+        return []
+    named = [function for function in module.of_type(ast.FunctionDef) if function.name == node.attr]
+    return [f for f in named if any((last_name(d) or "").endswith("property") for d in f.decorator_list)]
+
+
+def _hands_trainer_on(module: Module, call: ast.Call) -> bool:
+    """Whether a call gives a Trainer to something that is not seen."""
+    if not any(is_trainer(module, value) for value in _given(call)):
+        return False
+    return any(callee.is_unknown for callee in callees(module, call.func))
 
 
 def _body(function: FunctionNode) -> list[ast.AST]:

@@ -9,6 +9,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.edits.plan import Code
+from raymigrate.facts.values import reaching
 
 
 def drop_deletions(context: Context, rule: Rule, outline: Outline) -> None:
@@ -39,7 +40,10 @@ def drop_deletions(context: Context, rule: Rule, outline: Outline) -> None:
 
 
 def _is_of_workers(outline: Outline, target: ast.expr) -> bool:
-    """Whether all that binds a name moves to the workers."""
-    scope = outline.module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
-    givers = list(outline.script.givers(target.id, scope)) if isinstance(target, ast.Name) and scope else []
+    """Whether all that may have given a name its value moves to the workers."""
+    if not isinstance(target, ast.Name):
+        return False
+    known = reaching(outline.module, target)
+    given = (b.node for b in known if not isinstance(getattr(b.node, "ctx", None), ast.Del))
+    givers = [step for node in given if (step := outline.script.step_of(node)) is not None]
     return bool(givers) and all(outline.roles.of[step].moves for step in givers)

@@ -19,9 +19,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 
+from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.command_lines import decorated_by
-from raymigrate.codemods.to_ray.script import Script, called_by, is_parsed
+from raymigrate.codemods.to_ray.script import Script, called_by, executed, is_parsed
 from raymigrate.codemods.to_ray.statements import Role, Roles
 from raymigrate.codemods.torch_trainer.pickled_modules import import_inside, imports_of
 from raymigrate.edits.plan import Code
@@ -34,6 +35,7 @@ MOST_VARIABLES = 3  # that stand among the arguments of the trainer
 GPU_ARGUMENTS = ("fp16", "device_map", "load_in_8bit", "load_in_4bit")
 MOVES = ("to", "to_empty")
 ARGUMENTS = "argparse.Namespace(**config)"
+FROM_WORKERS = "What the workers evaluated is {} here, which Ray has from 2.56 on."
 TO_DICT = "OmegaConf.to_container({}, resolve=True)"
 
 
@@ -167,8 +169,16 @@ class Outline:
     def _gives_back(self) -> bool:
         """Whether `main` returns something to hydra, whose sweepers choose by it."""
         last = self.roles.moved()[-1]
-        is_value = isinstance(last, ast.Return) and not (last.value is None or is_none(last.value))
-        return bool(self._of_hydra) and is_value
+        inside = executed(self.module, last) if last not in self.behind else ()
+        values = [node.value for node in inside if isinstance(node, ast.Return)]
+        is_value = any(value is not None and not is_none(value) for value in values)
+        return bool(self._of_hydra) and self.script.is_in_main(last) and is_value
+
+    def tell_return(self, rule: Rule) -> None:
+        """Says which Ray it takes where `main` gives back what the training function does."""
+        if self._gives_back and not self.shown:
+            place = next(node for node in executed(self.module, self.roles.moved()[-1]) if isinstance(node, ast.Return))
+            self.context.note(rule, place, FROM_WORKERS.format(f"{self.result}.return_value"))
 
     def _imports(self, moved: Sequence[ast.stmt]) -> list[str]:
         """What the training function imports itself; the functions that it names are given what they need."""

@@ -16,10 +16,10 @@ from raymigrate.codemods.shared.wandb_runs import START
 from raymigrate.codemods.to_ray.all_workers import leads_to, needs_all
 from raymigrate.codemods.to_ray.early_writes import WRITE_TO_PATHS
 from raymigrate.codemods.to_ray.interactive import DISPLAY
-from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.outline import FROM_WORKERS, Outline
 from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.codemods.to_ray.shown_values import ends, is_display
-from raymigrate.codemods.to_ray.step_kinds import TRACKING, stands_for_cell
+from raymigrate.codemods.to_ray.step_kinds import FILLING, TRACKING, stands_for_cell
 from raymigrate.codemods.to_ray.trackers import FIRST
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.edits.plan import Code
@@ -28,10 +28,11 @@ from raymigrate.facts.ray_train.ranks import rank_condition
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import reaching
 
-DUMPS = ("json.dump", "yaml.dump", "pickle.dump")
+DUMPS = ("json.dump", "yaml.dump", "yaml.safe_dump", "pickle.dump")
 SHOWING = ("print", "pprint.pprint", *DUMPS)
 # Methods that write, on whatever object but a Trainer, which asks for the rank itself.
 WRITING = frozenset({*WRITE_TO_PATHS, "push_to_hub", "savefig"})
+ROWS = frozenset({"writelines", "writerow", "writerows", "writeheader"})  # of an open file, or of csv
 WRITES = ("torch.save", "joblib.dump", "numpy.save", "shutil.", "matplotlib.")
 
 
@@ -45,6 +46,7 @@ def return_results(context: Context, rule: Rule, outline: Outline, training: Tra
         training: What trains in it.
     """
     _Results(context, rule, outline, training).arrange()
+    outline.tell_return(rule)
 
 
 class _Results:
@@ -169,7 +171,8 @@ class _Results:
     def _only_shows(self, step: ast.stmt) -> bool:
         """Whether a statement prints or writes metrics, and reads nothing else of the workers."""
         if isinstance(step, ast.With):
-            shows = self._opens_to_write(step) and all(self._shows(getattr(s, "value", None)) for s in step.body)
+            body = (part.value if isinstance(part, ast.Expr) else None for part in step.body)
+            shows = self._opens_to_write(step) and all(self._shows(value) for value in body)
         else:
             shows = isinstance(step, ast.Expr) and (self._shows(step.value) or step.value in self.ends)
         read = [name for name, _ in self.script.read(step) if name in self.names]
@@ -200,7 +203,10 @@ class _Results:
 
     def _writes(self, step: ast.stmt) -> bool:
         """Whether every worker would write or print the same."""
-        writes = self._opens_to_write(step) or (isinstance(step, ast.Expr) and self._writes_by_call(step.value))
+        if isinstance(step, ast.With):
+            writes = self._opens_to_write(step) and self._only_writes(step.body)
+        else:
+            writes = isinstance(step, ast.Expr) and self._writes_by_call(step.value)
         if not writes or needs_all(self.module, step) or self._is_read_back(step):
             return False
         return all(reader is step for name in self.script.bound(step) for reader in self._readers(name, step))
@@ -239,9 +245,6 @@ class _Results:
             trains, function = self.module.statement(call), self.module.function(call)
             if trains is self.script.step_of(call):
                 continue
-            trainer = call.func.value  # type: ignore[attr-defined]
-            stays = isinstance(trainer, (ast.Name, ast.Attribute)) and not self._is_deleted(trainer)
-            test = f"{self.module.source(trainer)}.is_world_process_zero()" if stays else FIRST
             steps: list[ast.With | ast.Expr] = [*self.module.of_type(ast.With), *self.module.of_type(ast.Expr)]
             for step in steps:
                 if step.lineno <= (trains.end_lineno or 0) or self.module.function(step) is not function:
@@ -249,17 +252,45 @@ class _Results:
                 if step in self.script.steps or rank_condition(self.module, step) is not None:
                     continue
                 if self._writes_inside(step) and not needs_all(self.module, step) and not self._is_read_back(step):
-                    self._put_below(test, step)
+                    self._put_below(self._test(call, step), step)
 
     def _writes_inside(self, step: ast.With | ast.Expr) -> bool:
         """Whether a statement of a function writes a file, does nothing for others, and is in none that does so."""
         around = (node for node in self.module.ancestors(step) if isinstance(node, ast.With))
         if any(self._opens_to_write(node) for node in around):
             return False
+        stored = (node for node in ast.walk(step) if isinstance(getattr(node, "ctx", None), ast.Store))
+        if not all(self._is_read_within(step, node) for node in stored):
+            return False
         if isinstance(step, ast.Expr):
             return isinstance(step.value, ast.Call) and self._writes_one(step.value)
-        stored = (node for node in ast.walk(step) if isinstance(getattr(node, "ctx", None), ast.Store))
-        return self._opens_to_write(step) and all(self._is_read_within(step, node) for node in stored)
+        return self._opens_to_write(step) and self._only_writes(step.body)
+
+    def _only_writes(self, body: list[ast.stmt]) -> bool:
+        """Whether a block does nothing but write: it is not left early, and changes nothing that is read behind it."""
+        return all(isinstance(part, ast.Pass) or self._is_writing(part) for part in body)
+
+    def _is_writing(self, part: ast.stmt) -> bool:
+        if isinstance(part, (ast.For, ast.If)):
+            head = part.iter if isinstance(part, ast.For) else part.test
+            return not self._changes(head) and self._only_writes([*part.body, *part.orelse])
+        value = part.value if isinstance(part, ast.Expr) else None
+        inside = value.elt if isinstance(value, ast.ListComp) else value
+        if not isinstance(inside, ast.Call):
+            return False
+        writes = self._writes_by_call(inside) or (isinstance(inside.func, ast.Attribute) and inside.func.attr in ROWS)
+        return writes and not self._changes(part)
+
+    def _changes(self, part: ast.AST) -> bool:
+        """Whether some code fills or empties something, takes the next of an iterator, or waits for something."""
+        for node in ast.walk(part):
+            if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)):
+                return True
+            if isinstance(node, ast.Call):
+                called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+                if called == "next" or called in FILLING:
+                    return True
+        return False
 
     def _writes_one(self, call: ast.Call) -> bool:
         """Whether a call writes a file: `json.dump(metrics, open(path, "w"))` and `open(path, "w").write(text)` too."""
@@ -276,11 +307,37 @@ class _Results:
         return not any(self.module.inside(b.node, step) for use in outside for b in reaching(self.module, use))
 
     def _guard(self, step: ast.stmt) -> None:
-        trainer = self.training.trains[0].func.value  # type: ignore[attr-defined]
-        here = isinstance(trainer, ast.Name) and self.script.step_of(trainer) is self.module.statement(trainer)
-        stays = here and not self._is_deleted(trainer)
-        test = f"{self.module.source(trainer)}.is_world_process_zero()" if stays else FIRST
-        self._put_below(test, step)
+        call = self.training.trains[0]
+        here = self.script.step_of(call) is self.module.statement(call)
+        is_name = isinstance(call.func.value, ast.Name)  # type: ignore[attr-defined]
+        self._put_below(self._test(call, step) if here and is_name else FIRST, step)
+
+    def _test(self, call: ast.Call, step: ast.stmt) -> str:
+        """The condition on the rank for a statement behind a training: the Trainer is asked where it is still there."""
+        trainer = call.func.value  # type: ignore[attr-defined]
+        stays = isinstance(trainer, (ast.Name, ast.Attribute)) and not self._is_deleted(trainer)
+        if not stays or self._is_bound_again(trainer, step) or not self._is_bound_for(trainer, step):
+            return FIRST
+        return f"{self.module.source(trainer)}.is_world_process_zero()"
+
+    def _is_bound_again(self, trainer: ast.Name | ast.Attribute, step: ast.stmt) -> bool:
+        """Whether a statement behind the training may give its Trainer's name something else."""
+        module, wanted = self.module, ast.unparse(trainer)
+        known = [b.node for b in reaching(module, trainer)] if isinstance(trainer, ast.Name) else []
+        places: list[ast.AST] = [n for n in module.of_type(type(trainer)) if isinstance(n.ctx, ast.Store)]
+        behind = [n for n in places if ast.unparse(n) == wanted and module.start(n) > module.start(trainer)]
+        return any(module.function(node) is module.function(step) or node not in known for node in behind)
+
+    def _is_bound_for(self, trainer: ast.Name | ast.Attribute, step: ast.stmt) -> bool:
+        """Whether a Trainer that trains is there for a statement in whatever branch that is."""
+        certain: list[ast.AST] = [self.module.statement(trainer)]
+        if isinstance(trainer, ast.Name):
+            bound = [binding.node for binding in reaching(self.module, trainer)]
+            if len(bound) == 1 and isinstance(bound[0], ast.arg):
+                return True
+            certain += [self.module.statement(bound[0])] if len(bound) == 1 else []
+        around = {step, *self.module.ancestors(step)}
+        return any(not around.isdisjoint(self.module.block_of(one)) for one in certain)
 
     def _is_deleted(self, trainer: ast.expr) -> bool:
         """Whether the script frees the memory of a Trainer somewhere, `del trainer`, or lets its name go otherwise."""
@@ -293,8 +350,7 @@ class _Results:
 
     def _return(self, shown: list[tuple[ast.stmt, str]]) -> None:
         returned = f"{self.outline.result}.return_value"
-        message = f"What the workers evaluated is {returned} here, which Ray has from 2.56 on."
-        self.context.note(self.rule, shown[0][0], message)
+        self.context.note(self.rule, shown[0][0], FROM_WORKERS.format(returned))
         read = {name for step, _ in shown for name, _ in self.script.read(step)}
         names = [*(name for name in self.names if name in read), *self.hoisted]
         single = len(names) == 1

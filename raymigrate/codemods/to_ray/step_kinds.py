@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from raymigrate.codemods.shared.wandb_runs import OF_RUN, start_elsewhere
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, executed
 from raymigrate.documents.cells import STAND_INS
-from raymigrate.facts.projects.environment import set_by_call
+from raymigrate.facts.projects.environment import VISIBLE, set_by_call
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import free_name
 
@@ -139,7 +139,7 @@ def is_text(step: ast.stmt) -> bool:
 
 def environment_set(module: Module, step: ast.stmt) -> str | None:
     """The variable that `os.environ["..."] = ...` sets, or a call of those of the launcher; None for any other."""
-    if of_launcher := set_by_call(module, step, OF_LAUNCHER):
+    if of_launcher := set_by_call(module, step, OF_LAUNCHER - {VISIBLE}):  # which one is the user's own choice
         return of_launcher[0]
     target = step.targets[0] if isinstance(step, ast.Assign) else None
     if not isinstance(target, ast.Subscript) or module.qualified(target.value) != "os.environ":
