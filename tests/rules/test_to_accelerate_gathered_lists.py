@@ -192,3 +192,57 @@ def test_rows_that_are_counted_twice_are_told(gather: str, drop: str, told: bool
 
 def test_a_loop_whose_rows_are_gathered_counts_none_twice() -> None:
     assert not any("fills the last batches" in message for message in accelerated().messages)
+
+
+OBJECTS = "parts = [None] * dist.get_world_size()\n    dist.all_gather_object(parts, own)\n    "
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "return [parts[i % 2][i // 2] for i in range(10)]",
+        "return [row for rows in zip(*parts) for row in rows]",
+        "return list(zip(parts[0], parts[1]))",
+        "return {rank: part for rank, part in enumerate(parts)}",
+        "every = parts\n    return every[len(own)]",
+        "return torch.tensor(parts).T.flatten()",
+    ],
+)
+def test_lists_that_put_rows_back_into_the_order_of_a_sampler_keep_the_loop(use: str) -> None:
+    outcome = accelerated(gather=OBJECTS + use)
+    assert "Accelerator" not in outcome.text
+    assert "the Accelerator gives each process whole batches in turn" in outcome.messages[0]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "return [row for part in parts for row in part]",
+        "return list(itertools.chain(*parts))",
+        "return sum(map(len, parts)) / len(parts)",
+        "return torch.cat(parts)",
+        "for part in parts:\n        print(part)",
+        "return parts",
+    ],
+)
+def test_lists_that_are_read_one_process_after_the_other(use: str) -> None:
+    outcome = accelerated("import itertools", gather=OBJECTS + use)
+    assert "parts = accelerate.utils.gather_object([own])" in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("added", "rest"),
+    [
+        ("model(x.to(device))", ""),  # under no_grad
+        ("model(x.to(device)).argmax(-1)", ""),
+        ("model(x.to(device)).detach()", ""),
+        ("model(x.to(device))", ".detach()"),
+    ],
+)
+def test_what_is_gathered_has_no_gradient(added: str, rest: str) -> None:
+    script = SCRIPT.format(helpers="", gather=GATHER, writer="pass", last="pass", drop="")
+    script = script.replace("model(x.to(device)).argmax(-1)", added)
+    if rest or "(-1)" in added or "detach" in added:
+        script = script.replace("with torch.no_grad():", "if True:")
+    outcome = converted(script, to_accelerate=True)
+    assert f"    parts = accelerator.gather(own){rest}\n" in outcome.text
