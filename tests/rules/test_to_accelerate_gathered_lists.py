@@ -114,6 +114,14 @@ def test_other_lists_keep_the_loop(gather: str) -> None:
     [
         ("return not dist.is_initialized() or dist.get_rank() == 0", "return accelerator.is_main_process"),
         ("return (not dist.is_initialized()) or (dist.get_rank() == 0)", "return accelerator.is_main_process"),
+        (
+            'return not dist.is_initialized() or int(os.environ["LOCAL_RANK"]) == 0',
+            "return accelerator.is_local_main_process",
+        ),
+        (
+            "local = dist.get_node_local_rank()\n    return not dist.is_initialized() or 0 == local",
+            "return accelerator.is_local_main_process",
+        ),
         ("return (dist.get_rank() if dist.is_initialized() else 0) == 0", "return accelerator.process_index == 0"),
         (
             "return dist.is_initialized() and dist.get_rank() == 0",
@@ -134,6 +142,12 @@ def test_whether_there_are_processes_is_asked_of_the_accelerator(body: str, afte
 def test_a_number_of_processes_that_are_perhaps_not_there() -> None:
     last = "print(dist.get_world_size() if dist.is_initialized() else 1)"
     assert "print(accelerator.num_processes)" in accelerated(last=last).text
+
+
+@pytest.mark.parametrize("number", ["dist.get_rank()", "dist.get_world_size()", 'int(os.environ["WORLD_SIZE"])'])
+def test_a_number_that_nothing_reads_does_not_ask_for_a_group(number: str) -> None:
+    text = accelerated(last=f"unread = {number}").text
+    assert "Accelerator(" in text and "dist." not in text and "environ" not in text
 
 
 @pytest.mark.parametrize("test", ["not dist.is_initialized()", "dist.is_available() and not dist.is_initialized()"])
