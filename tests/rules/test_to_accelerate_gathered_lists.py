@@ -204,6 +204,38 @@ def test_rows_that_are_counted_twice_are_told(gather: str, drop: str, told: bool
     assert any("fills the last batches with rows from the start" in message for message in outcome.messages) is told
 
 
+EACH = """def gathered(own):
+    parts = [torch.zeros_like(own) for _ in range(dist.get_world_size())]
+    dist.all_gather(parts, own)
+    return torch.cat(parts)
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("cut", "told"),
+    [
+        ("[: len(test_rows)]", False),
+        ("[: len(loader.dataset)]", False),
+        ("[: len(rows)]", True),
+        ("[: len(found)]", True),
+        ("[1 : len(test_rows)]", True),
+        ("", True),
+    ],
+)
+@pytest.mark.parametrize("each", [True, False])
+def test_rows_that_are_cut_off_are_not_counted_twice(cut: str, each: bool, told: bool) -> None:
+    own = "model(x.to(device)).argmax(-1)"
+    script = SCRIPT.format(helpers=EACH, gather=f"return own{cut}", writer="pass", last="pass", drop="")
+    if each:
+        script = script.replace(own, f"gathered({own})")
+    else:  # the rows that fill the last batch of the first process stand in the middle then
+        script = script.replace("own = torch.cat(found)", "own = gathered(torch.cat(found))")
+    outcome = converted(script, to_accelerate=True)
+    assert "Accelerator(" in outcome.text
+    assert any("fills the last batches" in message for message in outcome.messages) is (told or not each)
+
+
 def test_a_loop_whose_rows_are_gathered_counts_none_twice() -> None:
     assert not any("fills the last batches" in message for message in accelerated().messages)
 
