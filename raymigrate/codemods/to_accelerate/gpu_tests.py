@@ -12,9 +12,9 @@ from raymigrate.facts.syntax.module import Module
 IS_THERE = "torch.cuda.is_available()"
 NOT_THERE = f"not {IS_THERE}"
 OTHERS = (
-    "On a device that is neither the CPU nor a GPU of CUDA, such as mps, half precision was used too; the Accelerator is"
-    ' made before it has its device, and asks for CUDA: there it trains in float32. Give it mixed_precision="fp16" to'
-    " train as before on such a device."
+    "On a device that is neither the CPU nor a GPU of CUDA, such as mps, half precision was used too; the Accelerator"
+    ' is made before it has its device, and asks for CUDA: there it trains in float32. Give it mixed_precision="fp16"'
+    " to train as before on such a device."
 )
 
 
