@@ -5,12 +5,17 @@ from itertools import pairwise
 
 import libcst as cst
 
+from raymigrate.edits.plan import SharedLineError
 from raymigrate.edits.positions import code_of
 
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 SharedLine = cst.SimpleStatementLine | cst.SimpleStatementSuite
 IN_A_BLOCK = 1  # blank lines around definitions, two in a module
-SHARED_LINE = "this line holds several statements, or one behind a magic such as %time; put each on its own line"
+
+
+def shared_line(line: int) -> SharedLineError:
+    """What is raised where the statements of a line cannot stay on it, and a person has to part them."""
+    return SharedLineError("this line holds several statements, or one behind a magic such as %time", line)
 
 
 def is_definition(statement: cst.CSTNode) -> bool:

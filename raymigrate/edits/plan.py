@@ -29,6 +29,10 @@ class RewriteError(Exception):
         self.line = line
 
 
+class SharedLineError(RewriteError):
+    """Statements that cannot stay on the line that they share."""
+
+
 @dataclass(frozen=True)
 class Code:
     """Source with `$name` placeholders, and what fills them.

@@ -298,7 +298,7 @@ class Visit(cst.CSTTransformer):
         around, new = of_shared_line(edits), self._statements([edit.replacement for edit in edits if edit.replacement])
         line = blocks.behind_magic(updated, new) if new else updated
         if around is None or line is None or magic in self.statements or any(start in self.moving for start in starts):
-            raise RewriteError(blocks.SHARED_LINE, starts[0][0])
+            raise blocks.shared_line(starts[0][0])
         self.pending -= {("statement", start) for start in starts}
         return self._leave_edited(key, original, line, around)
 

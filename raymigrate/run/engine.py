@@ -15,7 +15,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import drop_unused_imports
 from raymigrate.comments.skips import RM906, skipped_whole
 from raymigrate.edits.import_names import NotRenamedError
-from raymigrate.edits.plan import RewriteError
+from raymigrate.edits.plan import RewriteError, SharedLineError
 from raymigrate.edits.stand_ins import fits_libcst
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.syntax.execution import compile_error, surely_unbound, unbound_names
@@ -35,6 +35,7 @@ from raymigrate.run.two_steps import convert_in_two_steps
 MAX_DEPTH = 300
 # The trees of the text and of the result take 1.7 kB of memory for each node: half a GB for these, 50,000 lines.
 MAX_NODES = 300_000
+OWN_LINES = "Put each statement on a line of its own, not behind a magic, and run raymigrate again."
 LONE_RETURN = re.compile(r"\r(?!\n)")
 LONE_RETURNS = "ends lines with a carriage return alone, as old Macs did; save it with line feeds."
 
@@ -42,9 +43,9 @@ LONE_RETURNS = "ends lines with a carriage return alone, as old Macs did; save i
 class Refused(Exception):
     """The text cannot be worked on; the message says why."""
 
-    def __init__(self, rule: Rule, message: str, line: int = 1, column: int = 1) -> None:
+    def __init__(self, rule: Rule, message: str, line: int = 1, column: int = 1, *, advice: str = "") -> None:
         super().__init__(message)
-        self.finding = Finding(rule.code, Kind.ERROR, message, rule.fix, line, column)
+        self.finding = Finding(rule.code, Kind.ERROR, message, advice or rule.fix, line, column)
 
 
 def convert(
@@ -182,7 +183,8 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
         raise Refused(RM910, message, error.line) from error
     except RewriteError as error:
         _refuse_lone_returns(context.module.text)
-        raise Refused(RM903, f"left as it was: {error}.", error.line) from error
+        advice = OWN_LINES if isinstance(error, SharedLineError) else ""
+        raise Refused(RM903, f"left as it was: {error}.", error.line, advice=advice) from error
     forget(context.module)  # two large files with all that is found in them would be in memory at once
     try:
         again = plan(after, context.path, replace(options, later=True), context.module.project, again=True)

@@ -72,6 +72,17 @@ def test_what_takes_the_place_of_a_statement_behind_a_magic_stays_there(head: st
     assert converted(Path("nb.ipynb"), Options(), after)[0] == after
 
 
+def test_what_a_person_has_to_put_on_lines_of_its_own_is_no_fault_to_report() -> None:
+    cell = "%time result = trainer.fit(); print(result)"
+    content = SERIALISATIONS["indent 1"](notebook([TUNED, cell])).encode()
+    after, result = converted(Path("nb.ipynb"), Options(), content)
+    [error] = [finding for finding in result.findings if finding.code == "RM903"]
+    assert after == content and "this line holds several statements" in error.message
+    assert error.advice == "Put each statement on a line of its own, not behind a magic, and run raymigrate again."
+    content = SERIALISATIONS["indent 1"](notebook([TUNED, cell.replace("; ", "\n")])).encode()
+    assert converted(Path("nb.ipynb"), Options(), content)[1].after is not None
+
+
 def test_what_comes_before_a_statement_behind_a_magic_comes_before_the_magic() -> None:
     made = 'TorchTrainer(loop, run_config=RunConfig(name="a", callbacks=[MLflowLoggerCallback(experiment_name="b")]))'
     cell = f"{TUNED.partition('trainer =')[0]}# one epoch\n%time result = {made}.fit()"

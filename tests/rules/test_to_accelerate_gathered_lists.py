@@ -114,6 +114,14 @@ def test_other_lists_keep_the_loop(gather: str) -> None:
     [
         ("return not dist.is_initialized() or dist.get_rank() == 0", "return accelerator.is_main_process"),
         ("return (not dist.is_initialized()) or (dist.get_rank() == 0)", "return accelerator.is_main_process"),
+        (
+            'return not dist.is_initialized() or int(os.environ["LOCAL_RANK"]) == 0',
+            "return accelerator.is_local_main_process",
+        ),
+        (
+            "local = dist.get_node_local_rank()\n    return not dist.is_initialized() or 0 == local",
+            "return accelerator.is_local_main_process",
+        ),
         ("return (dist.get_rank() if dist.is_initialized() else 0) == 0", "return accelerator.process_index == 0"),
         (
             "return dist.is_initialized() and dist.get_rank() == 0",
@@ -134,6 +142,12 @@ def test_whether_there_are_processes_is_asked_of_the_accelerator(body: str, afte
 def test_a_number_of_processes_that_are_perhaps_not_there() -> None:
     last = "print(dist.get_world_size() if dist.is_initialized() else 1)"
     assert "print(accelerator.num_processes)" in accelerated(last=last).text
+
+
+@pytest.mark.parametrize("number", ["dist.get_rank()", "dist.get_world_size()", 'int(os.environ["WORLD_SIZE"])'])
+def test_a_number_that_nothing_reads_does_not_ask_for_a_group(number: str) -> None:
+    text = accelerated(last=f"unread = {number}").text
+    assert "Accelerator(" in text and "dist." not in text and "environ" not in text
 
 
 @pytest.mark.parametrize("test", ["not dist.is_initialized()", "dist.is_available() and not dist.is_initialized()"])
@@ -190,5 +204,91 @@ def test_rows_that_are_counted_twice_are_told(gather: str, drop: str, told: bool
     assert any("fills the last batches with rows from the start" in message for message in outcome.messages) is told
 
 
+EACH = """def gathered(own):
+    parts = [torch.zeros_like(own) for _ in range(dist.get_world_size())]
+    dist.all_gather(parts, own)
+    return torch.cat(parts)
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("cut", "told"),
+    [
+        ("[: len(test_rows)]", False),
+        ("[: len(loader.dataset)]", False),
+        ("[: len(rows)]", True),
+        ("[: len(found)]", True),
+        ("[1 : len(test_rows)]", True),
+        ("", True),
+    ],
+)
+@pytest.mark.parametrize("each", [True, False])
+def test_rows_that_are_cut_off_are_not_counted_twice(cut: str, each: bool, told: bool) -> None:
+    own = "model(x.to(device)).argmax(-1)"
+    script = SCRIPT.format(helpers=EACH, gather=f"return own{cut}", writer="pass", last="pass", drop="")
+    if each:
+        script = script.replace(own, f"gathered({own})")
+    else:  # the rows that fill the last batch of the first process stand in the middle then
+        script = script.replace("own = torch.cat(found)", "own = gathered(torch.cat(found))")
+    outcome = converted(script, to_accelerate=True)
+    assert "Accelerator(" in outcome.text
+    assert any("fills the last batches" in message for message in outcome.messages) is (told or not each)
+
+
 def test_a_loop_whose_rows_are_gathered_counts_none_twice() -> None:
     assert not any("fills the last batches" in message for message in accelerated().messages)
+
+
+OBJECTS = "parts = [None] * dist.get_world_size()\n    dist.all_gather_object(parts, own)\n    "
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "return [parts[i % 2][i // 2] for i in range(10)]",
+        "return [row for rows in zip(*parts) for row in rows]",
+        "return list(zip(parts[0], parts[1]))",
+        "return {rank: part for rank, part in enumerate(parts)}",
+        "every = parts\n    return every[len(own)]",
+        "return torch.tensor(parts).T.flatten()",
+    ],
+)
+def test_lists_that_put_rows_back_into_the_order_of_a_sampler_keep_the_loop(use: str) -> None:
+    outcome = accelerated(gather=OBJECTS + use)
+    assert "Accelerator" not in outcome.text
+    assert "the Accelerator gives each process whole batches in turn" in outcome.messages[0]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "return [row for part in parts for row in part]",
+        "return list(itertools.chain(*parts))",
+        "return sum(map(len, parts)) / len(parts)",
+        "return torch.cat(parts)",
+        "for part in parts:\n        print(part)",
+        "return parts",
+    ],
+)
+def test_lists_that_are_read_one_process_after_the_other(use: str) -> None:
+    outcome = accelerated("import itertools", gather=OBJECTS + use)
+    assert "parts = accelerate.utils.gather_object([own])" in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("added", "rest"),
+    [
+        ("model(x.to(device))", ""),  # under no_grad
+        ("model(x.to(device)).argmax(-1)", ""),
+        ("model(x.to(device)).detach()", ""),
+        ("model(x.to(device))", ".detach()"),
+    ],
+)
+def test_what_is_gathered_has_no_gradient(added: str, rest: str) -> None:
+    script = SCRIPT.format(helpers="", gather=GATHER, writer="pass", last="pass", drop="")
+    script = script.replace("model(x.to(device)).argmax(-1)", added)
+    if rest or "(-1)" in added or "detach" in added:
+        script = script.replace("with torch.no_grad():", "if True:")
+    outcome = converted(script, to_accelerate=True)
+    assert f"    parts = accelerator.gather(own){rest}\n" in outcome.text

@@ -319,8 +319,9 @@ class Conversion:
         if half.kind:
             kinds = [f'"{half.kind}"', '"no"'] if half.condition.holds else ['"no"', f'"{half.kind}"']
             test = half.condition.test
-            access.gpu_tests.asks_for_any = half.kind == "fp16"
+            access.gpu_tests.asks_for_any, access.gpu_tests.holds = half.kind == "fp16", half.condition.holds
             asked = access.argument(test) if test is not None else str(half.condition.holds)
+            access.gpu_tests.tell(self.changes)
             is_known = asked in ("True", "False")
             choice = kinds[asked == "False"] if is_known else f"{kinds[0]} if {asked} else {kinds[1]}"
             arguments.append(f"mixed_precision={choice}")

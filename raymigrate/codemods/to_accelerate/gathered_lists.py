@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.gathered_order import GatheredOrder
+from raymigrate.codemods.to_accelerate.gradients import Gradients
 from raymigrate.codemods.to_accelerate.held_tensors import PLACES
 from raymigrate.codemods.to_accelerate.obstacles import not_converted
 from raymigrate.codemods.to_accelerate.rules import RM856, Refusal
@@ -30,6 +32,8 @@ class GatheredLists:
 
     def __init__(self, training: Training) -> None:
         self.module = training.module
+        self.gradients = Gradients(training)
+        self.order = GatheredOrder(training)
 
     def convert(self, changes: Changes) -> None:
         """Plans the edits.
@@ -44,13 +48,17 @@ class GatheredLists:
                 raise Refusal(call, not_converted(ALL_GATHER))
             changes.converted(RM856, call, "all_gather() becomes accelerator.gather(), which gives one tensor.")
             changes.kept.add(given)
-            self._fill(changes, call, gathered, f"accelerator.gather({self.module.source(given)})")
+            # all_gather() filled tensors without a gradient; in one process gather() gives what it is given.
+            rest = ".detach()" if self.gradients.may_have(given) else ""
+            self._fill(changes, call, gathered, f"accelerator.gather({self.module.source(given)}){rest}")
             for join in joins:
                 changes.replace(join, gathered.id)  # type: ignore[arg-type]
         for call in self.module.calls(ALL_GATHER_OBJECT):
             gathered, given = self._parts(call, "object_list", "obj")
             if not isinstance(given, PLACES):
                 raise Refusal(call, not_converted(ALL_GATHER_OBJECT))
+            for use in self._uses(call, gathered):
+                self.order.check(use)
             changes.converted(RM856, call, f"all_gather_object() becomes {GATHER_OBJECT}(), which gives the list.")
             changes.kept.add(given)
             changes.edits.append(lambda: changes.context.plan.need_import("accelerate.utils"))

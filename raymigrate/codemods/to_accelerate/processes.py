@@ -207,8 +207,9 @@ class Processes(Side):
             return
         if isinstance(test, ast.UnaryOp) and isinstance(around, ast.BoolOp) and isinstance(around.op, ast.Or):
             others = [value for value in around.values if value is not test]
-            if len(others) == 1 and self._compares_with_first(others[0]):
-                changes.replace(around, MAIN[RANK])
+            number = self._compared_number(others[0]) if len(others) == 1 else None
+            if number is not None:
+                changes.replace(around, MAIN[number])
                 return
         if isinstance(test, ast.IfExp) and test.test is call and (number := self.number(test.body)) is not None:
             if self.module.constant(test.orelse) == (1 if number == SIZE else 0):
@@ -230,10 +231,10 @@ class Processes(Side):
                     replace_number(changes, node, number)
 
     def _only_names(self, statement: ast.stmt, node: ast.expr) -> bool:
-        """Whether a statement only gives a number a name, all of whose reads say it themselves now."""
+        """Whether a statement only gives a number a name that is read, and whose reads say it themselves now."""
         target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
         variable = self.variables.spelled(target) if target is not None else None
-        return variable in self.numbers
+        return variable is not None and variable in self.numbers and bool(self.variables.reads(variable))
 
     def is_main_only(self, node: ast.AST) -> bool:
         """Whether code runs in the main process alone, by an `if` on the number of the process."""
@@ -276,6 +277,20 @@ class Processes(Side):
             sides = ((test.left, test.comparators[0]), (test.comparators[0], test.left))
             return any(self.module.constant(zero) == 0 and self._is_rank(rank) for rank, zero in sides)
         return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and self._is_rank(test.operand)
+
+    def _compared_number(self, test: ast.expr) -> str | None:
+        """Which number of a process a test compares with 0: the one of all machines, or of this one."""
+        if not self._compares_with_first(test):
+            return None
+        sides = [test.left, test.comparators[0]] if isinstance(test, ast.Compare) else [test.operand]  # type: ignore[attr-defined]
+        found: set[str] = set()
+        for side in sides:
+            if isinstance(side, ast.Attribute) and side.attr == "local_rank":
+                found.add(LOCAL_RANK)
+            elif (number := self.number(side)) is not None:
+                found.add(number)
+            found |= {number for v in self.variables.of(side) if (number := self.numbers.get(v)) is not None}
+        return found.pop() if len(found) == 1 and found <= MAIN.keys() else None
 
     def _answers(self, call: ast.Call) -> list[ast.expr]:
         """What a function of the script returns to a call."""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from raymigrate.codemods.to_accelerate.cases import Case, branches, meaning
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.gathered_lists import ALL_GATHER
 from raymigrate.codemods.to_accelerate.returned_samplers import ReturnedSamplers
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.sides import Side
@@ -125,8 +126,37 @@ class Samplers(Side):
         """
         makers = [maker for loader in loaders for maker in self.variables.makers(loader)]
         calls = [maker for maker in makers if isinstance(maker, ast.Call)]
+        if calls and self._gathers(loop) and all(self._is_cut(call, loop) for call in calls):
+            return
         if not calls or any(self.module.constant(keyword_argument(call, "drop_last")) is not True for call in calls):
             changes.note(RM858, loop, FILLED)
+
+    def _gathers(self, loop: ast.AST) -> bool:
+        """Whether the script gathers each batch: the rows that fill the last ones then are the last of all."""
+        calls = [part for part in ast.walk(loop) if isinstance(part, ast.Call)]
+        found = [function for call in calls if (function := self.variables.called(call)) is not None]
+        parts = [part for node in (loop, *found) for part in ast.walk(node)]
+        return any(isinstance(part, ast.Call) and self.module.qualified(part.func) == ALL_GATHER for part in parts)
+
+    def _is_cut(self, maker: ast.Call, loop: ast.AST) -> bool:
+        """Whether code below cuts what was gathered to the length of a dataset: `torch.cat(parts)[: len(rows)]`."""
+        rows = argument(maker, 0, "dataset")
+        for part in self.module.of_type(ast.Slice):
+            length = part.upper if part.lower is None and part.step is None else None
+            if isinstance(length, ast.Call) and isinstance(length.func, ast.Name) and length.func.id == "len":
+                measured = length.args[0] if length.args else None
+                is_below = self.module.start(part) > self.module.end(loop)
+                if is_below and self._is_dataset(measured, rows):
+                    return True
+        return False
+
+    def _is_dataset(self, node: ast.expr | None, rows: ast.expr | None) -> bool:
+        if isinstance(node, ast.Attribute) and node.attr == "dataset":
+            makers = [maker for home in self.variables.of(node.value) for maker in self.variables.makers(home)]
+            given = [argument(maker, 0, "dataset") for maker in makers if isinstance(maker, ast.Call)]
+            return bool(given) and all(other is rows for other in given)
+        own = self.variables.of(rows)
+        return bool(own) and node is not None and self.variables.of(node) == own
 
     def _loaders(self) -> Iterable[ast.Call]:
         return self.module.calls(*DATA_LOADERS)
