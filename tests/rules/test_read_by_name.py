@@ -39,6 +39,8 @@ BY_NAME = [
     ("match result:\n    case Unseen(log_dir=folder):\n        use(folder)", {"RM604"}),
     ("match checkpoint:\n    case Checkpoint(uri=uri) as one:\n        use(uri, one)", {"RM607"}),
     ("match result.metrics:\n    case {'training_iteration': n}:\n        use(n)", {"RM604"}),
+    ("match result.metrics:\n    case {'training_iteration': n} as found:\n        use(n, found)", {"RM604"}),
+    ("match result.metrics:\n    case {'loss': n} | {'time_total_s': n}:\n        use(n)", {"RM604"}),
     ("use(itemgetter('training_iteration')(result.metrics))", {"RM604"}),
 ]
 VALUES = [
