@@ -39,17 +39,23 @@ def actor_pools(context: Context) -> None:
                 done.add(pool)
         elif pool is None and _may_be_pool(module, keyword.value) and _is_function(module, _mapped(call)):
             context.manual(RM507, keyword, f"Where this is a pool of actors: {NO_POOL[0].lower()}{NO_POOL[1:]}.", TASKS)
-    for call in (call for name in (*MAPPERS, OF_GROUPS) for call, _ in module.method_calls(name)):
-        for keyword in (keyword for keyword in call.keywords if keyword.arg is None):
-            given = (module.entries(keyword.value) or {}).get("compute")
-            if given is not None and _may_be_pool(module, given) and _is_function(module, _mapped(call)):
-                context.manual(RM507, keyword, f"{NO_POOL}.", TASKS)
+    _unpacked(context)
     for call in module.calls(STRATEGY):
         by_place = 1 <= len(call.args) <= SIZES and not any(isinstance(part, ast.Starred) for part in call.args)
         if call in done or not by_place:
             continue
         if context.converts(RM507, call, "ActorPoolStrategy takes keyword arguments only: a TypeError otherwise."):
             context.plan.call(call).names = ["min_size", "max_size"][: len(call.args)]
+
+
+def _unpacked(context: Context) -> None:
+    """Tells of pools for functions that come in a dict of arguments: `**{"compute": ActorPoolStrategy()}`."""
+    module = context.module
+    for call in (call for name in (*MAPPERS, OF_GROUPS) for call, _ in module.method_calls(name)):
+        for keyword in (keyword for keyword in call.keywords if keyword.arg is None):
+            given = (module.entries(keyword.value) or {}).get("compute")
+            if given is not None and _may_be_pool(module, given) and _is_function(module, _mapped(call)):
+                context.manual(RM507, keyword, f"{NO_POOL}.", TASKS)
 
 
 def _named(context: Context, call: ast.Call, keyword: ast.keyword) -> None:

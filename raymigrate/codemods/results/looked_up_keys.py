@@ -114,13 +114,18 @@ def _lookups(module: Module) -> Iterator[Lookup]:
         for read in module.attributes(name):
             if isinstance(read.ctx, ast.Load):
                 yield Lookup(read.value, frozenset({name}), "this raises an AttributeError", of_table=True)
+    yield from _by_case(module)
+    for call in module.of_type(ast.Call):
+        yield from _by_call(module, call)
+
+
+def _by_case(module: Module) -> Iterator[Lookup]:
+    """The dicts that a match goes through, with the keys of its cases."""
     for case in module.of_type(ast.match_case):
         block = module.parent_of[case]
         for pattern in patterns(case.pattern):
             if isinstance(pattern, ast.MatchMapping) and isinstance(block, ast.Match):
                 yield Lookup(block.subject, _all_names(module, pattern.keys), "this case never fits")
-    for call in module.of_type(ast.Call):
-        yield from _by_call(module, call)
 
 
 def _by_call(module: Module, call: ast.Call) -> Iterator[Lookup]:
