@@ -252,7 +252,10 @@ def test_the_advice_for_a_precision_keeps_what_the_accelerator_is_given() -> Non
 
 
 CONF = "@dataclass\nclass Conf:\n    mixed_precision: str = {default}\n    num_processes: int = 4\n{more}\n"
-OBJECTS = "from dataclasses import asdict, dataclass, field\nfrom omegaconf import OmegaConf\n\n\n"
+OBJECTS = (
+    "from dataclasses import KW_ONLY, InitVar, asdict, dataclass, field\nfrom typing import ClassVar\n"
+    "from omegaconf import OmegaConf\n\n\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -262,6 +265,7 @@ OBJECTS = "from dataclasses import asdict, dataclass, field\nfrom omegaconf impo
         (CONF.format(default="'fp16'", more=""), "asdict(Conf(mixed_precision='bf16'))"),
         (CONF.format(default="'fp16'", more=""), "asdict(Conf('bf16', 2))"),
         (CONF.format(default="field(default='bf16')", more=""), "asdict(Conf())"),
+        (CONF.format(default="'bf16'", more="    names: ClassVar[int] = 3\n"), "asdict(Conf())"),
         (CONF.format(default="'bf16'", more="    def show(self):\n        pass\n") + "conf = Conf()", "asdict(conf)"),
         (CONF.format(default="'bf16'", more="") + "config = asdict(Conf())", "config"),
         ("", "OmegaConf.to_container(OmegaConf.create({'mixed_precision': 'bf16'}))"),
@@ -284,6 +288,13 @@ def test_an_object_that_is_handed_over_as_a_dict_is_read(tmp_path: Path, head: s
         (CONF.format(default="'bf16'", more="").replace("Conf:", "Conf(Base):"), "asdict(Conf())"),
         (CONF.format(default="'bf16'", more="").replace(" = 4", ""), "asdict(Conf())"),
         (CONF.format(default="'bf16'", more=""), "asdict(Conf(**given))"),
+        (CONF.format(default="'bf16'", more="    names: InitVar[int] = 3\n"), "asdict(Conf())"),
+        (CONF.format(default="'bf16'", more="    _: KW_ONLY\n    names: int = 3\n"), "asdict(Conf())"),
+        (
+            "class Deep:\n    stage = 2\n\n\n"
+            + CONF.format(default="'bf16'", more="    deep: Deep = field(default_factory=lambda: Deep())"),
+            "asdict(Conf())",
+        ),
         ("", "OmegaConf.to_container(OmegaConf.create({'mixed_precision': '${other}'}))"),
         ("conf = OmegaConf.load('accel.yaml')\nconf.x = 1", "OmegaConf.to_container(conf)"),
         ("", "OmegaConf.to_container(OmegaConf.load('none.yaml'))"),

@@ -46,6 +46,7 @@ FUNCTIONS = {
         "ds.map_batches(functools.partial(work, n=2), compute=ActorPoolStrategy(min_size=2))",
         "ds.map_batches(functools.partial(work, n=2))",
     ),
+    "groups by its name": ('ds.groupby("a").map_groups(work, compute="actors")', 'ds.groupby("a").map_groups(work)'),
     "by its name": ('ds.map_batches(work, compute="actors")', "ds.map_batches(work)"),
 }
 CLASSES = {
@@ -76,6 +77,20 @@ def test_a_strategy_that_is_shared_is_told() -> None:
     result = converted(f"{HEAD}{shared}")
     assert len(result.lines("RM507", Kind.MANUAL)) == 1
     assert "pool = ActorPoolStrategy(min_size=1, max_size=2)" in result.text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ds.map_batches(work, compute=ActorPoolStrategy(size=4) if GPU else None)",
+        'ds.map_batches(work, **{"compute": ActorPoolStrategy(size=4)})',
+        'given = {"compute": ActorPoolStrategy(size=4)}\nds.map_batches(work, **given)',
+    ],
+)
+def test_a_strategy_that_comes_in_another_way_is_told(line: str) -> None:
+    assert len(converted(f"{HEAD}{line}\n").lines("RM507", Kind.MANUAL)) == 1
+    of_a_class = line.replace("(work,", "(Model,")
+    assert not converted(f"{HEAD}{of_a_class}\n").lines("RM507", Kind.MANUAL)
 
 
 def test_actors_of_a_class_are_told() -> None:

@@ -52,3 +52,8 @@ def test_what_a_mock_keeps_has_no_folder(test: str) -> None:
 def test_what_is_called_in_place_of_the_report_reads_the_folder(test: str) -> None:
     [step] = steps(test)
     assert KEPT not in step
+
+
+def test_a_script_without_mocks_is_told_nothing_of_them() -> None:
+    [step] = steps("def restore(state):\n    return state['checkpoint'].to_dict()")
+    assert KEPT not in step

@@ -19,6 +19,7 @@ HEAD = "import glob\nimport os\nimport pickle\nimport re\nfrom pathlib import Pa
         '[name for name in os.listdir(root) if name.startswith("TorchTrainer_")]',
         're.match(r"^TorchTrainer_\\w+", name)',
         'fnmatch.fnmatch(name, "TorchTrainer_[0-9a-f]*")',
+        'FOLDERS = "TorchTrainer_*/checkpoint_*.tar"; glob.glob(FOLDERS)',
     ],
 )
 def test_the_folder_of_a_trial_is_told(line: str) -> None:
@@ -34,6 +35,12 @@ def test_the_folder_of_a_trial_is_told(line: str) -> None:
         'glob.glob("MyTorchTrainer_*")',
         '"""Ray 2.6 had TorchTrainer_* below it."""',
         'name.startswith("Torch")',
+        'type(trainer).__name__.startswith("TorchTrainer_")',
+        '[test for test in tests if test.name.startswith("TorchTrainer")]',
+        'glob.glob("docs/TorchTrainer_*.md")',
+        'print("TorchTrainer_run did not end. Is it alive?")',
+        'logging_format = "TorchTrainer_%s[%(asctime)s]"',
+        'names = {"AccelerateTrainer_*": 1}',
     ],
 )
 def test_other_names_and_runs_that_are_over_are_no_news(line: str) -> None:
@@ -52,6 +59,20 @@ def test_the_file_that_held_a_dict_is_told(line: str) -> None:
     assert converted(f"{HEAD}{line}\n").lines("RM304", Kind.MANUAL) == [9]
     both = f'{HEAD}{line}\ntorch.load(os.path.join(path, "checkpoint.pt"))\n'
     assert not converted(both).lines("RM304", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        'pickle.dump(state, open(os.path.join(path, "dict_checkpoint.pkl"), "wb"))',
+        'with open(f"{path}/dict_checkpoint.pkl", mode="wb") as file:\n    pickle.dump(state, file)',
+        'file = Path(path) / "dict_checkpoint.pkl"\nfile.write_bytes(pickle.dumps(state))',
+        'with (Path(path) / "dict_checkpoint.pkl").open("wb") as file:\n    pickle.dump(state, file)',
+    ],
+)
+def test_a_file_that_the_script_writes_itself_is_its_own(write: str) -> None:
+    read = 'pickle.load(open(os.path.join(path, "dict_checkpoint.pkl"), "rb"))'
+    assert not converted(f"{HEAD}{write}\n{read}\n").lines("RM304", Kind.MANUAL)
 
 
 @pytest.mark.parametrize("line", ['open("my_dict_checkpoint.pkl")', '"""It is in dict_checkpoint.pkl."""'])

@@ -35,8 +35,12 @@ BY_NAME = [
     ("held = vars(checkpoint)\nuse(held['_data_dict'])", {"RM308"}),
     ("use(result.__dict__['log_dir'])", {"RM604"}),
     ("match result:\n    case Result(log_dir=folder):\n        use(folder)", {"RM604"}),
+    ("for n in ('log_dir', 'metrics'):\n    if hasattr(args, n):\n        use(getattr(result, n))", {"RM604"}),
+    ("match result:\n    case Unseen(log_dir=folder):\n        use(folder)", {"RM604"}),
     ("match checkpoint:\n    case Checkpoint(uri=uri) as one:\n        use(uri, one)", {"RM607"}),
     ("match result.metrics:\n    case {'training_iteration': n}:\n        use(n)", {"RM604"}),
+    ("match result.metrics:\n    case {'training_iteration': n} as found:\n        use(n, found)", {"RM604"}),
+    ("match result.metrics:\n    case {'loss': n} | {'time_total_s': n}:\n        use(n)", {"RM604"}),
     ("use(itemgetter('training_iteration')(result.metrics))", {"RM604"}),
 ]
 VALUES = [
@@ -59,6 +63,11 @@ NOTHING = [
     "def read(name):\n    return getattr(result, f'{name}')",
     "use(getattr(args, 'log_dir'), vars(args)['config'])",
     "use(methodcaller('to_dict')(pd.DataFrame()))",
+    "for name in ('log_dir', 'metrics'):\n    if hasattr(result, name):\n        use(getattr(result, name))",
+    "use([getattr(result, n) for n in ('metrics', 'config') if n in dir(result)])",
+    "def vars(one):\n    return {'log_dir': one}\n\n\nuse(vars(result)['log_dir'])",
+    "def map(get, items):\n    return items\n\n\nuse(map(attrgetter('log_dir'), [result]))",
+    "class Job:\n    log_dir: str\n\n\nmatch result:\n    case Job(log_dir=folder):\n        use(folder)",
     "match args:\n    case Namespace(config=config):\n        use(config)",
     "match args:\n    case {'training_iteration': n}:\n        use(n)",
     "def load(data, cls=dict):\n    return cls.from_dict(data), cls(data_dict=data)",
@@ -81,6 +90,14 @@ def test_what_is_gone_is_told(body: str, told: set[str]) -> None:
 @pytest.mark.parametrize("body", NOTHING)
 def test_other_names_and_objects_are_left_in_peace(body: str) -> None:
     assert not codes(body)
+
+
+def test_config_of_what_may_be_a_trial_is_told_with_its_condition() -> None:
+    messages = converted(
+        HEAD + "def show(one: Result):\n    use(getattr(one, 'config'), getattr(one, 'log_dir'))\n"
+    ).messages
+    assert any("Tuner: result.config raises" in message for message in messages)
+    assert any(message.startswith("result.log_dir raises") for message in messages)
 
 
 ONE = "async def one():\n    return trainer.fit()\n\n\n"

@@ -124,6 +124,13 @@ def test_a_declared_handle_needs_no_bind() -> None:
     assert any(message.startswith("The first await") for message in result.messages)
 
 
+@pytest.mark.parametrize("kind", ["ActorHandle", "'ray.actor.ActorHandle'", "Store"])
+def test_a_parameter_that_is_declared_to_be_something_else_is_no_handle(kind: str) -> None:
+    head = HEAD.partition("\n\nhandle =")[0].replace("(self, a,", f"(self, a: {kind},")
+    body = "return await (await self.a.m.remote(x))"
+    assert not told(body, head=f"from ray.actor import ActorHandle\n{head}")
+
+
 def test_a_class_that_is_no_deployment_is_left_alone() -> None:
     head = HEAD.partition("\n\nhandle =")[0].replace("@serve.deployment(num_replicas=2)\n", "")
     assert not told("return await (await self.a.m.remote(x))", head=head)

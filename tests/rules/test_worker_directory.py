@@ -454,6 +454,7 @@ STEP = 'f"checkpoint-{state.global_step}"'
     [
         (TRAINER, SAVE, "out = output_dir or self.args.output_dir; self.model.save_pretrained(out)"),
         (TRAINER, SAVE, "self.model.save_pretrained(os.path.join(output_dir, 'adapter'))"),
+        (TRAINER, SAVE, "self.model.save_pretrained(f'{output_dir}/adapter')"),
         (TRAINER, "save_model(self, output_dir=None, _internal_call=False)", "self.model.save_pretrained(output_dir)"),
         (
             *(TRAINER, "_save_checkpoint(self, model, trial)"),
@@ -478,6 +479,8 @@ def test_what_goes_into_the_checkpoint_of_a_trainer_is_kept(kind: tuple[str, str
         (TRAINER, "evaluate(self, *args, **kwargs)", "self.save_model('best')"),
         (TRAINER, "save_best(self, output_dir)", "self.model.save_pretrained(output_dir)"),
         (TRAINER, SAVE, "self.model.save_pretrained('last')"),
+        (TRAINER, SAVE, "self.model.save_pretrained(os.path.join(self.args.output_dir, 'history'))"),
+        (TRAINER, SAVE, "self.model.save_pretrained('logs/' + os.path.basename(output_dir))"),
         (("Other", TRAINER[1]), SAVE, "self.model.save_pretrained(output_dir)"),
         (CALLBACK, ON_SAVE, "kwargs['model'].save_pretrained(os.path.join(args.output_dir, 'adapter'))"),
         (CALLBACK, "on_train_end(self, args, state, control, **kwargs)", "kwargs['model'].save_pretrained('adapter')"),

@@ -30,19 +30,32 @@ def actor_pools(context: Context) -> None:
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if method not in (*MAPPERS, OF_GROUPS):
             continue
-        if method in MAPPERS and module.constant(keyword.value) in ("actors", "tasks"):
+        if module.constant(keyword.value) in ("actors", "tasks"):
             _named(context, call, keyword)
         elif (pool := _pool(module, keyword.value)) is not None and _is_function(module, _mapped(call)):
             if pool is not keyword.value:
                 context.manual(RM507, keyword, f"{NO_POOL}.", TASKS)
             elif _as_tasks(context, call, keyword, pool):
                 done.add(pool)
+        elif pool is None and _may_be_pool(module, keyword.value) and _is_function(module, _mapped(call)):
+            context.manual(RM507, keyword, f"Where this is a pool of actors: {NO_POOL[0].lower()}{NO_POOL[1:]}.", TASKS)
+    _unpacked(context)
     for call in module.calls(STRATEGY):
         by_place = 1 <= len(call.args) <= SIZES and not any(isinstance(part, ast.Starred) for part in call.args)
         if call in done or not by_place:
             continue
         if context.converts(RM507, call, "ActorPoolStrategy takes keyword arguments only: a TypeError otherwise."):
             context.plan.call(call).names = ["min_size", "max_size"][: len(call.args)]
+
+
+def _unpacked(context: Context) -> None:
+    """Tells of pools for functions that come in a dict of arguments: `**{"compute": ActorPoolStrategy()}`."""
+    module = context.module
+    for call in (call for name in (*MAPPERS, OF_GROUPS) for call, _ in module.method_calls(name)):
+        for keyword in (keyword for keyword in call.keywords if keyword.arg is None):
+            given = (module.entries(keyword.value) or {}).get("compute")
+            if given is not None and _may_be_pool(module, given) and _is_function(module, _mapped(call)):
+                context.manual(RM507, keyword, f"{NO_POOL}.", TASKS)
 
 
 def _named(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
@@ -89,6 +102,11 @@ def _pool(module: Module, node: ast.expr) -> ast.Call | None:
     """The strategy of actors that a value surely is."""
     made = module.value(node)
     return made if isinstance(made, ast.Call) and module.qualified(made.func) == STRATEGY else None
+
+
+def _may_be_pool(module: Module, node: ast.expr) -> bool:
+    """Whether a value is the strategy of actors in one of the cases."""
+    return any(_pool(source.module, source.node) is not None for source in module.origins(node))
 
 
 def _is_function(module: Module, node: ast.expr | None) -> bool:

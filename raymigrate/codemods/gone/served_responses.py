@@ -192,7 +192,10 @@ def _bound_with(module: Module, node: ast.expr) -> list[ast.expr | None] | None:
     names = [parameter.arg for parameter in function.args.args]
     if given.id not in names[1:] or not is_deployment(module, home):
         return None
-    return [argument(call, names.index(given.id) - 1, given.id) for call in _binds(module, home)]
+    bound = [argument(call, names.index(given.id) - 1, given.id) for call in _binds(module, home)]
+    annotation = function.args.args[names.index(given.id)].annotation
+    is_other = annotation is not None and not is_declared(module, given, HANDLES)
+    return None if is_other and not bound else bound
 
 
 def _binds(module: Module, home: ast.ClassDef) -> Iterator[ast.Call]:

@@ -82,6 +82,7 @@ KEPT = (
     " Where a mock of report() keeps the checkpoint, its folder is deleted before the test reads it: converted code has"
     " it only until report() returns. Read it in the function that the mock calls, side_effect=."
 )
+MOCKING = ("mock", "pytest", "pytest_mock", "unittest")
 CALLS_OF_MOCKS = ("call_args", "call_args_list", "mock_calls", "await_args", "await_args_list")
 # docs/semantics/libraries.md#pickled-models
 MODELS = (
@@ -219,10 +220,18 @@ def _may_be_kept(module: Module, checkpoint: ast.expr) -> bool:
     function = module.function(checkpoint)
     if any(module.function(read) is function for read in module.attributes(*CALLS_OF_MOCKS)):
         return True
-    if not isinstance(checkpoint, ast.Subscript):
+    if not isinstance(checkpoint, ast.Subscript) or not _has_mocks(module, checkpoint):
         return False
     parameters = [outer.args.kwarg for outer in module.ancestors(checkpoint) if isinstance(outer, FUNCTIONS)]
     return module.definition(checkpoint.value) not in [parameter for parameter in parameters if parameter is not None]
+
+
+def _has_mocks(module: Module, node: ast.AST) -> bool:
+    """Whether there may be mocks: the module imports what makes them, or asks them for their calls, or it is a test."""
+    around = (getattr(outer, "name", "") for outer in module.ancestors(node) if isinstance(outer, FUNCTIONS))
+    is_test = any(name.startswith("test") for name in around)
+    imports = any(reference.qualified.partition(".")[0] in MOCKING for reference in module.references)
+    return is_test or imports or any(module.attributes(*CALLS_OF_MOCKS))
 
 
 def _load(context: Context, statement: ast.stmt, node: ast.Call) -> None:

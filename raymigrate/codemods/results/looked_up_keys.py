@@ -20,6 +20,7 @@ from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.ray_train.training_code import TrainingCodes
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, keyword_argument, sources
+from raymigrate.facts.values.asked_names import patterns
 from raymigrate.facts.values.items import GETTER
 from raymigrate.facts.values.keys import keys_of
 from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
@@ -113,11 +114,18 @@ def _lookups(module: Module) -> Iterator[Lookup]:
         for read in module.attributes(name):
             if isinstance(read.ctx, ast.Load):
                 yield Lookup(read.value, frozenset({name}), "this raises an AttributeError", of_table=True)
-    for pattern in module.of_type(ast.MatchMapping):
-        if (matched := module.assigned(pattern)) is not None:
-            yield Lookup(matched, _all_names(module, pattern.keys), "this case never fits")
+    yield from _by_case(module)
     for call in module.of_type(ast.Call):
         yield from _by_call(module, call)
+
+
+def _by_case(module: Module) -> Iterator[Lookup]:
+    """The dicts that a match goes through, with the keys of its cases."""
+    for case in module.of_type(ast.match_case):
+        block = module.parent_of[case]
+        for pattern in patterns(case.pattern):
+            if isinstance(pattern, ast.MatchMapping) and isinstance(block, ast.Match):
+                yield Lookup(block.subject, _all_names(module, pattern.keys), "this case never fits")
 
 
 def _by_call(module: Module, call: ast.Call) -> Iterator[Lookup]:

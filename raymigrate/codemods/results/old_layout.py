@@ -12,10 +12,19 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.ray_air.checkpoint_dicts import RM304
 from raymigrate.codemods.results.checkpoint_numbers import RM609
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import argument
+from raymigrate.facts.values.items import looped_over
 
 TRAINERS = ("TorchTrainer", "HuggingFaceTrainer", "TransformersTrainer", "AccelerateTrainer")
 # As a pattern, for glob or re, or the beginning of a name: a whole name is that of a run that there was.
-PATTERN = re.compile(rf"(?:^|/)\^?(?:{'|'.join(TRAINERS)})_[^/]*[*?\[\\]")
+# No sentence, and no file: `TorchTrainer_*.md`.
+PATTERN = re.compile(rf"(?:^|/)\^?(?:{'|'.join(TRAINERS)})_(?![^/]*\.[A-Za-z]\w*\$?(?:/|$))[^/\s]*[*?\[\\]")
+MATCHING = frozenset(
+    {"glob", "iglob", "rglob", "fnmatch", "fnmatchcase", "filter"}
+    | {"compile", "match", "fullmatch", "search", "findall", "finditer", "sub", "split"}
+)
+LISTED = ("listdir", "iterdir", "scandir", "glob", "iglob", "walk")
 BEGINNING = re.compile(rf"(?:{'|'.join(TRAINERS)})_?")
 IN_THE_RUN = (
     "No new run has a folder with the name of its trainer: Ray >= 2.51 puts the checkpoints into the folder of the run,"
@@ -40,14 +49,42 @@ def folders_of_trials(context: Context) -> None:
     for node in module.of_type(ast.Constant):
         if not isinstance(node.value, str) or isinstance(module.parent_of[node], ast.Expr):
             continue
-        if PATTERN.search(node.value) or (BEGINNING.fullmatch(node.value) and _is_beginning(context, node)):
+        is_pattern = PATTERN.search(node.value) and not re.search(r"\s", node.value) and _is_matched(module, node)
+        if is_pattern or (BEGINNING.fullmatch(node.value) and _is_beginning(module, node)):
             context.manual(RM609, node, IN_THE_RUN, LOOK_THERE)
 
 
-def _is_beginning(context: Context, node: ast.Constant) -> bool:
-    """Whether a name is looked for by how it begins."""
-    outer = context.module.parent_of[node]
-    return isinstance(outer, ast.Call) and isinstance(outer.func, ast.Attribute) and outer.func.attr == "startswith"
+def _is_matched(module: Module, node: ast.expr, *, named: bool = False) -> bool:
+    """Whether a text goes to glob, fnmatch or re, by itself, in a path, or by a name."""
+    for outer in module.ancestors(node):
+        if isinstance(outer, ast.Call):
+            name = (module.qualified(outer.func) or ast.unparse(outer.func)).rpartition(".")[2]
+            if name in MATCHING:
+                return True
+            if name not in ("join", "joinpath", "str", "fspath", "Path"):
+                return False
+        elif isinstance(outer, ast.Assign) and not named:
+            uses = [use for target in outer.targets if isinstance(target, ast.Name) for use in module.uses_of(target)]
+            return any(_is_matched(module, use, named=True) for use in uses)
+        elif isinstance(outer, ast.stmt):
+            return False
+    return False
+
+
+def _is_beginning(module: Module, node: ast.Constant) -> bool:
+    """Whether a folder is looked for by how its name begins; without a `_` it has to be seen that it is one."""
+    outer = module.parent_of[node]
+    if not isinstance(outer, ast.Call) or not isinstance(outer.func, ast.Attribute) or outer.func.attr != "startswith":
+        return False
+    owner = outer.func.value
+    if isinstance(owner, ast.Attribute) and owner.attr == "__name__":
+        return False
+    if str(node.value).endswith("_"):
+        return True
+    bound = module.definition(owner.value if isinstance(owner, ast.Attribute) else owner)
+    several = looped_over(module, bound) if bound is not None else None
+    names = (part for part in ast.walk(several) if isinstance(part, (ast.Name, ast.Attribute))) if several else ()
+    return any((module.qualified(part) or ast.unparse(part)).rpartition(".")[2] in LISTED for part in names)
 
 
 @codemod("ray", in_ray_scripts=True)
@@ -59,6 +96,32 @@ def packed_dicts(context: Context) -> None:
     texts = [node for node in module.of_type(ast.Constant) if isinstance(node.value, str)]
     if any(CHECKPOINT_FILE in node.value for node in texts):  # type: ignore[operator]
         return
-    for node in texts:
-        if str(node.value).rpartition("/")[2] == DICT_FILE and not isinstance(module.parent_of[node], ast.Expr):
-            context.manual(RM304, node, NO_FILE, OTHER_FILE)
+    found = [
+        node
+        for node in texts
+        if str(node.value).rpartition("/")[2] == DICT_FILE and not isinstance(module.parent_of[node], ast.Expr)
+    ]
+    if any(_is_written(module, node) for node in found):
+        return
+    for node in found:
+        context.manual(RM304, node, NO_FILE, OTHER_FILE)
+
+
+def _is_written(module: Module, node: ast.expr, *, named: bool = False) -> bool:
+    """Whether a script writes a file itself: `open(path, "wb")`, also by a name of the path."""
+    child: ast.AST = node
+    for outer in module.ancestors(node):
+        if isinstance(outer, ast.Attribute) and outer.attr in ("write_bytes", "write_text"):
+            return True
+        if isinstance(outer, ast.Call) and not (isinstance(outer.func, ast.Attribute) and child is not outer.func):
+            name = ast.unparse(outer.func).rpartition(".")[2]
+            mode = module.constant(argument(outer, 0 if child is outer.func else 1, "mode"))
+            if name == "open":
+                return isinstance(mode, str) and not {"w", "x", "a", "+"}.isdisjoint(mode)
+        elif isinstance(outer, ast.Assign) and not named:
+            uses = [use for target in outer.targets if isinstance(target, ast.Name) for use in module.uses_of(target)]
+            return any(_is_written(module, use, named=True) for use in uses)
+        if isinstance(outer, ast.stmt):
+            return False
+        child = outer
+    return False

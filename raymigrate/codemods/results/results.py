@@ -94,14 +94,15 @@ def results(context: Context) -> None:
             _log_dir(context, read, sure=True)
 
 
-def of_trainer(message: str, *results: Source) -> str:
+def of_trainer(message: str, *results: Source, sure: bool = True) -> str:
     """A sentence on the results of trainers, which says so where one may be of a trial: those have it all as before.
 
     Args:
         message: The sentence.
         results: Whose attributes are read.
+        sure: Whether it is seen that a trainer may have given one.
     """
-    if not any(may_be_trial(result.module, result.node) for result in results):
+    if sure and not any(may_be_trial(result.module, result.node) for result in results):
         return message
     return f"Where a trainer gave the result, and not a Tuner: {message[0].lower()}{message[1:]}"
 

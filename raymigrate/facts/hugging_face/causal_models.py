@@ -27,6 +27,16 @@ CLASSES = frozenset(
 CONFIGURATIONS = frozenset(
     {"BertConfig", "BertGenerationConfig", "CTRLConfig", "GPT2Config", "OpenAIGPTConfig", "ReformerConfig"}
 )
+# Of these forward() has **kwargs, and a loss of its own that does not look into them.
+OWN_LOSS = re.compile(
+    "XLNetLMHeadModel|XLMWithLMHeadModel|(?:M?Bart|BigBirdPegasus|Blenderbot(?:Small)?|CpmAnt|Marian|Musicgen(?:Melody)?"
+    "|Mvp|Pegasus|PLBart|ProphetNet|TrOCR|Whisper)ForCausalLM"
+)
+# Repositories of such models, by a word in their names.
+OF_OWN_LOSS = re.compile(
+    r"(?i)\b(?:xlnet|xlm-(?!r\b|roberta)|m?bart|bigbird-pegasus|blenderbot|cpm-ant|marian|opus-mt|musicgen|mvp|pegasus"
+    r"|plbart|prophetnet|trocr|whisper)"
+)
 AUTO = frozenset({"AutoModelForCausalLM", "AutoModelWithLMHead"})
 MADE = re.compile(
     r"transformers(?:\.\w+)*\.(?P<name>(?!DataCollator|TextDataset"  # made for a model, as its name says
@@ -58,8 +68,19 @@ def count_their_tokens(modules: Iterable[Module]) -> bool:
     Args:
         modules: The files of which one makes the model.
     """
-    names = [name for module in modules for _, name, _ in _made(module)]
-    return bool(names) and all(name in AUTO | CLASSES or name.endswith("ForCausalLM") for name in names)
+    made = [(module, *model) for module in modules for model in _made(module)]
+    return bool(made) and all(
+        (name in AUTO | CLASSES or name.endswith("ForCausalLM")) and not _has_own_loss(module, call, name)
+        for module, call, name, _ in made
+    )
+
+
+def _has_own_loss(module: Module, call: ast.Call, name: str) -> bool:
+    """Whether a model takes the count of tokens and divides its loss by those of the batch alone."""
+    if name not in AUTO:
+        return OWN_LOSS.fullmatch(name) is not None
+    named = module.constant(argument(call, 0, "pretrained_model_name_or_path"))
+    return isinstance(named, str) and OF_OWN_LOSS.search(named.rpartition("/")[2]) is not None
 
 
 @kept

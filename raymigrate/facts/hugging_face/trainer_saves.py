@@ -18,6 +18,17 @@ from raymigrate.knowledge.libraries import lineage, look_up
 SAVES = frozenset({"save_model", "_save", "_save_checkpoint"})
 EVENT = "on_save"
 OUTPUT = ("output_dir", "_get_output_dir")
+# Functions whose path begins as their first argument does.
+KEEPING = (
+    "os.path.join",
+    "os.path.abspath",
+    "os.path.realpath",
+    "os.path.normpath",
+    "os.fspath",
+    "pathlib.Path",
+    "str",
+)
+DEEPEST = 12
 CHECKPOINT, PREFIX = "checkpoint-", "PREFIX_CHECKPOINT_DIR"
 
 
@@ -35,11 +46,34 @@ def is_in_checkpoint(module: Module, node: ast.AST, path: ast.expr) -> bool:
     if method is None or not isinstance(home, ast.ClassDef):
         return False
     if method.name in SAVES and any(TRAINER in lineage(look_up(name).place) for name in library_bases(module, home)):
-        return any(_is_output(module, part) for part in _parts(module, path))
+        parts = list(_parts(module, path))
+        given = any(isinstance(head, ast.Name) and _is_output(module, head) for head in _heads(module, path))
+        return given or (any(_is_output(module, part) for part in parts) and any(map(_is_checkpoint, parts)))
     if method.name == EVENT and is_callback(module, home):
         parts = list(_parts(module, path))
         return any(_is_output(module, part) for part in parts) and any(map(_is_checkpoint, parts))
     return False
+
+
+def _heads(module: Module, path: ast.expr, depth: int = 0) -> Iterator[ast.expr]:
+    """What a path may begin with: `output_dir` of `os.path.join(output_dir, "history.json")`."""
+    yield path
+    firsts = list[ast.expr]()
+    match path:
+        case ast.Name():
+            firsts = [source.node for source in module.origins(path, elsewhere=False) if source.node is not path]
+        case ast.BinOp(left=first) | ast.JoinedStr(values=[first, *_]) | ast.FormattedValue(value=first):
+            firsts = [first]
+        case ast.BoolOp(values=firsts):
+            pass
+        case ast.IfExp():
+            firsts = [path.body, path.orelse]
+        case ast.Call(args=[first, *_]) if (module.qualified(path.func) or ast.unparse(path.func)) in KEEPING:
+            firsts = [first]
+        case ast.Call(func=ast.Attribute(value=first, attr="joinpath")):
+            firsts = [first]
+    for first in firsts if depth < DEEPEST else ():
+        yield from _heads(module, first, depth + 1)
 
 
 def _parts(module: Module, path: ast.expr) -> Iterator[ast.AST]:

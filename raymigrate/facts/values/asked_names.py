@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument
+from raymigrate.facts.values.calls import free_name
 from raymigrate.facts.values.constants import constants
 from raymigrate.facts.values.items import collected, items_of
 
 WORDS = ("getattr", "attrgetter", "methodcaller", "vars", "__dict__", "case")
 GETTERS = ("operator.attrgetter", "operator.methodcaller")
-BUILTINS = ("getattr", "vars")
 KEYED = ("sorted", "max", "min", "map")
 ANYTHING = r"\w+"
 RAISES, LOOKED_UP, NO_MATCH = "raises an AttributeError", "raises a KeyError", "is never matched"
@@ -28,12 +28,16 @@ class Asked(NamedTuple):
         owner: The object that is asked.
         names: The names that it can be asked for, as regular expressions; a dot leads to an attribute of an attribute.
         outcome: What comes of a name that is not there.
+        cls: The class that the object has to be of, in a pattern.
+        name: What gives the name, to getattr().
     """
 
     node: ast.AST
     owner: Source
     names: tuple[re.Pattern[str], ...]
     outcome: str = RAISES
+    cls: ast.expr | None = None
+    name: ast.expr | None = None
 
     def may_be(self, name: str) -> bool:
         """Whether it can be asked for a name."""
@@ -47,9 +51,8 @@ class Asked(NamedTuple):
 def asked_names(module: Module) -> Iterator[Asked]:
     """The attributes that a module asks for by their names; not with a default, which stands for what is not there."""
     for call in module.of_type(ast.Call):
-        if isinstance(call.func, ast.Name) and call.func.id == "getattr" and len(call.args) == 2 and not call.keywords:
-            if not module.scope_of[call.func].lookup("getattr"):
-                yield Asked(call, Source(module, call.args[0]), _names(module, call.args[1]))
+        if free_name(module, call.func) == "getattr" and len(call.args) == 2 and not call.keywords:
+            yield Asked(call, Source(module, call.args[0]), _names(module, call.args[1]), name=call.args[1])
         elif module.qualified(call.func) in GETTERS:
             names = tuple(name for given in _given_names(module, call) for name in _names(module, given))
             yield from (Asked(call, owner, names) for owner in _owners(module, call))
@@ -59,9 +62,10 @@ def asked_names(module: Module) -> Iterator[Asked]:
     for case in module.of_type(ast.match_case):
         block = module.parent_of[case]
         assert isinstance(block, ast.Match)
-        for pattern in _patterns(case.pattern):
-            names = tuple(re.compile(re.escape(name)) for name in pattern.kwd_attrs)
-            yield Asked(pattern, Source(module, block.subject), names, NO_MATCH)
+        for pattern in patterns(case.pattern):
+            if isinstance(pattern, ast.MatchClass):
+                names = tuple(re.compile(re.escape(name)) for name in pattern.kwd_attrs)
+                yield Asked(pattern, Source(module, block.subject), names, NO_MATCH, pattern.cls)
 
 
 def _given_names(module: Module, call: ast.Call) -> list[ast.expr]:
@@ -101,7 +105,7 @@ def _owners(module: Module, getter: ast.Call) -> Iterator[Source]:
             continue
         if call.func is use and len(call.args) == 1:
             yield Source(module, call.args[0])
-        elif isinstance(call.func, ast.Name) and call.func.id in KEYED:
+        elif free_name(module, call.func) in KEYED:
             items = call.args[1] if outer is call and len(call.args) > 1 else argument(call, 0, "iterable")
             if items is not None and (outer is not call or call.args[0] is use):
                 yield from (item for one in collected(Source(module, items)) for item in items_of(one))
@@ -112,16 +116,16 @@ def _owner_of_dict(module: Module, node: ast.expr) -> ast.expr | None:
     value = module.value(node)
     if isinstance(value, ast.Attribute) and value.attr == "__dict__":
         return value.value
-    is_vars = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "vars"
+    is_vars = isinstance(value, ast.Call) and free_name(module, value.func) == "vars"
     return value.args[0] if is_vars and isinstance(value, ast.Call) and len(value.args) == 1 else None
 
 
-def _patterns(pattern: ast.pattern) -> Iterator[ast.MatchClass]:
-    """The patterns of classes, `Class(name=...)`, that all of what is matched has to fit, or one of several has."""
-    if isinstance(pattern, ast.MatchClass):
-        yield pattern
-    elif isinstance(pattern, ast.MatchAs) and pattern.pattern is not None:
-        yield from _patterns(pattern.pattern)
+def patterns(pattern: ast.pattern) -> Iterator[ast.pattern]:
+    """The patterns, `Class(name=...)` or others, that all of what is matched has to fit, or one of several has."""
+    if isinstance(pattern, ast.MatchAs) and pattern.pattern is not None:
+        yield from patterns(pattern.pattern)
     elif isinstance(pattern, ast.MatchOr):
         for one in pattern.patterns:
-            yield from _patterns(one)
+            yield from patterns(one)
+    else:
+        yield pattern

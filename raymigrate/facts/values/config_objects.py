@@ -9,6 +9,8 @@ AS_DICT = ("dataclasses.asdict",)
 TO_CONTAINER = "omegaconf.OmegaConf.to_container"
 CREATE, LOAD = "omegaconf.OmegaConf.create", "omegaconf.OmegaConf.load"
 DATACLASS, FIELD = "dataclasses.dataclass", "dataclasses.field"
+CLASS_VARIABLE = "typing.ClassVar"  # no field
+NOT_READ = ("dataclasses.InitVar", "dataclasses.KW_ONLY")
 OWN = ("__post_init__", "__init__")  # by which a class gives its fields other values
 
 
@@ -49,12 +51,25 @@ def fields_given(module: Module, made: ast.Call) -> dict[str, ast.expr] | None:
     values: dict[str, ast.expr | None] = {}
     for statement in found[1].body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            annotation = statement.annotation
+            kind = module.qualified(annotation.value if isinstance(annotation, ast.Subscript) else annotation)
+            if kind in NOT_READ or isinstance(annotation, ast.Constant):
+                return None
+            if kind == CLASS_VARIABLE:
+                continue
             values[statement.target.id] = _default(module, statement.value)
     given = dict(zip(values, made.args, strict=False)) | {k.arg: k.value for k in made.keywords if k.arg}
     if len(made.args) > len(values) or not given.keys() <= values.keys():
         return None
     whole = {name: given.get(name, value) for name, value in values.items()}
-    return None if None in whole.values() else whole  # type: ignore[return-value]
+    is_seen = not any(value is None or _is_object(module, value) for value in whole.values())
+    return whole if is_seen else None  # type: ignore[return-value]
+
+
+def _is_object(module: Module, node: ast.expr) -> bool:
+    """Whether a value is an object of a class of the project, which asdict() turns into a dict of its own fields."""
+    made = module.value(node)
+    return isinstance(made, ast.Call) and class_named(module, made.func) is not None
 
 
 def file_given(module: Module, made: ast.Call) -> ast.expr | None:
