@@ -141,9 +141,9 @@ def _of_items(module: Module, several: ast.expr, depth: int, *, by_key: bool, in
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         text = re.fullmatch(r"([\w.]+)\[(?:[^\[\]]*,)?([^\[\],]+)(?:, *\.\.\.)?\]", annotation.value.strip())
         if text is not None and TUPLE.fullmatch(text[1]):
-            parts = [part.strip() for part in annotation.value.strip()[len(text[1]) + 1 : -1].split(",")]
-            place = _place_in_tuple(len(parts), index, is_long=parts[1:] == ["..."])
-            return _by_text(home, ast.Constant(parts[place])) if place is not None else None
+            named = [part.strip() for part in annotation.value.strip()[len(text[1]) + 1 : -1].split(",")]
+            place = _place_in_tuple(len(named), index, is_long=named[1:] == ["..."])
+            return _by_text(home, ast.Constant(named[place])) if place is not None else None
         holder = OF_VALUES if by_key and text is not None and OF_VALUES.fullmatch(text[1]) else OF_ITEMS
         return _by_text(home, ast.Constant(text[2])) if text is not None and holder.fullmatch(text[1]) else None
     annotation = _present(home, annotation)
