@@ -84,8 +84,10 @@ def _is_of_all(module: Module, node: ast.expr) -> bool:
 def _is_accelerator(module: Module, node: ast.expr) -> bool:
     if last_name(node) == "accelerator":
         return True
-    calls = (source for source in module.origins(node) if isinstance(source.node, ast.Call))
-    return any(source.module.qualified(source.node.func) in ACCELERATORS for source in calls)  # type: ignore[attr-defined, operator]
+    return any(
+        isinstance(source.node, ast.Call) and (source.module.qualified(source.node.func) or "") in ACCELERATORS
+        for source in module.origins(node)
+    )
 
 
 def _leads_there(module: Module, named: ast.expr, depth: int, seen: set[ast.AST]) -> bool:
