@@ -73,3 +73,26 @@ def test_a_file_that_nobody_calls_names_no_other(train: str, tmp_path: Path) -> 
     text = said(tmp_path, {"train.py": train, "main.py": "def train():\n    pass\n\n\ntrain()\n"})
     assert "RM802" in text
     assert "main.py does" not in text
+
+
+@pytest.mark.parametrize("train", [TRAINER, ACCELERATE])
+def test_a_torch_trainer_for_something_else_is_not_it(train: str, tmp_path: Path) -> None:
+    other = f"{RAY}from train import train\n\n\ndef loop(config):\n    pass\n\n\n{START.format('loop')}train({{}})\n"
+    assert "main.py does, with train." in said(tmp_path, {"train.py": train, "main.py": other})
+
+
+@pytest.mark.parametrize("train", [TRAINER, ACCELERATE])
+def test_one_that_runs_it_for_one_file_leaves_the_other(train: str, tmp_path: Path) -> None:
+    done = f"{RAY}from train import train\n\n\ndef go(config):\n    train(config)\n\n\n"
+    done += f"def loop(config):\n    go(config)\n\n\n{START.format('loop')}"
+    files = {"train.py": train, "done.py": done, "test_train.py": DIRECT["main.py"]}
+    assert "RM802" not in said(tmp_path, files)
+    assert "main.py does, with train." in said(tmp_path, {**files, **DIRECT})
+
+
+@pytest.mark.parametrize("train", [TRAINER, ACCELERATE])
+def test_files_that_call_each_other_are_looked_at_once(train: str, tmp_path: Path) -> None:
+    jobs = "import train\nimport other\n\n\ndef run(config):\n    train.train(config)\n    other.again(config)\n"
+    other = "import jobs\n\n\ndef again(config):\n    jobs.run(config)\n"
+    files = {"train.py": train, "jobs.py": jobs, "other.py": other, "main.py": THROUGH["main.py"]}
+    assert "jobs.py does, with train." in said(tmp_path, files)

@@ -98,8 +98,6 @@ def test_settings_of_the_process_move(line: str) -> None:
         "torch.cuda.set_device(0)",
         'os.environ["CUDA_VISIBLE_DEVICES"] = "0"',
         'os.environ["MASTER_PORT"] = "29500"',
-        'os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")',
-        'os.putenv("CUDA_VISIBLE_DEVICES", "0")',
         'os.environ.update({"MASTER_ADDR": "localhost", "MASTER_PORT": "29500"})',
         'os.environ.update(MASTER_ADDR="localhost", MASTER_PORT="29500")',
     ],
@@ -408,3 +406,20 @@ def test_the_login_of_workers_is_not_said_to_be_the_drivers(login: str, told: bo
     )
     assert "TorchTrainer(" in outcome.text
     assert any("The login holds on the machine of the driver" in message for message in outcome.messages) is told
+
+
+@pytest.mark.parametrize(("login", "asks"), [("login()", True), ("login(token=trainer.token)", False)])
+def test_a_login_of_workers_that_asks_for_a_token_is_told(login: str, asks: bool) -> None:
+    outcome = converted(
+        "from huggingface_hub import login\nfrom transformers import AutoModel, Trainer, TrainingArguments\n"
+        'trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"))\n'
+        f"if trainer.is_world_process_zero():\n    {login}\ntrainer.train()\n",
+        to_ray=True,
+    )
+    assert "TorchTrainer(" in outcome.text
+    assert any("who have no terminal" in message for message in outcome.messages) is asks
+
+
+@pytest.mark.parametrize("call", ["os.environ.setdefault", "os.putenv"])
+def test_which_gpus_are_seen_stays_the_choice_of_the_script(call: str) -> None:
+    assert role(f'{call}("CUDA_VISIBLE_DEVICES", "0")') is Role.DRIVER

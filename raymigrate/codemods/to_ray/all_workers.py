@@ -63,7 +63,7 @@ def leads_to(module: Module, code: ast.AST, function: FunctionNode, depth: int =
             if (
                 depth
                 and callee.function is not None
-                and any(leads_to(callee.module, part, function, depth - 1) for part in _body(callee.function))
+                and any(leads_to(callee.module, part, function, depth - 1) for part in body_of(callee.function))
             ):
                 return True
     return False
@@ -84,8 +84,10 @@ def _is_of_all(module: Module, node: ast.expr) -> bool:
 def _is_accelerator(module: Module, node: ast.expr) -> bool:
     if last_name(node) == "accelerator":
         return True
-    calls = (source for source in module.origins(node) if isinstance(source.node, ast.Call))
-    return any(source.module.qualified(source.node.func) in ACCELERATORS for source in calls)  # type: ignore[attr-defined]
+    return any(
+        isinstance(source.node, ast.Call) and (source.module.qualified(source.node.func) or "") in ACCELERATORS
+        for source in module.origins(node)
+    )
 
 
 def _leads_there(module: Module, named: ast.expr, depth: int, seen: set[ast.AST]) -> bool:
@@ -96,7 +98,7 @@ def _leads_there(module: Module, named: ast.expr, depth: int, seen: set[ast.AST]
                 return True
         elif callee.function not in seen:
             seen.add(callee.function)
-            if not depth or any(_needs_all(callee.module, part, depth - 1, seen) for part in _body(callee.function)):
+            if not depth or any(_needs_all(callee.module, part, depth - 1, seen) for part in body_of(callee.function)):
                 return True
     return False
 
@@ -116,7 +118,8 @@ def _hands_trainer_on(module: Module, call: ast.Call) -> bool:
     return any(callee.is_unknown for callee in callees(module, call.func))
 
 
-def _body(function: FunctionNode) -> list[ast.AST]:
+def body_of(function: FunctionNode) -> list[ast.AST]:
+    """What a function carries out: its statements, or the expression of a lambda."""
     return [*function.body] if isinstance(function.body, list) else [function.body]
 
 

@@ -91,8 +91,10 @@ class Outline:
             return []
         scope = self.module.scope(self.script.main)
         parameters = {binding.arg for binding in ast.walk(self.script.main.args) if isinstance(binding, ast.arg)}
-        read = {name for step in self.roles.moved() for name, home in self.script.read(step) if home is scope}
-        staying = {*self.roles.staying(Role.DRIVER)}
+        moved = self.roles.moved()
+        read = {name for step in moved for name, home in self.script.read(step) if home is scope}
+        last = self.script.number(moved[-1]) if moved else -1  # what is given a value behind it is none of theirs
+        staying = {step for step in self.roles.staying(Role.DRIVER) if self.script.number(step) < last}
         given = {name for name in read if not staying.isdisjoint(self.script.givers(name, scope))}
         return sorted(given | (read & parameters))
 

@@ -111,6 +111,10 @@ RM806 = Rule(
     errors=("You can't train a model that has been loaded with `device_map='auto'` in any distributed mode",),
 )
 LOGIN = "The login holds on the machine of the driver; on others, workers need the token in worker_runtime_env."
+LOGIN_OF_WORKERS = (
+    "The login is the workers' now, who have no terminal: without a token it asks there and gets no answer."
+)
+LOGIN_ADVICE = "Log in above the training, on the driver; or give workers the token in worker_runtime_env, and drop it."
 CPUS = (
     "Ray gives each worker one CPU, and one thread: for loaders of their own ScalingConfig needs"
     ' resources_per_worker={"CPU": n}.'
@@ -267,6 +271,8 @@ def _tell_changes(context: Context, outline: Outline) -> None:
     for call in module.calls(*LOGINS):
         if not any(module.inside(call, step) for step in of_workers):
             context.note(RM806, call, LOGIN)
+        elif argument(call, 0, "token", "key") is None:
+            context.manual(RM806, call, LOGIN_OF_WORKERS, LOGIN_ADVICE)
 
 
 def _batch_size(context: Context) -> int | None:

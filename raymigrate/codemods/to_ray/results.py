@@ -298,7 +298,7 @@ class _Results:
         is_written = owner is not None and self._is_opened_to_write(owner)
         return is_written or self.module.qualified(call.func) in DUMPS or self._writes_files(call)
 
-    def _is_read_within(self, step: ast.With, stored: ast.AST) -> bool:
+    def _is_read_within(self, step: ast.With | ast.Expr, stored: ast.AST) -> bool:
         """Whether what a statement gives a value is a name that is read in it alone, or several of them."""
         if not isinstance(stored, ast.Name):
             return isinstance(stored, (ast.Tuple, ast.List, ast.Starred))  # whose names are looked at too
@@ -330,7 +330,7 @@ class _Results:
 
     def _is_bound_for(self, trainer: ast.Name | ast.Attribute, step: ast.stmt) -> bool:
         """Whether a Trainer that trains is there for a statement in whatever branch that is."""
-        certain: list[ast.AST] = [self.module.statement(trainer)]
+        certain: list[ast.stmt] = [self.module.statement(trainer)]
         if isinstance(trainer, ast.Name):
             bound = [binding.node for binding in reaching(self.module, trainer)]
             if len(bound) == 1 and isinstance(bound[0], ast.arg):

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.all_workers import body_of, leads_to
 from raymigrate.codemods.to_ray.launched import tell_starts
 from raymigrate.codemods.to_ray.refusals import leave
 from raymigrate.codemods.to_ray.script import top_definition
+from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.projects.definitions import Definition
 from raymigrate.facts.projects.project_uses import uses_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
+from raymigrate.facts.syntax.scopes import FUNCTIONS
+from raymigrate.facts.values import argument
 from raymigrate.knowledge.legacy import TORCH_TRAINERS
 from raymigrate.pins.needed import RAY
 
@@ -45,7 +48,7 @@ class Start:
 def is_left_to_starter(context: Context, trains: ast.Call, each: str) -> bool:
     """Leaves a script whose training another file starts, and says what is to be done there.
 
-    Nothing is said where a file on the way trains with a TorchTrainer: then it was done.
+    Nothing is said of calls that a TorchTrainer runs: there it was done.
 
     Args:
         context: The module that trains.
@@ -55,10 +58,13 @@ def is_left_to_starter(context: Context, trains: ast.Call, each: str) -> bool:
     Returns:
         Whether another file is seen that starts it.
     """
-    starts = list(_starts(context.module, trains, DEEPEST))
-    if not starts:
+    search = _Search()
+    starts = search.left(context.module, trains, DEEPEST)
+    if starts is None:
         return False
-    if not any(any(start.module.calls(*TORCH_TRAINERS)) for start in starts):
+    if search.is_done:  # tests may go on calling it themselves
+        starts = [start for start in starts if not _is_test(start.module)]
+    if starts:
         first = starts[0]
         place = line_of_file(first.module, first.node)
         message = f"{UNSTARTED}: {place} does, with {first.name}."
@@ -68,16 +74,66 @@ def is_left_to_starter(context: Context, trains: ast.Call, each: str) -> bool:
     return True
 
 
-def _starts(module: Module, node: ast.AST, depth: int) -> Iterator[Start]:
-    """The calls in other files of the function or class that a node is in, and of those that these calls are in."""
-    definition = top_definition(module, node)
-    if module.project is None or not depth or not isinstance(definition, (ast.FunctionDef, ast.ClassDef)):
-        return
-    found = uses_of(module.project, Definition(module, definition, definition.name))
-    calls = [
-        (m, n) for m, n in found.reads if m is not module and isinstance(m.parent_of.get(n), (ast.Call, ast.keyword))
-    ]
-    calls.sort(key=lambda call: (Path(call[0].path).name.startswith("test"), call[0].path, call[0].start(call[1])))
-    yield from (Start(definition.name, user, read) for user, read in calls)
-    for user, read in calls:
-        yield from _starts(user, read, depth - 1)
+class _Search:
+    """Looks for the calls in other files by which a script gets to a training.
+
+    Attributes:
+        is_done: Whether a TorchTrainer runs one of them.
+    """
+
+    def __init__(self) -> None:
+        self.is_done = False
+        self._known: dict[tuple[str, str], list[Start] | None] = {}
+
+    def left(self, module: Module, node: ast.AST, depth: int) -> list[Start] | None:
+        """The calls of the function or class that a node is in, and of those that these are in; the nearest first.
+
+        Those that a TorchTrainer runs are left out, and those that nothing else leads to; None if there are none.
+        """
+        definition = top_definition(module, node)
+        if module.project is None or not depth or not isinstance(definition, (ast.FunctionDef, ast.ClassDef)):
+            return None
+        key = (module.path, definition.name)
+        if key not in self._known:
+            self._known[key] = []  # where they call each other
+            found = uses_of(module.project, Definition(module, definition, definition.name))
+            calls = [
+                (m, n)
+                for m, n in found.reads
+                if m is not module and isinstance(m.parent_of.get(n), (ast.Call, ast.keyword))
+            ]
+            calls.sort(key=lambda call: (_is_test(call[0]), call[0].path, call[0].start(call[1])))
+            self._known[key] = self._not_done(definition.name, calls, depth) if calls else None
+        return self._known[key]
+
+    def _not_done(self, name: str, calls: list[tuple[Module, ast.expr]], depth: int) -> list[Start]:
+        near, far = list[Start](), list[Start]()
+        for user, read in calls:
+            if _is_run_by_ray(user, read):
+                self.is_done = True
+                continue
+            further = self.left(user, read, depth - 1)
+            if further is None or further:
+                near.append(Start(name, user, read))
+                far += further or []
+        return near + far
+
+
+def _is_test(module: Module) -> bool:
+    return Path(module.path).name.startswith("test")
+
+
+def _is_run_by_ray(module: Module, node: ast.AST) -> bool:
+    """Whether a TorchTrainer of a file is given some code to run, or a function that gets to it, or one not seen."""
+    around = next((a for a in module.ancestors(node) if isinstance(a, FUNCTIONS)), None)
+    for call in module.calls(*TORCH_TRAINERS):
+        given = argument(call, 0, "train_loop_per_worker")
+        if given is None or module.inside(node, call):
+            return True
+        for callee in callees(module, given):
+            function = callee.function
+            if function is None or (callee.module is module and module.inside(node, function)):
+                return True
+            if around is not None and any(leads_to(callee.module, part, around) for part in body_of(function)):
+                return True
+    return False
