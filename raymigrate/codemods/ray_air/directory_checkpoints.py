@@ -68,7 +68,7 @@ def directory_checkpoints(context: Context) -> None:
 def _hand_in(context: Context, report: ast.Call, given: ast.expr) -> None:
     """Makes a checkpoint depend on the rank; what may wait for other workers while it is made stays on all of them."""
     module, statement = context.module, context.module.statement(report)
-    is_whole = isinstance(statement, ast.Expr) and statement.value is report and before_statement(context, given)
+    is_whole = module.is_statement(report) and before_statement(context, given)
     by_name = is_whole and given not in report.args
     if not by_name and not _is_plain(context, given):
         context.manual(RM309, report, UNPACKED, ADVICE)

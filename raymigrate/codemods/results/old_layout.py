@@ -12,8 +12,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.ray_air.checkpoint_dicts import RM304
 from raymigrate.codemods.results.checkpoint_numbers import RM609
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
+from raymigrate.facts.folders.opened_files import opens_to_write
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument
 from raymigrate.facts.values.items import looped_over
 
 TRAINERS = ("TorchTrainer", "HuggingFaceTrainer", "TransformersTrainer", "AccelerateTrainer")
@@ -115,9 +115,8 @@ def _is_written(module: Module, node: ast.expr, *, named: bool = False) -> bool:
             return True
         if isinstance(outer, ast.Call) and not (isinstance(outer.func, ast.Attribute) and child is not outer.func):
             name = ast.unparse(outer.func).rpartition(".")[2]
-            mode = module.constant(argument(outer, 0 if child is outer.func else 1, "mode"))
             if name == "open":
-                return isinstance(mode, str) and not {"w", "x", "a", "+"}.isdisjoint(mode)
+                return opens_to_write(module, outer)
         elif isinstance(outer, ast.Assign) and not named:
             uses = [use for target in outer.targets if isinstance(target, ast.Name) for use in module.uses_of(target)]
             return any(_is_written(module, use, named=True) for use in uses)

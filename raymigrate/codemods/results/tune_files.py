@@ -10,10 +10,11 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.results import RM604
+from raymigrate.facts.folders.opened_files import opens_to_write
 from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.ray_train.run_folders import head_of, results_of_folder, texts
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument
+from raymigrate.facts.values import Source
 
 ROWS = (
     "result.metrics are those of the last report, and result.metrics_dataframe has a row for each checkpoint that is"
@@ -84,5 +85,4 @@ def _is_written(module: Module, path: ast.expr) -> bool:
         return False
     if isinstance(outer.func, ast.Attribute):
         return outer.func.attr.startswith("to_")  # of pandas
-    mode = module.constant(argument(outer, 1, "mode")) if argument(outer, 1, "mode") is not None else "r"
-    return ast.unparse(outer.func) == "open" and isinstance(mode, str) and mode[:1] in ("w", "a", "x")
+    return ast.unparse(outer.func) == "open" and opens_to_write(module, outer)

@@ -10,7 +10,7 @@ import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.gathered_order import GatheredOrder
-from raymigrate.codemods.to_accelerate.gradients import Gradients
+from raymigrate.codemods.to_accelerate.gradients import JOINS, Gradients
 from raymigrate.codemods.to_accelerate.held_tensors import PLACES
 from raymigrate.codemods.to_accelerate.obstacles import not_converted
 from raymigrate.codemods.to_accelerate.rules import RM856, Refusal
@@ -19,7 +19,6 @@ from raymigrate.facts.values import argument, is_none
 
 ALL_GATHER = "torch.distributed.all_gather"
 ALL_GATHER_OBJECT = "torch.distributed.all_gather_object"
-JOINS = ("torch.cat", "torch.concat", "torch.concatenate")
 GATHER_OBJECT = "accelerate.utils.gather_object"
 
 
@@ -67,10 +66,12 @@ class GatheredLists:
     def _parts(self, call: ast.Call, into: str, what: str) -> tuple[ast.Name, ast.expr | None]:
         """The list that a call fills, which a statement before it makes for that alone, and what is gathered."""
         gathered, group, later = argument(call, 0, into), argument(call, 2, "group"), argument(call, 3, "async_op")
-        statement = self.module.statement(call)
-        is_alone = isinstance(statement, ast.Expr) and statement.value is call
-        is_plain = is_none(group) and (later is None or self.module.constant(later) is False)
-        if not isinstance(gathered, ast.Name) or not is_alone or not is_plain or self._maker(gathered) is None:
+        is_plain = (
+            self.module.is_statement(call)
+            and is_none(group)
+            and (later is None or self.module.constant(later) is False)
+        )
+        if not isinstance(gathered, ast.Name) or not is_plain or self._maker(gathered) is None:
             raise Refusal(call, not_converted(self.module.qualified(call.func) or ""))
         return gathered, argument(call, 1, what)
 

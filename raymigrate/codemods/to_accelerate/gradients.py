@@ -10,7 +10,8 @@ from raymigrate.facts.values import last_name
 
 # What gives tensors without a gradient, whatever it is given.
 WITHOUT = frozenset({"argmax", "argmin", "argsort", "detach", "tensor", "eq", "ne", "long", "int"})
-OF_A_LIST = ("torch.cat", "torch.concat", "torch.concatenate", "torch.stack")
+JOINS = ("torch.cat", "torch.concat", "torch.concatenate")
+OF_A_LIST = (*JOINS, "torch.stack")
 SAME = frozenset({"to", "cuda", "cpu", "contiguous", "clone", "view", "reshape", "squeeze", "unsqueeze", "flatten"})
 
 

@@ -266,7 +266,7 @@ class Precision:
                 rest = "".join(f", {self.module.source(keyword)}" for keyword in outer.keywords)
                 changes.replace(outer, f"accelerator.backward($loss{rest})", loss=call.args[0])
                 return
-        elif isinstance(statement, ast.Expr) and statement.value is call and not call.keywords:
+        elif self.module.is_statement(call) and not call.keywords:
             if method == "step" and len(call.args) == 1:
                 changes.converted(RM852, call, "scaler.step(optimizer) becomes optimizer.step().")
                 changes.replace(call, "$optimizer.step()", optimizer=call.args[0])

@@ -122,7 +122,7 @@ class Receivers(Side):
     def _move(self, changes: Changes, call: ast.Call, head: str) -> None:
         """Lets the main process alone move or delete a file that it alone has saved."""
         statement = self.module.statement(call)
-        if isinstance(statement, ast.Expr) and statement.value is call:
+        if self.module.is_statement(call):
             changes.converted(RM857, call, "The main process alone does this to what it alone saves.")
             changes.put_into([statement], head)
             if head.startswith(IN_METHOD):
@@ -170,7 +170,7 @@ class Receivers(Side):
             if not access.order.holds(call) or changes.is_gone(statement) or self.processes.is_main_only(call):
                 continue
             names = {ast.unparse(part.func) for part in ast.walk(call) if isinstance(part, ast.Call)}
-            if not isinstance(statement, ast.Expr) or statement.value is not call or names & set(NEXT_BATCH):
+            if not self.module.is_statement(call) or names & set(NEXT_BATCH):
                 changes.manual(
                     RM857,
                     call,

@@ -39,8 +39,8 @@ class Reductions:
             name = self.module.qualified(how) if how is not None else SUM
             reduction = REDUCTIONS.get((name or "").rpartition(".")[2])
             statement = self.module.statement(call)
-            is_alone = isinstance(statement, ast.Expr) and statement.value is call
-            if not isinstance(tensor, PLACES) or reduction is None or not is_alone or not is_none(group):
+            is_plain = self.module.is_statement(call) and is_none(group)
+            if not isinstance(tensor, PLACES) or reduction is None or not is_plain:
                 raise Refusal(call, "what all_reduce() does here has no equal in accelerate")
             if isinstance(tensor, ast.Name) and self.held.is_held(tensor):
                 raise Refusal(call, f"{OF_OTHERS}; work on a clone(), and return that")

@@ -56,7 +56,7 @@ class ScalerStates:
         assert isinstance(call.func, ast.Attribute)
         statement, is_tested = self.module.statement(call), any(self._tests_around(call))
         if call.func.attr == LOAD:
-            if not isinstance(statement, ast.Expr) or statement.value is not call:
+            if not self.module.is_statement(call):
                 raise Refusal(call, "the state of a GradScaler is loaded within another statement")
             if not is_tested:
                 changes.put_into([statement], f"if {IS_THERE}:")

@@ -11,6 +11,7 @@ from raymigrate.codemods.to_ray.script import executed
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.ray_train.ranks import RANK_ATTRIBUTES
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.values import last_name
@@ -105,10 +106,17 @@ def _leads_there(module: Module, named: ast.expr, depth: int, seen: set[ast.AST]
 
 def _properties(module: Module, node: ast.expr) -> list[ast.FunctionDef]:
     """The properties of the file's classes that reading an attribute may call."""
-    if not isinstance(node, ast.Attribute):
-        return []
-    named = [function for function in module.of_type(ast.FunctionDef) if function.name == node.attr]
-    return [f for f in named if any((last_name(d) or "").endswith("property") for d in f.decorator_list)]
+    return _all_properties(module).get(node.attr, []) if isinstance(node, ast.Attribute) else []
+
+
+@kept
+def _all_properties(module: Module) -> dict[str, list[ast.FunctionDef]]:
+    """The properties of a file, by name."""
+    found: dict[str, list[ast.FunctionDef]] = {}
+    for function in module.of_type(ast.FunctionDef):
+        if any((last_name(decorator) or "").endswith("property") for decorator in function.decorator_list):
+            found.setdefault(function.name, []).append(function)
+    return found
 
 
 def _hands_trainer_on(module: Module, call: ast.Call) -> bool:

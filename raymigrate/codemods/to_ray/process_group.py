@@ -81,7 +81,7 @@ def _drop_own_group(context: Context, outline: Outline) -> None:
         if not outline.is_for_workers(call) or _asks_whether_there_is_one(module, call):
             continue
         statement = module.statement(call)
-        if not (isinstance(statement, ast.Expr) and statement.value is call):
+        if not module.is_statement(call):
             message = f"{name} is a ValueError on a worker: Ray made the process group already."
             context.manual(RM827, call, message, "Take the call out of the statement.")
         elif context.converts(RM827, call, f"{name} goes: Ray makes the process group of its workers, and ends it."):

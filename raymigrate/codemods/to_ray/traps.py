@@ -10,8 +10,9 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.epochs import Epochs, leaves
 from raymigrate.codemods.to_ray.prepared import tell_prepared
 from raymigrate.codemods.to_ray.trackers import is_for_one_process
+from raymigrate.facts.folders.opened_files import opens_to_write
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, origins
+from raymigrate.facts.values import origins
 
 RM828 = Rule(
     "RM828",
@@ -158,7 +159,7 @@ def _unguarded_saves(module: Module) -> Iterator[ast.Call]:
     for call in module.of_type(ast.Call):
         name = module.qualified(call.func) or ""
         is_open = isinstance(call.func, ast.Name) and call.func.id == "open" and not name
-        if name != SAVE and not (is_open and _writes(module, call)):
+        if name != SAVE and not (is_open and opens_to_write(module, call)):
             continue
         if not is_for_one_process(module, call):
             yield call
@@ -185,9 +186,3 @@ def _is_of_peft(module: Module, node: ast.expr, seen: set[str]) -> bool:
     if not isinstance(node, ast.Name) or node.id in seen:
         return False
     return any(_is_of_peft(module, value, {*seen, node.id}) for value in _given(module, node))
-
-
-def _writes(module: Module, call: ast.Call) -> bool:
-    mode = argument(call, 1, "mode")
-    text = module.constant(mode) if mode is not None else "r"
-    return isinstance(text, str) and any(letter in text for letter in "wax")

@@ -3,8 +3,9 @@
 import ast
 from collections.abc import Iterator
 
+from raymigrate.facts.folders.opened_files import opens_to_write
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import constants, keyword_argument, last_name
+from raymigrate.facts.values import last_name
 
 DELETED = "RunConfig(local_dir=) raises on Ray >= 2.51, which has no other folder than the one for results; deleted."
 ADVICE = "Look in the storage_path=, or in result.path."
@@ -91,12 +92,7 @@ def _taken_by(module: Module, path: ast.expr) -> ast.AST:
 def _writes(module: Module, call: ast.Call) -> bool:
     """Whether a call opens a file to write it; it may read it too."""
     name = last_name(call.func)
-    if name != "open":
-        return name in ("write_text", "write_bytes")
-    position = int(isinstance(call.func, ast.Name))
-    mode = keyword_argument(call, "mode") or (call.args[position] if len(call.args) > position else None)
-    known = {text for _, text in constants(module, mode)} if mode is not None else set()
-    return bool(known) and all(isinstance(text, str) and text[:1] in ("w", "a", "x") for text in known)
+    return opens_to_write(module, call) if name == "open" else name in ("write_text", "write_bytes")
 
 
 def _reads_file(name: str) -> bool:

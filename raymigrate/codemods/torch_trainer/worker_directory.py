@@ -17,6 +17,7 @@ from raymigrate.codemods.torch_trainer.captured_metrics import given_functions, 
 from raymigrate.facts.folders.downloads import FUNCTIONS as DOWNLOADS
 from raymigrate.facts.folders.downloads import UNPACK, downloads, is_in_turn
 from raymigrate.facts.folders.folder_writes import is_by_rank, starts
+from raymigrate.facts.folders.opened_files import opens_to_write
 from raymigrate.facts.folders.read_back import is_read_back
 from raymigrate.facts.folders.shell_downloads import shell_downloads
 from raymigrate.facts.hugging_face.instances import ACCELERATOR, instance_of
@@ -28,7 +29,7 @@ from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.ray_train.storage import is_absolute, may_be_absolute, may_be_relative
 from raymigrate.facts.ray_train.trainers import train_on_one_worker
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, head, is_none, keyword_argument, last_name, leading_text
+from raymigrate.facts.values import Source, argument, head, is_none, last_name, leading_text
 from raymigrate.knowledge.legacy import ACCELERATORS, HF
 
 STORAGE = "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html"
@@ -78,7 +79,6 @@ WRITERS = {
     "to_csv": "path_or_buf",
     "savefig": "fname",
 }
-WRITING = ("w", "a", "x")  # how the modes begin in which a file is written
 OF_PATH = ("write_text", "write_bytes")  # methods of a path
 # Functions, with the place and name of the argument that is the path.
 FUNCTIONS = {
@@ -253,7 +253,7 @@ def _path(module: Module, call: ast.Call) -> ast.expr | None:
         return argument(call, *FUNCTIONS[name])
     if method == "save" and _owner(module, call) == ACCELERATOR:
         return argument(call, 1, "f")
-    if isinstance(call.func, ast.Name) and call.func.id == "open" and _mode(module, call)[:1] in WRITING:
+    if isinstance(call.func, ast.Name) and call.func.id == "open" and opens_to_write(module, call):
         return argument(call, 0, "file")
     if isinstance(call.func, ast.Attribute) and _is_write_of_path(module, call, call.func.attr):
         return call.func.value
@@ -266,9 +266,8 @@ def _path(module: Module, call: ast.Call) -> ast.expr | None:
 def _is_write_of_path(module: Module, call: ast.Call, method: str) -> bool:
     """Whether a call is `path.write_text(...)` or `path.open("w")`."""
     if method == "open":
-        mode = module.constant(argument(call, 0, "mode"))
         is_path = isinstance(call.func, ast.Attribute) and _makes_path(module, call.func.value)
-        return is_path and isinstance(mode, str) and mode[:1] in WRITING
+        return is_path and opens_to_write(module, call)
     return method in OF_PATH and module.qualified(call.func) is None
 
 
@@ -283,12 +282,6 @@ def _makes_path(module: Module, node: ast.expr) -> bool:
 def _owner(module: Module, call: ast.Call) -> str:
     """The class of the object whose method a call calls."""
     return instance_of(module, call.func.value) if isinstance(call.func, ast.Attribute) else ""
-
-
-def _mode(module: Module, call: ast.Call) -> str:
-    node = call.args[1] if len(call.args) > 1 else keyword_argument(call, "mode")
-    mode = module.constant(node)
-    return mode if isinstance(mode, str) else "r"
 
 
 def _is_reported(module: Module, path: ast.expr) -> bool:

@@ -352,7 +352,7 @@ def _finish(context: Context, tracked: Tracked, callbacks: list[str]) -> None:
     if isinstance(statement, ast.Assign) and statement.value is fit and isinstance(statement.targets[0], ast.Name):
         edit.after += [Code(f"{callback}.finish({statement.targets[0].id})") for callback in callbacks]
         return
-    is_alone = isinstance(statement, ast.Expr) and statement.value is fit
+    is_alone = module.is_statement(fit)
     if is_alone and len(callbacks) == 1:
         edit.replacement = Code(f"{callbacks[0]}.finish($fit)", {"fit": fit})
         return

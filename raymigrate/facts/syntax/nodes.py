@@ -209,6 +209,10 @@ class Nodes:
                 return candidate
         raise ValueError("the module itself has no statement around it")
 
+    def is_statement(self, node: ast.expr) -> bool:
+        """Whether an expression is a statement by itself, whose value nothing takes."""
+        return isinstance(self.parent_of.get(node), ast.Expr)
+
     def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
         """The statements among which one is."""
         return next(block for block in blocks(self.parent_of[statement]) if statement in block)
