@@ -15,6 +15,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.codemods.tracking import emitted_tracking
+from raymigrate.codemods.tracking.overridden import made_in_kin
 from raymigrate.edits.plan import Code
 from raymigrate.facts.projects.helpers import Helper
 from raymigrate.facts.ray_train.checkpoint_storage import LOCAL, scheme_of_run
@@ -205,16 +206,22 @@ def convert(context: Context) -> None:
     """Turns loggers of Tune into UserCallbacks, and reports other callbacks of Tune."""
     for config in context.module.calls(*RUN_CONFIGS):
         keyword = _callbacks(config)
-        if keyword is None or context.module.constant(keyword.value) in (None, []) or config in context.tuned:
+        if keyword is None or config in context.tuned:
+            continue
+        of_kin = _tune_callbacks(list(made_in_kin(context.module, keyword.value)))
+        if context.module.constant(keyword.value) in (None, []) and not of_kin:
             continue
         items, others = _items(context.module, keyword.value)
         names = _tune_callbacks(items)
-        if not names and not others and not any(None in _classes(item) for item in items):
+        more = [name for name in of_kin if name not in names]
+        if not names and not more and not others and not any(None in _classes(item) for item in items):
             continue  # somebody's UserCallback
         if not _for_trainer(context, config):
             continue
-        listed = ", ".join(names) or "callbacks of Ray Tune"
+        listed = ", ".join([*names, *more]) or "callbacks of Ray Tune"
         try:
+            if more:
+                raise NotSure("the list cannot be followed")
             tracked = _tracked(context, config)
         except NotSure as reason:
             message = f"RunConfig(callbacks=) raises for {listed} on Ray >= 2.51; not converted: {reason}."

@@ -1,0 +1,108 @@
+"""Loggers of Ray Tune that a method or an attribute of `self` gives in other classes than the one that asks for it.
+
+`RunConfig(callbacks=self.callbacks())` of a base class gets what its subclasses say, in whatever file they are, and what
+the mixins beside it add. What one class gives by itself, perhaps nothing, is not all.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.facts.projects.project_uses import importing_modules
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import Source
+
+MOST_FILES = 60  # in which subclasses are looked for
+
+
+def made_in_kin(module: Module, value: ast.expr) -> Iterator[Source]:
+    """The calls in what `self.name` or `self.name()` is in the classes that an object may be of.
+
+    Args:
+        module: The module.
+        value: Where it is asked for.
+    """
+    for member in _asked_of_self(module, value):
+        home = _class_of_self(module, member.value)
+        if home is None:
+            continue
+        asked = _name_of(module, home)
+        lines = (line for line in _lines(module) if asked in (_name_of(*one) for one in line))
+        kin = {_name_of(*made): made for line in lines for made in line}
+        for other, made in kin.values():
+            for given in _members(made, member.attr):
+                yield from (Source(other, node) for node in ast.walk(given) if isinstance(node, ast.Call))
+
+
+def _asked_of_self(module: Module, value: ast.expr) -> Iterator[ast.Attribute]:
+    """The attributes in an expression, and in what was assigned to the names in it."""
+    waiting, seen = [value], set[ast.AST]()
+    while waiting:
+        for node in ast.walk(waiting.pop()):
+            if isinstance(node, ast.Attribute):
+                yield node
+            elif isinstance(node, ast.Name) and (name := module.definition(node)) is not None and name not in seen:
+                seen.add(name)
+                given = module.assigned(name)
+                waiting += [given] if given is not None else []
+
+
+def _class_of_self(module: Module, owner: ast.expr) -> ast.ClassDef | None:
+    """The class whose method has a name for its object, or for the class of that."""
+    parameter = module.definition(owner)
+    function = module.function(owner)
+    if not isinstance(parameter, ast.arg) or not isinstance(function, ast.FunctionDef):
+        return None
+    outer = module.parent_of[function]
+    is_first = function.args.args[:1] == [parameter]
+    return outer if is_first and isinstance(outer, ast.ClassDef) else None
+
+
+def _name_of(module: Module, made: ast.ClassDef) -> tuple[str, str]:
+    """A class, the same for each time that its file was read, also once that was converted."""
+    return (module.project.real(module.path) if module.project is not None else "", made.name)
+
+
+def _members(home: ast.ClassDef, name: str) -> Iterator[ast.AST]:
+    """The methods of a name in a class, and what its body gives that name."""
+    for statement in home.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name == name:
+            yield statement
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+                yield statement.value
+
+
+def _lines(module: Module) -> Iterator[list[tuple[Module, ast.ClassDef]]]:
+    """Each class of a module, and of the files that get at it, with its base classes in the project."""
+    for other in _with_importing(module):
+        for made in other.of_type(ast.ClassDef):
+            yield _line(other, made)
+
+
+def _with_importing(module: Module) -> list[Module]:
+    """A module, the files that import it, those that import these, and so on."""
+    found = [module]
+    for other in found:  # which grows meanwhile
+        if other.project is None or len(found) > MOST_FILES:
+            break
+        known = {one.path for one in found}
+        found += [one for one in importing_modules(other.project, other, "class ") if one.path not in known]
+    return found
+
+
+def _line(module: Module, made: ast.ClassDef) -> list[tuple[Module, ast.ClassDef]]:
+    """A class, and its base classes in whatever file of the project."""
+    line = [(module, made)]
+    for home, child in line:  # which grows meanwhile
+        for base in child.bases:
+            here, there = home.definition(base), home.elsewhere(base)
+            if isinstance(here, ast.ClassDef):
+                parent = (home, here)
+            elif there is not None and isinstance(there.node, ast.ClassDef):
+                parent = (there.module, there.node)
+            else:
+                continue
+            if parent not in line:
+                line.append(parent)
+    return line
