@@ -188,6 +188,38 @@ def test_results_go_where_they_were_uploaded(head: str, given: str) -> None:
     assert stored(given, f"from ray import tune\n{head}") == "'s3://b/x'"
 
 
+@pytest.mark.parametrize(
+    ("upload", "folder", "after"),
+    [
+        ("bucket if bucket else None", "'/mnt/x'", "bucket if bucket else '/mnt/x'"),
+        ("None if local else bucket", "'/mnt/x'", "'/mnt/x' if local else bucket or '/mnt/x'"),
+        ("'s3://a' if bucket else given()", "'/mnt/x'", "'s3://a' if bucket else given() or '/mnt/x'"),
+        ("os.environ.get('BUCKET')", "'x'", "os.environ.get('BUCKET') or os.path.abspath('x')"),
+        ("given()", "'/mnt/x'", "given() or '/mnt/x'"),
+    ],
+)
+def test_results_stay_in_the_local_dir_where_they_may_not_be_uploaded(upload: str, folder: str, after: str) -> None:
+    given = f"local_dir={folder}, sync_config=tune.SyncConfig(upload_dir={upload})"
+    assert stored(given, "from ray import tune\nimport os\nfrom own import bucket, given, local") == after
+    told = [f.message for f in convert(SCRIPT.format(head="from ray import tune", given=given)).findings]
+    assert "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path= where there is no upload_dir." in told
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "local_dir='runs' if local else None",
+        "local_dir='/mnt/x' if local else '/mnt/y'",
+        "local_dir='/mnt/x', storage_path=None",
+    ],
+)
+def test_a_local_dir_whose_place_is_not_simple_is_told(more: str) -> None:
+    given = f"{more}, sync_config=tune.SyncConfig(upload_dir=bucket if bucket else None)"
+    found = convert(SCRIPT.format(head="from ray import tune\nfrom own import bucket, local", given=given)).findings
+    told = [f.advice for f in found if f.kind is Kind.MANUAL and "local_dir=)" in f.message]
+    assert told == ["Drop it, and give the upload_dir as storage_path=, and this where that is None."]
+
+
 @pytest.mark.parametrize("other", ["sync_config=tune.SyncConfig(upload_dir='s3://b/x')", "storage_path='s3://b/x'"])
 @pytest.mark.parametrize(
     ("head", "folder", "tail", "is_told"),

@@ -40,7 +40,7 @@ OVERRIDES = {
     "self.loggers": f"    loggers = [{LOGGER}]\n",
     "found": f"    def callbacks(self):\n        return [{LOGGER}]\n",
     "[*self.callbacks()]": f"    def callbacks(self):\n        return [*super().callbacks(), {LOGGER}]\n",
-    "list(self.callbacks())": f"    def callbacks(self):\n        found = []\n        found.append({LOGGER})\n        return found\n",
+    "list(self.callbacks())": f"    def callbacks(self):\n        a = []\n        a += [{LOGGER}]\n        return a\n",
 }
 
 

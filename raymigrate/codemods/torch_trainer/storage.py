@@ -8,11 +8,13 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.definitions import drop_definition, is_dropped, is_only_for
 from raymigrate.codemods.torch_trainer.former_folders import ADVICE, DELETED, first_look, says
+from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.folders.read_back import path_key
 from raymigrate.facts.ray_train.storage import absolute, is_absolute, is_taken, may_be_absolute, may_be_relative
 from raymigrate.facts.ray_tune.tuners import all_keywords, made
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none, keyword_argument
+from raymigrate.facts.values.nothing import may_be_none
 from raymigrate.knowledge.error_texts import refused_arguments
 from raymigrate.knowledge.legacy import SYNC_CONFIGS
 
@@ -51,6 +53,7 @@ RM402 = Rule(
         "The environment variable `RAY_AIR_LOCAL_CACHE_DIR` is deprecated",
     ),
 )
+KEPT = "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path= where there is no upload_dir."
 REFUSED_BY_SYNC_CONFIG = ("syncer", "upload_dir", "sync_on_checkpoint")
 SYNC_ADVICE = "Drop it. Where it has an upload_dir, that is the storage_path= today, in place of any local_dir=."
 # pyarrow puts the home in place of a `~` (pyarrow 26.0 util.py, `_stringify_path`), os.path.abspath() does not.
@@ -91,17 +94,53 @@ def _local_dir(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
             same = path_key(context.module, storage) == path_key(context.module, keyword.value)
             if not drop_definition(context, keyword.value) and not same:
                 _tell_mention(context, call, keyword.value)
-    elif sync_config is not None and _uploads(context, sync_config) is not None:
-        if not is_only_for(context, sync_config):
-            context.manual(RM402, keyword, f"{message}.", "Drop it, and give the upload_dir as storage_path=.")
-        elif context.converts(RM402, keyword, DELETED):
+    elif sync_config is not None and (uploads := _uploads(context, sync_config)) is not None:
+        kept = _may_be_missing(context.module, uploads)
+        is_choice = isinstance(keyword.value, ast.IfExp) or " if " in absolute(context.module, keyword.value)
+        if not is_only_for(context, sync_config) or (kept and (is_choice or storage is not None)):
+            unless = ", and this where that is None" if kept else ""
+            context.manual(RM402, keyword, f"{message}.", f"Drop it, and give the upload_dir as storage_path={unless}.")
+        elif context.converts(RM402, keyword, KEPT if kept else DELETED):
             context.plan.call(call).remove.add("local_dir")
-            _tell_mention(context, call, keyword.value)
+            if not kept:
+                _tell_mention(context, call, keyword.value)
     elif context.converts(RM402, keyword, "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path=."):
         if storage is not None:
             context.plan.call(call).remove.add("storage_path")
         context.plan.call(call).rename["local_dir"] = "storage_path"
         set_absolute(context, call, keyword.value)
+
+
+def _may_be_missing(module: Module, folder: ast.expr) -> bool:
+    """Whether a place for results may be None, as far as can be seen."""
+    return not _is_path(module, folder) and may_be_none(module, folder)
+
+
+def _instead_of(context: Context, call: ast.Call, uploads: ast.expr) -> Code:
+    """Code for the place of results: the upload_dir, or the local_dir where that is None."""
+    local = keyword_argument(call, "local_dir")
+    edit = context.plan.call(call)
+    if local is None or "local_dir" not in edit.remove or not _may_be_missing(context.module, uploads):
+        return Code("$value", {"value": uploads})
+    folder = absolute(context.module, local)
+    if folder != "$value":
+        context.plan.need_import("os")
+    folder = folder.replace("$value", "$local")
+    parts: dict[str, Part] = {"local": local}
+    if not isinstance(uploads, ast.IfExp):
+        return Code(f"$value or {folder}", parts | {"value": uploads})
+    branches = {"value": uploads.body, "other": uploads.orelse}
+    made = {name: folder if is_none(branch) else f"${name}" for name, branch in branches.items()}
+    for name, branch in branches.items():
+        if not is_none(branch) and not _is_tested(uploads, branch) and _may_be_missing(context.module, branch):
+            made[name] = f"${name} or {folder}"
+    parts |= {name: branch for name, branch in branches.items() if f"${name}" in made[name]}
+    return Code(f"{made['value']} if $test else {made['other']}", parts | {"test": uploads.test})
+
+
+def _is_tested(choice: ast.IfExp, branch: ast.expr) -> bool:
+    """Whether a value is taken only where it is not None: `bucket if bucket else None`."""
+    return branch is choice.body and ast.dump(branch) == ast.dump(choice.test)
 
 
 def _tell_mention(context: Context, call: ast.Call, folder: ast.expr) -> None:
@@ -194,7 +233,8 @@ def _sync_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None
     ):
         if context.converts(RM402, keyword, "SyncConfig(upload_dir=) is gone; now RunConfig(storage_path=)."):
             edit.rename["sync_config"] = "storage_path"
-            edit.set("storage_path", "$value", value=uploads)
+            place = _instead_of(context, call, uploads)
+            edit.set("storage_path", place.template, **place.parts)
             context.handle(context.module.reference_at[sync.func], gone=True)
             drop_definition(context, keyword.value)
     else:

@@ -1,7 +1,7 @@
 """Loggers of Ray Tune that a method or an attribute of `self` gives in other classes than the one that asks for it.
 
-`RunConfig(callbacks=self.callbacks())` of a base class gets what its subclasses say, in whatever file they are, and what
-the mixins beside it add. What one class gives by itself, perhaps nothing, is not all.
+`RunConfig(callbacks=self.callbacks())` of a base class gets what its subclasses say, in whatever file they are, and
+what the mixins beside it add. What one class gives by itself, perhaps nothing, is not all.
 """
 
 import ast
