@@ -74,6 +74,29 @@ elif rank == 0:
     checkpoint = save(step)
 session.report(metrics, checkpoint=checkpoint)
 """,
+    "what the rank has at times": """
+data = None
+if rank == 0 and step % 5 == 0:
+    data = {"step": step}
+checkpoint = None
+if data is not None and rank == 0:
+    checkpoint = save(data)
+session.report(metrics, checkpoint=checkpoint)
+""",
+    "what the rank has no longer": """
+if rank == 0:
+    data = {"step": step}
+data = None
+session.report(metrics, checkpoint=save(data) if data is not None and rank == 0 else None)
+if step == 11:
+    session.report(metrics, save(step))
+""",
+    "what the rank has, or not": """
+data = None
+if rank == 0:
+    data = {"step": step}
+session.report(metrics, checkpoint=save(step) if data is not None or step % 5 == 0 else None)
+""",
     "none on all ranks": """
 if rank == 0:
     checkpoint = None
@@ -130,6 +153,15 @@ if rank == 0:
 else:
     checkpoint = None
     session.report(metrics, checkpoint=checkpoint)
+""",
+    "what the rank has": """
+data = None
+if rank == 0:
+    data = {"step": step}
+checkpoint = None
+if data is not None and rank == 0:
+    checkpoint = save(data)
+session.report(metrics, checkpoint=checkpoint)
 """,
     "unpacked": "session.report(**{'metrics': metrics, 'checkpoint': save(step)})",
 }

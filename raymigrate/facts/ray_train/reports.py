@@ -122,7 +122,34 @@ def _may_be_none(module: Module, node: ast.expr) -> Iterator[bool]:
 def only_rank(module: Module, test: ast.expr) -> bool:
     """Whether a condition asks for the rank and nothing else: not `rank == 0 and step % 10 == 0`."""
     parts = test.values if isinstance(test, ast.BoolOp) else [test]
-    return all(tests_rank(module, part) for part in parts)
+    is_and = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
+    return _is_of_rank(module, *(part for part in parts if not (is_and and _asks_for_given(module, part))))
+
+
+def _is_of_rank(module: Module, *tests: ast.expr) -> bool:
+    """Whether there are conditions, and each of them, and each part, depends on the rank."""
+    parts = [part for test in tests for part in (test.values if isinstance(test, ast.BoolOp) else [test])]
+    return bool(parts) and all(tests_rank(module, part) for part in parts)
+
+
+def _asks_for_given(module: Module, part: ast.expr) -> bool:
+    """Whether a condition asks for a value that the one worker has: `data = None; if rank == 0: data = ...` before."""
+    match part:
+        case ast.Compare(left=ast.Name() as name, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            assigned = [module.parent_of.get(binding.node) for binding in module.scope_of[name].lookup(name.id)]
+        case _:
+            return False
+    if not assigned or not all(isinstance(a, (ast.Assign, ast.AnnAssign)) and a.value is not None for a in assigned):
+        return False
+    values = [a.value for a in assigned if isinstance(a, (ast.Assign, ast.AnnAssign)) and a.value is not None]
+    around = {*_branches(module, name)}
+    last_none = max((module.start(value) for value in values if is_none(value)), default=(0, 0))
+    return any(
+        module.start(value) > last_none
+        and all(_is_of_rank(module, branch.test) for branch, _ in {*_branches(module, value)} - around)
+        for value in values
+        if not is_none(value)
+    )
 
 
 def _under_rank(module: Module, node: ast.AST) -> bool:
