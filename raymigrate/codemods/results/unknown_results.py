@@ -16,9 +16,11 @@ from raymigrate.facts.ray_train.hydra_trainers import made_by_hydra
 from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import sources
+from raymigrate.facts.values.members import methods_of_object
 
 # The keys that Tune put into metrics and that others hardly have.
 KEYS = INSTEAD.keys() - {"config", "date", "done", "hostname", "pid", "timestamp"}
+BEST = "get_best_result"  # of what a Tuner gives: a trial, which has them
 PERHAPS = "If this is the result of a trainer"
 
 
@@ -56,7 +58,22 @@ def _may_be_metrics(module: Module, value: ast.expr, by_hydra: Collection[ast.ex
     if not isinstance(value, ast.Attribute) or value.attr != "metrics":
         return False
     results = sources(module, value.value)
-    return any(_is_fit_of_unknown(module, s, by_hydra) or _is_unknown_argument(module, s) for s in results)
+    return any(
+        _is_fit_of_unknown(module, s, by_hydra) or _is_unknown_argument(module, s) or _is_method_of_unknown(module, s)
+        for s in results
+    )
+
+
+def _is_method_of_unknown(module: Module, value: ast.expr) -> bool:
+    """Whether a value is what a method gives whose object comes out of a table of classes: `JOBS[name](spec).run()`."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.func.attr == BEST:
+        return False
+    owner, method = value.func.value, value.func.attr
+    makers = [source.func for source in sources(module, owner) if isinstance(source, ast.Call)]
+    tables = [maker.value if isinstance(maker, ast.Attribute) else maker for maker in makers]
+    is_unknown = any(isinstance(part, ast.Subscript) for table in tables for part in sources(module, table))
+    found = methods_of_object(module, owner, method) if is_unknown else []
+    return found is None and trainers_of(module, value) == {None}
 
 
 def _is_unknown_argument(module: Module, value: ast.expr) -> bool:
