@@ -165,12 +165,20 @@ def _without_preprocessor(context: Context, call: ast.Call) -> str:
         return PREPROCESSOR_KEPT
     given = keyword_argument(call, "preprocessor")
     parts = stages_of(context.module, given) if given is not None else []
-    fix = WITHOUT_MAPPERS.format(on_rows(context, parts)) if is_gone(parts) else RM502.fix
+    fix = WITHOUT_MAPPERS.format(on_rows(context, parts)) if is_gone(parts) else f"{RM502.fix}{_counted(context, call)}"
     left = untransformed(context, call)
     if left is None:
         return f"{fix} A dataset whose DatasetConfig says transform=False stays unchanged."
     named = ['all others but "train"' if name == WILDCARD else f'"{name}"' for name in left]
     return f"{fix} Leave {' and '.join(named)} unchanged: transform=False." if named else fix
+
+
+def _counted(context: Context, call: ast.Call) -> str:
+    """Says that a preprocessor may change the number of rows that converted code hands to the workers."""
+    is_counted = context.module.qualified(call.func) in TRANSFORMERS_TRAINERS or ".count()" in context.module.source(
+        call
+    )
+    return " Where rows are counted for the trainer, count those of the new datasets." if is_counted else ""
 
 
 def _repeated(context: Context, call: ast.Call) -> str:
