@@ -7,10 +7,11 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.instances import TRAINING_ARGUMENTS, instance_of, library_base
+from raymigrate.facts.ray_train.trainers import classes_behind
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import class_named, last_name
 from raymigrate.facts.values.carried import carried
-from raymigrate.facts.values.constructors import constructors, reaches
+from raymigrate.facts.values.constructors import Line, constructors, line_of, reaches
 from raymigrate.knowledge.libraries import LIBRARIES, constructor, lineage, look_up, takes
 
 OLD, NEW = "tokenizer", "processing_class"
@@ -26,10 +27,11 @@ def tokenizer_of_subclasses(context: Context) -> None:
         if NEW in {other.arg for other in call.keywords}:
             continue
         line = constructors(module, call)
-        if not any(isinstance(found, str) and _is_trainer(found) for found in line):
-            if not _looks_like_trainer(module, call):
-                continue
-        arrives = reaches(line, OLD, _is_trainer)
+        is_trainer = any(isinstance(found, str) and _is_trainer(found) for found in line)
+        held = _arrivals_by_another_name(module, call) if not is_trainer else []
+        if not is_trainer and not held and not _looks_like_trainer(module, call):
+            continue
+        arrives = (True if all(held) else None) if held else reaches(line, OLD, _is_trainer)
         if arrives and context.converts(RM701, keyword, f"{MESSAGE}; now {NEW}=."):
             context.plan.call(call).rename[OLD] = NEW
         elif arrives is None:
@@ -53,6 +55,24 @@ def unpacked_tokenizer_of_subclasses(context: Context) -> None:
         for keyword in unpacked:
             if OLD in {entry.name for entry in carried(module, keyword.value).entries}:
                 _tell(context, call, keyword)
+
+
+def _arrivals_by_another_name(module: Module, call: ast.Call) -> list[bool | None]:
+    """Whether the argument reaches Trainer, for each class that is called by another name: `self.trainer_class(...)`.
+
+    Empty where none of them is made from Trainer by this project, and where it reaches none.
+    """
+    if class_named(module, call.func) is not None or module.qualified(call.func) is not None:
+        return []
+    held = list(classes_behind(module, call.func))
+    if isinstance(call.func, ast.Name) and any(isinstance(one, str) for one in held):
+        return []  # told where arguments of transformers' own Trainer are
+    lines: list[Line] = [[one] if isinstance(one, str) else line_of(*one) for one in held]
+    if not any(isinstance(one, tuple) for line in lines for one in line):
+        return []
+    found = [any(isinstance(one, str) and _is_trainer(one) for one in line) for line in lines]
+    arrivals = [reaches(line, OLD, _is_trainer) if is_one else False for line, is_one in zip(lines, found, strict=True)]
+    return arrivals if any(arrived is not False for arrived in arrivals) else []
 
 
 def give_old_tokenizer(module: Module) -> bool:

@@ -238,8 +238,9 @@ def classes_behind(module: Module, node: ast.expr) -> Iterator[str | tuple[Modul
         elif isinstance(end, ast.Name):
             yield from _classes_bound(module, end)
         elif (table := _table_of(end)) is not None:
-            for entry in (module.entries(table) or {}).values():
-                yield from classes_behind(module, entry)
+            for held in module.origins(table):
+                for entry in (held.module.entries(held.node) or {}).values():
+                    yield from classes_behind(held.module, entry)
 
 
 def _table_of(node: ast.expr) -> ast.expr | None:

@@ -84,6 +84,11 @@ def constructors(module: Module, call: ast.Call) -> Line:
     return list(_line(*made, set())) if made is not None else [module.qualified(owner) or ""]
 
 
+def line_of(module: Module, node: ast.ClassDef) -> Line:
+    """The classes whose constructors run where a class is called, in their order; those of libraries by name."""
+    return list(_line(module, node, set()))
+
+
 def _line(module: Module, node: ast.ClassDef, seen: set[ast.ClassDef]) -> Iterator[Made | str]:
     """A class and its bases, in the order in which their constructors call each other; those of libraries by name."""
     seen.add(node)

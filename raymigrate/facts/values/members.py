@@ -43,12 +43,13 @@ def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind
     value = imported_value(found) if found is not None else None
     if found is not None and value is not None:
         return Behind([Source(found.module, value)], whole=True)
-    home = _class_of(module, node.value, elsewhere=elsewhere)
+    home, own = _class_of(module, node.value, elsewhere=elsewhere), class_of_cls(module, node.value)
+    home = (module, own) if home is None and own is not None else home
     if home is not None and (stored := _stored_before(module, home[1], node)) is not None:
         return Behind([stored], not _is_filled(module, node.attr, [stored]))
     if home is not None:
         behind = _of_class(*home, node.attr, elsewhere=elsewhere)
-        if _owner(module, node.value) is home[1]:
+        if home[1] in (own, _owner(module, node.value)):
             below = _of_kin(module, home[1], node.attr)
             behind = Behind([*behind.found, *below.found], behind.whole and below.whole)
     elif homes := _classes_of_branches(module, node.value):
