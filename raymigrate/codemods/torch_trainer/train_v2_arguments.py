@@ -155,7 +155,9 @@ def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
         context.manual(RM401, entry.key if is_here else unpacked, message, advice)
     if not found.whole and context.of_legacy_job:
         message = f"What is passed with ** cannot be seen here; {name} has fewer arguments today."
-        advice = f"Look for {', '.join(sorted(REFUSED[name]))}: Ray raises for them when the object is constructed."
+        instead = f" {STORAGE_ADVICE}" if name == "RunConfig" else ""
+        seen = f"Look for {', '.join(sorted(REFUSED[name]))}"
+        advice = f"{seen}: Ray raises for them when the object is constructed.{instead}"
         context.manual(RM401, unpacked, message, advice)
 
 

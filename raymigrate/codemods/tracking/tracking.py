@@ -15,7 +15,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.codemods.tracking import emitted_tracking
-from raymigrate.codemods.tracking.overridden import made_in_kin
+from raymigrate.codemods.tracking.given_elsewhere import made_in_kin, put_in_elsewhere
 from raymigrate.edits.plan import Code
 from raymigrate.facts.projects.helpers import Helper
 from raymigrate.facts.ray_train.checkpoint_storage import LOCAL, scheme_of_run
@@ -208,12 +208,13 @@ def convert(context: Context) -> None:
         keyword = _callbacks(config)
         if keyword is None or config in context.tuned:
             continue
-        of_kin = _tune_callbacks(list(made_in_kin(context.module, keyword.value)))
-        if context.module.constant(keyword.value) in (None, []) and not of_kin:
+        elsewhere = (found(context.module, keyword.value) for found in (made_in_kin, put_in_elsewhere))
+        others_give = _tune_callbacks([one for given in elsewhere for one in given])
+        if context.module.constant(keyword.value) in (None, []) and not others_give:
             continue
         items, others = _items(context.module, keyword.value)
         names = _tune_callbacks(items)
-        more = [name for name in of_kin if name not in names]
+        more = [name for name in others_give if name not in names]
         if not names and not more and not others and not any(None in _classes(item) for item in items):
             continue  # somebody's UserCallback
         if not _for_trainer(context, config):

@@ -1,7 +1,8 @@
-"""Loggers of Ray Tune that a method or an attribute of `self` gives in other classes than the one that asks for it.
+"""Loggers of Ray Tune that come from elsewhere: of other classes of an object, or of files that fill a list.
 
 `RunConfig(callbacks=self.callbacks())` of a base class gets what its subclasses say, in whatever file they are, and
-what the mixins beside it add. What one class gives by itself, perhaps nothing, is not all.
+what the mixins beside it add. What one class gives by itself, perhaps nothing, is not all. Nor is the list of a file
+that others import and fill: `from settings import CALLBACKS; CALLBACKS.append(...)`.
 """
 
 import ast
@@ -31,6 +32,28 @@ def made_in_kin(module: Module, value: ast.expr) -> Iterator[Source]:
         for other, made in kin.values():
             for given in _members(made, member.attr):
                 yield from (Source(other, node) for node in ast.walk(given) if isinstance(node, ast.Call))
+
+
+def put_in_elsewhere(module: Module, value: ast.expr) -> Iterator[Source]:
+    """The calls in what other files put into a list of this one.
+
+    Args:
+        module: The module.
+        value: The list, as a name of it.
+    """
+    if not isinstance(value, ast.Name) or module.project is None:
+        return
+    for other in importing_modules(module.project, module, value.id):
+        for call, method in other.method_calls("append", "extend", "insert"):
+            found = other.elsewhere(method.value)
+            if found is not None and found.name == value.id and _is_same(found.module, module):
+                given = (node for argument in call.args for node in ast.walk(argument))
+                yield from (Source(other, node) for node in given if isinstance(node, ast.Call))
+
+
+def _is_same(module: Module, other: Module) -> bool:
+    project = module.project
+    return project is not None and project.real(module.path) == project.real(other.path)
 
 
 def _asked_of_self(module: Module, value: ast.expr) -> Iterator[ast.Attribute]:

@@ -1,4 +1,4 @@
-"""RM408: loggers that a RunConfig gets from `self`, where another class than the one that asks says what they are."""
+"""RM408: loggers that a RunConfig gets from elsewhere: from another class of `self`, from a file that fills a list."""
 
 from pathlib import Path
 
@@ -80,3 +80,21 @@ def test_loggers_of_another_class_are_told_where_they_are_asked_for(
 )
 def test_what_no_object_of_the_class_gives_is_not(tmp_path: Path, other: str) -> None:
     assert not told(tmp_path, "self.callbacks()", {"base.py": other})
+
+
+FILLED = "from base import CALLBACKS as found\nimport base\n"
+
+
+@pytest.mark.parametrize(
+    ("fill", "is_told"),
+    [
+        (f"found.append({LOGGER})", True),
+        (f"base.CALLBACKS.extend([{LOGGER}])", True),
+        (f"other = []\nother.append({LOGGER})", False),
+        ("found.append(Own())", False),
+    ],
+)
+def test_loggers_that_another_file_puts_into_a_list_are_told(tmp_path: Path, fill: str, *, is_told: bool) -> None:
+    main = f"{FILLED}{IMPORTS.split(chr(10), 1)[1]}\n\nclass Own:\n    pass\n\n\n{fill}\nbase.Job().run()\n"
+    files = {"base.py": "\n\nCALLBACKS = []\n", "main.py": main}
+    assert bool(told(tmp_path, "CALLBACKS", files)) is is_told
