@@ -29,7 +29,7 @@ from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import reaching
 
 DUMPS = ("json.dump", "yaml.dump", "yaml.safe_dump", "pickle.dump")
-SHOWING = ("print", "pprint.pprint", *DUMPS)
+SHOWING = ("print", "pprint.pprint", "click.echo", "click.secho", *DUMPS)
 # Methods that write, on whatever object but a Trainer, which asks for the rank itself.
 WRITING = frozenset({*WRITE_TO_PATHS, "push_to_hub", "savefig"})
 ROWS = frozenset({"writelines", "writerow", "writerows", "writeheader"})  # of an open file, or of csv

@@ -29,13 +29,13 @@ from raymigrate.codemods.to_ray.step_kinds import (
     FILLING,
     LAUNCHER,
     LIBRARIES,
-    OF_DRIVER,
     OF_LAUNCHER,
     SAME_ANYWHERE,
     SETTINGS,
     TRACKING,
     draws,
     environment_set,
+    is_of_driver,
     is_plain,
     is_text,
     logs_in,
@@ -198,7 +198,7 @@ class Roles:
             return Role.SETTING if isinstance(step, (ast.Expr, ast.Assign)) else Role.WORKER
         if any(name.startswith((*LIBRARIES, *TRACKING)) for name in names) or speaks_to_run(self.module, step):
             return Role.WORKER
-        if any(name.startswith(OF_DRIVER) or name.rpartition(".")[2] in PARSE_METHODS for name in names):
+        if any(is_of_driver(name) or name.rpartition(".")[2] in PARSE_METHODS for name in names):
             return Role.DRIVER
         return None
 

@@ -28,6 +28,7 @@ SETTINGS = (
 TRACKING = ("wandb.init", "mlflow.", "comet_ml.", "neptune.", "swanlab.init", "trackio.init")
 LOGINS = ("huggingface_hub.login", "huggingface_hub.notebook_login", "wandb.login")
 OF_DRIVER = (*LOGINS, "argparse.ArgumentParser", "click.")
+ECHOES = ("click.echo", "click.secho", "click.style", "click.unstyle")  # of click, but they only show something
 LAUNCHER = (
     *("torch.distributed.init_process_group", "torch.distributed.destroy_process_group", "torch.cuda.set_device"),
     "deepspeed.init_distributed",
@@ -103,6 +104,11 @@ def _is_plain_call(module: Module, call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and isinstance(call.func.value, (ast.Constant, ast.JoinedStr))
 
 
+def is_of_driver(name: str) -> bool:
+    """Whether what has this qualified name logs in, or reads the command line."""
+    return name.startswith(OF_DRIVER) and name not in ECHOES
+
+
 def logs_in(module: Module, step: ast.stmt) -> bool:
     """Whether a statement logs in, and reads no command line.
 
@@ -110,7 +116,7 @@ def logs_in(module: Module, step: ast.stmt) -> bool:
     """
     calls = [node for node in executed(module, step) if isinstance(node, ast.Call)]
     names = {module.qualified(call.func) or "" for call in calls}
-    is_parsing = any(name.startswith(OF_DRIVER) and name not in LOGINS for name in names)
+    is_parsing = any(is_of_driver(name) and name not in LOGINS for name in names)
     is_parsing |= any(isinstance(call.func, ast.Attribute) and call.func.attr in PARSE_METHODS for call in calls)
     return not is_parsing and not names.isdisjoint(LOGINS)
 
