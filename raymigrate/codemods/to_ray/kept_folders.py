@@ -14,12 +14,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from raymigrate.facts.folders.shell_downloads import STARTERS
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.magics import magics_in, shell_cells, written_lines
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import argument
 from raymigrate.files.contents import read_bytes
 
 SHELL_FILES = (".sh", ".bash", ".slurm", ".sbatch")
 SHELL_NAMES = ("Makefile", "makefile", "justfile")
+SAVES = ("save_model", "save_pretrained")
 MOST_FILES = 50
 MOST_BYTES = 200_000
 
@@ -48,13 +51,21 @@ def is_read_again(module: Module, folder: str) -> bool:
 def _names_it(module: Module, node: ast.Constant, folder: str, name: str, word: re.Pattern[str]) -> bool:
     """Whether a text is another spelling of the folder, a path below it, or a command with one of these."""
     text = node.value
-    if not isinstance(text, str) or text == folder or name not in text:
+    if not isinstance(text, str) or text == folder or name not in text or text in _saved(module):
         return False
     path = posixpath.normpath(text)
     if path == name or (path.startswith(f"{name}/") and " " not in text):
         return True
     around = (call for call in module.ancestors(node) if isinstance(call, ast.Call))
     return word.search(text) is not None and any(module.qualified(call.func) in STARTERS for call in around)
+
+
+@kept
+def _saved(module: Module) -> set[object]:
+    """The folders in which the script saves a model itself: "results/final", which are absolute without this."""
+    calls = [call for call, _ in module.method_calls(*SAVES)]
+    paths = [path for call in calls if (path := argument(call, 0, "output_dir", "save_directory")) is not None]
+    return {module.constant(path) for path in paths}
 
 
 def _shell_lines(module: Module) -> Iterator[str]:

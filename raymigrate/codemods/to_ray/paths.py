@@ -18,6 +18,7 @@ from posixpath import normpath
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.cell_lines import run_by_workers
 from raymigrate.codemods.to_ray.command_lines import CURRENT_FOLDER, folder_calls
 from raymigrate.codemods.to_ray.kept_folders import is_read_again
 from raymigrate.codemods.to_ray.other_paths import hands_over_relative
@@ -94,7 +95,7 @@ class _Paths:
         self.constants: dict[str, str] = {}  # by path
         self.changed: set[ast.expr] = set()
         self.joined = False  # whether a path is joined with the driver's folder where it is used
-        steps = set(outline.roles.moved_or_makers())
+        steps = run_by_workers(outline)
         self.calls = [call for call in self.module.of_type(ast.Call) if outline.script.step_of(call) in steps]
 
     def change(self) -> bool:

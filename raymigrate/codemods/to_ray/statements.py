@@ -29,17 +29,17 @@ from raymigrate.codemods.to_ray.step_kinds import (
     FILLING,
     LAUNCHER,
     LIBRARIES,
+    OF_DRIVER,
     OF_LAUNCHER,
     SAME_ANYWHERE,
     SETTINGS,
     TRACKING,
     draws,
     environment_set,
-    is_of_driver,
     is_plain,
     is_text,
-    logs_in,
     reads_rank,
+    runs_anywhere,
     sets_backend,
     simple_statements,
     speaks_to_run,
@@ -198,7 +198,7 @@ class Roles:
             return Role.SETTING if isinstance(step, (ast.Expr, ast.Assign)) else Role.WORKER
         if any(name.startswith((*LIBRARIES, *TRACKING)) for name in names) or speaks_to_run(self.module, step):
             return Role.WORKER
-        if any(is_of_driver(name) or name.rpartition(".")[2] in PARSE_METHODS for name in names):
+        if any(name.startswith(OF_DRIVER) or name.rpartition(".")[2] in PARSE_METHODS for name in names):
             return Role.DRIVER
         return None
 
@@ -245,7 +245,7 @@ class Roles:
         if known is not None and (known.moves or known is Role.DEFINITION):
             return
         parsers = parser_steps(self.script, step) if known is Role.DRIVER else []
-        if step in self._parsers or (known is Role.DRIVER and not parsers and not logs_in(self.module, step)):
+        if step in self._parsers or (known is Role.DRIVER and not parsers and not runs_anywhere(self.module, step)):
             raise Mixed(step, "it reads the command line, and is part of the training too")
         self.of.update(dict.fromkeys((*parsers, step), Role.WORKER))
         self.makers.discard(step)
