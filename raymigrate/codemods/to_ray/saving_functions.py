@@ -11,8 +11,10 @@ from collections.abc import Callable
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.all_workers import body_of
 from raymigrate.codemods.to_ray.early_writes import called_by, is_for_one, what_it_does
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
+from raymigrate.codemods.to_ray.other_paths import called_elsewhere
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trainer_calls import Training
@@ -131,11 +133,25 @@ def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, tra
         if isinstance(step, DEFINITIONS) or outline.roles.of[step] is not Role.WORKER or _is_for_first(context, step):
             continue
         for call in dict.fromkeys(called_by(module, step)):
-            what = what_it_does(module, call)
-            if not what or is_for_one(module, call) or _is_for_first(context, module.statement(call)):
+            if _is_for_first(context, module.statement(call)):
                 continue
-            message = f"Every worker {what} behind the training, the same as the others and at the same time:"
-            context.manual(rule, call, f"{message} one may find it half done, or gone.", ADVICE)
+            what = "" if is_for_one(module, call) else what_it_does(module, call)
+            what = what or _done_elsewhere(module, call)
+            if what:
+                message = f"Every worker {what} behind the training, the same as the others and at the same time:"
+                context.manual(rule, call, f"{message} one may find it half done, or gone.", ADVICE)
+
+
+def _done_elsewhere(module: Module, call: ast.Call) -> str:
+    """What a function of another file does with files that is called here, as words; empty for nothing."""
+    for other, function in called_elsewhere(module, call):
+        for part in body_of(function):
+            for inner in called_by(other, part):
+                what = what_it_does(other, inner)
+                is_alone = is_for_one(other, inner) or rank_condition(other, other.statement(inner)) is not None
+                if what and not is_alone:
+                    return "writes a file in this function" if what.startswith("writes") else what
+    return ""
 
 
 def _is_for_first(context: Context, step: ast.stmt) -> bool:
