@@ -26,8 +26,10 @@ from raymigrate.codemods.to_ray.script import Script, called_by, executed, is_pa
 from raymigrate.codemods.to_ray.statements import Role, Roles
 from raymigrate.codemods.torch_trainer.pickled_modules import import_inside, imports_of
 from raymigrate.edits.plan import Code
+from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.ray_train.pickling import sent_with
 from raymigrate.facts.syntax.functions import parameters
+from raymigrate.facts.syntax.magics import asks_for_accelerator
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, is_none, keyword_argument, origins
 
@@ -300,9 +302,9 @@ def _imported_below(module: Module, moved: Sequence[ast.stmt], first: Sequence[s
 
 
 def asks_for_gpu(context: Context) -> bool:
-    """Whether a script runs on GPUs: half precision of fp16, `.cuda()`, `device_map`, a GPU by its name, nccl."""
+    """Whether a script runs on GPUs: half precision of fp16, `.cuda()`, `device_map`, a named GPU, nccl, Colab's."""
     module = context.module
-    if any(module.calls("torch.cuda.set_device")) or _places_itself(module):
+    if any(module.calls("torch.cuda.set_device")) or _places_itself(module) or asks_for_accelerator(module):
         return True
     groups = module.calls("torch.distributed.init_process_group")
     if any("nccl" in str(module.constant(argument(call, 0, "backend"))) for call in groups):
@@ -312,7 +314,7 @@ def asks_for_gpu(context: Context) -> bool:
             return True
         is_move = isinstance(call.func, ast.Attribute) and call.func.attr in MOVES
         device = argument(call, 0, "device") if is_move else keyword_argument(call, "device")
-        if device is not None and _is_gpu(module, device):
+        if device is not None and (_is_gpu(module, device) or _is_numbered(module, call, device)):
             return True
         if any(keyword.arg in GPU_ARGUMENTS and _is_set(keyword.value) for keyword in call.keywords):
             return True
@@ -323,6 +325,13 @@ def _is_gpu(module: Module, device: ast.expr) -> bool:
     """Whether a device is a GPU by its name, whatever the machine has: `"cuda"`, `torch.device("cuda:0")`."""
     ends = list(origins(module, device))
     return bool(ends) and all(_names_gpu(end.module, end.node) for end in ends)
+
+
+def _is_numbered(module: Module, call: ast.Call, device: ast.expr) -> bool:
+    """Whether a pipeline is given a GPU by its number, whatever the machine has: `pipeline(task, device=0)`."""
+    ends = [end.module.constant(end.node) for end in origins(module, device)]
+    known = [type(end) is int and end >= 0 for end in ends]
+    return module.qualified(call.func) in PIPELINES and bool(known) and all(known)
 
 
 def _names_gpu(module: Module, node: ast.expr) -> bool:
