@@ -214,7 +214,9 @@ class Outline:
         if not self.constants:
             return
         place = self._place(last)
-        steps = (self.script.step_of(use) for use in self.uses if not self.module.scope_of[use].is_in_function)
+        is_inside = {use: self.module.scope_of[use].is_in_function for use in self.uses}
+        early = self._run_early({self.script.step_of(use) for use in self.uses if is_inside[use]}, place)
+        steps = (self.script.step_of(use) for use in self.uses if early or not is_inside[use])
         above = [step for step in steps if step is not None and self.module.start(step) < self.module.start(place)]
         staying = [step for step in above if not self.roles.of[step].moves]
         if staying:
@@ -222,6 +224,18 @@ class Outline:
             self.context.plan.statement(first).before.append(Code(f"{self.constants}\n"))
         else:
             self.support.insert(0, self.constants)
+
+    def _run_early(self, definitions: set[ast.stmt | None], place: ast.stmt) -> bool:
+        """Whether what stays above the training function may run one of some functions: a class made of theirs, too."""
+        names = {name for step in definitions if step is not None for name in self.script.bound(step)}
+        above = [step for step, role in self.roles.of.items() if not role.moves and step not in definitions]
+        above = sorted((s for s in above if self.module.start(s) < self.module.start(place)), key=self.module.start)
+        for step in above:
+            if not names.isdisjoint(name for name, _ in self.script.read(step)):
+                if not isinstance(step, ast.FunctionDef):
+                    return True
+                names |= set(self.script.bound(step))
+        return False
 
     def _place(self, last: ast.stmt) -> ast.stmt:
         """The statement where definitions go, on the level of the module: `main`, its guard, or the last that moves."""
