@@ -78,7 +78,7 @@ def _is_numbered(module: Module, given: ast.expr) -> bool:
     """Whether a map sends all of a model to the GPU with a number: `{"": 0}`, `"cuda:0"`, `0`."""
     whole = (module.entries(given) or {}).get("")
     value = module.constant(whole if whole is not None else given)
-    is_number = isinstance(value, int) and not isinstance(value, bool)
+    is_number = type(value) is int and value >= 0  # -1 is the CPU of a pipeline
     return is_number or (isinstance(value, str) and NUMBERED.fullmatch(value) is not None)
 
 
