@@ -97,6 +97,8 @@ def test_a_line_that_launches_the_script_is_found(name: str, tmp_path: Path) -> 
 ELSEWHERE = {  # a file of the project, and what it says
     "scripts/run.sh": "torchrun ../src/train.py",
     "docs/training.md": "torchrun src/train.py",
+    "Makefile": "python -m torch.distributed.launch --nproc_per_node 2 --use_env -m src.train",
+    "job.slurm": "python3 -m torch.distributed.run --nproc_per_node 2 --module src.train",
     "src/examples/small/run.sh": "torchrun train.py",
     "src/launch/run.sh": "deepspeed --module src.train",
     "run.sh": "torchrun $ROOT/src/train.py",
@@ -107,6 +109,7 @@ OF_OTHERS = {
     "scripts/launch/run.sh": "torchrun train.py",  # started from scripts, where there is one
     "a/b/c/d/run.sh": "torchrun src/train.py",  # too deep to be looked for
     "run.sh": "torchrun scripts/train.py",
+    "Makefile": "python -m torch.distributed.launch --nproc_per_node 2 -m src.eval",
     "build/run.sh": "torchrun src/train.py",
 }
 
@@ -124,7 +127,7 @@ def test_a_line_in_another_folder_of_the_project_launches_the_script_to_which_it
     name: str, tmp_path: Path
 ) -> None:
     started = ELSEWHERE[name].split()[1:]
-    expected = "python -m src.train" if "--module" in started else f"python {started[0]}"
+    expected = "python -m src.train" if "src.train" in started else f"python {started[0]}"
     assert launches_of_project(tmp_path, name, ELSEWHERE[name]) == [expected]
 
 

@@ -53,6 +53,33 @@ def test_options_of_click_go_to_the_workers(option: str, parameters: str, model:
 
 
 @pytest.mark.parametrize(
+    ("shown", "moves"),
+    [
+        ("click.echo(trainer.state.best_metric)", True),
+        ('click.secho(f"best {trainer.state.best_metric}", bold=True)', True),
+        ("from click import echo\n    echo(trainer.state.best_metric)", True),
+        ('click.echo("done")', False),
+    ],
+)
+def test_what_click_shows_is_no_command_line(shown: str, moves: bool) -> None:
+    script = CLICK.format(option="", parameters="", model='"bert"').replace(
+        "trainer.train()", f"trainer.train()\n    {shown}"
+    )
+    after = converted(script, to_ray=True).text
+    shown = shown.rpartition("\n")[2].strip()
+    assert after.index("def train_func") < after.index(shown)
+    assert (after.index(shown) < after.index("@click.command")) == moves
+
+
+def test_what_click_asks_for_stays_a_command_line() -> None:
+    script = CLICK.format(option="", parameters="", model='"bert"').replace(
+        "trainer.train()", "trainer.train()\n    name = click.prompt('save as')\n    trainer.save_model(name)"
+    )
+    after = converted(script, to_ray=True).text
+    assert after.index("@click.command") < after.index("name = click.prompt('save as')") < after.index("TorchTrainer(")
+
+
+@pytest.mark.parametrize(
     ("arguments", "call"),
     [
         ('version_base=None, config_path="conf", config_name="train"', "run()"),

@@ -162,3 +162,43 @@ def test_a_model_that_is_prepared_is_told_too(given: str, gpu: bool, words: str)
     assert result.after is not None and "TorchTrainer(" in result.after
     found = [finding.message for finding in result.findings if "device_map=" in finding.message]
     assert len(found) == bool(words) and all(words in message for message in found)
+
+
+@pytest.mark.parametrize(
+    ("test", "told"),
+    [("trainer.is_world_process_zero()", False), ("trainer.accelerator.is_main_process", False), ("args.merge", True)],
+)
+def test_a_model_that_one_worker_spreads_is_not_told(test: str, told: bool) -> None:
+    script = f"""\
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+args = make()
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+trainer = Trainer(model, TrainingArguments("out", fp16=True))
+trainer.train()
+trainer.save_model("final")
+if {test}:
+    merged = AutoModelForCausalLM.from_pretrained("final", device_map="auto")
+    merged.push_to_hub(trainer.args.hub_model_id)
+"""
+    result = convert(script, options=Options(to_ray=True, workers=2))
+    assert "TorchTrainer(" in str(result.after)
+    assert any("spreads a model of each worker" in finding.message for finding in result.findings) == told
+
+
+@pytest.mark.parametrize(
+    ("device", "told"), [("0", True), ('"cuda:1"', True), ('"cuda"', False), ("-1", False), ("place()", False)]
+)
+def test_a_pipeline_on_a_numbered_gpu_is_told(device: str, told: bool) -> None:
+    script = f"""\
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments, pipeline
+
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+trainer = Trainer(model, TrainingArguments("out", fp16=True))
+trainer.train()
+pipe = pipeline("text-generation", model=model, device={device})
+print(pipe("a"), show(model, device=0))
+"""
+    result = convert(script, options=Options(to_ray=True, workers=2, gpu=True))
+    found = [finding for finding in result.findings if "the same GPU of a machine" in finding.message]
+    assert [finding.message.startswith("device=") for finding in found] == [True] * told

@@ -42,15 +42,15 @@ def tell_magics(context: Context, rule: Rule, outline: Outline, trains: Collecti
     if not lines:
         return
     trained = [script.number(step) for step in steps]
-    last, run_by_workers = script.number(moved[-1]), _run_by_workers(outline)
+    last, of_workers = script.number(moved[-1]), run_by_workers(outline)
     for name, text in lines:
         step = script.step_of(name)
         line = " ".join(text.split())
         shown = f"`{line[:LONGEST]}{'...' if len(line) > LONGEST else ''}`"
-        if step in run_by_workers:
+        if step in of_workers:
             message = f"{shown} is in code that the workers run: IPython's get_ipython() cannot be sent to them."
             context.manual(rule, name, message, "Call subprocess.run() there, or do it behind fit().")
-        if step is None or step in run_by_workers:
+        if step is None or step in of_workers:
             continue
         unknown = [read for read in _read(text) if _is_of_workers(outline, name, read)]
         if unknown:
@@ -84,7 +84,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _run_by_workers(outline: Outline) -> set[ast.stmt]:
+def run_by_workers(outline: Outline) -> set[ast.stmt]:
     """The steps that workers run, with the functions and classes that these need."""
     script = outline.script
     waiting, found, names = list(outline.roles.moved_or_makers()), set[ast.stmt](), set[tuple[str, Scope]]()

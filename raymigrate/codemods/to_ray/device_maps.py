@@ -15,19 +15,20 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.trainer_calls import Training
+from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.hugging_face.spread_models import loads_model, makers_of, spread_by
 from raymigrate.facts.ray_train.pickling import sent_with
+from raymigrate.facts.ray_train.ranks import rank_condition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking
 
 OTHER_MODELS = re.compile(r"(?:ref|reward|teacher|value|judge)_?(?:model|funcs)?")  # that a Trainer of trl prepares
 REFUSED = 'device_map="{}" spreads one model over all GPUs; {} refuses that on several workers.'
 SPREAD = 'device_map="{}" spreads a model of each worker over the GPUs of all workers on its machine.'
-SAME_GPU = (
-    "device_map={} loads the model of every worker on the same GPU of a machine: its memory has to hold all of them."
-)
+SAME_GPU = "{}={} {} the model of every worker on the same GPU of a machine: its memory has to hold all of them."
 NUMBERED = re.compile(r"(?:cuda:)?\d+")
 ADVICE = 'Write device_map={"": ray.train.torch.get_device()}: each worker has its model on its own GPU.'
+OF_PIPELINE = "Write device=ray.train.torch.get_device(): each worker has its model on its own GPU."
 
 
 def tell_device_maps(
@@ -45,6 +46,7 @@ def tell_device_maps(
     module = context.module
     given = [word for word in module.of_type(ast.keyword) if word.arg == "device_map"]
     several = outline.may_be_several
+    given += [word for word in module.of_type(ast.keyword) if word.arg == "device" and _is_of_pipeline(module, word)]
     given = [word for word in given if spread_by(module, word) or (several and _is_numbered(module, word.value))]
     if not given or not outline.use_gpu:
         return
@@ -55,17 +57,28 @@ def tell_device_maps(
         if moves or any(module.inside(word, function) for function in sent):
             call = module.parent_of[word]
             is_idle = trained is not None and loads_model(module, call) and call not in trained
+            is_alone = rank_condition(module, module.statement(word)) is not None
+            if is_alone and (is_idle or not spread_by(module, word)):
+                continue  # one worker has it, as one process had before
             message = (SPREAD if is_idle else REFUSED).format(spread_by(module, word), refuses)
             if not spread_by(module, word):
-                message = SAME_GPU.format(module.source(word.value))
-            context.manual(rule, word, message, ADVICE)
+                message = SAME_GPU.format(
+                    word.arg, module.source(word.value), "puts" if word.arg == "device" else "loads"
+                )
+            context.manual(rule, word, message, OF_PIPELINE if word.arg == "device" else ADVICE)
+
+
+def _is_of_pipeline(module: Module, word: ast.keyword) -> bool:
+    """Whether a device is that of a pipeline, whose model is moved there: `pipeline(task, model=model, device=0)`."""
+    call = module.parent_of[word]
+    return isinstance(call, ast.Call) and module.qualified(call.func) in PIPELINES
 
 
 def _is_numbered(module: Module, given: ast.expr) -> bool:
     """Whether a map sends all of a model to the GPU with a number: `{"": 0}`, `"cuda:0"`, `0`."""
     whole = (module.entries(given) or {}).get("")
     value = module.constant(whole if whole is not None else given)
-    is_number = isinstance(value, int) and not isinstance(value, bool)
+    is_number = type(value) is int and value >= 0  # -1 is the CPU of a pipeline
     return is_number or (isinstance(value, str) and NUMBERED.fullmatch(value) is not None)
 
 

@@ -51,8 +51,8 @@ def tell_early_writes(context: Context, rule: Rule, outline: LaunchedOutline, tr
         return
     module = context.module
     for call in dict.fromkeys(_before(outline, training)):
-        what = _does(module, call)
-        if what and not _is_for_one(module, call):
+        what = what_it_does(module, call)
+        if what and not is_for_one(module, call):
             message = f"Every worker {what} before it trains, the same as the others and at the same time:"
             context.manual(rule, call, f"{message} one may find it half done, or gone.", ADVICE)
 
@@ -64,24 +64,24 @@ def _before(outline: LaunchedOutline, training: Training) -> Iterator[ast.Call]:
         step, function = outline.script.step_of(train), module.function(train)
         for before in moved[: moved.index(step)] if step in moved else ():
             if not isinstance(before, DEFINITIONS):
-                yield from _called(module, before, DEPTH)
+                yield from called_by(module, before)
         if step is not module.statement(train):
             for statement in getattr(function, "body", ()):
                 if statement.lineno < train.lineno and not module.inside(train, statement):
-                    yield from _called(module, statement, DEPTH)
+                    yield from called_by(module, statement)
 
 
-def _called(module: Module, code: ast.AST, depth: int) -> Iterator[ast.Call]:
+def called_by(module: Module, code: ast.AST, depth: int = DEPTH) -> Iterator[ast.Call]:
     """The calls in some code, and in the functions of the module that it calls."""
     for node in executed(module, code):
         if isinstance(node, ast.Call):
             yield node
             function = module.definition(node.func) if depth else None
             for statement in function.body if isinstance(function, ast.FunctionDef) else ():
-                yield from _called(module, statement, depth - 1)
+                yield from called_by(module, statement, depth - 1)
 
 
-def _does(module: Module, call: ast.Call) -> str:
+def what_it_does(module: Module, call: ast.Call) -> str:
     """What a call does with files, as words; empty for nothing."""
     name = module.qualified(call.func) or ""
     if name in REMOVES:
@@ -101,11 +101,11 @@ def _is_path(module: Module, node: ast.expr) -> bool:
     return any(PATH in _names(end.module, end.node) for end in ends)
 
 
-def _is_for_one(module: Module, call: ast.Call) -> bool:
+def is_for_one(module: Module, call: ast.Call) -> bool:
     """Whether one worker does it alone or before the others, or each to a path of its own."""
     if is_in_turn(module, call):
         return True
-    path = argument(call, 1 if _does(module, call) == "writes this file" else 0, "path", "dst")
+    path = argument(call, 1 if what_it_does(module, call) == "writes this file" else 0, "path", "dst")
     given = [value for value in (path, *call.args) if value is not None]
     if isinstance(call.func, ast.Attribute):
         given.append(call.func.value)

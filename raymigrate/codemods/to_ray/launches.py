@@ -154,7 +154,8 @@ class Launch:
 
     def _is_name(self, word: str, script: str) -> bool:
         words = self.text.split()
-        of_another = words[0] in ("torchrun", "deepspeed") and not {"-m", "--module"}.isdisjoint(words)
+        behind = words[3:] if words[0].startswith("python") else words[1:]  # python -m torch.distributed.launch
+        of_another = not (self.is_plain or self.may_read_file) and not {"-m", "--module"}.isdisjoint(behind)
         is_module = "m" in self.flags or "module" in self.flags or of_another
         return Path(word).name == script or (is_module and word.rpartition(".")[2] == script.removesuffix(".py"))
 

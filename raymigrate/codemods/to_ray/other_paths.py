@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import ast
 import builtins
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from raymigrate.facts.folders.shell_downloads import COMMAND, STARTERS
+from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.ray_train.storage import is_absolute
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, head, is_none
+from raymigrate.facts.syntax.scopes import FunctionNode
+from raymigrate.facts.values import Source, argument, free_name, head, is_none
 
 ENDINGS = (
     *("csv", "tsv", "jsonl?", "txt", "parquet", "arrow", "pt", "pth", "ckpt", "bin", "pkl", "np[yz]", "ya?ml", "h5"),
@@ -97,6 +100,8 @@ class _Finder:
             return self._may_name_files(argument(call, 0, *COMMAND))
         if name in WRITERS and not call.args and not any(k.arg in (None, "log_dir", "logdir") for k in call.keywords):
             return True
+        if self._goes_to_other_file(call):
+            return True
         taker = self._taker(call, name)
         is_of_hub = name.startswith(OF_HUB)
         positional = call.args[:1] if taker == ANY and not name.startswith("shutil.") else call.args
@@ -106,6 +111,39 @@ class _Finder:
             keyword.arg is not None and not is_of_hub and self._keyword(keyword.arg, keyword.value, taker, name)
             for keyword in call.keywords
         )
+
+    def _goes_to_other_file(self, call: ast.Call) -> bool:
+        """Whether any word goes to a function of another file, which takes it for a path: `save_all(model, "out")`."""
+        for module, function in called_elsewhere(self.module, call):
+            finder = _Finder(module, lambda _: False, "")
+            for parameter, value in _given(function, call):
+                if self._is_relative_word(value) and finder.takes_for_path(function, parameter):
+                    return True
+        return False
+
+    def _is_relative_word(self, value: ast.expr) -> bool:
+        text = self.module.constant(value)
+        is_word = isinstance(text, str) and re.fullmatch(r"[\w.-][\w./-]*", text) is not None
+        return is_word and not self.is_done(value)
+
+    def takes_for_path(self, function: FunctionNode, parameter: str) -> bool:
+        """Whether a function opens, writes or joins to a path what a parameter of it is given."""
+        for name in self.module.below(function):
+            if isinstance(name, ast.Name) and name.id == parameter and isinstance(name.ctx, ast.Load):
+                value: ast.AST = name
+                while isinstance(self.module.parent_of[value], (ast.JoinedStr, ast.FormattedValue, ast.BinOp)):
+                    value = self.module.parent_of[value]
+                call = self.module.parent_of[value]
+                if isinstance(call, ast.Call) and value in call.args[:1] and self._takes_path(call):
+                    return True
+        return False
+
+    def _takes_path(self, call: ast.Call) -> bool:
+        if free_name(self.module, call.func) == "open":
+            return True
+        name = self.module.qualified(call.func) or ""
+        is_method = isinstance(call.func, ast.Attribute) and not name
+        return self._taker(call, name) == ANY or (is_method and self._taker(call, name) == MAYBE)
 
     def _may_name_files(self, command: ast.expr | None) -> bool:
         """Whether a command has a word behind its name that may be a relative path, or is what nobody knows here."""
@@ -189,6 +227,26 @@ class _Finder:
         """Whether a text names a file or a folder beside the script."""
         named = bool(self.folder) and re.fullmatch(r"\w[\w./-]*", text) is not None
         return named and (Path(self.folder) / text).exists()
+
+
+def called_elsewhere(module: Module, call: ast.Call) -> Iterator[tuple[Module, FunctionNode]]:
+    """The functions of other files that a call carries out; for a class the one that makes its objects."""
+    for callee in callees(module, call.func):
+        if callee.function is not None and callee.module is not module:
+            yield callee.module, callee.function
+    found = module.elsewhere(call.func)
+    if found is not None and isinstance(found.node, ast.ClassDef):
+        made = (part for part in found.node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__")
+        yield from ((found.module, part) for part in made)
+
+
+def _given(function: FunctionNode, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """What a call gives to parameters of a function, as far as both are written out."""
+    names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
+    names = names[1:] if names[:1] in (["self"], ["cls"]) else names
+    values = itertools.takewhile(lambda value: not isinstance(value, ast.Starred), call.args)
+    yield from zip(names, values, strict=False)
+    yield from ((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg is not None)
 
 
 def name_by_star(module: Module, node: ast.expr) -> str:

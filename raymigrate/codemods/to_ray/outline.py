@@ -26,8 +26,10 @@ from raymigrate.codemods.to_ray.script import Script, called_by, executed, is_pa
 from raymigrate.codemods.to_ray.statements import Role, Roles
 from raymigrate.codemods.torch_trainer.pickled_modules import import_inside, imports_of
 from raymigrate.edits.plan import Code
+from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.ray_train.pickling import sent_with
 from raymigrate.facts.syntax.functions import parameters
+from raymigrate.facts.syntax.magics import asks_for_accelerator
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, is_none, keyword_argument, origins
 
@@ -212,7 +214,9 @@ class Outline:
         if not self.constants:
             return
         place = self._place(last)
-        steps = (self.script.step_of(use) for use in self.uses if not self.module.scope_of[use].is_in_function)
+        is_inside = {use: self.module.scope_of[use].is_in_function for use in self.uses}
+        early = self._run_early({self.script.step_of(use) for use in self.uses if is_inside[use]}, place)
+        steps = (self.script.step_of(use) for use in self.uses if early or not is_inside[use])
         above = [step for step in steps if step is not None and self.module.start(step) < self.module.start(place)]
         staying = [step for step in above if not self.roles.of[step].moves]
         if staying:
@@ -220,6 +224,18 @@ class Outline:
             self.context.plan.statement(first).before.append(Code(f"{self.constants}\n"))
         else:
             self.support.insert(0, self.constants)
+
+    def _run_early(self, definitions: set[ast.stmt | None], place: ast.stmt) -> bool:
+        """Whether what stays above the training function may run one of some functions: a class made of theirs, too."""
+        names = {name for step in definitions if step is not None for name in self.script.bound(step)}
+        above = [step for step, role in self.roles.of.items() if not role.moves and step not in definitions]
+        above = sorted((s for s in above if self.module.start(s) < self.module.start(place)), key=self.module.start)
+        for step in above:
+            if not names.isdisjoint(name for name, _ in self.script.read(step)):
+                if not isinstance(step, ast.FunctionDef):
+                    return True
+                names |= set(self.script.bound(step))
+        return False
 
     def _place(self, last: ast.stmt) -> ast.stmt:
         """The statement where definitions go, on the level of the module: `main`, its guard, or the last that moves."""
@@ -300,9 +316,9 @@ def _imported_below(module: Module, moved: Sequence[ast.stmt], first: Sequence[s
 
 
 def asks_for_gpu(context: Context) -> bool:
-    """Whether a script runs on GPUs: half precision of fp16, `.cuda()`, `device_map`, a GPU by its name, nccl."""
+    """Whether a script runs on GPUs: half precision of fp16, `.cuda()`, `device_map`, a named GPU, nccl, Colab's."""
     module = context.module
-    if any(module.calls("torch.cuda.set_device")) or _places_itself(module):
+    if any(module.calls("torch.cuda.set_device")) or _places_itself(module) or asks_for_accelerator(module):
         return True
     groups = module.calls("torch.distributed.init_process_group")
     if any("nccl" in str(module.constant(argument(call, 0, "backend"))) for call in groups):
@@ -312,7 +328,7 @@ def asks_for_gpu(context: Context) -> bool:
             return True
         is_move = isinstance(call.func, ast.Attribute) and call.func.attr in MOVES
         device = argument(call, 0, "device") if is_move else keyword_argument(call, "device")
-        if device is not None and _is_gpu(module, device):
+        if device is not None and (_is_gpu(module, device) or _is_numbered(module, call, device)):
             return True
         if any(keyword.arg in GPU_ARGUMENTS and _is_set(keyword.value) for keyword in call.keywords):
             return True
@@ -323,6 +339,13 @@ def _is_gpu(module: Module, device: ast.expr) -> bool:
     """Whether a device is a GPU by its name, whatever the machine has: `"cuda"`, `torch.device("cuda:0")`."""
     ends = list(origins(module, device))
     return bool(ends) and all(_names_gpu(end.module, end.node) for end in ends)
+
+
+def _is_numbered(module: Module, call: ast.Call, device: ast.expr) -> bool:
+    """Whether a pipeline is given a GPU by its number, whatever the machine has: `pipeline(task, device=0)`."""
+    ends = [end.module.constant(end.node) for end in origins(module, device)]
+    known = [type(end) is int and end >= 0 for end in ends]
+    return module.qualified(call.func) in PIPELINES and bool(known) and all(known)
 
 
 def _names_gpu(module: Module, node: ast.expr) -> bool:

@@ -14,10 +14,13 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from posixpath import normpath
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.cell_lines import run_by_workers
 from raymigrate.codemods.to_ray.command_lines import CURRENT_FOLDER, folder_calls
+from raymigrate.codemods.to_ray.kept_folders import is_read_again
 from raymigrate.codemods.to_ray.other_paths import hands_over_relative
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
@@ -92,7 +95,7 @@ class _Paths:
         self.constants: dict[str, str] = {}  # by path
         self.changed: set[ast.expr] = set()
         self.joined = False  # whether a path is joined with the driver's folder where it is used
-        steps = set(outline.roles.moved_or_makers())
+        steps = run_by_workers(outline)
         self.calls = [call for call in self.module.of_type(ast.Call) if outline.script.step_of(call) in steps]
 
     def change(self) -> bool:
@@ -149,7 +152,13 @@ class _Paths:
         text = self.module.constant(path)
         if not isinstance(text, str):
             return False
-        return text.startswith(("./", "../")) or text in self._saved()
+        return text.startswith(("./", "../")) or text in self._saved() or self._is_checkpoint(text)
+
+    def _is_checkpoint(self, text: str) -> bool:
+        """Whether it lies in the folder of the Trainer's checkpoints: "results/checkpoint-500"."""
+        made = (call for call in self.calls if makes_arguments(self.module, call))
+        named = (self.module.constant(folder) for call in made if (folder := argument(call, 0, "output_dir")))
+        return any(isinstance(folder, str) and text.startswith(f"{normpath(folder)}/") for folder in named)
 
     def _saved(self) -> set[object]:
         saved = (call for call in self.calls if isinstance(call.func, ast.Attribute))
@@ -173,7 +182,7 @@ class _Paths:
                 return True
             if name == "train" and (given := argument(call, 0, "resume_from_checkpoint")) is not None:
                 return not (isinstance(given, ast.Constant) and given.value in (None, False))
-        return sum(isinstance(node, ast.Constant) for node in self.module.spelling(text)) > 1
+        return is_read_again(self.module, text)
 
     def _is_literal(self, path: ast.expr) -> bool:
         """Whether a path begins with a literal, which shows whether it is relative."""

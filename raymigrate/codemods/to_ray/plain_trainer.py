@@ -49,6 +49,7 @@ from raymigrate.codemods.to_ray.refusals import (
 )
 from raymigrate.codemods.to_ray.results import return_results
 from raymigrate.codemods.to_ray.saved_files import wait_for_files
+from raymigrate.codemods.to_ray.saving_functions import tell_late_writes
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, script_of
 from raymigrate.codemods.to_ray.shown_values import tell_shown
 from raymigrate.codemods.to_ray.started_elsewhere import is_left_to_starter
@@ -223,6 +224,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     drop_launcher(context, outline)
     drop_deletions(context, RM801, outline)
     return_results(context, RM801, outline, training)
+    tell_late_writes(context, RM806, outline, training)
     tell_shown(context, RM801, outline, training.trains)
     tell_magics(context, RM801, outline, training.trains)
     if outline.may_be_several:

@@ -17,6 +17,7 @@ from raymigrate.codemods.to_ray.all_workers import leads_to, needs_all
 from raymigrate.codemods.to_ray.early_writes import WRITE_TO_PATHS
 from raymigrate.codemods.to_ray.interactive import DISPLAY
 from raymigrate.codemods.to_ray.outline import FROM_WORKERS, Outline
+from raymigrate.codemods.to_ray.saving_functions import loads_something, only_saves
 from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.codemods.to_ray.shown_values import ends, is_display
 from raymigrate.codemods.to_ray.step_kinds import FILLING, TRACKING, stands_for_cell
@@ -29,7 +30,7 @@ from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import reaching
 
 DUMPS = ("json.dump", "yaml.dump", "yaml.safe_dump", "pickle.dump")
-SHOWING = ("print", "pprint.pprint", *DUMPS)
+SHOWING = ("print", "pprint.pprint", "click.echo", "click.secho", *DUMPS)
 # Methods that write, on whatever object but a Trainer, which asks for the rank itself.
 WRITING = frozenset({*WRITE_TO_PATHS, "push_to_hub", "savefig"})
 ROWS = frozenset({"writelines", "writerow", "writerows", "writeheader"})  # of an open file, or of csv
@@ -194,28 +195,41 @@ class _Results:
         return all(self._is_opened_to_write(item.context_expr) for item in step.items)
 
     def _is_opened_to_write(self, node: ast.expr) -> bool:
-        return (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == "open"
-            and any(isinstance(a, ast.Constant) and str(a.value)[:1] in ("w", "a", "x") for a in node.args[1:])
-        )
+        """Whether this opens a file to write it: `open(path, "w")`, or `path.open("w")` of a pathlib.Path."""
+        if not isinstance(node, ast.Call):
+            return False
+        is_builtin = isinstance(node.func, ast.Name) and node.func.id == "open"
+        if not is_builtin and not (isinstance(node.func, ast.Attribute) and node.func.attr == "open"):
+            return False
+        modes = [*node.args[1 if is_builtin else 0 :], *(word.value for word in node.keywords if word.arg == "mode")]
+        return any(isinstance(mode, ast.Constant) and str(mode.value)[:1] in ("w", "a", "x") for mode in modes)
 
     def _writes(self, step: ast.stmt) -> bool:
         """Whether every worker would write or print the same."""
         if isinstance(step, ast.With):
-            writes = self._opens_to_write(step) and self._only_writes(step.body)
+            writes = self._is_written(step)
         else:
-            writes = isinstance(step, ast.Expr) and self._writes_by_call(step.value)
+            writes = isinstance(step, ast.Expr) and (self._writes_by_call(step.value) or self._saves(step))
         if not writes or needs_all(self.module, step) or self._is_read_back(step):
             return False
         return all(reader is step for name in self.script.bound(step) for reader in self._readers(name, step))
+
+    def _saves(self, step: ast.Expr) -> bool:
+        """Whether a statement calls a function of the script that only saves, and nothing is loaded behind it."""
+        moved = self.outline.roles.moved()
+        if step not in moved or loads_something(self.module, moved[moved.index(step) + 1 :]):
+            return False
+        return only_saves(self.module, step.value, lambda part: self._is_writing(part) or self._is_written(part))
+
+    def _is_written(self, part: ast.stmt) -> bool:
+        return isinstance(part, ast.With) and self._opens_to_write(part) and self._only_writes(part.body)
 
     def _is_read_back(self, step: ast.stmt) -> bool:
         """Whether the workers read a file that a statement opens to write: each then reads what it wrote itself."""
         run = self.outline.roles.moved_or_makers()
         opened = [node for node in ast.walk(step) if isinstance(node, ast.Call) and self._is_opened_to_write(node)]
-        return any(is_read_back(self.module, call.args[0], run, set(opened)) for call in opened)
+        paths = [call.func.value if isinstance(call.func, ast.Attribute) else call.args[0] for call in opened]
+        return any(is_read_back(self.module, path, run, set(opened)) for path in paths)
 
     def _writes_by_call(self, call: ast.expr) -> bool:
         if not isinstance(call, ast.Call):

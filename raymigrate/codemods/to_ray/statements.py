@@ -38,8 +38,8 @@ from raymigrate.codemods.to_ray.step_kinds import (
     environment_set,
     is_plain,
     is_text,
-    logs_in,
     reads_rank,
+    runs_anywhere,
     sets_backend,
     simple_statements,
     speaks_to_run,
@@ -245,7 +245,7 @@ class Roles:
         if known is not None and (known.moves or known is Role.DEFINITION):
             return
         parsers = parser_steps(self.script, step) if known is Role.DRIVER else []
-        if step in self._parsers or (known is Role.DRIVER and not parsers and not logs_in(self.module, step)):
+        if step in self._parsers or (known is Role.DRIVER and not parsers and not runs_anywhere(self.module, step)):
             raise Mixed(step, "it reads the command line, and is part of the training too")
         self.of.update(dict.fromkeys((*parsers, step), Role.WORKER))
         self.makers.discard(step)

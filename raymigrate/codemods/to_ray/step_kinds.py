@@ -28,6 +28,7 @@ SETTINGS = (
 TRACKING = ("wandb.init", "mlflow.", "comet_ml.", "neptune.", "swanlab.init", "trackio.init")
 LOGINS = ("huggingface_hub.login", "huggingface_hub.notebook_login", "wandb.login")
 OF_DRIVER = (*LOGINS, "argparse.ArgumentParser", "click.")
+ECHOES = ("click.echo", "click.secho", "click.style", "click.unstyle")  # of click, but they only show something
 LAUNCHER = (
     *("torch.distributed.init_process_group", "torch.distributed.destroy_process_group", "torch.cuda.set_device"),
     "deepspeed.init_distributed",
@@ -103,16 +104,22 @@ def _is_plain_call(module: Module, call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and isinstance(call.func.value, (ast.Constant, ast.JoinedStr))
 
 
-def logs_in(module: Module, step: ast.stmt) -> bool:
-    """Whether a statement logs in, and reads no command line.
+def runs_anywhere(module: Module, step: ast.stmt) -> bool:
+    """Whether a statement of the driver may run on workers too: it logs in or shows something, and parses nothing.
 
-    It may do so in any process: `if accelerator.is_main_process: wandb.login()`, `login(token=arguments.token)`.
+    It may do so in any process: `if accelerator.is_main_process: wandb.login()`, `login(token=arguments.token)`,
+    `click.echo(trainer.state.best_metric)`.
     """
+    asked = _asks_driver_for(module, step)
+    return bool(asked) and asked <= {*LOGINS, *ECHOES}
+
+
+def _asks_driver_for(module: Module, step: ast.stmt) -> set[str]:
+    """What the driver does in a statement: the qualified names of such calls, or those of methods that parse."""
     calls = [node for node in executed(module, step) if isinstance(node, ast.Call)]
-    names = {module.qualified(call.func) or "" for call in calls}
-    is_parsing = any(name.startswith(OF_DRIVER) and name not in LOGINS for name in names)
-    is_parsing |= any(isinstance(call.func, ast.Attribute) and call.func.attr in PARSE_METHODS for call in calls)
-    return not is_parsing and not names.isdisjoint(LOGINS)
+    names = {name for call in calls if (name := module.qualified(call.func) or "").startswith(OF_DRIVER)}
+    methods = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
+    return names | (methods & set(PARSE_METHODS))
 
 
 def draws(module: Module, step: ast.stmt) -> bool:

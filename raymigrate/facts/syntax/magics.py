@@ -10,6 +10,8 @@ from raymigrate.documents.notebook import Notebook
 from raymigrate.facts.syntax.module import Module
 
 SHELL_CELL = re.compile(r"\s*%%(?:bash|sh)\b")
+# What Colab and Kaggle keep of the machine that a notebook was run on.
+ON_GPU = re.compile(rb'"accelerator"\s*:\s*"GPU"|"isGpuEnabled"\s*:\s*true')
 # A line of a notebook, or of a source of Databricks: what it runs, or restores, has names.
 BINDS_NAMES = re.compile(rb'(?:^|")[ \t]*(?:# MAGIC[ \t]+)?%(?:run|store[ \t]+-\w*r|pylab)\b', re.MULTILINE)
 
@@ -85,5 +87,15 @@ def runs_other_files(module: Module) -> bool:
         return False
     try:
         return BINDS_NAMES.search(module.project.read(module.path)) is not None
+    except OSError:
+        return False
+
+
+def asks_for_accelerator(module: Module) -> bool:
+    """Whether the settings of a notebook ask Colab or Kaggle for a machine with a GPU."""
+    if module.project is None or not module.path.endswith(".ipynb"):
+        return False
+    try:
+        return ON_GPU.search(module.project.read(module.path)) is not None
     except OSError:
         return False

@@ -1,0 +1,159 @@
+"""Functions of the script that do nothing but save, called behind the training: `save_all(model, tokenizer, "out")`.
+
+One process ran them before. Where all that a function does is seen to be for files and for the screen, the first worker
+calls it alone, like `model.save_pretrained()` itself. Of others it is told what every worker writes or removes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.all_workers import body_of
+from raymigrate.codemods.to_ray.early_writes import called_by, is_for_one, what_it_does
+from raymigrate.codemods.to_ray.launched import LaunchedOutline
+from raymigrate.codemods.to_ray.other_paths import called_elsewhere
+from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
+from raymigrate.codemods.to_ray.statements import Role
+from raymigrate.codemods.to_ray.trainer_calls import Training
+from raymigrate.facts.projects.callees import callees
+from raymigrate.facts.ray_train.ranks import rank_condition
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import free_name, last_name
+
+DEPTH = 2  # functions that call each other
+MAKES_FOLDERS = frozenset({"makedirs", "mkdir", "debug", "warning", "error", "print", "log"})
+REMOVES = ("os.remove", "os.unlink", "os.rmdir", "os.rename", "os.replace", "shutil.")
+# What makes one value of others, and changes none of them.
+QUIET_LIBRARIES = ("pandas.DataFrame", "os.path.", "json.dumps", "yaml.dump", "pathlib.Path", "datetime.", "time.")
+QUIET_BUILTINS = frozenset({"dict", "float", "int", "len", "list", "max", "min", "round", "set", "sorted", "str"})
+QUIET_METHODS = frozenset(
+    {
+        *("items", "keys", "values", "to_dict", "join", "format", "tolist", "copy", "strip", "isoformat", "strftime"),
+        *("state_dict", "cpu", "numpy", "resolve", "absolute", "with_suffix", "enumerate", "zip"),
+    }
+)
+LOADS = frozenset(
+    {
+        *("from_pretrained", "pipeline", "load", "load_from_disk", "load_state_dict", "load_model", "listdir", "glob"),
+        *("open", "read_text", "read_bytes", "read_csv", "read_json", "load_adapter", "from_file", "load_file"),
+    }
+)
+ADVICE = "Let one worker do it: below `if ray.train.get_context().get_world_rank() == 0:`."
+
+
+def only_saves(module: Module, call: ast.expr, writes: Callable[[ast.stmt], bool], depth: int = DEPTH) -> bool:
+    """Whether a call is of a function of this file that does nothing but write files and show something.
+
+    Args:
+        module: The module.
+        call: The call.
+        writes: Whether a statement writes files, or shows something, and does nothing else.
+        depth: How many functions that it calls are looked into.
+    """
+    if not isinstance(call, ast.Call):
+        return False
+    found = list(callees(module, call.func))
+    function = found[0].function if len(found) == 1 else None
+    if not isinstance(function, ast.FunctionDef) or found[0].module is not module or function.decorator_list:
+        return False
+    statements = _Statements(module, writes, depth)
+    return all(map(statements.is_harmless, function.body)) and statements.has_written
+
+
+class _Statements:
+    def __init__(self, module: Module, writes: Callable[[ast.stmt], bool], depth: int) -> None:
+        self.module = module
+        self.writes = writes
+        self.depth = depth
+        self.has_written = False
+
+    def is_harmless(self, part: ast.stmt) -> bool:
+        """Whether a statement changes nothing that the workers have."""
+        if isinstance(part, (ast.Pass, ast.Import, ast.ImportFrom)) or self.writes(part):
+            self.has_written |= not isinstance(part, (ast.Pass, ast.Import, ast.ImportFrom))
+            return True
+        if isinstance(part, ast.Return):
+            return part.value is None
+        if isinstance(part, ast.Assign):
+            return all(isinstance(target, ast.Name) for target in part.targets) and self._is_quiet(part.value)
+        if isinstance(part, ast.If):
+            return self._is_quiet(part.test) and all(map(self.is_harmless, [*part.body, *part.orelse]))
+        if isinstance(part, ast.For):
+            return self._is_quiet(part.iter) and all(map(self.is_harmless, [*part.body, *part.orelse]))
+        if not isinstance(part, ast.Expr):
+            return False
+        return isinstance(part.value, ast.Constant) or self._is_harmless_call(part.value)
+
+    def _is_harmless_call(self, call: ast.expr) -> bool:
+        if not isinstance(call, ast.Call):
+            return False
+        is_removed = (self.module.qualified(call.func) or "").startswith(REMOVES)
+        is_known = is_removed or last_name(call.func) in MAKES_FOLDERS
+        if is_known or (self.depth and only_saves(self.module, call, self.writes, self.depth - 1)):
+            self.has_written |= not is_known or is_removed
+            return True
+        return False
+
+    def _is_quiet(self, value: ast.AST) -> bool:
+        """Whether all that is called in a value leaves what it is given as it is."""
+        return all(self._leaves(call) for call in executed(self.module, value) if isinstance(call, ast.Call))
+
+    def _leaves(self, call: ast.Call) -> bool:
+        name = self.module.qualified(call.func)
+        if name is not None:
+            return name.startswith(QUIET_LIBRARIES)
+        if isinstance(call.func, ast.Name):
+            return free_name(self.module, call.func) in QUIET_BUILTINS
+        return last_name(call.func) in QUIET_METHODS
+
+
+def loads_something(module: Module, steps: list[ast.stmt]) -> bool:
+    """Whether workers load something in some steps: what one of them saves may not be there yet."""
+    names = (last_name(node.func) for step in steps for node in executed(module, step) if isinstance(node, ast.Call))
+    return not LOADS.isdisjoint(name for name in names if name)
+
+
+def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, training: Training) -> None:
+    """Tells of files that every worker writes or removes in functions which it calls behind the training.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+        outline: What becomes of the script.
+        training: What trains in it.
+    """
+    module, moved = context.module, outline.roles.moved()
+    places = [moved.index(step) for call in training.trains if (step := outline.script.step_of(call)) in moved]
+    if not outline.may_grow or not places:
+        return
+    for step in moved[max(places) + 1 :]:
+        if isinstance(step, DEFINITIONS) or outline.roles.of[step] is not Role.WORKER or _is_for_first(context, step):
+            continue
+        for call in dict.fromkeys(called_by(module, step)):
+            if _is_for_first(context, module.statement(call)):
+                continue
+            what = "" if is_for_one(module, call) else what_it_does(module, call)
+            what = what or _done_elsewhere(module, call)
+            if what:
+                message = f"Every worker {what} behind the training, the same as the others and at the same time:"
+                context.manual(rule, call, f"{message} one may find it half done, or gone.", ADVICE)
+
+
+def _done_elsewhere(module: Module, call: ast.Call) -> str:
+    """What a function of another file does with files that is called here, as words; empty for nothing."""
+    for other, function in called_elsewhere(module, call):
+        for part in body_of(function):
+            for inner in called_by(other, part):
+                what = what_it_does(other, inner)
+                is_alone = is_for_one(other, inner) or rank_condition(other, other.statement(inner)) is not None
+                if what and not is_alone:
+                    return "writes a file in this function" if what.startswith("writes") else what
+    return ""
+
+
+def _is_for_first(context: Context, step: ast.stmt) -> bool:
+    """Whether only the first worker comes to a statement, or will do so."""
+    return rank_condition(context.module, step) is not None or context.plan.statement(step).within is not None

@@ -1,0 +1,138 @@
+"""Functions of the script that save behind the training: the first worker calls them, or it is told what all do."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.projects.files import write
+from tests.rules.scripts import converted
+from tests.test_cli import invoke
+
+HEAD = """\
+import json, os, shutil
+from pathlib import Path
+from transformers import AutoModel, AutoTokenizer, Trainer, TrainingArguments
+
+"""
+TRAIN = """\
+tokenizer = AutoTokenizer.from_pretrained("a")
+model = AutoModel.from_pretrained("a")
+trainer = Trainer(model=model, args=TrainingArguments("runs"))
+trainer.train()
+"""
+SAVES = """\
+def save(model, tokenizer, out):
+    {line}
+
+
+"""
+LOCKED = "    if trainer.is_world_process_zero():\n        save(model, tokenizer, "
+TOLD = "behind the training, the same as the others"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "model.save_pretrained(out)",
+        "os.makedirs(out, exist_ok=True); model.save_pretrained(out); shutil.rmtree('old')",
+        "if os.path.exists(out):\n        shutil.rmtree(out)\n    tokenizer.save_pretrained(out)",
+        "names = sorted(model.config.to_dict().keys())\n    with open(out + '/names', 'w') as f:\n"
+        "        json.dump(names, f)",
+        "with Path(out).open('w') as f:\n        f.write('done')",
+        "with open(out, mode='w') as f:\n        f.write('done')",
+        "for part in (model, tokenizer):\n        part.save_pretrained(out)",
+    ],
+)
+def test_the_first_worker_saves(line: str) -> None:
+    outcome = converted(f'{HEAD}{SAVES.format(line=line)}{TRAIN}save(model, tokenizer, "final")\n', to_ray=True)
+    assert LOCKED in outcome.text
+    assert not any(TOLD in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    ("line", "call", "told"),
+    [
+        ("model.half()\n    model.save_pretrained(out)", "save(model, tokenizer, 'a')", True),
+        ("model.save_pretrained(out)\n    return out", "path = save(model, tokenizer, 'a')\nprint(path, model)", True),
+        ("shutil.rmtree('old')\n    trainer.save_model(out)", "save(model, tokenizer, 'a')", True),
+        (
+            "model.save_pretrained(out)",
+            "save(model, tokenizer, 'a')\nprint(AutoModel.from_pretrained('a').config == model.config)",
+            True,
+        ),
+        ("print(model)", "save(model, tokenizer, 'a')", False),
+    ],
+)
+def test_what_has_to_run_everywhere_does(line: str, call: str, told: bool) -> None:
+    outcome = converted(f"{HEAD}{SAVES.format(line=line)}{TRAIN}{call}\n", to_ray=True, workers=2)
+    assert "TorchTrainer(" in outcome.text
+    assert ("    if trainer.is_world_process_zero():\n        save(" in outcome.text) == (line == "print(model)")
+    assert any(TOLD in message for message in outcome.messages) == told
+
+
+def test_a_method_that_saves_is_called_by_the_first_worker() -> None:
+    script = f"""{HEAD}
+class Run:
+    def __init__(self):
+        self.model = AutoModel.from_pretrained("a")
+
+    def train(self):
+        self.trainer = Trainer(model=self.model, args=TrainingArguments("runs"))
+        self.trainer.train()
+        return self
+
+    def save(self, out):
+        self.model.save_pretrained(out)
+        Path(out, "done").write_text("yes")
+
+
+run = Run().train()
+run.save("final")
+"""
+    outcome = converted(script, to_ray=True)
+    assert "    if ray.train.get_context().get_world_rank() == 0:\n        run.save(" in outcome.text
+
+
+HELPERS = """\
+import os
+
+
+def save_all(model, out):
+    {line}
+
+
+class Exporter:
+    def __init__(self, target):
+        os.makedirs(target)
+        self.target = target
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "call", "goes", "told"),
+    [
+        ("model.save_pretrained(out)", 'save_all(model, "final")', True, True),
+        ("model.save_pretrained(out)", 'save_all(model, out="final")', True, True),
+        ("model.save_pretrained(out)", 'save_all(model, "/data/final")', False, True),
+        ("with open(f'{out}/a', 'w') as f:\n        f.write(str(model))", 'save_all(model, "final")', True, False),
+        ("print(out, model)", 'save_all(model, "final")', False, False),
+        ("print(out, model)", 'print(Exporter("final"), model)', True, False),
+    ],
+)
+def test_functions_of_other_files(line: str, call: str, goes: bool, told: bool, tmp_path: Path) -> None:
+    files = {
+        "train.py": f"{HEAD}from helpers import Exporter, save_all\n\n{TRAIN}{call}\n",
+        "helpers.py": HELPERS.format(line=line),
+    }
+    write(tmp_path, {"pyproject.toml": "", **files})
+    said = " ".join(invoke("--to-ray", "--workers", "2", tmp_path / "train.py").stdout.split())
+    after = (tmp_path / "train.py").read_text()
+    assert "TorchTrainer(" in after
+    assert ("os.chdir(" in after) == goes
+    assert (TOLD in said) == told
+
+
+@pytest.mark.parametrize("head", ["def read():\n    return os.listdir('logs')\n\n\nprint(read())\n"])
+def test_a_constant_stands_above_what_runs_its_function(head: str) -> None:
+    outcome = converted(f"{HEAD}{head}{TRAIN}print(read(), model)\n", to_ray=True)
+    assert outcome.text.index("LOGS = os.path.abspath(") < outcome.text.index("def read()")
