@@ -58,6 +58,31 @@ def test_another_method_than_forward_is_called_without_gradients_only(looking: s
     assert "averages the gradients of forward() alone" in refusal(LOOP, "    print(model.encode(x))\n")
 
 
+FREEZING = """
+class Net(torch.nn.Module):
+    def hold(self, flag):
+        for weight in self.parameters():
+            weight.requires_grad = not flag
+
+    def hold_all(self):
+        self.requires_grad_(False)
+
+    def loss_of(self, x):
+        return self(x)
+
+"""
+
+
+@pytest.mark.parametrize("method", ["hold(True)", "hold_all()", "freeze_feature_encoder()", "requires_grad_(False)"])
+def test_weights_that_are_frozen_between_the_steps_keep_the_loop(method: str) -> None:
+    head = HEAD.replace("\n\ndevice", f"\n{FREEZING}device").replace("nn.Linear(4, 2)", "Net()")
+    said = refusal(LOOP, f"    model.{method}\n", head=head if method.startswith("hold") else HEAD)
+    assert "changes requires_grad: in several processes" in said
+    assert "forward() alone" not in said
+    loss = LOOP.replace("F.cross_entropy(model(x), y)", "model.loss_of(x)")
+    assert "averages the gradients of forward() alone" in refusal(loss, head=head)
+
+
 def test_without_the_option_a_native_loop_stays_as_it_is() -> None:
     text = HEAD + LOOP
     outcome = converted(text)

@@ -132,7 +132,7 @@ def _packages(module: Module) -> set[str]:
 
 
 def _native_loop(module: Module) -> ast.AST | None:
-    """The loop, or else the function's step, in which a script works out gradients and lets an optimizer step itself."""
+    """The loop, or else the step in a function, in which a script works out gradients and lets an optimizer step."""
     packages = _packages(module)
     if "torch" not in packages or "accelerate" in packages:
         return None
@@ -152,7 +152,5 @@ def _is_optimizer(module: Module, node: ast.expr) -> bool:
     if any(ast.unparse(cleared.value) == ast.unparse(node) for cleared in module.attributes("zero_grad")):
         return True
     names = [s.module.qualified(s.node.func) or "" for s in origins(module, node) if isinstance(s.node, ast.Call)]
-    return any(
-        name.startswith(OPTIMIZERS) and not name.startswith("torch.optim.lr_scheduler.") or name.endswith(".GradScaler")
-        for name in names
-    )
+    names = [name for name in names if not name.startswith("torch.optim.lr_scheduler.")]
+    return any(name.startswith(OPTIMIZERS) or name.endswith(".GradScaler") for name in names)
