@@ -565,3 +565,23 @@ def test_generate_without_gradients_is_asked_of_the_model_inside(made: str, is_s
     found = converted(GENERATING.format(made=made), to_accelerate=True)
     assert ("accelerator.unwrap_model(model).generate(" in found.text) == is_sure
     assert any(code == "RM851" for code, _, _ in found.findings) != is_sure
+
+
+SCALED = """\
+    with torch.autocast("cuda", enabled=CFG.apex):
+        loss = F.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+"""
+
+
+def test_a_setting_below_the_device_is_told_with_the_place_of_the_accelerator() -> None:
+    scaled = f"for x, y in loader:\n    x, y = x.to(device), y.to(device)\n{SCALED}"
+    settings = "\nclass CFG:\n    apex = True\n\n\nscaler = torch.cuda.amp.GradScaler(enabled=CFG.apex)\n"
+    said = refusal(settings, scaled)
+    assert "`CFG` has no value yet where the Accelerator is made, at `device = torch.device('cuda'" in said
+    above = HEAD.replace("\ndevice", f"{settings.partition('scaler')[0]}\ndevice")
+    text = accelerated("scaler = torch.cuda.amp.GradScaler(enabled=CFG.apex)\n", scaled, head=above).text
+    assert 'mixed_precision="fp16" if CFG.apex else "no"' in text
