@@ -21,6 +21,7 @@ class Options:
             `raymigrate.cli.interactive`).
         part_of_job: Whether the module belongs to a Ray training job although it may not import ray itself.
         part_of_loop: Whether a native loop that goes to accelerate imports it.
+        shows_gpu: Whether the script ran on GPUs before a step that took the lines away which say so.
         later: Whether it is asked what a run says after this one, which finds the other files converted.
         from_ray: The Ray that the code was written for, such as "2.6" or "2.7.1"; "" to look for it.
         guide: Also where it changes the training, write the short data form of Ray's guide.
@@ -47,6 +48,7 @@ class Options:
     accepted: frozenset[tuple[str, str, str]] | None = None
     part_of_job: bool = False
     part_of_loop: bool = False
+    shows_gpu: bool = False
     later: bool = False
     from_ray: str = ""
     guide: bool = False
@@ -62,7 +64,7 @@ class Options:
         """With which options a later run looks at the file: once a job is converted, its modules belong to none of
         ours, and nor do the scripts that cells write.
         """
-        return replace(self, part_of_job=False, part_of_loop=False, cell_scripts=(), later=True)
+        return replace(self, part_of_job=False, part_of_loop=False, shows_gpu=False, cell_scripts=(), later=True)
 
     def names(self, code: str) -> bool:
         """Whether the user selects a rule by its own code, and not among others."""

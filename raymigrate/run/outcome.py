@@ -62,6 +62,7 @@ class FileResult:
         new_places: The line and column in the new text of findings about code that the old one lacks, by `key_of`.
         told_once: How many findings that are left for a person no later run can tell.
         is_legacy: Whether it is legacy code, also where only rules say so that the user left out.
+        shows_gpu: Whether a native loop that goes to accelerate runs on GPUs, by what its script says.
     """
 
     path: str
@@ -82,6 +83,7 @@ class FileResult:
     new_places: dict[Key, tuple[int, int]] = field(default_factory=dict)
     told_once: int = 0
     is_legacy: bool = False
+    shows_gpu: bool = False
 
     @property
     def old_bytes(self) -> bytes:

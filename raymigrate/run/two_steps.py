@@ -41,7 +41,8 @@ def convert_in_two_steps(text: str, options: Options, convert: Step, *, rewrite:
     first = convert(text, replace(options, to_ray=False), True)
     if first.has_error:
         return first
-    second = convert(text if first.after is None else first.after, replace(options, to_accelerate=False), rewrite)
+    then = replace(options, to_accelerate=False, shows_gpu=first.shows_gpu)
+    second = convert(text if first.after is None else first.after, then, rewrite)
     placed = second.findings if first.after is None else _placed(second.findings, first.after, text)
     if second.has_error:
         findings = by_place(placed) if first.changes else _both(first.findings, placed)

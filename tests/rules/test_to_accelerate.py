@@ -58,6 +58,31 @@ def test_another_method_than_forward_is_called_without_gradients_only(looking: s
     assert "averages the gradients of forward() alone" in refusal(LOOP, "    print(model.encode(x))\n")
 
 
+FREEZING = """
+class Net(torch.nn.Module):
+    def hold(self, flag):
+        for weight in self.parameters():
+            weight.requires_grad = not flag
+
+    def hold_all(self):
+        self.requires_grad_(False)
+
+    def loss_of(self, x):
+        return self(x)
+
+"""
+
+
+@pytest.mark.parametrize("method", ["hold(True)", "hold_all()", "freeze_feature_encoder()", "requires_grad_(False)"])
+def test_weights_that_are_frozen_between_the_steps_keep_the_loop(method: str) -> None:
+    head = HEAD.replace("\n\ndevice", f"\n{FREEZING}device").replace("nn.Linear(4, 2)", "Net()")
+    said = refusal(LOOP, f"    model.{method}\n", head=head if method.startswith("hold") else HEAD)
+    assert "changes requires_grad: in several processes" in said
+    assert "forward() alone" not in said
+    loss = LOOP.replace("F.cross_entropy(model(x), y)", "model.loss_of(x)")
+    assert "averages the gradients of forward() alone" in refusal(loss, head=head)
+
+
 def test_without_the_option_a_native_loop_stays_as_it_is() -> None:
     text = HEAD + LOOP
     outcome = converted(text)
@@ -540,3 +565,23 @@ def test_generate_without_gradients_is_asked_of_the_model_inside(made: str, is_s
     found = converted(GENERATING.format(made=made), to_accelerate=True)
     assert ("accelerator.unwrap_model(model).generate(" in found.text) == is_sure
     assert any(code == "RM851" for code, _, _ in found.findings) != is_sure
+
+
+SCALED = """\
+    with torch.autocast("cuda", enabled=CFG.apex):
+        loss = F.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+"""
+
+
+def test_a_setting_below_the_device_is_told_with_the_place_of_the_accelerator() -> None:
+    scaled = f"for x, y in loader:\n    x, y = x.to(device), y.to(device)\n{SCALED}"
+    settings = "\nclass CFG:\n    apex = True\n\n\nscaler = torch.cuda.amp.GradScaler(enabled=CFG.apex)\n"
+    said = refusal(settings, scaled)
+    assert "`CFG` has no value yet where the Accelerator is made, at `device = torch.device('cuda'" in said
+    above = HEAD.replace("\ndevice", f"{settings.partition('scaler')[0]}\ndevice")
+    text = accelerated("scaler = torch.cuda.amp.GradScaler(enabled=CFG.apex)\n", scaled, head=above).text
+    assert 'mixed_precision="fp16" if CFG.apex else "no"' in text

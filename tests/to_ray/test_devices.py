@@ -48,3 +48,73 @@ def test_a_gpu_by_its_name_is_asked_for(before: str, behind: str, *, needed: boo
     outcome = converted(SCRIPT.format(before=before, behind=behind), to_ray=True)
     assert "TorchTrainer(" in outcome.text, outcome.messages
     assert (f"use_gpu={needed}" in outcome.text, "use_cpu=True" in outcome.text) == (True, not needed)
+
+
+NATIVE = """
+import torch
+{before}
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = torch.utils.data.DataLoader(rows, batch_size=2)
+{place}
+for epoch in range(2):
+    for batch in loader:
+        batch = batch.to(device)
+        optimizer.zero_grad()
+        model(batch).sum().backward()
+        optimizer.step()
+    print(f"epoch {{epoch}}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "place", "needed"),
+    [
+        ('device = torch.device("cuda")', "model.to(device)", True),
+        ('device = "cuda:0"', "model = model.to(device)", True),
+        ("device = torch.cuda.current_device()", "model.cuda()", True),
+        ('device = torch.device("cuda" if torch.cuda.is_available() else "cpu")', "model.to(device)", False),
+        ('device = "cpu"', "model.to(device)", False),
+    ],
+)
+def test_a_gpu_that_a_native_loop_names_is_one_of_its_workers(before: str, place: str, *, needed: bool) -> None:
+    outcome = converted(NATIVE.format(before=before, place=place), to_accelerate=True, to_ray=True)
+    assert "TorchTrainer(" in outcome.text, outcome.messages
+    assert (f"use_gpu={needed}" in outcome.text, "cpu=True" in outcome.text) == (True, not needed)
+
+
+ACCELERATE = """
+import torch
+from accelerate import Accelerator{imports}
+def train({parameters}):
+    accelerator = Accelerator(mixed_precision={precision})
+    model, optimizer, loader = accelerator.prepare(*make())
+    for epoch in range(2):
+        for batch in loader:
+            accelerator.backward(model(batch).sum())
+            optimizer.step()
+        accelerator.print(f"epoch {{epoch}}")
+{call}
+"""
+LAUNCHER = ", notebook_launcher"
+
+
+@pytest.mark.parametrize(
+    ("imports", "parameters", "precision", "call", "needed"),
+    [
+        ("", "", '"fp16"', "train()", True),
+        ("", "precision", "precision", 'train("fp16")', True),
+        ("", 'precision="fp16"', "precision", "train()", True),
+        (LAUNCHER, 'precision="fp16"', "precision", "notebook_launcher(train, (), num_processes=1)", True),
+        (LAUNCHER, 'precision="fp16"', "precision", "args = ()\nnotebook_launcher(train, args)", True),
+        ("", 'precision="fp16"', "precision", 'train("no")', False),
+        ("", 'precision="bf16"', "precision", "train()", False),
+    ],
+)
+def test_half_precision_that_only_gpus_have_asks_for_one(
+    imports: str, parameters: str, precision: str, call: str, *, needed: bool
+) -> None:
+    script = ACCELERATE.format(imports=imports, parameters=parameters, precision=precision, call=call)
+    outcome = converted(script, to_ray=True)
+    assert "TorchTrainer(" in outcome.text, outcome.messages
+    assert f"use_gpu={needed}" in outcome.text

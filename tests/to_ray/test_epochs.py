@@ -119,3 +119,20 @@ for epoch in range(2):
 def test_a_loss_that_is_shown_is_reported_as_a_number() -> None:
     expected = 'ray.train.report({"epoch": epoch, "mean": float(mean), "last": last.item()})'
     assert reported(ACCELERATOR + PREPARE + TOTAL) == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "start", "says"),
+    [
+        ("", "0", "it starts with the first epoch again"),
+        ("first = 1\n", "first", "it starts with the first epoch again"),
+        ("", "args.start", "`args.start` says again where it starts, as in a new run of the script"),
+        ("first = torch.load('last.pt')['epoch']\n", "first", "`first` says again where it starts"),
+        ("first = 0\nif kept():\n    first = restore(model)\n", "first", "`first` says again where it starts"),
+    ],
+)
+def test_what_a_loop_that_saves_no_state_begins_with(first: str, start: str, says: str) -> None:
+    loop = f"{first}{EPOCHS.replace('range(2)', f'range({start}, 2)')}"
+    found = converted(f"{HEAD}{ACCELERATOR}{PREPARE}{loop}", to_ray=True).messages
+    [told] = [message for message in found if "saves no state" in message]
+    assert f"after a failure {says}" in told

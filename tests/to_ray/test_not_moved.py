@@ -41,6 +41,84 @@ def test_a_native_loop_is_told(made: str, optimizer: str, back: str) -> None:
     assert message.startswith("A native PyTorch loop")
 
 
+STEP = """
+def step(batch):
+    loss = model(batch).sum()
+    {back}
+    {step}
+    {clear}
+
+
+for batch in load():
+    step(batch)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "back", "step", "clear"),
+    [
+        (SGD, "loss.backward()", "optimizer.step()", "optimizer.zero_grad()"),
+        (SGD, "(loss / 2).backward()", "optimizer.step()", "model.zero_grad()"),
+        (f"{SGD}\nscaler = torch.cuda.amp.GradScaler()", "scaler.scale(loss).backward()", "scaler.step(optimizer)", ""),
+        (
+            f"{SGD}\nscaler = torch.amp.GradScaler('cuda')",
+            "scaler.scale(loss).backward()",
+            "scaler.step(optimizer)",
+            "",
+        ),
+        (
+            "from transformers import AdamW as Adam\noptimizer = Adam(model.parameters())",
+            "loss.backward()",
+            "optimizer.step()",
+            "model.zero_grad()",
+        ),
+        (
+            "import transformers\noptimizer = transformers.Adafactor(model.parameters())",
+            "loss.backward()",
+            "optimizer.step()",
+            "model.zero_grad()",
+        ),
+    ],
+)
+def test_a_native_loop_whose_step_is_in_a_function_is_told(made: str, back: str, step: str, clear: str) -> None:
+    body = STEP.format(back=back, step=step, clear=clear)
+    [message] = told(f"import torch\nmodel = torch.nn.Linear(2, 1)\n{made}\n{body}")
+    assert message.startswith("A native PyTorch loop")
+
+
+def test_a_function_that_only_steps_a_schedule_is_no_native_loop() -> None:
+    made = f"{SGD}\nschedule = torch.optim.lr_scheduler.StepLR(optimizer, 1)"
+    body = STEP.format(back="loss.backward()", step="schedule.step()", clear="pass")
+    assert told(f"import torch\nmodel = torch.nn.Linear(2, 1)\n{made}\n{body}") == []
+
+
+def test_a_trainer_of_the_script_with_a_native_step_is_a_native_loop() -> None:
+    script = """\
+import torch
+from transformers import AutoModel
+
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+        self.optimizer = torch.optim.AdamW(model.parameters())
+
+    def step(self, batch):
+        self.model(batch).loss.backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+    def train(self, rows):
+        for batch in rows:
+            self.step(batch)
+
+
+Trainer(AutoModel.from_pretrained("bert")).train(load())
+"""
+    [message] = told(script)
+    assert message.startswith("A native PyTorch loop")
+
+
 @pytest.mark.parametrize(
     "script",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from textwrap import shorten
 
 from raymigrate.codemods.to_accelerate.changes import NAME, Changes
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
@@ -183,7 +184,8 @@ class Access(Side):
         late = [name for name in self.gpu_tests.names(expression) if not self._has_value(name)]
         given = self._given_here(expression) if late else expression
         if given is None:
-            raise Refusal(late[0], f"`{late[0].id}` has no value yet where the Accelerator is made")
+            made = shorten(ast.unparse(self.block[min(self.place, len(self.block) - 1)]), 60, placeholder="...")
+            raise Refusal(late[0], f"`{late[0].id}` has no value yet where the Accelerator is made, at `{made}`")
         for read, store in stores_of(self.variables, given):
             if self._runs_later(store):
                 reason = "gets another value here, after the place where the Accelerator is made with it; set it before"

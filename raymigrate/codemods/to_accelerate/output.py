@@ -14,7 +14,7 @@ from raymigrate.codemods.to_accelerate.trackers import MAIN
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import SAME
 from raymigrate.facts.torch.gradients import switches_gradients_off
-from raymigrate.facts.values import argument, free_name, methods
+from raymigrate.facts.values import argument, free_name, methods, methods_of_object
 
 # What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
 OF_WRAPPED = frozenset(
@@ -32,6 +32,13 @@ KNOWN = frozenset(
 )
 # What asks a model for its class and its configuration, which the wrapper has not.
 PIPELINE = re.compile(r"transformers\.(pipelines\.)?(\w+\.)?(pipeline|\w+Pipeline)")
+MOVES = frozenset({"to", "cuda", "cpu", "float", "train"})  # they give the model itself
+SWITCHES = frozenset({"requires_grad", "requires_grad_"})
+FREEZES = re.compile(r"(un)?freeze(_\w+)?|requires_grad_")  # by their names, where a library has the method
+OF_WRAPPED_WEIGHTS = (
+    "in several processes a weight that prepare() found free and that is frozen later raises a RuntimeError, and the"
+    " gradients of one that it found frozen are not averaged once it is free"
+)
 GENERATING = ("transformers.", "peft.")  # packages whose models generate without gradients
 
 
@@ -159,7 +166,23 @@ class Output(Side):
         function = self.module.function(node)
         if not untrained and (loops & set(around) or function in self.training.training_functions):
             reason = f"`{ast.unparse(node)}()` is called where it trains"
+            if self._switches_weights(node):
+                raise Refusal(node, f"{reason}, and changes requires_grad: {OF_WRAPPED_WEIGHTS}")
             raise Refusal(node, f"{reason}: accelerate averages the gradients of forward() alone")
+
+    def _switches_weights(self, node: ast.Attribute) -> bool:
+        """Whether a method of a model freezes or frees weights, and computes nothing."""
+        found: list[ast.AST] = []  # the methods that it can be
+        for source in self.module.origins(node.value):
+            made = source.node
+            while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr in MOVES:
+                made = made.func.value  # Net().to(device)
+            methods = methods_of_object(source.module, made, node.attr) if isinstance(made, ast.Call) else None
+            found += [method for _, method in methods or []]
+        names = [{part.attr for part in ast.walk(each) if isinstance(part, ast.Attribute)} for each in found]
+        if not names:
+            return FREEZES.fullmatch(node.attr) is not None
+        return all(attributes & SWITCHES and "forward" not in attributes for attributes in names)
 
     def _generates_without_gradients(self, node: ast.Attribute) -> bool:
         """Whether `generate` is that of transformers, which is under no_grad (generation/utils.py), or is so itself."""

@@ -202,7 +202,7 @@ def report_epochs(context: Context, epochs: Epochs) -> None:
     if saving is not None:
         why = "At which epoch the loop could start is not seen"
     if saving is not None or _saving(context.module, loop) is None:
-        context.note(RM823, loop, f"{why}: after a failure it starts with the first epoch again.")
+        context.note(RM823, loop, f"{why}: after a failure {_start_again(epochs.module, loop)}.")
 
 
 def _skip_nothing(context: Context, loop: ast.For, restored: list[str]) -> str:
@@ -298,6 +298,15 @@ def _names_its_states(module: Module, saving: ast.Call) -> bool:
     keywords = module.keywords("automatic_checkpoint_naming")
     automatic = any(module.constant(keyword.value) is not False for _, keyword in keywords)
     return given is None or automatic
+
+
+def _start_again(module: Module, loop: Loop) -> str:
+    """Where a loop begins after a failure: not at its first epoch where the script may have kept one itself."""
+    call = loop.iter if isinstance(loop, ast.For) else None
+    is_counted = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
+    if isinstance(call, ast.Call) and is_counted and len(call.args) > 1 and module.constant(call.args[0]) is ...:
+        return f"`{module.source(call.args[0])}` says again where it starts, as in a new run of the script"
+    return "it starts with the first epoch again"
 
 
 def _first_epoch(loop: Loop) -> ast.expr | str | None:

@@ -39,8 +39,9 @@ from raymigrate.facts.accelerate.launch_form import LaunchForm, NoRayFormError, 
 from raymigrate.facts.hugging_face.argument_objects import parsed_for_trainers
 from raymigrate.facts.projects.indirect import parsings
 from raymigrate.facts.projects.project_uses import takers
+from raymigrate.facts.syntax.functions import default_of
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import is_none, origins
 from raymigrate.knowledge.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 
 GPU_PLUGINS = ("fsdp_plugin", "deepspeed_plugin", "deepspeed_plugins")
@@ -189,8 +190,8 @@ class LaunchedOutline(Outline):
         given = [keyword for call in self.module.calls(*ACCELERATORS) for keyword in call.keywords]
         if any(keyword.arg in GPU_PLUGINS for keyword in given):
             return True
-        precisions = (self.module.constant(keyword.value) for keyword in given if keyword.arg == "mixed_precision")
-        return any(precision in GPU_PRECISIONS for precision in precisions) or asks_for_gpu(self.context)
+        precisions = (keyword.value for keyword in given if keyword.arg == "mixed_precision")
+        return any(_needs_gpu(self.module, precision) for precision in precisions) or asks_for_gpu(self.context)
 
     @property
     def placeholders(self) -> str:
@@ -206,6 +207,25 @@ class LaunchedOutline(Outline):
             held = "cpu=True" if any(self.module.calls(*ACCELERATORS)) else "use_cpu=True or ACCELERATE_USE_CPU"
             told += f" Who writes use_gpu=True takes out {held} too, or they train on the CPU all the same."
         return told
+
+
+def _needs_gpu(module: Module, precision: ast.expr) -> bool:
+    """Whether a mixed precision may be one that only GPUs have, by what is given, or by the default of a parameter.
+
+    Args:
+        module: The module.
+        precision: What the Accelerator is given.
+    """
+    ends = [(end.module, end.node) for end in origins(module, precision)]
+    function = module.function(precision)
+    is_given = any(isinstance(node, ast.Constant) for _, node in ends)
+    if isinstance(precision, ast.Name) and isinstance(function, ast.FunctionDef) and not is_given:  # by a launcher
+        parameters = function.args
+        named = (
+            p for p in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs) if p.arg == precision.id
+        )
+        ends += [(module, default) for p in named if (default := default_of(p, parameters)) is not None]
+    return any(home.constant(node) in GPU_PRECISIONS for home, node in ends if isinstance(node, ast.expr))
 
 
 def tell_launch(context: Context, place: ast.AST, outline: LaunchedOutline) -> None:

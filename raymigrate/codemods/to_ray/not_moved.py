@@ -26,6 +26,7 @@ DERIVED = frozenset(
 COPIES = frozenset({"paddlenlp", "mindnlp", "mindformers"})  # of other frameworks, with arguments of the same name
 NATIVE = "A native PyTorch loop: --to-ray moves what trains with a Trainer or an Accelerator."
 LOOPS = (ast.For, ast.While)
+OPTIMIZERS = ("torch.optim.", "transformers.AdamW", "transformers.Adafactor", "transformers.optimization.Ada")
 
 
 @codemod("backward", r"\w*Trainer", phase=Phase.POSITIONS, option="to_ray")
@@ -130,8 +131,8 @@ def _packages(module: Module) -> set[str]:
     return {name.partition(".")[0] for name in bound}
 
 
-def _native_loop(module: Module) -> ast.stmt | None:
-    """The loop in which a script works out gradients and lets an optimizer of torch step itself."""
+def _native_loop(module: Module) -> ast.AST | None:
+    """The loop, or else the step in a function, in which a script works out gradients and lets an optimizer step."""
     packages = _packages(module)
     if "torch" not in packages or "accelerate" in packages:
         return None
@@ -140,11 +141,16 @@ def _native_loop(module: Module) -> ast.stmt | None:
         for around in module.ancestors(call):
             if isinstance(around, LOOPS) and any(module.inside(step, around) for step in stepped):
                 return around
+        function = module.function(call)  # the loop may be in the one that calls it
+        if function is not None and any(module.function(step) is function for step in stepped):
+            return module.statement(call)
     return None
 
 
 def _is_optimizer(module: Module, node: ast.expr) -> bool:
+    """Whether something steps weights: an optimizer, or the GradScaler that lets one step."""
     if any(ast.unparse(cleared.value) == ast.unparse(node) for cleared in module.attributes("zero_grad")):
         return True
     names = [s.module.qualified(s.node.func) or "" for s in origins(module, node) if isinstance(s.node, ast.Call)]
-    return any(name.startswith("torch.optim.") and ".lr_scheduler." not in name for name in names)
+    names = [name for name in names if not name.startswith("torch.optim.lr_scheduler.")]
+    return any(name.startswith(OPTIMIZERS) or name.endswith(".GradScaler") for name in names)

@@ -318,7 +318,9 @@ def _imported_below(module: Module, moved: Sequence[ast.stmt], first: Sequence[s
 def asks_for_gpu(context: Context) -> bool:
     """Whether a script runs on GPUs: half precision of fp16, `.cuda()`, `device_map`, a named GPU, nccl, Colab's."""
     module = context.module
-    if any(module.calls("torch.cuda.set_device")) or _places_itself(module) or asks_for_accelerator(module):
+    if context.options.shows_gpu or any(module.calls("torch.cuda.set_device")):
+        return True
+    if _places_itself(module) or asks_for_accelerator(module):
         return True
     groups = module.calls("torch.distributed.init_process_group")
     if any("nccl" in str(module.constant(argument(call, 0, "backend"))) for call in groups):
