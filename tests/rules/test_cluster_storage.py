@@ -176,3 +176,11 @@ def test_a_function_in_sight_that_reports_no_checkpoint_needs_no_storage(body: s
 )
 def test_one_that_may_report_one_does(body: str, given: str) -> None:
     assert len(of_a_loop(body, given)) == 1
+
+
+@pytest.mark.parametrize(
+    "imported",
+    ["from tqdm.auto import tqdm", "from torchvision import models as tqdm", "from PIL.Image import open as tqdm"],
+)
+def test_packages_that_know_nothing_of_ray_report_nothing(imported: str) -> None:
+    assert not of_a_loop(f"{imported}\n    tqdm(range(3))")

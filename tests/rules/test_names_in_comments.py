@@ -142,3 +142,41 @@ def test_of_several_texts_the_first_is_noted() -> None:
 )
 def test_other_texts_are_not(text: str, more: str, options: dict[str, object]) -> None:
     assert not told(text, more=more, **options)
+
+
+TRIAL = """
+from ray import tune
+from ray.air import ScalingConfig, session
+
+
+def trial(config):
+    session.report({{"loss": 1}})  # see ray.air.session.report()
+
+
+{trained}
+tune.Tuner(trial).fit()
+"""
+TRAINED = """
+from ray.train.torch import TorchTrainer
+
+
+def loop(config):
+    session.report({"loss": 1})
+
+
+TorchTrainer(loop).fit()
+"""
+
+
+@pytest.mark.parametrize(("trained", "home"), [("", "ray.tune"), (TRAINED, "ray.train or ray.tune")])
+def test_what_a_function_of_tune_calls_is_taken_from_ray_tune(trained: str, home: str) -> None:
+    outcome = converted(TRIAL.format(trained=trained))
+    assert len(outcome.lines("RM696", Kind.NOTE)) == 1
+    assert any(f"ray.air.session.report, which the code takes from {home} now" in text for text in outcome.messages)
+
+
+def test_the_settings_of_a_tuner_are_taken_from_ray_tune() -> None:
+    script = "from ray import air, tune\nfrom ray.air import ScalingConfig\n\n# an ray.air.RunConfig\n"
+    script += "tune.Tuner(lambda config: {'a': 1}, run_config=air.RunConfig(name='a')).fit()\n"
+    outcome = converted(script)
+    assert any("ray.air.RunConfig, which the code takes from ray.tune now" in text for text in outcome.messages)

@@ -70,3 +70,38 @@ def test_a_class_that_is_not_seen_is_told_on_condition(use: str, says: str) -> N
     [message] = [m for (code, _, _), m in zip(outcome.findings, outcome.messages, strict=True) if code == "RM721"]
     assert says in message
     assert outcome.lines("RM721", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("use", "after"),
+    [
+        ("t = AutoTokenizer.from_pretrained('a')\nprint(t._pad_token is None)", "print(t.pad_token is None)"),
+        ("t = BertTokenizer.from_pretrained('a')\nt._pad_token = t._eos_token", "t.pad_token = t.eos_token"),
+        ("print(AutoTokenizer.from_pretrained('a')._bos_token)", "print(AutoTokenizer.from_pretrained('a').bos_token)"),
+    ],
+)
+def test_where_a_tokenizer_kept_a_special_token_its_property_takes_over(use: str, after: str) -> None:
+    outcome = converted(SCRIPT.format(use=use))
+    assert after in outcome.text
+    assert outcome.lines("RM721", Kind.CONVERTED)
+    assert not outcome.lines("RM721", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("use", "outcome"),
+    [
+        ("def f(t):\n    return t._mask_token", "reading it raises an AttributeError, if this is a tokenizer"),
+        ("def f(t):\n    t._pad_token = 'x'", "what is stored there has no effect, if this is a tokenizer"),
+        ("class Own(BertTokenizer):\n    def f(self):\n        return self._sep_token", "reading it raises"),
+    ],
+)
+def test_it_is_told_where_a_tokenizer_is_not_seen(use: str, outcome: str) -> None:
+    told = converted(SCRIPT.format(use=f"{use}\n\n\nprint(AutoTokenizer)"))
+    assert len(told.lines("RM721", Kind.MANUAL)) == 1
+    assert any(outcome in message for message in told.messages)
+
+
+def test_a_class_of_the_file_keeps_its_own_special_tokens() -> None:
+    use = "class Vocabulary:\n    def __init__(self):\n        self._pad_token = 0\n\n    def f(self):\n"
+    use += "        return self._pad_token\n\n\nprint(Vocabulary()._pad_token, AutoTokenizer)"
+    assert not [code for code, _, _ in converted(SCRIPT.format(use=use)).findings if code == "RM721"]

@@ -15,6 +15,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.gone_names import gone_names
 from raymigrate.codemods.gone.names_in_strings import LEGACY, successor
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.projects.places import Place
 from raymigrate.facts.ray_data.preprocessors import BATCH_MAPPERS
 from raymigrate.facts.ray_train.results import CHECKPOINT_CLASSES
 from raymigrate.facts.syntax.comments import comments_in
@@ -63,7 +64,23 @@ def names_in_comments(context: Context) -> None:
     for name in sorted({found.group() for text in _texts(words) for found in LEGACY.finditer(text)}) if moved else ():
         new = successor(name)
         if new is not None and not NAMES.intersection(name.split(".")):
-            _note(context, words, name, f"the code takes from {new.rpartition('.')[0]} now")
+            _note(context, words, name, f"the code takes from {_home(context, name, new)} now")
+
+
+def _home(context: Context, name: str, successor: str) -> str:
+    """Where the code takes from now what has another name: what Tune's functions and Tuners use is in ray.tune."""
+    of_tune = context.tuned - context.undecided
+    last = name.rpartition(".")[2]
+    calls = [call for call in context.module.of_type(ast.Call) if _is_of(context.module.qualified(call.func), last)]
+    tunes = [call for call in calls if call in of_tune or context.place_of(call) is Place.TRIAL]
+    home = successor.rpartition(".")[0]
+    if not tunes or home != "ray.train":
+        return home
+    return "ray.tune" if len(tunes) == len(calls) else "ray.train or ray.tune"
+
+
+def _is_of(name: str | None, last: str) -> bool:
+    return name is not None and name.startswith("ray.") and name.rpartition(".")[2] == last
 
 
 def _note(context: Context, words: list[_Words], name: str, outcome: str) -> None:

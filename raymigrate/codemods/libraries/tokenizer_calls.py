@@ -55,6 +55,8 @@ RENAMED = {
     "additional_special_tokens": "extra_special_tokens",
     "additional_special_tokens_ids": "extra_special_tokens_ids",
 }
+# Where transformers 4 kept what the properties give; stored there, transformers 5 keeps it and never reads it (run).
+KEPT_AS = {f"_{name}_token": f"{name}_token" for name in ("bos", "cls", "eos", "mask", "pad", "sep", "unk")}
 UNSEEN_CLASS = "AutoTokenizer"  # what it gives, the checkpoint says
 FEW_HAVE_IT = ", unless its class is one of the few that still have it"
 MAX_BASES = 20  # of a class, one made from the other
@@ -145,6 +147,34 @@ def tokenizer_methods(context: Context) -> None:
             message += "" if known or sure else ", if this is a tokenizer"
             message += FEW_HAVE_IT if node.attr in KEPT_BY_SOME and not sure else ""
             context.manual(RM721, node, f"{message}.", CALL_IT)
+
+
+@codemod(*KEPT_AS, phase=Phase.LIBRARIES)
+def special_tokens(context: Context) -> None:
+    """Turns the attributes that held special tokens into the properties that have always given them."""
+    if not uses_transformers(context):
+        return
+    module = context.module
+    for node in module.attributes(*KEPT_AS):
+        known = is_tokenizer(module, node.value)
+        if not known and _is_of_own_class(module, node):
+            continue
+        read = isinstance(node.ctx, ast.Load)
+        outcome = "reading it raises an AttributeError" if read else "what is stored there has no effect"
+        message = f"Tokenizers have no {node.attr} today: {outcome}"
+        if known and context.converts(RM721, node, f"{message}; now {KEPT_AS[node.attr]}."):
+            context.plan.replace(node, f"$tokenizer.{KEPT_AS[node.attr]}", tokenizer=node.value)
+        elif not known:
+            advice = f"{KEPT_AS[node.attr]} takes its place: it gives the token, or None, and can be set."
+            context.manual(RM721, node, f"{message}, if this is a tokenizer.", advice)
+
+
+def _is_of_own_class(module: Module, node: ast.Attribute) -> bool:
+    """Whether an attribute is one of a class of the file that is no tokenizer: `self._pad_token`."""
+    if isinstance(node.value, ast.Name) and node.value.id == "self":
+        return not any(_classes(module, node.value))
+    stored = (one for one in module.stores(node.attr) if one is not node)
+    return any(isinstance(one.value, ast.Name) and one.value.id == "self" for one in stored)
 
 
 def _call_itself(context: Context, call: ast.Call, method: ast.Attribute, first: str) -> None:

@@ -60,10 +60,12 @@ class Output(Side):
         """Reaches through the wrapper of a prepared model where something else is wanted than the wrapper has."""
         models = set(self.training.models)
         for asked in self.module.of_type(ast.IfExp):  # model.module if hasattr(model, "module") else model
-            inner = asked.body if isinstance(asked.body, ast.Attribute) and asked.body.attr == "module" else None
-            if inner is not None and self.variables.of(asked.orelse) & models and access.order.holds(asked):
-                if ast.unparse(inner.value) == ast.unparse(asked.orelse):
-                    changes.replace(asked, "accelerator.unwrap_model($model)", model=asked.orelse)
+            for wrapped, whole in ((asked.body, asked.orelse), (asked.orelse, asked.body)):
+                inner = wrapped.value if isinstance(wrapped, ast.Attribute) and wrapped.attr == "module" else None
+                if inner is None or not self.variables.of(whole) & models or ast.unparse(inner) != ast.unparse(whole):
+                    continue
+                is_prepared = access.order.holds(asked)  # else the model has no wrapper: its own goes
+                changes.replace(asked, "accelerator.unwrap_model($model)" if is_prepared else "$model", model=whole)
         for node in self.module.of_type(ast.Attribute):
             if changes.is_gone(node) or not isinstance(node.ctx, ast.Load):
                 continue

@@ -6,9 +6,11 @@ import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.home import Home
-from raymigrate.codemods.to_accelerate.rules import RM854, Refusal
+from raymigrate.codemods.to_accelerate.rules import RM854, RM858, Refusal
+from raymigrate.codemods.to_accelerate.schedule_lengths import counts_rows, given_instead
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.syntax.module import Module
 
 
 class Schedules:
@@ -34,13 +36,13 @@ class Schedules:
                 for call in self.training.method_calls("step")
                 if isinstance(call.func, ast.Attribute) and variable in self.training.variables.of(call.func.value)
             ]
-            if any((self.module.qualified(maker.func) or "").endswith(PLATEAU) for maker in makers):
+            if any((self._home(maker).qualified(maker.func) or "").endswith(PLATEAU) for maker in makers):
                 message = "is not prepared: it acts on a number of epochs, and a prepared one would count faster."
             elif not all(self._is_per_batch(call) for call in steps):
                 if any(self._is_per_batch(call) for call in steps):
                     raise Refusal(made, f"`{variable.name}` takes steps both for each batch and for each epoch")
                 message = "is not prepared: it counts epochs, and a prepared one would count once for each process."
-            elif not any(self._counts_batches(maker) for maker in makers):
+            elif not any(self._counts_batches(call) for call in (*makers, *self._calls_elsewhere(variable, makers))):
                 message = "is not prepared: it counts optimizer steps, each of which sees the rows of all processes."
             else:
                 if self.home.local(variable) is None:
@@ -50,6 +52,7 @@ class Schedules:
                     "is prepared: its length counts the batches of one process alone, and under several processes it"
                     " takes as many steps at a time."
                 )
+                self._note_given(variable, makers, changes)
             changes.converted(RM854, made, f"`{variable.name}` {message}")
         return found
 
@@ -57,30 +60,32 @@ class Schedules:
         """Whether a step is taken in a loop over batches."""
         return self.training.training_loop(call) is not None
 
+    def _calls_elsewhere(self, variable: Variable, makers: list[ast.Call]) -> list[ast.Call]:
+        """The calls that ask another file for a scheduler: what they give may be its length."""
+        if all(self._home(maker) is self.module for maker in makers):
+            return []
+        values = map(self.module.assigned, self.training.variables.bindings(variable))
+        return [value for value in values if isinstance(value, ast.Call)]
+
     def _counts_batches(self, maker: ast.Call) -> bool:
         """Whether the length of a schedule is worked out from that of a loader or of a data set."""
-        if maker not in self.module.scope_of:
-            return False
-        return any(self._has_length(value) for value in [*maker.args, *(k.value for k in maker.keywords)])
+        return any(counts_rows(self._home(maker), value) for value in _given(maker))
 
-    def _has_length(self, node: ast.AST) -> bool:
-        """Whether `len()` is asked in an expression, or in what its names lead to."""
-        waiting, seen = [node], set[ast.AST]()
-        while waiting:
-            current = waiting.pop()
-            if current in seen:
-                continue
-            seen.add(current)
-            for part in ast.walk(current):
-                if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "len":
-                    return True
-                if isinstance(part, ast.Name):
-                    waiting += self._behind(part)
-        return False
+    def _home(self, maker: ast.Call) -> Module:
+        return self.training.variables.home_of(maker)
 
-    def _behind(self, name: ast.Name) -> list[ast.AST]:
-        """The function of the module that a name stands for, and the values that it may have."""
-        function = self.module.definition(name)
-        sources = [source.node for source in self.module.origins(name) if source.module is self.module]
-        values = [value for value in (*sources, self.module.value(name)) if value is not name]
-        return [function, *values] if isinstance(function, ast.FunctionDef) else [*values]
+    def _note_given(self, variable: Variable, makers: list[ast.Call], changes: Changes) -> None:
+        """Says of a prepared schedule whose length somebody may give instead: that counts other steps."""
+        calls = [*makers, *self._calls_elsewhere(variable, makers)]
+        lengths = [(self._home(call), value) for call in calls for value in _given(call)]
+        found = next((given for place in lengths if (given := given_instead(*place)) is not None), None)
+        if found is not None:
+            message = (
+                f"Where `{ast.unparse(found)}` gives the number of steps, N processes are through the schedule after"
+                " 1/N of them, unless it is multiplied by accelerator.num_processes for the scheduler."
+            )
+            changes.note(RM858, self.training.made_at(variable), message)
+
+
+def _given(maker: ast.Call) -> list[ast.expr]:
+    return [*maker.args, *(word.value for word in maker.keywords)]

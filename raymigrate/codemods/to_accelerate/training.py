@@ -109,10 +109,14 @@ class Training:
         return found
 
     def _makes_scheduler(self, call: ast.Call) -> bool:
-        name = self.module.qualified(call.func) or ""
+        home = self.variables.home_of(call)
+        name = home.qualified(call.func) or ""
         if ".lr_scheduler." in name or (name.startswith("transformers.") and "schedule" in name):
             return True
         given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "optimizer")]
+        if home is not self.module:  # a class of the project, made where another file makes the schedule
+            made = {maker for optimizer in self.optimizers for maker in self.variables.makers(optimizer)}
+            return not self.makes_optimizer(call) and any(s.node in made for v in given for s in home.origins(v))
         return not self.makes_optimizer(call) and any(self.variables.of(v) & set(self.optimizers) for v in given)
 
     @cached_property

@@ -45,6 +45,11 @@ class Variables:
         self.module = module
         self._known: dict[Variable, frozenset[Variable]] = {}
         self._open: set[ast.AST] = set()  # functions whose results are being followed
+        self._elsewhere: dict[ast.AST, Module] = {}  # what makers() found in other files
+
+    def home_of(self, node: ast.AST) -> Module:
+        """The module in which a maker stands."""
+        return self._elsewhere.get(node, self.module)
 
     def spelled(self, node: ast.AST) -> Variable | None:
         """The variable that a name stands for where it is read or bound."""
@@ -234,6 +239,8 @@ class Variables:
         bare = self.bare(value)
         assert isinstance(bare, ast.expr)
         for source in self.module.origins(bare):
+            if source.module is not self.module:
+                self._elsewhere[source.node] = source.module
             inner = self.bare(source.node) if source.module is self.module else source.node
             assert isinstance(inner, ast.expr)
             if inner is not source.node:

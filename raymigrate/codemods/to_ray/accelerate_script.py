@@ -12,6 +12,7 @@ from raymigrate.codemods.to_ray.accelerators import apply_file, give_variables, 
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
+from raymigrate.codemods.to_ray.driver_environment import set_environment
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.handed_models import tell_handed_models
@@ -34,7 +35,7 @@ from raymigrate.codemods.to_ray.order import roles_of
 from raymigrate.codemods.to_ray.own_arguments import send_missing
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
-from raymigrate.codemods.to_ray.plain_trainer import drop_launcher, set_environment
+from raymigrate.codemods.to_ray.plain_trainer import drop_launcher
 from raymigrate.codemods.to_ray.prepared import RM829, prepares
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray
 from raymigrate.codemods.to_ray.refusals import (
@@ -166,7 +167,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     send_missing(context, outline)
     send_names_of_classes(context, outline, RM820)
     make_paths_absolute(context, outline)
-    set_environment(context, outline)
+    set_environment(context, RM820, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM820, outline)
     epochs = epochs_of(context.module)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.cache_variables import name_today
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared import plain_callbacks
 from raymigrate.codemods.shared.helpers import take
@@ -17,6 +16,7 @@ from raymigrate.codemods.to_ray.accelerators import give_environment, give_varia
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps, trained_by
+from raymigrate.codemods.to_ray.driver_environment import set_environment
 from raymigrate.codemods.to_ray.early_writes import tell_early_writes
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.launched import (
@@ -220,7 +220,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     _finish(context, training.trains, callback, keep_loss_scale(context, training, outline))
     if not outline.use_gpu:
         _train_together_on_cpu(context, training, outline)
-    set_environment(context, outline)
+    set_environment(context, RM806, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM801, outline)
     return_results(context, RM801, outline, training)
@@ -370,16 +370,6 @@ def _train_together_on_cpu(context: Context, training: Training, outline: Outlin
         message = "On CPU workers each would train a model of its own; now ACCELERATE_USE_CPU is set for them."
         if context.converts(RM803, training.trains[0], message):
             outline.environment["ACCELERATE_USE_CPU"] = "true"
-
-
-def set_environment(context: Context, outline: Outline) -> None:
-    """Gives the workers the environment variables that the script sets for itself."""
-    for step in outline.roles.staying(Role.DRIVER):
-        if not (isinstance(step, ast.Assign) and isinstance(step.targets[0], ast.Subscript)):
-            continue
-        name, value = context.module.constant(step.targets[0].slice), context.module.constant(step.value)
-        if isinstance(name, str) and isinstance(value, str):
-            outline.environment[name_today(context, name)] = value
 
 
 def drop_launcher(context: Context, outline: Outline) -> None:

@@ -41,6 +41,25 @@ MESSAGE = (
 )
 STORED_BY = ("storage_path", "local_dir", "sync_config", "storage_filesystem")
 OF_EACH_MACHINE = ("~", "/tmp/")
+# Packages that know nothing of Ray, beside those of the standard library and those that training is written with.
+STRANGERS = frozenset(
+    {
+        *(
+            "PIL",
+            "albumentations",
+            "bitsandbytes",
+            "cv2",
+            "einops",
+            "huggingface_hub",
+            "jiwer",
+            "librosa",
+            "matplotlib",
+        ),
+        *("nltk", "psutil", "requests", "rouge_score", "sacrebleu", "safetensors", "scipy", "sentencepiece", "seqeval"),
+        *("soundfile", "spacy", "tabulate", "tensorboardX", "timm", "torchaudio", "torchmetrics", "torchtext"),
+        *("torchvision", "tqdm", "yaml"),
+    }
+)
 REPORTER = re.compile(r"Report\w*Callback$|\.integration\.|\.integrations\.")
 AFFINITY = "ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy"
 
@@ -106,7 +125,10 @@ def _may_report(module: Module, used: Reference) -> bool:
     if used.qualified in REPORTS:
         call = module.parent_of[used.node]
         return not (isinstance(call, ast.Call) and call.func is used.node)
-    if used.qualified.partition(".")[0] in LIBRARIES:
+    package = used.qualified.partition(".")[0]
+    if package in STRANGERS:
+        return False
+    if package in LIBRARIES:
         return REPORTER.search(used.qualified) is not None
     return module.elsewhere(used.node) is None
 

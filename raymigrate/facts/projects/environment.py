@@ -32,6 +32,13 @@ def variables_set(module: Module, *names: str) -> Iterator[tuple[ast.AST, str]]:
             yield keyword, str(keyword.arg)
 
 
+def all_variables_set(module: Module) -> list[tuple[ast.AST, str]]:
+    """Where a script gives a variable of the environment a value: the place of its name, and the name."""
+    found: list[tuple[ast.AST, str]] = [(key, name) for name, key in _named_keys(module) if _is_set(module, key)]
+    updates = (call for call in module.of_type(ast.Call) if call.keywords and _takes_variables(module, call))
+    return [*found, *((word, word.arg) for call in updates for word in call.keywords if word.arg)]
+
+
 @kept
 def _named_keys(module: Module) -> list[tuple[str, ast.expr]]:
     """What names a variable by its place alone, with the name; it is asked for by several rules."""

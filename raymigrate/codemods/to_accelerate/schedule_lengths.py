@@ -1,0 +1,113 @@
+"""Whether the length of a schedule is worked out from rows or batches, or is a number of steps that somebody gives."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.facts.syntax.module import Module
+
+MEMBERS = (ast.Attribute, ast.Subscript)
+COUNTS = ("shape", "num_rows", "__len__")  # of frames, arrays, data sets and loaders
+
+Place = tuple[Module, ast.AST]
+
+
+def counts_rows(module: Module, node: ast.AST) -> bool:
+    """Whether rows or batches are counted in an expression, or in what its names, attributes and items lead to.
+
+    Args:
+        module: The module.
+        node: The expression.
+    """
+    waiting: list[Place] = [(module, node)]
+    seen = set[ast.AST]()
+    while waiting:
+        home, current = waiting.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        if _is_length(current):
+            return True
+        behind = _behind(home, current)
+        waiting += [*behind, *_put_in(home, current)]
+        if not (behind and isinstance(current, MEMBERS)):  # else what else its owner holds does not count
+            waiting += ((home, child) for child in ast.iter_child_nodes(current))
+    return False
+
+
+def given_instead(module: Module, node: ast.expr) -> ast.expr | None:
+    """The number that somebody may give in place of one that is counted: `args.steps or len(loader)`.
+
+    Args:
+        module: The module.
+        node: The length of a schedule.
+    """
+    for part in ast.walk(node):
+        if not isinstance(part, (ast.Name, ast.IfExp, ast.BoolOp, *MEMBERS)):
+            continue
+        sources = [source for source in module.origins(part) if source.module is module]
+        counted = [source.node for source in sources if counts_rows(module, source.node)]
+        others = [source.node for source in sources if source.node not in counted and source.node is not part]
+        others = [other for other in others if isinstance(other, (ast.Name, *MEMBERS))]
+        if counted and others:
+            return others[0]
+        if isinstance(part, MEMBERS) and any(_is_kept_if_given(module, value, part) for value in counted):
+            return part
+    return None
+
+
+def _is_kept_if_given(module: Module, value: ast.AST, member: ast.expr) -> bool:
+    """Whether a value is put into an attribute or item only where a test finds none there: `if args.steps is None`."""
+    tests = (parent.test for parent in module.ancestors(value) if isinstance(parent, (ast.If, ast.IfExp)))
+    return any(ast.unparse(part) == ast.unparse(member) for test in tests for part in ast.walk(test))
+
+
+def _is_length(node: ast.AST) -> bool:
+    """Whether an expression counts the rows or the batches of something: `len(loader)`, `frame.shape[0]`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id == "len"
+    return isinstance(node, ast.Attribute) and node.attr in COUNTS
+
+
+def _behind(module: Module, node: ast.AST) -> list[Place]:
+    """The function that an expression stands for, and the values that it may have, in this file or in another."""
+    if not isinstance(node, (ast.Name, ast.Call, *MEMBERS)):
+        return []
+    found: list[Place] = [
+        *((source.module, source.node) for source in module.origins(node)),
+        (module, module.value(node)),
+    ]
+    if isinstance(node, ast.Name) and isinstance(function := module.definition(node), ast.FunctionDef):
+        found.append((module, function))
+    return [(home, value) for home, value in found if value is not node]
+
+
+def _put_in(module: Module, node: ast.AST) -> Iterator[Place]:
+    """What is added to a variable, or put into an attribute or item by its name: `setattr(args, "steps", n)`."""
+    if isinstance(node, ast.Name):
+        scope = module.scope_of.get(node)
+        for added in module.of_type(ast.AugAssign):
+            target = added.target
+            if isinstance(target, ast.Name) and target.id == node.id and module.scope_of.get(target) is scope:
+                yield module, added.value
+    name = _name_of_member(node)
+    if isinstance(node, ast.Attribute) and module.project is not None:  # which other files of the project store there
+        others = (module.project.module(path) for path, _ in module.project.imported_files(module))
+        for other in filter(None, others):
+            values = (other.assigned(stored) for stored in other.stores(node.attr))
+            yield from ((other, value) for value in values if value is not None)
+    for call in module.of_type(ast.Call) if name is not None else ():
+        if isinstance(call.func, ast.Name) and call.func.id == "setattr" and len(call.args) == 3:
+            if module.constant(call.args[1]) == name:
+                yield module, call.args[2]
+        elif isinstance(call.func, ast.Attribute) and call.func.attr == "update":
+            yield from ((module, word.value) for word in call.keywords if word.arg == name)
+
+
+def _name_of_member(node: ast.AST) -> str | None:
+    """The name of an attribute, or of an item."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    key = node.slice.value if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) else None
+    return key if isinstance(key, str) else None

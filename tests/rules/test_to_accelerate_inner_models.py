@@ -1,0 +1,46 @@
+"""--to-accelerate: `model.module if hasattr(model, "module") else model`, where the model is prepared and elsewhere."""
+
+import pytest
+
+from tests.rules.test_to_accelerate import LOOP, accelerated
+
+FORMS = [
+    'model.module if hasattr(model, "module") else model',
+    'model if not hasattr(model, "module") else model.module',
+    "model.module if isinstance(model, nn.DataParallel) else model",
+]
+SCRIPT = """import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader
+
+from job import data
+
+
+def train(model, device):
+    loader = DataLoader(data, batch_size=8)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = nn.Linear(4, 2).to(device)
+if torch.cuda.device_count() > 1:
+    model = nn.DataParallel(model)
+train(model, device)
+"""
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_prepared_model_is_unwrapped(form: str) -> None:
+    assert "inner = accelerator.unwrap_model(model)\n" in accelerated(LOOP, f"inner = {form}\nprint(inner)\n").text
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_model_without_a_wrapper_is_itself(form: str) -> None:
+    text = accelerated(SCRIPT, f"inner = {form}\nprint(inner)\n", head="").text
+    assert "train(model, accelerator)\ninner = model\n" in text

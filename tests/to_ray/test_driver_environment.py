@@ -1,0 +1,80 @@
+"""RM806: what a script sets in the environment for itself, where it does, and what its workers have of it."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
+from raymigrate.cli import main
+from raymigrate.run.engine import convert
+
+SCRIPT = """\
+import os
+
+from job import model, rows
+from transformers import Trainer, TrainingArguments
+
+{define}
+{set_up}
+trainer = Trainer(model=model, args=TrainingArguments("out"), train_dataset=rows)
+trainer.train()
+"""
+GIVEN = '"env_vars": {"HF_HOME": "/cache"}'
+ALONE = "HF_HOME: set here for the driver alone"
+BODY = 'os.environ["HF_HOME"] = "/cache"\n'
+
+
+def converted(set_up: str, define: str = "") -> tuple[str, list[str]]:
+    script = SCRIPT.format(define=define, set_up=set_up)
+    result = convert(script, options=Options(to_ray=True, workers=2, gpu=True))
+    assert result.after is not None, result.findings
+    return result.after, [f.message for f in result.findings if (f.code, f.kind) == ("RM806", Kind.NOTE)]
+
+
+@pytest.mark.parametrize(
+    ("set_up", "define"),
+    [
+        (BODY, ""),
+        ("caches()", f"def caches():\n    {BODY}"),
+        ("caches()", f"def inner():\n    {BODY}\n\ndef caches():\n    inner()\n"),
+        ("Settings().caches()", f"class Settings:\n    def caches(self):\n        {BODY}"),
+    ],
+)
+def test_workers_have_what_is_surely_set(set_up: str, define: str) -> None:
+    text, notes = converted(set_up, define)
+    assert GIVEN in text
+    assert not any(ALONE in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("set_up", "define"),
+    [
+        ('os.environ.setdefault("HF_HOME", "/cache")', ""),
+        ('os.environ.update({"HF_HOME": "/cache"})', ""),
+        ('os.environ.update(HF_HOME="/cache")', ""),
+        ('os.environ["HF_HOME"] = os.path.expanduser("~/cache")', ""),
+        ("caches()", f"def caches():\n    if os.path.exists('/cache'):\n        {BODY}"),
+    ],
+)
+def test_it_is_told_where_that_is_not_sure(set_up: str, define: str) -> None:
+    text, notes = converted(set_up, define)
+    assert "env_vars" not in text
+    assert len([note for note in notes if ALONE in note]) == 1
+
+
+def test_what_ray_says_is_neither_given_nor_told() -> None:
+    define = 'def show():\n    os.environ["CUDA_VISIBLE_DEVICES"] = "0"\n'
+    text, notes = converted("show()", define)
+    assert "env_vars" not in text
+    assert not any("for the driver alone" in note for note in notes)
+
+
+def test_a_function_of_another_file(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "caches.py").write_text(f'import os\n\nFOLDER = "/cache"\n\n\ndef caches():\n    {BODY}')
+    script = tmp_path / "train.py"
+    script.write_text(SCRIPT.format(define="from caches import caches", set_up="caches()"))
+    CliRunner().invoke(main, ["--to-ray", "--workers", "2", "--gpu", "--isolated", str(tmp_path)])
+    assert GIVEN in script.read_text()
