@@ -32,6 +32,7 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.codemods.to_accelerate.wrappers import DATA_PARALLEL, DDP, Wrappers
 from raymigrate.facts.syntax.functions import returns
+from raymigrate.facts.torch.main_process import asks_for_main, is_rank
 from raymigrate.facts.values import argument
 
 DIST = "torch.distributed"
@@ -269,6 +270,8 @@ class Processes(Side):
             return self._tests_main(value, seen)
         if isinstance(test, ast.Call) and test not in seen:
             answers = self._answers(test)
+            if not answers:
+                return asks_for_main(self.module, test)  # a function of another file
             return len(answers) == 1 and self._tests_main(answers[0], seen | {test})
         return self._compares_with_first(test)
 
@@ -306,5 +309,7 @@ class Processes(Side):
         if isinstance(node, ast.Call) and node not in seen and (answers := self._answers(node)):
             ranks = [answer for answer in answers if self.module.constant(answer) != 0]
             return bool(ranks) and all(self._is_rank(rank, seen | {node}) for rank in ranks)
+        if isinstance(node, ast.Call) and not self._answers(node) and is_rank(self.module, node):
+            return True  # of a function of another file
         number = self.number(node)
         return number in MAIN or any(v in self.ranks for v in self.variables.of(node))
