@@ -23,7 +23,7 @@ from raymigrate.codemods.to_accelerate.process_numbers import (
     replace_number,
     replace_use,
 )
-from raymigrate.codemods.to_accelerate.reductions import Reductions
+from raymigrate.codemods.to_accelerate.reductions import OF_GATHERED, REDUCTIONS, Reductions
 from raymigrate.codemods.to_accelerate.rules import RM856, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.samplers import SAMPLERS, Samplers
 from raymigrate.codemods.to_accelerate.sides import Side
@@ -47,6 +47,7 @@ SET_UP = (f"{DIST}.init_process_group", "torch.cuda.set_device")
 GROUP = {"rank": RANK, "world_size": SIZE}
 THERE = ("is_initialized", "is_available")  # whether there are, or may be, several processes
 TALKING = ("all_reduce", "all_gather", "all_gather_object")
+OPERATIONS = tuple(f"ReduceOp.{name}" for name in (*REDUCTIONS, *OF_GATHERED))
 ADDRESSES = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE"})
 
 
@@ -135,7 +136,7 @@ class Processes(Side):
         for reference in self.module.references_within(DIST):
             name = reference.qualified
             bare = name.removeprefix(f"{DIST}.distributed_c10d.")
-            inside = any(name == f"{DIST}.{known_name}" for known_name in ("ReduceOp.SUM", "ReduceOp.AVG"))
+            inside = any(name == f"{DIST}.{known_name}" for known_name in OPERATIONS)
             if name in known or bare in known or inside or name == DIST or ".elastic." in name:
                 continue
             raise Refusal(reference.node, not_converted(name))

@@ -23,10 +23,11 @@ from raymigrate.codemods.to_ray.step_kinds import FILLING, TRACKING, stands_for_
 from raymigrate.codemods.to_ray.trackers import FIRST
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.edits.plan import Code
+from raymigrate.facts.folders.opened_files import opens_to_write
 from raymigrate.facts.folders.read_back import is_read_back
 from raymigrate.facts.ray_train.ranks import rank_condition
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import reaching
+from raymigrate.facts.values import free_name, reaching
 
 DUMPS = ("json.dump", "yaml.dump", "yaml.safe_dump", "pickle.dump")
 SHOWING = ("print", "pprint.pprint", *DUMPS)
@@ -194,12 +195,9 @@ class _Results:
         return all(self._is_opened_to_write(item.context_expr) for item in step.items)
 
     def _is_opened_to_write(self, node: ast.expr) -> bool:
-        return (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == "open"
-            and any(isinstance(a, ast.Constant) and str(a.value)[:1] in ("w", "a", "x") for a in node.args[1:])
-        )
+        if not isinstance(node, ast.Call) or not node.args or free_name(self.module, node.func) != "open":
+            return False
+        return opens_to_write(self.module, node)
 
     def _writes(self, step: ast.stmt) -> bool:
         """Whether every worker would write or print the same."""
