@@ -97,7 +97,7 @@ def looked_up_keys(context: Context) -> None:
             _report(context, lookup.owner, found, missing, lookup.outcome)
 
 
-def _report(context: Context, node: ast.expr, found: Found, missing: list[str], outcome: str) -> None:
+def _report(context: Context, node: ast.AST, found: Found, missing: list[str], outcome: str) -> None:
     listed = " and ".join(f'"{name}"' for name in missing)
     message = f"{found.kind.value.format(keys=listed, s='s' * (len(missing) > 1))} on Ray >= 2.51: {outcome}."
     by_report = found.kind is not Metrics.LAST
