@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind
@@ -29,6 +31,13 @@ if TYPE_CHECKING:
     from raymigrate.files.discovery import Discovery
     from raymigrate.run.job import Job
 
+# Names of lists that are not those of the training, where there is another one: `requirements-serve.txt`.
+OTHER_LIST = re.compile(
+    r"(?<![a-z])(?:serv(?:e|ing|er|ice)|inference|predict(?:ion)?|api|deploy(?:ment)?|dev(?:el(?:opment)?)?|docs?"
+    r"|tests?|lint|ci)(?![a-z])",
+    re.IGNORECASE,
+)
+SERVES = re.compile(r"(?<![\w-])ray *\[ *serve *\]")
 UNREADABLE = "The file cannot be parsed; correct it, or change the version by hand."
 
 
@@ -104,7 +113,7 @@ def _lacking(files: Sequence[PinFile], needs: Mapping[str, list[Needed]]) -> dic
     found: dict[str, list[tuple[Needed, int]]] = {}
     told = set[tuple[str, str]]()
     files = [file for file in files if _is_read(file)]
-    for file in files:
+    for file in sorted(files, key=_is_beside_training):  # stable
         ours = [path for path in file.scripts if path in needs]
         needed = {n.name: n for path in ours for n in needs[path]}
         others = {name for other in files if not set(ours).isdisjoint(other.scripts) for name in other.names}
@@ -114,6 +123,14 @@ def _lacking(files: Sequence[PinFile], needs: Mapping[str, list[Needed]]) -> dic
                 told.add(key)
                 found.setdefault(file.path, []).append((lacking, place))
     return found
+
+
+def _is_beside_training(file: PinFile) -> bool:
+    """Whether a list is for something else than training, as its name or the part of Ray in it says.
+
+    It may list for the training all the same, where no other one does.
+    """
+    return OTHER_LIST.search(PurePath(file.path).name) is not None or SERVES.search(file.script.text) is not None
 
 
 def _is_read(file: PinFile) -> bool:

@@ -128,6 +128,32 @@ def test_what_the_files_of_a_project_lack_is_told_once(tmp_path: Path, files: di
     assert [advice.split()[1].rstrip(",").partition(">")[0] for advice in found] == told
 
 
+LIST = "transformers\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"requirements-serve.txt": LIST, "requirements.txt": LIST}, "requirements.txt"),
+        ({"dev-requirements.txt": LIST, "requirements.txt": LIST}, "requirements.txt"),
+        ({"a-requirements.txt": "ray[serve]\ntransformers\n", "requirements.txt": LIST}, "requirements.txt"),
+        ({"requirements-serve.txt": LIST}, "requirements-serve.txt"),
+        ({"requirements.txt": "ray[serve]\ntransformers\n"}, "requirements.txt"),
+        (
+            {"requirements-observe.txt": LIST, "requirements-train.txt": LIST},
+            "requirements-observe.txt",
+        ),
+    ],
+)
+def test_a_list_for_something_else_is_told_last(tmp_path: Path, files: dict[str, str], told: str) -> None:
+    """One of several lists is told: not that of what serves, where another one may be that of the training."""
+    (tmp_path / "train.py").write_text(script())
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    found = CliRunner().invoke(main, ["--check", "--isolated", str(tmp_path)]).stdout
+    assert [line.split(":")[0].rpartition("/")[2] for line in found.splitlines() if " RM732 " in line] == [told]
+
+
 TODAY = """
 {imports}
 import ray

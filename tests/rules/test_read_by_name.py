@@ -29,6 +29,7 @@ BY_NAME = [
     ("get = attrgetter('config', 'metrics')\nuse([get(one) for one in [result]])", {"RM604"}),
     ("use(list(map(attrgetter('log_dir'), [result])))", {"RM604"}),
     ("use(sorted([result], key=attrgetter('log_dir')))", {"RM604"}),
+    ("found = [result]\nfound.sort(key=attrgetter('log_dir'))\nuse(found)", {"RM604"}),
     ("use(methodcaller('to_dict')(checkpoint))", {"RM304"}),
     ("use(list(map(operator.methodcaller('to_uri', 's3://b'), [checkpoint])))", {"RM308"}),
     ("use(vars(result)['log_dir'])", {"RM604"}),
@@ -41,6 +42,8 @@ BY_NAME = [
     ("match result.metrics:\n    case {'training_iteration': n}:\n        use(n)", {"RM604"}),
     ("match result.metrics:\n    case {'training_iteration': n} as found:\n        use(n, found)", {"RM604"}),
     ("match result.metrics:\n    case {'loss': n} | {'time_total_s': n}:\n        use(n)", {"RM604"}),
+    ("match result:\n    case Result(metrics={'training_iteration': n}):\n        use(n)", {"RM604"}),
+    ("match trainer.fit():\n    case Result(metrics={'loss': n} | {'done': n} as m):\n        use(n, m)", {"RM604"}),
     ("use(itemgetter('training_iteration')(result.metrics))", {"RM604"}),
 ]
 VALUES = [
@@ -70,6 +73,10 @@ NOTHING = [
     "class Job:\n    log_dir: str\n\n\nmatch result:\n    case Job(log_dir=folder):\n        use(folder)",
     "match args:\n    case Namespace(config=config):\n        use(config)",
     "match args:\n    case {'training_iteration': n}:\n        use(n)",
+    "match args:\n    case Result(metrics={'training_iteration': n}):\n        use(n)",
+    "match result:\n    case Result(metrics={'loss': n}):\n        use(n)",
+    "args.sort(key=attrgetter('log_dir'))",
+    "found = [result]\nfound.sort(key=attrgetter('metrics'))",
     "def load(data, cls=dict):\n    return cls.from_dict(data), cls(data_dict=data)",
     "def load(data, cls=pd.DataFrame):\n    return cls.from_dict(data)",
     "(lambda one: use(one.to_dict()))(pd.DataFrame())",

@@ -418,6 +418,7 @@ def test_steps_that_a_checkpoint_began_are_those_of_all(begin: str, each: str, i
     "written",
     [
         "with open('losses.txt', 'w') as file:\n    print(loss.item(), file=file)\n",
+        "with open('losses.txt', mode='a') as file:\n    print(loss.item(), file=file)\n",
         "import matplotlib.pyplot as plt\nplt.savefig('losses.png')\n",
         "import numpy as np\nnp.save('losses.npy', loss.item())\n",
         "losses.to_csv('losses.csv')\n",

@@ -119,6 +119,27 @@ def test_a_tensor_that_others_hold_is_in_the_way(helper: str, after: str) -> Non
     assert any("changes a tensor that other code holds too" in message for message in found.messages)
 
 
+@pytest.mark.parametrize(
+    ("given", "now"),
+    [
+        ("loss, op=dist.ReduceOp.MAX", "loss = accelerator.gather(loss[None]).amax(0)"),
+        ("loss, dist.ReduceOp.MIN", "loss = accelerator.gather(loss[None]).amin(0)"),
+        ("tensor=loss, op=Op.PRODUCT", "loss = accelerator.gather(loss[None]).prod(0, dtype=loss.dtype)"),
+        ("loss, dist.ReduceOp.AVG", 'loss = accelerator.reduce(loss, reduction="mean")'),
+    ],
+)
+def test_each_operation_that_is_known_of_all_processes(given: str, now: str) -> None:
+    helper = "from torch.distributed import ReduceOp as Op"
+    assert now in outcome(helper, after=f"dist.all_reduce({given})\nprint(loss)").text
+
+
+@pytest.mark.parametrize("operation", ["dist.ReduceOp.BAND", "dist.ReduceOp.PREMUL_SUM", "choose()"])
+def test_an_operation_that_is_not_is_in_the_way(operation: str) -> None:
+    found = outcome(after=f"dist.all_reduce(loss, {operation})")
+    assert "accelerator" not in found.text
+    assert any("has no equal in accelerate" in message for message in found.messages)
+
+
 @pytest.mark.parametrize("call", ["dist.all_reduce(loss, group=GROUP)", "[dist.all_reduce(t) for t in (loss,)]"])
 def test_what_is_no_sum_of_all_is_in_the_way(call: str) -> None:
     assert any("has no equal in accelerate" in message for message in outcome(after=call).messages)
@@ -211,3 +232,10 @@ def test_one_that_does_not_counts_those_of_one_process() -> None:
         METER.partition("    def all_reduce")[0], before="meter = Meter()", after="meter.update(loss.item())"
     )
     assert any("`meter` counts the batches of one of them" in message for message in found.messages)
+
+
+def test_an_object_that_counts_finds_the_greatest_without_the_accelerator() -> None:
+    helper = METER.replace("SUM", "MAX")
+    found = outcome(helper, before="meter = Meter()", after="meter.update(loss.item())\nmeter.all_reduce()")
+    assert "total = accelerate.utils.gather(total[None]).amax(0)" in found.text
+    assert "import accelerate.utils\n" in found.text

@@ -7,6 +7,8 @@ from click.testing import CliRunner
 
 from raymigrate.base.findings import Kind
 from raymigrate.cli import main
+from raymigrate.codemods.libraries.trainer_subclasses import give_old_tokenizer
+from raymigrate.facts.syntax.module import Module
 from tests.rules.scripts import converted
 
 CLASSES = """
@@ -188,3 +190,18 @@ def test_a_tokenizer_in_a_dict_for_a_class_made_from_trainer_is_told(own: str, m
     outcome = converted(UNPACKED.format(own=own, more=more), to_ray=True)
     assert "TorchTrainer(" in outcome.text
     assert len(outcome.lines("RM701", Kind.MANUAL)) == told
+
+
+@pytest.mark.parametrize(
+    ("own", "more", "shows"),
+    [
+        ("", '{"tokenizer": None}', True),
+        ("", "dict(tokenizer=None)", True),
+        ("", '{"processing_class": None}', False),
+        ("", '{"tokenizer": None, "processing_class": None}', False),
+        ("tokenizer=None, ", '{"tokenizer": None}', False),
+        ("", "read()", False),
+    ],
+)
+def test_a_tokenizer_in_a_dict_shows_transformers_4_as_one_by_name_does(own: str, more: str, shows: bool) -> None:
+    assert give_old_tokenizer(Module(UNPACKED.format(own=own, more=more))) is shows

@@ -489,3 +489,56 @@ def test_what_goes_into_the_checkpoint_of_a_trainer_is_kept(kind: tuple[str, str
 def test_what_goes_elsewhere_is_told(kind: tuple[str, str], method: str, body: str) -> None:
     script = OF_TRAINER.format(base=kind[0], made=kind[1], method=method, body=body)
     assert converted(script.replace("import os\n", "import os\nfrom job import Other\n")).lines("RM483", Kind.MANUAL)
+
+
+HELPER = """
+import json
+
+from ray.air import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import AutoModel, Trainer, TrainerCallback, TrainingArguments
+
+
+class Log(TrainerCallback):
+    def on_log(self, args, state, control, logs=None, **kwargs):
+        {call}
+
+    def {name}(self, {parameters}):
+        with open({path}, "w") as file:
+            json.dump(logs, file)
+
+
+def init(train_dataset, eval_dataset=None, **config):
+    return Trainer(AutoModel.from_pretrained("gpt2"), TrainingArguments("/out"), callbacks=[Log()])
+
+
+trainer = TransformersTrainer(init, scaling_config=ScalingConfig(num_workers=2), datasets={{"train": rows}})
+trainer.fit()
+{end}
+"""
+CAN_BE, UNSURE = "can be a relative path, which is", "is a relative path, it is"
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "parameters", "path", "end", "said"),
+    [
+        ("self._write('a.txt', logs)", "_write", "path, logs", "path", "", CAN_BE),
+        ("self.write('a.txt', logs)", "write", "path, logs", "path", "", CAN_BE),
+        ("Log._write('a.txt', logs)", "_write", "path, logs=None", "path", "", UNSURE),  # which is self there
+        ("self._write(logs, path='a.txt')", "_write", "logs, path", "path", "", CAN_BE),
+        ("self._write(logs, path='a.txt')", "_write", "logs, *, path", "path", "", CAN_BE),
+        ("self._write('logs', logs)", "_write", "folder, logs", "f'{folder}/a.txt'", "", CAN_BE),
+        ("self._write('/logs/a.txt', logs)", "_write", "path, logs", "path", "", None),
+        ("self._write('/logs/a.txt', logs); self._write('a.txt', logs)", "_write", "path, logs", "path", "", CAN_BE),
+        ("self.write('/logs/a.txt', logs)", "write", "path, logs", "path", "", UNSURE),
+        ("self._write(state.path, logs)", "_write", "path, logs", "path", "", UNSURE),
+        ("self._write(*pair)", "_write", "path, logs", "path", "", UNSURE),
+        ("self._write('/logs/a.txt', logs)", "_write", "path, logs", "path", "Log()._write(path, {})", UNSURE),
+    ],
+)
+def test_a_path_that_methods_of_its_class_give_a_helper_is_known(
+    call: str, name: str, parameters: str, path: str, end: str, said: str | None
+) -> None:
+    found = converted(HELPER.format(call=call, name=name, parameters=parameters, path=path, end=end))
+    told = [message for message in found.messages if "not kept with the trial" in message]
+    assert [said in message for message in told] == [True] if said is not None else not told

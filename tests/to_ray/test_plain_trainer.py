@@ -114,6 +114,7 @@ def inside(place: str, before: str = "pass", behind: str = "pass") -> str:
         'trainer.model.config.to_json("c")',
         'json.dump(trainer.args.to_dict(), open("arguments.json", "w"))',
         'open("steps.txt", "w").write(str(trainer.state.global_step))',
+        'open("steps.txt", mode="w").write(str(trainer.state.global_step))',
         "with open(path, 'w') as f: f.write(text)",
         "with open(path, 'w') as f: [f.write(line) for line, _ in pairs]",
     ],

@@ -53,6 +53,43 @@ def test_what_starts_it_and_the_line_for_that_are_told(
     assert text.count("once that is done") == 1
 
 
+SETTINGS = "distributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 4\n"
+CLASS = ACCELERATE.replace("def train(args):", "class train:\n  def __init__(self, args):")
+COMES_TO = 'which comes to Accelerator(mixed_precision="bf16") and ScalingConfig(num_workers=4, use_gpu=True)'
+FLAGS = "--multi_gpu --num_processes 4 --mixed_precision bf16"
+
+
+@pytest.mark.parametrize("train", [TRAINER, ACCELERATE, CLASS])
+@pytest.mark.parametrize("script", ["run.sh", "Makefile"])
+def test_the_settings_that_launched_the_starter_are_told(train: str, script: str, tmp_path: Path) -> None:
+    """The file and the flags are those of a line for another file, and python reads none of them."""
+    lines = "all:\n\taccelerate launch --config_file conf/a.yaml main.py\n"
+    text = said(tmp_path, {"train.py": train, **DIRECT, script: lines, "conf/a.yaml": SETTINGS})
+    assert f"main.py was launched with a.yaml, {COMES_TO}: python reads none of it." in text
+    assert "`raymigrate config conf/a.yaml` shows what to write." in text
+
+
+@pytest.mark.parametrize("train", [TRAINER, ACCELERATE])
+def test_the_flags_that_launched_the_starter_are_told(train: str, tmp_path: Path) -> None:
+    text = said(tmp_path, {"train.py": train, **DIRECT, "run.sh": f"accelerate launch {FLAGS} main.py\n"})
+    assert f"main.py was launched with run.sh:1, {COMES_TO}: python reads none of it. Write it where" in text
+
+
+@pytest.mark.parametrize(
+    "line", ["python main.py", "torchrun main.py", "accelerate launch main.py", f"accelerate launch {FLAGS} x.py"]
+)
+def test_settings_that_launch_something_else_are_not(line: str, tmp_path: Path) -> None:
+    text = said(tmp_path, {"train.py": ACCELERATE, **DIRECT, "run.sh": f"{line}\n", "conf/a.yaml": SETTINGS})
+    assert "main.py does, with train." in text
+    assert "comes to" not in text
+
+
+def test_a_way_to_launch_the_starter_that_ray_lacks_is_told(tmp_path: Path) -> None:
+    line = "accelerate launch --tpu main.py\n"
+    text = said(tmp_path, {"train.py": ACCELERATE, **DIRECT, "run.sh": line})
+    assert "How main.py was launched: XLA is started by accelerate itself" in text
+
+
 @pytest.mark.parametrize("train", [TRAINER, ACCELERATE])
 @pytest.mark.parametrize(
     "files",

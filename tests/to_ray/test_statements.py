@@ -55,6 +55,45 @@ def test_what_means_the_same_in_any_process_stays(line: str) -> None:
     assert role(line) is Role.DEFINITION
 
 
+NAMES = "ID2LABEL = {0: 'a', 1: 'b'}\nNAMES: list = sorted(ID2LABEL.values())\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "LABEL2ID = {v: k for k, v in ID2LABEL.items()}",
+        "LABEL2ID = dict(zip(ID2LABEL.values(), ID2LABEL.keys()))",
+        "LABEL2ID = {str(k): v.upper().strip() for k, v in ID2LABEL.items()}",
+        "UPPER = [name.upper() for name in NAMES]",
+        "FIRST = NAMES[0].lower()",
+        "ALL = ' '.join(NAMES).split()",
+        "BOTH = (NAMES + ['c']).copy()",
+        "FOUND = ID2LABEL.get(0, 'a')",
+    ],
+)
+def test_what_is_made_of_a_literal_stays(line: str) -> None:
+    assert role(line, NAMES) is Role.DEFINITION
+
+
+@pytest.mark.parametrize(
+    ("line", "before"),
+    [
+        (
+            "LABEL2ID = {v: k for k, v in ID2LABEL.items()}",
+            "ID2LABEL = AutoModel.from_pretrained('b').config.id2label\n",
+        ),
+        ("LABELS = names.copy()", "from names import names\n"),
+        ("LABELS = [name.upper() for name in read()]", "from names import read\n"),
+        ("LAST = NAMES.pop()", NAMES),
+        ("LAST = (name for name in NAMES)", NAMES),  # which cannot be sent to a worker
+        ("LABELS = LABELS.copy()", ""),
+    ],
+)
+def test_what_is_made_of_something_else_moves(line: str, before: str) -> None:
+    name = line.partition(" ")[0]
+    assert role(line, before, f"print(trainer, {name})\n") is Role.WORKER
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -78,13 +78,18 @@ def _arrivals_by_another_name(module: Module, call: ast.Call) -> list[bool | Non
 def give_old_tokenizer(module: Module) -> bool:
     """Whether a call of a class made from Trainer hands it `tokenizer=`, which transformers 4 took.
 
+    It may stand in a dict that is unpacked: `Own(model, args, **{"tokenizer": tokenizer})`.
+
     Args:
         module: The module.
     """
-    return any(
-        NEW not in {other.arg for other in call.keywords} and reaches(constructors(module, call), OLD, _is_trainer)
-        for call, _ in module.keywords(OLD)
-    )
+    for call in module.of_type(ast.Call):
+        names = {keyword.arg for keyword in call.keywords}
+        if OLD not in names and None in names:
+            names |= {e.name for k in call.keywords if k.arg is None for e in carried(module, k.value).entries}
+        if OLD in names and NEW not in names and reaches(constructors(module, call), OLD, _is_trainer):
+            return True
+    return False
 
 
 def _tell(context: Context, call: ast.Call, keyword: ast.keyword) -> None:

@@ -33,6 +33,7 @@ RAISES, DEFAULT, NOTHING, FAILS = (
     "this finds nothing",
     "this raises an error",
 )
+NEVER_FITS = "this case never fits"
 # Methods of a DataFrame that take names of columns, and those of them that do not mind a name that is not there.
 BY_COLUMN = re.compile(
     "agg(regate)?|area|astype|barh?|boxplot|drop(_duplicates|na)?|duplicated|explode|fillna|filter|groupby|hist|line|melt"
@@ -71,9 +72,14 @@ READS = ("metrics", "best_checkpoints", "metrics_dataframe", "get_best_checkpoin
 def looked_up_keys(context: Context) -> None:
     """Reports what is looked up in the metrics of a result, under whatever name, and was filled in by Tune."""
     module = context.module
-    if not any(reads_of_results(module, *READS)):
+    in_patterns = list(_in_patterns(module))
+    if not in_patterns and not any(reads_of_results(module, *READS)):
         return
     own = _OwnKeys(module)
+    for pattern, result, names in in_patterns:
+        of_last = Found(Metrics.LAST, (result,))
+        if missing := own.missing(names & INSTEAD.keys(), of_last.results):
+            _report(context, pattern, of_last, missing, NEVER_FITS)
     for read, _ in reads_of_results(module, "get_best_checkpoint"):
         call = module.parent_of[read]
         metric = argument(call, 0, "metric") if isinstance(call, ast.Call) else None
@@ -91,7 +97,7 @@ def looked_up_keys(context: Context) -> None:
             _report(context, lookup.owner, found, missing, lookup.outcome)
 
 
-def _report(context: Context, node: ast.expr, found: Found, missing: list[str], outcome: str) -> None:
+def _report(context: Context, node: ast.AST, found: Found, missing: list[str], outcome: str) -> None:
     listed = " and ".join(f'"{name}"' for name in missing)
     message = f"{found.kind.value.format(keys=listed, s='s' * (len(missing) > 1))} on Ray >= 2.51: {outcome}."
     by_report = found.kind is not Metrics.LAST
@@ -125,7 +131,21 @@ def _by_case(module: Module) -> Iterator[Lookup]:
         block = module.parent_of[case]
         for pattern in patterns(case.pattern):
             if isinstance(pattern, ast.MatchMapping) and isinstance(block, ast.Match):
-                yield Lookup(block.subject, _all_names(module, pattern.keys), "this case never fits")
+                yield Lookup(block.subject, _all_names(module, pattern.keys), NEVER_FITS)
+
+
+def _in_patterns(module: Module) -> Iterator[tuple[ast.pattern, Source, frozenset[str]]]:
+    """The cases that ask the metrics of a trainer's result for keys: `case Result(metrics={"done": done})`."""
+    for case in module.of_type(ast.match_case):
+        block = module.parent_of[case]
+        assert isinstance(block, ast.Match)
+        for pattern in patterns(case.pattern):
+            if not isinstance(pattern, ast.MatchClass) or not trainers_of(module, block.subject) - {None}:
+                continue
+            for name, inner in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
+                for one in patterns(inner) if name == "metrics" else ():
+                    if isinstance(one, ast.MatchMapping):
+                        yield one, Source(module, block.subject), _all_names(module, one.keys)
 
 
 def _by_call(module: Module, call: ast.Call) -> Iterator[Lookup]:

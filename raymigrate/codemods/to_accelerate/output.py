@@ -13,6 +13,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.trackers import MAIN
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import SAME
+from raymigrate.facts.folders.opened_files import opens_to_write
 from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import argument, free_name, methods, methods_of_object
 
@@ -222,10 +223,7 @@ class Output(Side):
     def _tell_of_files(self, changes: Changes, access: Access) -> None:
         """Tells of other files that every process would write, each over those of the others."""
         calls = [*self.module.calls(*WRITTEN), *self.training.method_calls(*TABLES)]
-        for call in self.module.named_calls("open"):
-            mode = self.module.constant(call.args[1]) if len(call.args) > 1 else ""
-            if isinstance(mode, str) and set(mode) & set("wax"):
-                calls.append(call)
+        calls += [call for call in self.module.named_calls("open") if opens_to_write(self.module, call)]
         for call in calls:
             if access.order.holds(call) and not self.processes.runs_in_main_only(call) and not changes.is_gone(call):
                 changes.manual(

@@ -23,7 +23,7 @@ from raymigrate.codemods.to_accelerate.process_numbers import (
     replace_number,
     replace_use,
 )
-from raymigrate.codemods.to_accelerate.reductions import Reductions
+from raymigrate.codemods.to_accelerate.reductions import OF_GATHERED, REDUCTIONS, Reductions
 from raymigrate.codemods.to_accelerate.rules import RM856, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.samplers import SAMPLERS, Samplers
 from raymigrate.codemods.to_accelerate.sides import Side
@@ -32,6 +32,7 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.codemods.to_accelerate.wrappers import DATA_PARALLEL, DDP, Wrappers
 from raymigrate.facts.syntax.functions import returns
+from raymigrate.facts.torch.main_process import asks_for_main, is_rank
 from raymigrate.facts.values import argument
 
 DIST = "torch.distributed"
@@ -46,6 +47,7 @@ SET_UP = (f"{DIST}.init_process_group", "torch.cuda.set_device")
 GROUP = {"rank": RANK, "world_size": SIZE}
 THERE = ("is_initialized", "is_available")  # whether there are, or may be, several processes
 TALKING = ("all_reduce", "all_gather", "all_gather_object")
+OPERATIONS = tuple(f"ReduceOp.{name}" for name in (*REDUCTIONS, *OF_GATHERED))
 ADDRESSES = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE"})
 
 
@@ -134,7 +136,7 @@ class Processes(Side):
         for reference in self.module.references_within(DIST):
             name = reference.qualified
             bare = name.removeprefix(f"{DIST}.distributed_c10d.")
-            inside = any(name == f"{DIST}.{known_name}" for known_name in ("ReduceOp.SUM", "ReduceOp.AVG"))
+            inside = any(name == f"{DIST}.{known_name}" for known_name in OPERATIONS)
             if name in known or bare in known or inside or name == DIST or ".elastic." in name:
                 continue
             raise Refusal(reference.node, not_converted(name))
@@ -269,6 +271,8 @@ class Processes(Side):
             return self._tests_main(value, seen)
         if isinstance(test, ast.Call) and test not in seen:
             answers = self._answers(test)
+            if not answers:
+                return asks_for_main(self.module, test)  # a function of another file
             return len(answers) == 1 and self._tests_main(answers[0], seen | {test})
         return self._compares_with_first(test)
 
@@ -306,5 +310,7 @@ class Processes(Side):
         if isinstance(node, ast.Call) and node not in seen and (answers := self._answers(node)):
             ranks = [answer for answer in answers if self.module.constant(answer) != 0]
             return bool(ranks) and all(self._is_rank(rank, seen | {node}) for rank in ranks)
+        if isinstance(node, ast.Call) and not self._answers(node) and is_rank(self.module, node):
+            return True  # of a function of another file
         number = self.number(node)
         return number in MAIN or any(v in self.ranks for v in self.variables.of(node))

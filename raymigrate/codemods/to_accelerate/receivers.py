@@ -12,10 +12,10 @@ from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM857, RM858
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.facts.ray_train.ranks import rank_condition
 from raymigrate.facts.syntax.functions import is_static
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.gradients import switches_gradients_off
+from raymigrate.facts.torch.main_process import is_for_main
 from raymigrate.facts.values import method_of, methods_of_object
 
 Method = tuple[Module, ast.FunctionDef]
@@ -152,7 +152,7 @@ class Receivers(Side):
             if not (is_class or access.order.holds(call)) or self.processes.runs_in_main_only(call):
                 continue
             saves = [save for save in found.module.calls("torch.save") if found.module.inside(save, found.node)]
-            if any(rank_condition(found.module, save) is None for save in saves):
+            if not all(is_for_main(found.module, save) for save in saves):
                 changes.manual(
                     RM857,
                     call,

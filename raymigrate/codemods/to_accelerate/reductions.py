@@ -1,4 +1,7 @@
-"""RM856: all_reduce(), which changes the tensor that it gets, becomes accelerator.reduce(), which gives a new one."""
+"""RM856: all_reduce(), which changes the tensor that it gets, becomes accelerator.reduce(), which gives a new one.
+
+That adds up, and knows the greatest value since a late version only: others are worked out of what gather() gives.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from raymigrate.facts.values import argument, is_none
 ALL_REDUCE = "torch.distributed.all_reduce"
 SUM = "torch.distributed.ReduceOp.SUM"
 REDUCTIONS = {"SUM": "sum", "AVG": "mean"}
+# What becomes of the values of all processes for one tensor, which gather() puts in a dimension of their own.
+OF_GATHERED = {"MAX": "amax(0)", "MIN": "amin(0)", "PRODUCT": "prod(0, dtype={source}.dtype)"}
 OF_OTHERS = "all_reduce() changes a tensor that other code holds too, and accelerator.reduce() gives a new one"
 
 
@@ -32,28 +37,36 @@ class Reductions:
         """Plans the edits.
 
         Raises:
-            Refusal: If another tensor than that of a name would have to change, or it is not a sum or mean of all.
+            Refusal: If another tensor than that of a name would have to change, or it is none of what is known of all.
         """
         for call in self.module.calls(ALL_REDUCE):
             tensor, how, group = argument(call, 0, "tensor"), argument(call, 1, "op"), argument(call, 2, "group")
             name = self.module.qualified(how) if how is not None else SUM
-            reduction = REDUCTIONS.get((name or "").rpartition(".")[2])
+            operation = (name or "").rpartition(".")[2]
             statement = self.module.statement(call)
             is_plain = self.module.is_statement(call) and is_none(group)
-            if not isinstance(tensor, PLACES) or reduction is None or not is_plain:
+            if not isinstance(tensor, PLACES) or operation not in (*REDUCTIONS, *OF_GATHERED) or not is_plain:
                 raise Refusal(call, "what all_reduce() does here has no equal in accelerate")
             if isinstance(tensor, ast.Name) and self.held.is_held(tensor):
                 raise Refusal(call, f"{OF_OTHERS}; work on a clone(), and return that")
-            changes.converted(RM856, call, "all_reduce() becomes accelerator.reduce(), which gives a new tensor.")
+            method = "reduce" if operation in REDUCTIONS else "gather"
+            changes.converted(RM856, call, f"all_reduce() becomes accelerator.{method}(), which gives a new tensor.")
             changes.kept.add(tensor)
-            source, reduce = self.module.source(tensor), "accelerator.reduce"
+            function = f"accelerator.{method}"
             if self._is_in_other_class(call):
-                reduce = "accelerate.utils.reduce"  # the same for code that the Accelerator is not handed to
+                function = f"accelerate.utils.{method}"  # the same for code that the Accelerator is not handed to
                 changes.edits.append(lambda: changes.context.plan.need_import("accelerate.utils"))
-            changes.restate(statement, f'{source} = {reduce}({source}, reduction="{reduction}")')
+            changes.restate(statement, _code(self.module.source(tensor), function, operation))
 
     def _is_in_other_class(self, node: ast.AST) -> bool:
         """Whether code is in a class that holds none of what is trained, as one that counts."""
         owner = self.module.owner if isinstance(self.module, ObjectView) else None
         classes = [parent for parent in self.module.ancestors(node) if isinstance(parent, ast.ClassDef)]
         return bool(classes) and classes[-1] is not owner
+
+
+def _code(source: str, function: str, operation: str) -> str:
+    """The statement that gives a tensor what a function of accelerate makes of those of all processes."""
+    if operation in REDUCTIONS:
+        return f'{source} = {function}({source}, reduction="{REDUCTIONS[operation]}")'
+    return f"{source} = {function}({source}[None]).{OF_GATHERED[operation].format(source=source)}"

@@ -19,8 +19,6 @@ from raymigrate.codemods.to_ray.handed_models import tell_handed_models
 from raymigrate.codemods.to_ray.launched import (
     RM825,
     LaunchedOutline,
-    UnfitLaunchError,
-    launched_of,
     tell_importers,
     tell_launch,
 )
@@ -58,6 +56,7 @@ from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
 from raymigrate.codemods.to_ray.trainer_calls import Training, training_of
 from raymigrate.codemods.to_ray.traps import RM828, tell_traps
+from raymigrate.codemods.to_ray.ways_to_launch import UnfitLaunchError, launched_of
 from raymigrate.codemods.to_ray.workers import tell_rows, tell_seed, tell_threads, tell_unused
 from raymigrate.codemods.to_ray.wrapped import unwrap_prepared
 from raymigrate.facts.hugging_face.spread_models import makers_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from raymigrate.codemods.to_ray.launches import (
     NOTEBOOK,
     Launch,
     file_beside,
-    file_of,
     is_databricks,
     is_launched_one_way,
     is_named_for_others,
@@ -27,15 +26,11 @@ from raymigrate.codemods.to_ray.launches import (
     may_read_file,
     plain_starts_of,
 )
-from raymigrate.codemods.to_ray.notebook_launchers import NotebookLaunch
 from raymigrate.codemods.to_ray.other_scripts import other_scripts
 from raymigrate.codemods.to_ray.outline import Outline, asks_for_gpu
 from raymigrate.codemods.to_ray.script import Script
 from raymigrate.codemods.to_ray.statements import Roles
-from raymigrate.facts.accelerate.accelerate_config import read_file
-from raymigrate.facts.accelerate.launch_file import launch_form
-from raymigrate.facts.accelerate.launch_flags import with_flags
-from raymigrate.facts.accelerate.launch_form import LaunchForm, NoRayFormError, RejectedFileError
+from raymigrate.codemods.to_ray.ways_to_launch import Launched, UnfitLaunchError, launched_with
 from raymigrate.facts.hugging_face.argument_objects import parsed_for_trainers
 from raymigrate.facts.projects.indirect import parsings
 from raymigrate.facts.projects.project_uses import takers
@@ -71,59 +66,6 @@ RM825 = Rule(
     "Compare `raymigrate config FILE` with the converted script; --workers, --gpu and --cpu win over all of them.",
     GUIDE,
 )
-
-
-class UnfitLaunchError(ValueError):
-    """The way in which the script was started has no form on Ray; the message says why."""
-
-
-@dataclass(frozen=True)
-class Launched:
-    """How a script was started.
-
-    Args:
-        launches: The lines that launch it.
-        file: The file of accelerate that they name, or that lies with the script.
-        form: What the file and the flags come to; None where nothing is known of them.
-        notebook: The call of notebook_launcher, if there is one.
-    """
-
-    launches: list[Launch] = field(default_factory=list)
-    file: Path | None = None
-    form: LaunchForm | None = None
-    notebook: NotebookLaunch | None = None
-
-    @property
-    def name(self) -> str:
-        """The file, or the line, that the form comes from."""
-        if self.file is not None:
-            return self.file.name
-        return f"{self.launches[0].file.name}:{self.launches[0].place}" if self.launches else ""
-
-
-def launched_of(context: Context, notebook: NotebookLaunch | None = None) -> Launched:
-    """How a script was started.
-
-    Raises:
-        UnfitLaunchError: If that has no form on Ray.
-    """
-    launches = launches_of(context.path)
-    if notebook is not None:  # which reads no file
-        return Launched(launches, notebook=notebook)
-    reads = may_read_file(context.path, launches)
-    file = file_of(context.path, launches, context.module.project) if reads else None
-    flags = launches[0].known_flags if is_launched_one_way(launches) else {}
-    name = file.name if file is not None else "the command"
-    try:
-        config = read_file(file) if file is not None else {}
-        form = launch_form(with_flags(config, flags), name) if config or flags else None
-    except NoRayFormError as error:
-        raise UnfitLaunchError(str(error)) from error
-    except RejectedFileError as error:
-        raise UnfitLaunchError(f"{name}: {error}") from error
-    except (OSError, ValueError) as error:
-        raise UnfitLaunchError(f"{name} cannot be read: {error}") from error
-    return Launched(launches, file, form)
 
 
 class LaunchedOutline(Outline):
@@ -313,7 +255,36 @@ def _tell_passed_over(context: Context, place: ast.AST) -> None:
 
 def tell_starts(context: Context, place: ast.AST, path: str, when: str = "now") -> None:
     """Says what each line that launches a script which imports this one has to become; see `_tell_each`."""
-    _tell_each(context, place, launches_of(path), path, when)
+    launches = launches_of(path)
+    _tell_each(context, place, launches, path, when)
+    _tell_settings(context, place, path, launches)
+
+
+def _tell_settings(context: Context, place: ast.AST, path: str, launches: list[Launch]) -> None:
+    """Says what accelerate launch gave the processes of a script that imports this one, and python does not.
+
+    The conversion of this file writes nothing of the file and the flags that another one is launched with.
+    """
+    try:
+        launched = launched_with(path, launches, context.module.project)
+    except UnfitLaunchError as error:
+        context.note(RM825, place, f"How {Path(path).name} was launched: {error}")
+        return
+    if launched.form is None or not launches:
+        return
+    asked = _call("ScalingConfig", launched.form.scaling_arguments())
+    if given := launched.form.accelerator_arguments():
+        asked = f"{_call('Accelerator', given)} and {asked}"
+    message = f"{Path(path).name} was launched with {launched.name}, which comes to {asked}: python reads none of it."
+    if launched.file is None:
+        message += " Write it where the training is started."
+    else:
+        message += f" `raymigrate config {_seen(context, launched.file)}` shows what to write."
+    context.note(RM825, place, message)
+
+
+def _call(name: str, given: Mapping[str, str]) -> str:
+    return f"{name}({', '.join(f'{argument}={value}' for argument, value in given.items())})"
 
 
 def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: str, when: str = "now") -> None:
@@ -354,7 +325,12 @@ def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: s
 
 def _place(context: Context, launch: Launch) -> str:
     """Where a line stands as seen from the script."""
-    return f"{os.path.relpath(launch.file, Path(context.path).parent)}:{launch.place}"
+    return f"{_seen(context, launch.file)}:{launch.place}"
+
+
+def _seen(context: Context, file: Path) -> str:
+    """The way to a file from the script."""
+    return os.path.relpath(file, Path(context.path).parent)
 
 
 def tell_importers(context: Context, place: ast.AST, outline: LaunchedOutline) -> None:

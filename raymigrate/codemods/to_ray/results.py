@@ -24,10 +24,11 @@ from raymigrate.codemods.to_ray.step_kinds import FILLING, TRACKING, stands_for_
 from raymigrate.codemods.to_ray.trackers import FIRST
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.edits.plan import Code
+from raymigrate.facts.folders.opened_files import is_method_of_path, opens_to_write
 from raymigrate.facts.folders.read_back import is_read_back
 from raymigrate.facts.ray_train.ranks import rank_condition
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import reaching
+from raymigrate.facts.values import free_name, last_name, reaching
 
 DUMPS = ("json.dump", "yaml.dump", "yaml.safe_dump", "pickle.dump")
 SHOWING = ("print", "pprint.pprint", "click.echo", "click.secho", *DUMPS)
@@ -198,11 +199,9 @@ class _Results:
         """Whether this opens a file to write it: `open(path, "w")`, or `path.open("w")` of a pathlib.Path."""
         if not isinstance(node, ast.Call):
             return False
-        is_builtin = isinstance(node.func, ast.Name) and node.func.id == "open"
-        if not is_builtin and not (isinstance(node.func, ast.Attribute) and node.func.attr == "open"):
-            return False
-        modes = [*node.args[1 if is_builtin else 0 :], *(word.value for word in node.keywords if word.arg == "mode")]
-        return any(isinstance(mode, ast.Constant) and str(mode.value)[:1] in ("w", "a", "x") for mode in modes)
+        is_open = free_name(self.module, node.func) == "open" and bool(node.args)
+        is_method = is_method_of_path(self.module, node) and last_name(node.func) == "open"
+        return (is_open or is_method) and opens_to_write(self.module, node)
 
     def _writes(self, step: ast.stmt) -> bool:
         """Whether every worker would write or print the same."""

@@ -56,6 +56,16 @@ PLAIN_BUILTINS = frozenset(
 DRAWING_METHODS = (".plot", ".hist", ".boxplot", ".scatter")  # of pandas too
 FILLING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "pop", "clear", "remove"})
 
+# Methods of texts, lists and dicts that change nothing.
+READING = frozenset(
+    {
+        *("items", "keys", "values", "get", "copy", "index", "count", "join", "format", "replace", "split", "rsplit"),
+        *("splitlines", "strip", "lstrip", "rstrip", "upper", "lower", "title", "capitalize", "casefold", "zfill"),
+        *("startswith", "endswith", "removeprefix", "removesuffix", "union", "intersection", "difference"),
+    }
+)
+CONTAINERS = (ast.Dict, ast.List, ast.Tuple, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp, ast.GeneratorExp)
+
 GIVES_VALUES = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 DEFINES = (*DEFINITIONS, ast.Import, ast.ImportFrom)
 ARMS = (ast.ExceptHandler, ast.match_case)
@@ -77,6 +87,8 @@ def is_plain(module: Module, step: ast.stmt, besides: Collection[ast.Call] = ())
         kinds = GIVES_VALUES
     if not all(isinstance(statement, kinds) for statement in simple_statements(step)):
         return False
+    if isinstance(getattr(step, "value", None), ast.GeneratorExp):
+        return False  # which cannot be sent to a worker
     for node in executed(module, step):
         if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom)):
             return False
@@ -101,7 +113,44 @@ def _is_plain_call(module: Module, call: ast.Call) -> bool:
         return name.startswith(PLAIN) or SAME_ANYWHERE.fullmatch(name) is not None
     if isinstance(call.func, ast.Name):
         return free_name(module, call.func) in PLAIN_BUILTINS
-    return isinstance(call.func, ast.Attribute) and isinstance(call.func.value, (ast.Constant, ast.JoinedStr))
+    return isinstance(call.func, ast.Attribute) and _is_read_of_literal(module, call.func, frozenset())
+
+
+def _is_read_of_literal(module: Module, method: ast.Attribute, seen: frozenset[ast.AST]) -> bool:
+    """Whether a method is one of a text, list or dict that the file writes out: `ID2LABEL.items`, `", ".join`."""
+    if isinstance(method.value, (ast.Constant, ast.JoinedStr)):
+        return True
+    return method.attr in READING and _is_literal(module, method.value, seen)
+
+
+def _is_literal(module: Module, node: ast.expr, seen: frozenset[ast.AST]) -> bool:
+    """Whether a value is written out in the file, or made of one that is without a change of it."""
+    if node in seen:
+        return False
+    seen |= {node}
+    value = module.value(node)
+    if isinstance(value, (ast.JoinedStr, *CONTAINERS)) or module.constant(value) not in (..., None):
+        return True
+    if isinstance(value, ast.Subscript):
+        return _is_literal(module, value.value, seen)
+    if isinstance(value, ast.BinOp):
+        return _is_literal(module, value.left, seen) and _is_literal(module, value.right, seen)
+    if isinstance(value, ast.Name):
+        return any(_is_literal(module, iterable, seen) for iterable in _looped_over(module, value))
+    if not isinstance(value, ast.Call):
+        return False
+    if isinstance(value.func, ast.Attribute):
+        return _is_read_of_literal(module, value.func, seen)
+    return free_name(module, value.func) in PLAIN_BUILTINS
+
+
+def _looped_over(module: Module, name: ast.Name) -> Iterator[ast.expr]:
+    """What the comprehension goes through whose variable a name is."""
+    for parent in module.ancestors(name):
+        for part in getattr(parent, "generators", ()):
+            if any(isinstance(node, ast.Name) and node.id == name.id for node in ast.walk(part.target)):
+                yield part.iter
+                return
 
 
 def runs_anywhere(module: Module, step: ast.stmt) -> bool:

@@ -17,6 +17,7 @@ from raymigrate.codemods.torch_trainer.captured_metrics import given_functions, 
 from raymigrate.facts.folders.downloads import FUNCTIONS as DOWNLOADS
 from raymigrate.facts.folders.downloads import UNPACK, downloads, is_in_turn
 from raymigrate.facts.folders.folder_writes import is_by_rank, starts
+from raymigrate.facts.folders.given_by_methods import given_by_methods
 from raymigrate.facts.folders.opened_files import opens_to_write
 from raymigrate.facts.folders.read_back import is_read_back
 from raymigrate.facts.folders.shell_downloads import shell_downloads
@@ -220,9 +221,13 @@ def _where(module: Module, path: ast.expr) -> str:
         return ""
     if absolute is False:
         return f'"{text}" is' if isinstance(text, str) else f"{source} is a relative path:"
-    if may_be_relative(module, path):
+    first = head(module, path)
+    seen = given_by_methods(module, first, private=True)
+    if seen and all(is_absolute(*given) for given in seen):
+        return ""
+    if may_be_relative(module, path) or any(is_absolute(*given) is False for given in given_by_methods(module, first)):
         return f"{source} can be a relative path, which is"
-    is_open = not may_be_absolute(module, path) and _is_path(head(module, path))
+    is_open = not may_be_absolute(module, path) and _is_path(first)
     return f"{UNSEEN} {source} is a relative path, it is" if is_open else ""
 
 

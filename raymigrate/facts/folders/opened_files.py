@@ -1,4 +1,4 @@
-"""In which mode a script opens a file: `open(path, "w")`, `path.open("a")`."""
+"""In which mode a script opens a file: `open(path, "w")`, `gzip.open(path, "wt")`, `path.open("a")`."""
 
 import ast
 
@@ -14,8 +14,13 @@ def opens_to_write(module: Module, call: ast.Call) -> bool:
 
     Args:
         module: The module.
-        call: The call, of the function of Python or of the method of a path.
+        call: The call, of the function of Python, of one of a module, or of the method of a path.
     """
-    mode = argument(call, int(isinstance(call.func, ast.Name)), "mode")
+    mode = argument(call, 0 if is_method_of_path(module, call) else 1, "mode")
     known = {text for _, text in constants(module, mode)} if mode is not None else set()
     return bool(known) and all(isinstance(text, str) and text.startswith(WRITING) for text in known)
+
+
+def is_method_of_path(module: Module, call: ast.Call) -> bool:
+    """Whether a call of an open() is the method of an object, whose mode comes first, and not a function's."""
+    return isinstance(call.func, ast.Attribute) and module.qualified(call.func) is None

@@ -96,7 +96,10 @@ def _part(module: Module, part: ast.expr) -> str:
 
 
 def _owners(module: Module, getter: ast.Call) -> Iterator[Source]:
-    """What a getter is called with, at once or by a name of it, and the items that `map(getter, items)` gives it."""
+    """What a getter is called with, at once or by a name of it, and the items that a function or method gives it.
+
+    Such as `map(getter, items)`, and `items.sort(key=getter)`.
+    """
     name = module.name_of(getter)
     for use in [getter] if name is None else module.uses_of(name) if module.is_bound_once(name) else []:
         outer = module.parent_of[use]
@@ -109,6 +112,8 @@ def _owners(module: Module, getter: ast.Call) -> Iterator[Source]:
             items = call.args[1] if outer is call and len(call.args) > 1 else argument(call, 0, "iterable")
             if items is not None and (outer is not call or call.args[0] is use):
                 yield from (item for one in collected(Source(module, items)) for item in items_of(one))
+        elif isinstance(call.func, ast.Attribute) and call.func.attr == "sort" and outer is not call:
+            yield from (item for one in collected(Source(module, call.func.value)) for item in items_of(one))
 
 
 def _owner_of_dict(module: Module, node: ast.expr) -> ast.expr | None:

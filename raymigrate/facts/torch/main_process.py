@@ -1,0 +1,133 @@
+"""Which code the main process of a distributed run alone comes to, as functions of any file of the project ask it."""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.facts.syntax.functions import returned_values
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import blocks
+from raymigrate.facts.syntax.scopes import FUNCTIONS
+from raymigrate.facts.values.calls import called_function
+
+RANKS = ("torch.distributed.get_rank", "torch.distributed.get_node_local_rank")
+RANK_VARIABLES = ("RANK", "LOCAL_RANK")
+MAIN = frozenset({"is_main_process", "is_local_main_process"})  # of accelerate's objects
+RANK_ATTRIBUTES = frozenset({"rank", "local_rank", "process_index", "local_process_index"})
+IS_THERE = ("torch.distributed.is_initialized", "torch.distributed.is_available")
+LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+Seen = frozenset[ast.AST]
+
+
+def is_for_main(module: Module, node: ast.AST, seen: Seen = frozenset()) -> bool:
+    """Whether the main process alone comes to a node in its function, by an `if` around it or by one that leaves.
+
+    Args:
+        module: The module.
+        node: The node.
+        seen: The tests that were asked about already.
+    """
+    child = node
+    for parent in module.ancestors(node):
+        body = parent.body if isinstance(parent, ast.If) else [parent.body] if isinstance(parent, ast.IfExp) else []
+        if child in body and asks_for_main(module, parent.test, seen):  # type: ignore[attr-defined]
+            return True
+        if isinstance(child, ast.stmt) and _others_left(module, parent, child, seen):
+            return True
+        if isinstance(parent, FUNCTIONS):
+            return False
+        child = parent
+    return False
+
+
+def _others_left(module: Module, parent: ast.AST, statement: ast.stmt, seen: Seen) -> bool:
+    """Whether all other processes leave a block before a statement of it: `if not is_main(): return`."""
+    block = next((block for block in blocks(parent) if statement in block), [])
+    return any(
+        isinstance(before, ast.If)
+        and isinstance(before.body[-1], LEAVES)
+        and _asks_for_others(module, before.test, seen)
+        for before in block[: block.index(statement) if block else 0]
+    )
+
+
+def _asks_for_others(module: Module, test: ast.expr, seen: Seen) -> bool:
+    """Whether a test holds in every process but the main one: `not is_main()`, `rank != 0`, `rank > 0`, `rank`."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return asks_for_main(module, test.operand, seen)
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.NotEq, ast.Gt)):
+        return module.constant(test.comparators[0]) == 0 and is_rank(module, test.left, seen)
+    return is_rank(module, test, seen)
+
+
+def asks_for_main(module: Module, test: ast.expr, seen: Seen = frozenset()) -> bool:
+    """Whether a test holds in the main process alone, or in a run that has no other."""
+    if test in seen:
+        return False
+    seen |= {test}
+    if isinstance(test, ast.BoolOp):
+        parts = [part for part in test.values if not _asks_for_no_group(module, part)]
+        every = any if isinstance(test.op, ast.And) else all
+        return bool(parts) and every(asks_for_main(module, part, seen) for part in parts)
+    if isinstance(test, ast.IfExp):
+        return asks_for_main(module, test.body, seen) and module.constant(test.orelse) is True
+    if isinstance(test, ast.Name) and (value := module.value(test)) is not test:
+        return asks_for_main(module, value, seen)
+    if isinstance(test, ast.Attribute):
+        return test.attr in MAIN
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return is_rank(module, test.operand, seen)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
+        sides = ((test.left, test.comparators[0]), (test.comparators[0], test.left))
+        return any(module.constant(zero) in (0, "0") and is_rank(module, rank, seen) for rank, zero in sides)
+    if isinstance(test, ast.Call):
+        home, answers = _answers(module, test)
+        asked = [answer for answer in answers if home.constant(answer) not in (True, False)]
+        if asked:
+            return all(asks_for_main(home, answer, seen) for answer in asked)
+        true = [answer for answer in answers if home.constant(answer) is True]
+        return bool(true) and all(is_for_main(home, answer, seen) for answer in true)
+    return False
+
+
+def _asks_for_no_group(module: Module, test: ast.expr) -> bool:
+    """`not dist.is_initialized()`, beside which a test of the rank counts for nothing in a run of one process."""
+    inner = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else None
+    return isinstance(inner, ast.Call) and module.qualified(inner.func) in IS_THERE
+
+
+def is_rank(module: Module, node: ast.expr, seen: Seen = frozenset()) -> bool:
+    """Whether an expression is the number of a process, or 0 in a run that has one."""
+    if node in seen:
+        return False
+    seen |= {node}
+    if isinstance(node, ast.Name) and (value := module.value(node)) is not node:
+        return is_rank(module, value, seen)
+    if isinstance(node, ast.IfExp):
+        return is_rank(module, node.body, seen) and module.constant(node.orelse) == 0
+    if isinstance(node, ast.Attribute):
+        return node.attr in RANK_ATTRIBUTES
+    if isinstance(node, ast.Subscript):
+        return module.qualified(node.value) == "os.environ" and module.constant(node.slice) in RANK_VARIABLES
+    if not isinstance(node, ast.Call):
+        return False
+    name = module.qualified(node.func) or ""
+    if isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1:
+        return is_rank(module, node.args[0], seen)
+    if name in ("os.getenv", "os.environ.get"):
+        return bool(node.args) and module.constant(node.args[0]) in RANK_VARIABLES
+    if name in RANKS:
+        return True
+    home, answers = _answers(module, node)
+    ranks = [answer for answer in answers if home.constant(answer) != 0]
+    return bool(ranks) and all(is_rank(home, rank, seen) for rank in ranks)
+
+
+def _answers(module: Module, call: ast.Call) -> tuple[Module, list[ast.expr]]:
+    """What a function of the project returns to a call, with its module; nothing where it is not seen whole."""
+    home, function = called_function(module, call, elsewhere=True)
+    if not isinstance(function, (ast.FunctionDef, ast.Lambda)):
+        return module, []
+    values = returned_values(home, function)
+    found = [value for value in values if value is not None]
+    return home, found if len(found) == len(values) else []
