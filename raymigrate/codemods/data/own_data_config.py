@@ -12,18 +12,23 @@ from raymigrate.codemods.context import Context
 from raymigrate.facts.ray_train.scaling import has_one_worker
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.literals import string_literal
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking, is_none, keyword_argument, written
 
 PLACE_OF_ORDER = 2  # of preserve_order= among the parameters of ExecutionOptions, in the oldest versions
 DATASET_CONFIGS = ("ray.air.DatasetConfig", "ray.air.config.DatasetConfig", "ray.train.DatasetConfig")
 IN_ORDER = "ExecutionOptions(preserve_order=True)"
-OPTIONS = frozenset(f"ray.data.{place}ExecutionOptions" for place in ("", "context.", "_internal.execution.interfaces."))
+OPTIONS = frozenset(
+    f"ray.data.{place}ExecutionOptions" for place in ("", "context.", "_internal.execution.interfaces.")
+)
 UNSEEN = (
     "Each worker lists the evaluation rows, and the Trainer evaluates a part of each list. What this DataConfig says of"
     " them cannot be seen: where Ray splits them too, a part of them is never evaluated; where their order isn't kept,"
     " some are evaluated twice and others not."
 )
-OF_ITS_OWN = 'DataConfig(datasets_to_split=["train"], execution_options=ray.data.ExecutionOptions(preserve_order=True)).'
+OF_ITS_OWN = (
+    'DataConfig(datasets_to_split=["train"], execution_options=ray.data.ExecutionOptions(preserve_order=True)).'
+)
 ADVICE = f"It has to be {OF_ITS_OWN}"
 SHARED = (
     "Ray splits the evaluation rows, as this says, and the Trainer splits each worker's part again, so that some are"
@@ -132,11 +137,15 @@ def _keep_order(context: Context, made: ast.Call, rule: Rule) -> None:
                 context.plan.replace(node, IN_ORDER)
         return
     options = module.value(node)
-    if not isinstance(options, ast.Call) or module.qualified(options.func) not in OPTIONS or has_unpacking(options):
-        context.manual(rule, node, UNSEEN, ADVICE)
-    elif len(options.args) > PLACE_OF_ORDER:  # the third or the fourth, as the version has it
+    if not isinstance(options, ast.Call) or not _takes_order_by_name(module, options):
         context.manual(rule, node, UNSEEN, ADVICE)
     elif module.constant(keyword_argument(options, "preserve_order")) is not True and context.converts(
         rule, options, message
     ):
         context.plan.call(options).set("preserve_order", "True")
+
+
+def _takes_order_by_name(module: Module, options: ast.Call) -> bool:
+    """Whether a call makes ExecutionOptions, and gives preserve_order= by its name, or not at all."""
+    is_short = len(options.args) <= PLACE_OF_ORDER  # the third or the fourth, as the version has it
+    return module.qualified(options.func) in OPTIONS and is_short and not has_unpacking(options)
