@@ -317,8 +317,11 @@ def _searched(module: Module, key: str, name: str | None) -> tuple[list[ast.expr
             return [], False
         if key not in space:
             continue
-        inner = space[key]
-        if name is not None and (entries := module.entries(inner)) is None:
+        entries = {} if name is None else module.entries(space[key])
+        if entries is None:
             return [], False
-        found += [inner] if name is None else [entries[name]] if name in entries else []
+        if name is None:
+            found.append(space[key])
+        elif name in entries:
+            found.append(entries[name])
     return found, True
