@@ -109,6 +109,14 @@ def test_what_cannot_be_seen_is_told(given: str, before: str) -> None:
     assert len(outcome.lines("RM107", Kind.MANUAL)) == 1
 
 
+def test_one_that_is_chosen_among_right_ones_is_right() -> None:
+    one = f'DataConfig(["train"], {ORDER})'
+    outcome = converted(script(f'{one} if sys.argv[1:] else DataConfig(datasets_to_split=["train"], {ORDER})'))
+    assert not outcome.lines("RM107", Kind.MANUAL)
+    outcome = converted(script(f"{one} if sys.argv[1:] else DataConfig()"))
+    assert len(outcome.lines("RM107", Kind.MANUAL)) == 1
+
+
 def test_one_worker_has_nobody_to_share_rows_with() -> None:
     outcome = converted(script("load()", workers=1))
     assert not outcome.lines("RM107", Kind.MANUAL)

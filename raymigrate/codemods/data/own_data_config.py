@@ -13,9 +13,10 @@ from raymigrate.facts.ray_train.scaling import has_one_worker
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.literals import string_literal
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, has_unpacking, is_none, keyword_argument, written
+from raymigrate.facts.values import Source, argument, has_unpacking, is_none, keyword_argument, written
 
 PLACE_OF_ORDER = 2  # of preserve_order= among the parameters of ExecutionOptions, in the oldest versions
+DATA_CONFIG = "ray.train.DataConfig"
 DATASET_CONFIGS = ("ray.air.DatasetConfig", "ray.air.config.DatasetConfig", "ray.train.DatasetConfig")
 IN_ORDER = "ExecutionOptions(preserve_order=True)"
 OPTIONS = frozenset(
@@ -23,8 +24,8 @@ OPTIONS = frozenset(
 )
 UNSEEN = (
     "Each worker lists the evaluation rows, and the Trainer evaluates a part of each list. What this DataConfig says of"
-    " them cannot be seen: where Ray splits them too, a part of them is never evaluated; where their order isn't kept,"
-    " some are evaluated twice and others not."
+    " them is not seen here: where Ray splits them too, a part of them is never evaluated; where their order isn't"
+    " kept, some are evaluated twice and others not."
 )
 OF_ITS_OWN = (
     'DataConfig(datasets_to_split=["train"], execution_options=ray.data.ExecutionOptions(preserve_order=True)).'
@@ -45,7 +46,7 @@ def made_here(context: Context, call: TrainerCall) -> ast.Call | None:
     """The DataConfig that a trainer is given, if this file makes it."""
     given = call.arguments.get("dataset_config")
     made = context.module.value(given) if given is not None else None
-    is_one = isinstance(made, ast.Call) and context.module.qualified(made.func) == "ray.train.DataConfig"
+    is_one = isinstance(made, ast.Call) and context.module.qualified(made.func) == DATA_CONFIG
     return made if is_one else None  # type: ignore[return-value]
 
 
@@ -72,6 +73,8 @@ def list_evaluation_rows(context: Context, call: TrainerCall, rule: Rule, *, in_
     given, made = call.arguments["dataset_config"], made_here(context, call)
     if has_one_worker(context.module, call.arguments.get("scaling_config")):
         return True
+    if made is None and all(_is_right(source, in_order) for source in context.module.origins(given)):
+        return True
     if made is None or has_unpacking(made):
         context.manual(rule, given, UNSEEN, ADVICE)
         return False
@@ -80,6 +83,17 @@ def list_evaluation_rows(context: Context, call: TrainerCall, rule: Rule, *, in_
     if not in_order and not _says_it_elsewhere(context):
         _keep_order(context, made, rule)
     return True
+
+
+def _is_right(source: Source, in_order: bool) -> bool:
+    """Whether a DataConfig, maybe of another file, splits the training data alone, and keeps the order of the rest."""
+    module, made = source.module, source.node
+    if not isinstance(made, ast.Call) or module.qualified(made.func) != DATA_CONFIG or has_unpacking(made):
+        return False
+    options = argument(made, 1, "execution_options")
+    kept = module.value(options) if options is not None else None
+    is_kept = isinstance(kept, ast.Call) and module.constant(keyword_argument(kept, "preserve_order")) is True
+    return module.constant(argument(made, 0, "datasets_to_split")) == ["train"] and (in_order or is_kept)
 
 
 def _says_it_elsewhere(context: Context) -> bool:
