@@ -43,7 +43,7 @@ def test_a_dataset_of_which_nothing_is_known_may_be_a_script(arguments: str) -> 
 
 def test_a_dataset_that_is_known_to_hold_data_is_no_script() -> None:
     outcome = converted(SCRIPT.format(arguments='"glue" if x else "imdb"'))
-    assert outcome.lines("RM714", Kind.MANUAL) == [4, 4]
+    assert outcome.lines("RM714", Kind.CONVERTED) == [4, 4]
     assert not any(COPY in message for message in outcome.messages)
 
 
@@ -191,3 +191,30 @@ def test_a_helper_is_given_what_its_callers_show(use: str, *, told: bool) -> Non
 def test_a_helper_that_nothing_here_calls_may_be_for_another_script() -> None:
     script = HELPER.format(use="").replace("TorchTrainer(print).fit()", "")
     assert len(converted(script).lines("RM714", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "now"),
+    [
+        ('"squad_v2" if v2 else "squad"', '"rajpurkar/squad_v2" if v2 else "rajpurkar/squad"'),
+        ('v2 or "squad"', 'v2 or "rajpurkar/squad"'),
+        ('{"a": "imdb", "b": "glue"}[v2]', '{"a": "stanfordnlp/imdb", "b": "nyu-mll/glue"}[v2]'),
+        ('"own/rows" if v2 == "squad" else "squad"', '"own/rows" if v2 == "squad" else "rajpurkar/squad"'),
+    ],
+)
+def test_names_among_which_the_call_chooses_get_their_namespace(given: str, now: str) -> None:
+    outcome = converted(
+        "from datasets import load_dataset\nfrom ray.air import session\n\ndef loop(config):\n"
+        f'    v2 = config["v2"]\n    rows = load_dataset({given})\n    session.report({{"n": len(rows)}})\n'
+    )
+    assert f"load_dataset({now})" in outcome.text
+
+
+@pytest.mark.parametrize("given", ['"xsum" if v2 else "squad_of_ours"', 'NAMES["a" if v2 else "b"]'])
+def test_those_that_the_call_cannot_name_in_full_are_told(given: str) -> None:
+    outcome = converted(
+        "from datasets import load_dataset\nfrom ray.air import session\n\nNAMES = load()\n\ndef loop(config):\n"
+        f'    v2 = config["v2"]\n    rows = load_dataset({given})\n    session.report({{"n": len(rows)}})\n'
+    )
+    assert f"load_dataset({given})" in outcome.text
+    assert outcome.lines("RM714", Kind.MANUAL)

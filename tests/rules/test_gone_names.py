@@ -242,3 +242,15 @@ def test_a_name_of_a_companion_that_is_gone_is_told_with_its_successor(
     outcome = converted(f"{imports}\nimport ray\n{use}\nray.init()\n")
     assert outcome.lines("RM692", Kind.MANUAL) == [line]
     assert any(advice in message for message in outcome.messages)
+
+
+def test_a_name_that_is_told_leaves_the_others_of_its_import_to_be_dealt_with() -> None:
+    outcome = converted(
+        "from ray.air import session\n"
+        "from transformers import GlueDataset, TextDataset as Text, Trainer, glue_tasks_num_labels\n"
+        'session.report({"labels": glue_tasks_num_labels["rte"]})\n'
+        "print(Trainer)\n"
+    )
+    assert "from transformers import Trainer, glue_tasks_num_labels\n" in outcome.text
+    assert len(outcome.lines("RM691", Kind.CONVERTED)) == 2
+    assert len(outcome.lines("RM692", Kind.MANUAL)) == 1

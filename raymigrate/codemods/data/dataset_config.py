@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.data.own_data_config import DATASET_CONFIGS, IN_ORDER
 from raymigrate.codemods.data.preprocessors import Choices
 from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.edits.plan import Code
@@ -25,7 +26,7 @@ RM504 = Rule(
     "split= becomes DataConfig(datasets_to_split=[...]); shuffling is done on the dataset itself.",
     "https://docs.ray.io/en/latest/train/user-guides/data-loading-preprocessing.html",
 )
-NAMES = frozenset({"ray.air.DatasetConfig", "ray.air.config.DatasetConfig", "ray.train.DatasetConfig"})
+NAMES = frozenset(DATASET_CONFIGS)
 PARAMETERS = (
     "fit",
     "split",
@@ -159,8 +160,15 @@ def _options(context: Context, made: ast.Call) -> dict[str, object] | None:
     return options
 
 
-def convert_dataset_config(context: Context, call: TrainerCall) -> tuple[Choices, DatasetChoices | None]:
+def convert_dataset_config(
+    context: Context, call: TrainerCall, *, in_order: bool = True
+) -> tuple[Choices, DatasetChoices | None]:
     """Converts the DatasetConfig dict of a trainer call.
+
+    Args:
+        context: The module.
+        call: The trainer call.
+        in_order: Whether the evaluation rows come in one order, or no matter in which.
 
     Returns:
         What it says of the preprocessor, and what else it asks for; None where there is no such dict.
@@ -176,8 +184,11 @@ def convert_dataset_config(context: Context, call: TrainerCall) -> tuple[Choices
         split = ["train"]  # the Trainer itself splits the evaluation rows, so that each is evaluated once
     near = context.module.reference_at[choices.calls[0].func].binding.statement
     context.plan.need_import("ray.train", "DataConfig", near=near)
-    listed = ", ".join(map(string_literal, split))
-    context.plan.call(call.node).set("dataset_config", f"DataConfig(datasets_to_split=[{listed}])")
+    given_to_it = f"datasets_to_split=[{', '.join(map(string_literal, split))}]"
+    if not in_order:
+        context.plan.need_import("ray.data", "ExecutionOptions", near=near)
+        given_to_it += f", execution_options={IN_ORDER}"
+    context.plan.call(call.node).set("dataset_config", f"DataConfig({given_to_it})")
     _remove(context, given, choices)
     named = _named(call, choices)
     fit = next((name for name in named if name != "train" and choices.get(name, "fit")), "train")
@@ -206,7 +217,9 @@ def _is_transformers(context: Context, call: TrainerCall) -> bool:
     return context.module.qualified(call.node.func) in TRANSFORMERS_TRAINERS
 
 
-def shuffles(choices: DatasetChoices, source: str, target: str, names: list[str]) -> tuple[list[Code], list[Code]]:
+def shuffles(
+    choices: DatasetChoices, source: str, target: str, names: list[str], listed: str | None = None
+) -> tuple[list[Code], list[Code]]:
     """Lines that shuffle datasets: those that stand before preprocessing, and those after it.
 
     Legacy Ray changed the order of blocks once, before preprocessing, and shuffled rows anew in every epoch.
@@ -216,11 +229,14 @@ def shuffles(choices: DatasetChoices, source: str, target: str, names: list[str]
         source: Name of the dict of datasets before preprocessing.
         target: Its name after that.
         names: The datasets.
+        listed: The one whose rows each worker lists for itself: all in one order.
     """
     before, after = [], []
     for name in names:
         old, new = f"{source}[{string_literal(name)}]", f"{target}[{string_literal(name)}]"
-        if choices.get(name, "global_shuffle"):
+        if choices.get(name, "global_shuffle") and name == listed:
+            after.append(Code(f"{new} = {new}.random_shuffle().materialize()  # in one order for all workers"))
+        elif choices.get(name, "global_shuffle"):
             after.append(Code(f"{new} = {new}.random_shuffle()  # anew in every epoch"))
         elif choices.get(name, "randomize_block_order"):
             before.append(Code(f"{old} = {old}.randomize_block_order().materialize()"))

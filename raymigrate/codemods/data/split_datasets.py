@@ -10,6 +10,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.facts.ray_train.scaling import has_one_worker
 from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.values import is_none
 
 RM205 = Rule(
     "RM205",
@@ -51,7 +52,9 @@ TRAIN_ONLY = '["train"]'
 def leaves_split_open(context: Context, call: TrainerCall) -> bool:
     """Whether a trainer has datasets besides the training data, and does not say which ones are split."""
     others = call.datasets.keys is None or call.datasets.keys.keys() - {"train"}
-    return bool(others) and ("dataset_config" not in call.arguments or open_data_config(context, call) is not None)
+    given = call.arguments.get("dataset_config")
+    says_nothing = given is None or is_none(context.module.value(given))
+    return bool(others) and (says_nothing or open_data_config(context, call) is not None)
 
 
 def open_data_config(context: Context, call: TrainerCall) -> ast.Call | None:

@@ -5,6 +5,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context, Prepared
 from raymigrate.codemods.data.dataset_config import convert_dataset_config, shuffles, untransformed
+from raymigrate.codemods.data.own_data_config import IN_ORDER, has_data_config, list_evaluation_rows
 from raymigrate.codemods.data.preprocessors import preprocessing, transformed
 from raymigrate.codemods.data.preprocessors_without_use import drop_without_use
 from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, leaves_split_open, split_train_only
@@ -16,7 +17,7 @@ from raymigrate.facts.ray_data.datasets import IN_MEMORY, is_mapped
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.values import is_none
-from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
+from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
 
 RM107 = Rule(
     "RM107",
@@ -49,9 +50,12 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
         return
     mapped = "preprocessor" in call.arguments
     once = function.counts_rows and not mapped and _was_mapped_once(context, function)
-    datasets = prepare_datasets(context, call, counted=function.counts_rows, once=once)
+    in_order = mapped or once or _in_memory(context, call)
+    datasets = prepare_datasets(context, call, counted=function.counts_rows, once=once, in_order=in_order)
+    whole = function.splits_train_only and call.datasets.may_have("evaluation")
+    if whole and has_data_config(context, call):
+        whole = list_evaluation_rows(context, call, RM107, in_order=in_order)
     if function.counts_rows:
-        whole = function.splits_train_only and call.datasets.may_have("evaluation")
         evaluation = ", and each gets all evaluation rows" if whole else ""
         counted = "Workers cannot tell how many training rows there are; now they are given the number"
         kept = "; to count them and for each epoch they would be mapped anew, now once" if once else ""
@@ -61,11 +65,11 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
     is_read = call.datasets.may_have("evaluation") or context.from_ray.surely_before(SPLIT_ALL_SINCE)
     if function.splits_train_only and is_read and leaves_split_open(context, call):
         options = ""
-        if not mapped and not once and not _in_memory(context, call):
+        if not in_order and not has_data_config(context, call):
             # Each worker reads the evaluation rows for itself, so they have to come in the same order.
             near = context.module.reference_at[call.node.func].binding.statement
             context.plan.need_import("ray.data", "ExecutionOptions", near=near)
-            options = ", execution_options=ExecutionOptions(preserve_order=True)"
+            options = f", execution_options={IN_ORDER}"
         split_train_only(context, call, options)
 
 
@@ -103,7 +107,9 @@ def _in_memory(context: Context, call: TrainerCall) -> bool:
     return value.func.attr == "materialize" or context.module.qualified(value.func) in IN_MEMORY
 
 
-def prepare_datasets(context: Context, call: TrainerCall, *, counted: bool = False, once: bool = False) -> str | None:
+def prepare_datasets(
+    context: Context, call: TrainerCall, *, counted: bool = False, once: bool = False, in_order: bool = True
+) -> str | None:
     """Gives the datasets a name where they need one, and applies the preprocessor and the DatasetConfig.
 
     Args:
@@ -111,6 +117,7 @@ def prepare_datasets(context: Context, call: TrainerCall, *, counted: bool = Fal
         call: The trainer call.
         counted: Whether the caller refers to the datasets a second time.
         once: Whether their rows are to be made once, before training.
+        in_order: Whether the evaluation rows come in one order, or no matter in which.
 
     Returns:
         The name that holds them, or None where their expressions can stand twice.
@@ -118,7 +125,7 @@ def prepare_datasets(context: Context, call: TrainerCall, *, counted: bool = Fal
     node = call.datasets.node
     assert node is not None
     edit = context.plan.call(call.node)
-    choices, config = convert_dataset_config(context, call)
+    choices, config = convert_dataset_config(context, call, in_order=in_order)
     is_dropped = config is not None and drop_without_use(context, call)
     is_unclear = config is None and untransformed(context, call.node) != []
     applied = None if is_dropped or is_unclear else preprocessing(context, call)
@@ -148,7 +155,8 @@ def prepare_datasets(context: Context, call: TrainerCall, *, counted: bool = Fal
         source = name = node.id
         if applied or once:
             name = context.fresh("datasets", "ray_datasets", "trainer_datasets")
-    early, late = shuffles(config, source, name, list(call.datasets.keys or ())) if config else ([], [])
+    listed = "evaluation" if context.module.qualified(call.node.func) in TRANSFORMERS_TRAINERS else None
+    early, late = shuffles(config, source, name, list(call.datasets.keys or ()), listed) if config else ([], [])
     before += early
     if applied:
         first, *others = [Code(code.template, {**code.parts, **parts}) for code in applied.codes(source, name, choices)]

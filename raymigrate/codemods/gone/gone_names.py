@@ -73,14 +73,15 @@ def gone_names(context: Context) -> None:
 def _deal_with(context: Context, kept: Collection[int] = ()) -> None:
     """Does so, in a context whose edits are made or not, but for uses on the lines that the user keeps."""
     context.settle_removed_arguments()
-    told = _report_uses(context, kept) | _dissolve_alternatives(context)
+    told, dissolved = _report_uses(context, kept), _dissolve_alternatives(context)
     for statement in context.module.imports:
-        if (isinstance(statement, ast.ImportFrom) and statement.level) or statement in told:
+        if (isinstance(statement, ast.ImportFrom) and statement.level) or statement in dissolved:
             continue
         used = []
         for alias in statement.names:
             origin = context.module.imported(statement, alias)
-            if gone_part(origin) is None or alias in context.plan.dropped_imports:
+            name = gone_part(origin)
+            if name is None or alias in context.plan.dropped_imports or (statement, name) in told:
                 continue
             if _import(context, statement, alias, origin):
                 used.append(alias.asname or alias.name)
@@ -89,11 +90,11 @@ def _deal_with(context: Context, kept: Collection[int] = ()) -> None:
             context.note(RM692, statement, message)
 
 
-def _report_uses(context: Context, kept: Collection[int]) -> set[ast.stmt]:
+def _report_uses(context: Context, kept: Collection[int]) -> set[tuple[ast.stmt, str]]:
     """Reports names that are gone where they fail: at their import, once, or else at each use.
 
     Returns:
-        The imports that were reported.
+        The imports that were reported, each with what is gone of it.
     """
     failing: dict[tuple[ast.stmt, str], list[str]] = {}  # imports, with what is gone of them, and the names that use it
     for reference in context.module.references:
@@ -116,7 +117,7 @@ def _report_uses(context: Context, kept: Collection[int]) -> set[ast.stmt]:
         advice = dict.fromkeys(filter(None, map(advice_on, used)))
         message = f"{name} is gone: this import raises an ImportError."
         context.manual(RM692, statement, message, " ".join(advice) or None)
-    return {statement for statement, _ in failing}
+    return set(failing)
 
 
 def _failing_import(module: Module, reference: Reference) -> ast.stmt | None:

@@ -213,10 +213,22 @@ def _several_names(context: Context, told: _Told, given: ast.expr, found: list[t
     """Names the datasets that a call may load, and says so where there are others."""
     short = {str(value): source for source, value in found if is_short(value)}
     for name, source in sorted(short.items()):
-        told.add_name(given, source, name, advice_of(name))
+        if not _name_at_the_call(context, given, source, name):
+            told.add_name(given, source, name, advice_of(name))
     unseen = any(value is ... for _, value in found) and context.of_legacy_job
     if not short and unseen and not _never_runs(context.module, given):
         told.add(given, f"load_dataset {RAISES} if this is a name without its namespace.", UNSEEN)
+
+
+def _name_at_the_call(context: Context, given: ast.expr, source: Source, name: str) -> bool:
+    """Gives its namespace to one of the names among which a call itself chooses: `"squad_v2" if v2 else "squad"`."""
+    is_here = source.module is context.module and isinstance(source.node, ast.Constant)
+    if not is_here or not context.module.inside(source.node, given) or name not in NAMESPACES or name in SCRIPTS:
+        return False
+    whole = f'"{NAMESPACES[name]}/{name}"'
+    if context.converts(RM714, source.node, f'load_dataset("{name}") {RAISES}; now {whole}.'):
+        context.plan.replace(source.node, whole)
+    return True
 
 
 def advice_of(name: str) -> str | None:

@@ -15,7 +15,8 @@ from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.ray_tune.tuners import TUNE_CONFIGS, TUNERS, TunerCall, config_names, made
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import is_none, unpacked_dicts
+from raymigrate.facts.values.carried import carried
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
 
 RM412 = Rule(
@@ -26,6 +27,10 @@ RM412 = Rule(
     "Give logging, evaluation and saving the same strategy and steps, or let the numbers count checkpoints.",
     "https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html",
 )
+
+
+STRATEGIES = ("save_strategy", "logging_strategy", "eval_strategy")
+STEPS = ("save_steps", "logging_steps", "eval_steps")
 
 
 @codemod("Tuner", phase=Phase.TRIALS)
@@ -71,11 +76,28 @@ def saves_as_often_as_it_logs(module: Module) -> bool:
 
 
 def _at_the_same_steps(module: Module, call: ast.Call) -> bool:
-    given = {keyword.arg: module.constant(keyword.value) for keyword in call.keywords}
+    given = {keyword.arg: module.constant(keyword.value) for keyword in call.keywords if keyword.arg is not None}
+    if "evaluation_strategy" in given:
+        given["eval_strategy"] = given["evaluation_strategy"]
     saves, logs = given.get("save_strategy", "steps"), given.get("logging_strategy", "steps")
-    evaluates = given.get("evaluation_strategy", given.get("eval_strategy", "no"))
-    if None in given or saves != logs or evaluates not in ("no", logs):
+    evaluates = given.get("eval_strategy", "no")
+    counted = STEPS if logs == "steps" else ()
+    if (
+        saves != logs
+        or evaluates not in ("no", logs)
+        or _may_be_unpacked(module, call, {*STRATEGIES, *counted} - {*given})
+    ):
         return False
     steps = [given.get(f"{what}_steps", 500) for what in ("save", "logging")]
     steps += [given.get("eval_steps", steps[1])] if evaluates == "steps" else []
     return logs == "epoch" or (logs == "steps" and ... not in steps and len(set(steps)) == 1)
+
+
+def _may_be_unpacked(module: Module, call: ast.Call, names: set[str]) -> bool:
+    """Whether a dict that a call unpacks may give one of these arguments."""
+    parts = [carried(module, given) for given in unpacked_dicts(call)]
+    return bool(names) and any(not part.whole or any(_current(e.name) in names for e in part.entries) for part in parts)
+
+
+def _current(name: str) -> str:
+    return "eval_strategy" if name == "evaluation_strategy" else name

@@ -132,6 +132,10 @@ def _log_dir(context: Context, read: ast.Attribute, *, sure: bool) -> None:
     elif context.converts(
         RM416, read, "result.log_dir raises an AttributeError on Ray >= 2.51; now Path(result.path)."
     ):
+        bound = context.module.scope_of[read].lookup("Path")
+        if bound and all(binding.qualified == "pathlib.Path" for binding in bound):
+            context.plan.replace(read, "Path($result.path)", result=read.value)
+            return
         context.plan.need_import("pathlib")
         context.plan.replace(read, "pathlib.Path($result.path)", result=read.value)
 

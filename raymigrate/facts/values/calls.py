@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 LOOPS = ("train_loop_per_worker", "train_loop_config")
 INITS = ("trainer_init_per_worker", "trainer_init_config")
 # What may give a training function another configuration than its trainer does.
-TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner", "ray.tune.run")
+TUNE_RUN = "ray.tune.run"
+TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner", TUNE_RUN)
 # Methods that start an actor or a task, and a deployment of Ray Serve.
 STARTS = ("remote", "bind")
 # Decorators of methods, and those of functions, that give on what comes back.
@@ -289,9 +290,38 @@ def _given_by_trainer(
     if argument(call, 0, handed) is not use or config is None:
         return UNKNOWN
     as_dict = function.args.kwarg if name in TRANSFORMERS_TRAINERS else function.args.args[0]
-    if parameter is as_dict:
-        found: ast.expr | None = config
-    else:
-        found = (module.entries(config) or {}).get(parameter.arg)
-    tuned = any(module.calls(*TUNERS))
-    return Behind([Source(module, found)], whole=not tuned) if found is not None else UNKNOWN
+    entry = None if parameter is as_dict else parameter.arg
+    found = _entry(module, config, entry)
+    tuned, whole = _searched(module, key, entry)
+    return Behind([Source(module, one) for one in (found, *tuned)], whole=whole) if found is not None else UNKNOWN
+
+
+def _entry(module: Module, config: ast.expr, name: str | None) -> ast.expr | None:
+    """An entry of a configuration, or the configuration itself; None where it is not seen."""
+    return config if name is None else (module.entries(config) or {}).get(name)
+
+
+def _searched(module: Module, key: str, name: str | None) -> tuple[list[ast.expr], bool]:
+    """What the search spaces of Tuners give a training function besides, and whether that is all.
+
+    Args:
+        module: The module.
+        key: The argument of the trainer that holds the configuration.
+        name: The entry of it that is asked about; None for the whole.
+    """
+    found: list[ast.expr] = []
+    for call in module.calls(*TUNERS):
+        given = keyword_argument(call, "param_space")
+        space = {} if given is None else module.entries(given)
+        if module.qualified(call.func) == TUNE_RUN or has_unpacking(call) or space is None or len(call.args) > 1:
+            return [], False
+        if key not in space:
+            continue
+        entries = {} if name is None else module.entries(space[key])
+        if entries is None:
+            return [], False
+        if name is None:
+            found.append(space[key])
+        elif name in entries:
+            found.append(entries[name])
+    return found, True
