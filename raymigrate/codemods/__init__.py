@@ -22,7 +22,7 @@ OPTIONAL = frozenset({"to_ray", "to_accelerate"})  # the families whose import m
 FOR_RAY_SCRIPTS = frozenset({"libraries"})  # what is not Ray's own: other scripts may well run with old versions of it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # compared by what they hold, they would take a tenth of the time of the start
 class Codemod:
     """A function that looks at a module, reports findings and plans edits.
 
@@ -77,15 +77,15 @@ def codemod(
 def _contents(left_out: frozenset[str] = frozenset()) -> tuple[list[Rule], list[Codemod]]:
     """All rules and codemods but those of some families."""
     rules: dict[str, Rule] = {}
-    codemods: list[Codemod] = []
+    codemods: dict[Codemod, None] = {}  # in the order in which they are found
     families = [info.name for info in pkgutil.iter_modules(__path__) if info.ispkg and info.name not in left_out]
     names = [f"{__name__}.{family}.{module}" for family in families for module in _modules_of(family)]
     for name in sorted(names, key=lambda name: name.rpartition(".")[2]):
         for value in vars(import_module(name)).values():
             if isinstance(value, Rule) and rules.setdefault(value.code, value) is not value:
                 raise ValueError(f"two rules have the code {value.code}, one of them in {name}")
-            if isinstance(value, Codemod) and value not in codemods:
-                codemods.append(value)
+            if isinstance(value, Codemod):
+                codemods[value] = None
     return sorted(rules.values(), key=lambda rule: rule.code), sorted(codemods, key=lambda item: item.place)
 
 

@@ -246,8 +246,11 @@ def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
 
 def _tell_passed_over(context: Context, place: ast.AST) -> None:
     """Names a file of accelerate that may have been for this script, or for another one in the same folder."""
-    file, others = file_beside(context.path), other_scripts(Path(context.path), context.module.project)
-    if file is not None and others and not is_named_for_others(context.path, file):
+    file = file_beside(context.path)
+    if file is None or is_named_for_others(context.path, file):
+        return
+    others = other_scripts(Path(context.path), context.module.project)
+    if others:
         names = ", ".join(others[:FEW]) + (" and others" if len(others) > FEW else "")
         message = f"{file.name} lies beside {names} too, and no line says which script it was for: it is not taken."
         context.note(RM825, place, f"{message} `raymigrate config {file.name}` shows what to write if it was this one.")

@@ -261,8 +261,10 @@ def file_of(script: str, launches: list[Launch], project: Project | None = None)
     if named:
         return None
     default = next((folder / DEFAULT_FILE for folder in folders if _is_accelerates(folder / DEFAULT_FILE)), None)
-    found = default or (file_beside(script) if launches or not other_scripts(Path(script), project) else None)
-    return None if found is None or is_named_for_others(script, found) else found
+    found = default or file_beside(script)
+    if found is None or is_named_for_others(script, found):
+        return None
+    return found if default or launches or not other_scripts(Path(script), project) else None
 
 
 def is_named_for_others(script: str, file: Path) -> bool:

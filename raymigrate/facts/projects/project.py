@@ -246,7 +246,7 @@ class Project:
         return None if first is None else self.name(first)
 
     def _module_file(self, place: str) -> str | None:
-        is_planned = os.path.realpath(f"{place}.py") in self._planned
+        is_planned = bool(self._planned) and os.path.realpath(f"{place}.py") in self._planned
         return f"{place}.py" if is_planned else module_file(place)
 
     def imported_files(self, module: Module) -> Iterator[tuple[str, ast.stmt]]:

@@ -234,7 +234,7 @@ def _with_import(project: Project, folder: str, source: str) -> list[str]:
         by_word = project.searched.importing[folder] = {}
         for path in _files(project, folder):
             imports = IMPORT.findall(_content(project, folder, path)) if path.endswith(".py") else ()
-            for word in {word for statement in imports for word in WORD.findall(statement)}:
+            for word in {*WORD.findall(b"\n".join(imports))}:
                 by_word.setdefault(word, []).append(path)
     named = project.searched.importing[folder].get(os.fsencode(module_name(source)), [])
     if not source.endswith("__init__.py"):
