@@ -41,8 +41,7 @@ def test_a_copy_of_a_deployment_has_one_too() -> None:
 
 def test_a_key_that_the_script_asks_for_is_told() -> None:
     script = (
-        f'{HEAD}scaling = {{"{OLD}": 5}}\nscaling["{OLD}"] += 1\n\n'
-        f"@serve.deployment(autoscaling_config=scaling){CLASS}"
+        f'{HEAD}scaling = {{"{OLD}": 5}}\nscaling["{OLD}"] += 1\n\n@serve.deployment(autoscaling_config=scaling){CLASS}'
     )
     outcome = converted(script)
     assert outcome.text == script and outcome.lines("RM693", Kind.MANUAL)
@@ -100,5 +99,7 @@ def test_a_deployment_gets_handles_of_those_that_it_is_bound_with(decorator: str
 
 
 def test_what_bind_gives_is_no_handle_where_it_is_made() -> None:
-    outcome = converted(FRONT.format(decorator="@serve.deployment", made="app = Front.bind(Model.bind())\napp.remote()"))
+    outcome = converted(
+        FRONT.format(decorator="@serve.deployment", made="app = Front.bind(Model.bind())\napp.remote()")
+    )
     assert outcome.lines("RM723", Kind.MANUAL) == [28]
