@@ -49,10 +49,10 @@ def _carried(context: Context, value: ast.expr, given: ast.keyword) -> None:
         holder = context.module.parent_of.get(entry.key)
         if entry.module is not context.module:
             context.manual(RM693, given, f"{IGNORED}: this one has it, from another file.", INSTEAD)
-        elif _is_asked_for(context.module) or not isinstance(holder, ast.Dict | ast.Call):
-            context.manual(RM693, entry.key, f"{IGNORED}.", INSTEAD)
-        elif isinstance(holder, ast.Call):
+        elif isinstance(holder, ast.Call) and not _is_asked_for(context.module):
             _renamed(context, holder, entry.key)
+        elif not isinstance(entry.key, ast.Constant) or _is_asked_for(context.module):
+            context.manual(RM693, entry.key, f"{IGNORED}.", INSTEAD)
         elif context.converts(RM693, entry.key, f"{IGNORED}; now {NEW}."):
             context.plan.replace(entry.key, f'"{NEW}"')
 
