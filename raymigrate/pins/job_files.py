@@ -26,11 +26,11 @@ LIST_TORCH = "List torch>={torch} among the libraries, or take a runtime with it
 
 # The environment that `ray job submit` is given, in quotes of either kind; lists in it, and their items.
 JOB_ENVIRONMENT = re.compile(
-    r"\bray[ \t]+job[ \t]+submit\b(?:[^\n;&|#\\]|\\(?:[ \t]*\r?\n|.))*?--runtime-env-json(?:=|(?:[ \t]|\\\r?\n)+)"
-    r"(?P<quote>[\"'])(?P<json>(?:\\.|(?!(?P=quote)).)*)(?P=quote)",
-    re.DOTALL,
+    r"\bray[ \t]+job[ \t]+submit\b(?:[^\n;&|#\\]|\\\r?\n|\\[^\r\n])*?--runtime-env-json(?:=|(?:[ \t]|\\\r?\n)+)"
+    r"(?P<quote>[\"'])(?P<json>(?:\\[\s\S]|(?!(?P=quote))[^\\])*)(?P=quote)"
 )
 PACKAGES_OF_JOB = re.compile(r"\\?\"(?:pip|uv|packages)\\?\"\s*:\s*(?P<items>\[(?:\\?\"[^\"\n]*\"|[^\]\"])*\])")
+COMMENTED = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 PACKAGE_OF_JOB = re.compile(r"\"(?P<item>[^\"\\]+)\\?\"")
 
 
@@ -43,8 +43,7 @@ def shell_script(text: str) -> Iterator[Pin]:
 
 def submitted_packages(text: str) -> Iterator[Pin]:
     """The packages that `ray job submit --runtime-env-json '{"pip": [...]}'` lists."""
-    commented = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
-    text = commented.sub(lambda found: " " * len(found[0]), text)
+    text = COMMENTED.sub(lambda found: " " * len(found[0]), text)
     for environment in JOB_ENVIRONMENT.finditer(text):
         for listed in PACKAGES_OF_JOB.finditer(text, *environment.span("json")):
             for item in PACKAGE_OF_JOB.finditer(text, *listed.span("items")):
