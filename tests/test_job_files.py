@@ -1,4 +1,4 @@
-"""RM731: what jobs of Databricks in JSON and shell scripts install beside Ray."""
+"""RM731: what jobs of Databricks in JSON and shell scripts install beside Ray, or give to jobs that they submit."""
 
 import json
 from pathlib import Path
@@ -147,3 +147,43 @@ def test_a_command_for_another_shell_is_left(tmp_path: Path, command: str, raise
     after = command.replace("ray==2.3.0", "'ray>=2.51'") if raised else command
     assert (tmp_path / "init.sh").read_text() == f"{after}\n"
     assert ("go to another shell" in said and """write "'ray>=2.51'" there""" in said) is not raised
+
+
+@pytest.mark.parametrize(
+    ("command", "after"),
+    [
+        (
+            """ray job submit --runtime-env-json '{"pip": ["ray[air]==2.6.3", "torch"]}' -- ./run""",
+            """ray job submit --runtime-env-json '{"pip": ["ray[air]>=2.51", "torch"]}' -- ./run""",
+        ),
+        (
+            'ray job submit --runtime-env-json="{\\"pip\\": {\\"packages\\": [\\"transformers==4.30.2\\"]}}" -- ./run',
+            'ray job submit --runtime-env-json="{\\"pip\\": {\\"packages\\": [\\"transformers>=5.0\\"]}}" -- ./run',
+        ),
+        (
+            'ray job submit \\\n  --runtime-env-json \'{\n  "uv": ["accelerate==0.20.3"]\n}\' \\\n  -- ./run',
+            'ray job submit \\\n  --runtime-env-json \'{\n  "uv": ["accelerate>=1.3"]\n}\' \\\n  -- ./run',
+        ),
+    ],
+)
+def test_the_packages_of_a_job_that_a_script_submits_are_raised(tmp_path: Path, command: str, after: str) -> None:
+    project(tmp_path, train_py=LEGACY)
+    (tmp_path / "submit.sh").write_text(f"#!/bin/bash\n{command}\n")
+    assert run("--check", tmp_path).stdout.count(": RM731 unsafe: ") == 1
+    run("--unsafe", tmp_path)
+    assert (tmp_path / "submit.sh").read_text() == f"#!/bin/bash\n{after}\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        """# ray job submit --runtime-env-json '{"pip": ["ray==2.6.3"]}' -- python train.py""",
+        """ray job submit --runtime-env-json '{"env_vars": {"A": "ray==2.6.3"}}' -- python train.py""",
+        """other submit --runtime-env-json '{"pip": ["ray==2.6.3"]}'""",
+        """ray job submit --runtime-env-json "$ENVIRONMENT" -- python train.py; echo '{"pip": ["ray==2.6.3"]}'""",
+    ],
+)
+def test_what_no_job_gets_is_nobodys_concern(tmp_path: Path, command: str) -> None:
+    project(tmp_path, train_py=LEGACY)
+    (tmp_path / "submit.sh").write_text(f"{command}\n")
+    assert "RM731" not in run("--check", tmp_path).stdout

@@ -24,10 +24,30 @@ OLD_TORCH = ((15, 4), "<=2.3.1")  # the last of them, and what it and those befo
 LIST_TORCH = "List torch>={torch} among the libraries, or take a runtime with it: 16.4 LTS ML or a later one."
 
 
+# The environment that `ray job submit` is given, in quotes of either kind; lists in it, and their items.
+JOB_ENVIRONMENT = re.compile(
+    r"\bray[ \t]+job[ \t]+submit\b(?:[^\n;&|#\\]|\\\r?\n|\\[^\r\n])*?--runtime-env-json(?:=|(?:[ \t]|\\\r?\n)+)"
+    r"(?P<quote>[\"'])(?P<json>(?:\\[\s\S]|(?!(?P=quote))[^\\])*)(?P=quote)"
+)
+PACKAGES_OF_JOB = re.compile(r"\\?\"(?:pip|uv|packages)\\?\"\s*:\s*(?P<items>\[(?:\\?\"[^\"\n]*\"|[^\]\"])*\])")
+COMMENTED = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
+PACKAGE_OF_JOB = re.compile(r"\"(?P<item>[^\"\\]+)\\?\"")
+
+
 def shell_script(text: str) -> Iterator[Pin]:
-    """What a script of a shell installs, such as the init script of a cluster."""
+    """What a script of a shell installs, such as the init script of a cluster, and what a job gets that it submits."""
     if "ray" in installed(text):
         yield from install_commands(text)
+    yield from submitted_packages(text)
+
+
+def submitted_packages(text: str) -> Iterator[Pin]:
+    """The packages that `ray job submit --runtime-env-json '{"pip": [...]}'` lists."""
+    text = COMMENTED.sub(lambda found: " " * len(found[0]), text)
+    for environment in JOB_ENVIRONMENT.finditer(text):
+        for listed in PACKAGES_OF_JOB.finditer(text, *environment.span("json")):
+            for item in PACKAGE_OF_JOB.finditer(text, *listed.span("items")):
+                yield from requirement_pins(item["item"], item.start("item"))
 
 
 def databricks_job(text: str) -> Iterator[Pin]:

@@ -48,7 +48,7 @@ CONDA_LIST = re.compile(  # of a runtime environment; its list of pip is a part 
     r"(?P<items>(?:(?P=indent)[ \t]*- [^\n]*(?:\n|\Z)|[ \t]*\r?\n)+)",
     re.MULTILINE,
 )
-# The environment of a RayJob of KubeRay before 1.0 (and, deprecated, later): JSON in base64, on a line or several.
+# The environment of a RayJob of KubeRay before 1.1 (1.0 takes runtimeEnvYAML too): JSON in base64, on some lines.
 ENCODED = re.compile(
     r"^[ \t-]*(?P<key>runtimeEnv)[ \t]*:[ \t]*(?:[>|][-+]?[ \t]*\r?\n[ \t]+)?[\"']?"
     r"(?P<code>[\w+/]{8,}=*(?:\r?\n[ \t]+[\w+/]+=*)*)[\"']?[ \t]*\r?$",
@@ -56,7 +56,8 @@ ENCODED = re.compile(
 )
 PLAIN_ENVIRONMENT = (
     "It is in the base64 of runtimeEnv: write the environment in plain YAML under runtimeEnvYAML:, which KubeRay >= 1.0"
-    " takes, with {name}>={lowest}; or decode it, change it, and encode it again."
+    " takes, with {name}>={lowest}. KubeRay >= 1.1 does not have runtimeEnv any more: only on an older one it can be"
+    " decoded, changed, and encoded again instead."
 )
 ITEM = re.compile(r"^[ \t]*- +[\"']?(?P<item>[^\n\"']*)", re.MULTILINE)
 FLOW_ITEM = re.compile(r"(?<=[\"'])(?P<item>[^\"'\n\[\],][^\"'\n]*)(?=[\"'][ \t]*(?:[,\]\r\n]))")

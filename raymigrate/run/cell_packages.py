@@ -18,6 +18,8 @@ from raymigrate.documents.remarks import RM731, commented_pin_remark, old_pins, 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.pins.drivers import has_own_packages, needs_itself, worker_packages
 from raymigrate.pins.evidence import is_legacy
+from raymigrate.pins.kept import ON_DATABRICKS, kept
+from raymigrate.pins.kept import message as kept_message
 from raymigrate.pins.needed import Needed, installed, missing, needed_by
 from raymigrate.run.cell_comments import with_remarks, with_told
 from raymigrate.run.outcome import FileResult
@@ -39,8 +41,12 @@ def with_needed_packages(result: FileResult, document: Document, path: str, opti
         return result
     needed = list(dict.fromkeys(_needed(document, result.findings))) if options.enabled(RM732.code) else []
     pins = options.enabled(RM731.code)
-    # Nothing is legacy in the next run.
-    return with_told(result, document, lambda held: _told(held, needed, path, pins=pins), once=True)
+
+    def tell(held: Document) -> Iterator[Finding]:
+        yield from _told(held, needed, path, pins=pins)
+        yield from _kept(held, path) if options.enabled(RM732.code) else ()
+
+    return with_told(result, document, tell, once=True)  # nothing is legacy in the next run
 
 
 def with_packages_of_scripts(result: FileResult, needed: Sequence[Needed], path: str) -> FileResult:
@@ -112,6 +118,18 @@ def _old_in_comments(document: Document, places: dict[str, Place]) -> Iterator[F
         for index, pin in old_pins(lines):
             if pin.name not in places and pin.matters_to([document.text]):
                 yield commented_pin_remark(pin, Place(cell, index + 1, 1))
+
+
+def _kept(document: Document, path: str) -> Iterator[Finding]:
+    """The packages that a command may leave as old as the platform brings them."""
+    for cell in document.cells_with_commands:
+        if not any(map(ON_DATABRICKS.search, (document.text, "\n".join(document.lines_of(cell))))):
+            continue
+        text = shell_text(document.lines_of(cell))
+        for start, names in kept(text):
+            column = start - text.rfind("\n", 0, start)
+            line = text.count("\n", 0, start) + 1
+            yield Finding(RM732.code, Kind.NOTE, kept_message(names), "", line, column, path, cell=cell)
 
 
 def _installed(document: Document, read: Callable[[str], str] = str) -> dict[str, Place]:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Collection, Iterator
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.codemods.gone.rescan import RM693
+from raymigrate.codemods.gone.served_autoscaling import INSTEAD as INSTEAD_OF_AUTOSCALING
+from raymigrate.codemods.gone.served_autoscaling import OLD as OF_AUTOSCALING
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.projects.settings import Key, mappings
 from raymigrate.pins.evidence import is_legacy
@@ -35,13 +37,12 @@ SINGLE = (
     "Put the application into a list: applications: [{name: ..., route_prefix: /, import_path: ..., runtime_env: ...,"
     " deployments: [...]}]. host and port go under http_options, beside it.",
 )
-OF_AUTOSCALING = "target_num_ongoing_requests_per_replica"  # the others stand beside the name of a deployment
 IGNORED = "{} of a deployment is left out without a word today."
 INSTEAD = {
     "max_concurrent_queries": "max_ongoing_requests took its place. Without it a replica gets 5 requests at once, which"
     " were 100.",
     "route_prefix": "Give it to the application.",
-    OF_AUTOSCALING: "target_ongoing_requests took its place. Its default is 2, which was 1.",
+    OF_AUTOSCALING: INSTEAD_OF_AUTOSCALING,  # the others stand beside the name of a deployment
 }
 
 

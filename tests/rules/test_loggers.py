@@ -48,6 +48,8 @@ def test_an_argument_in_the_init_function_becomes_none(given: str) -> None:
         ('def make():\n    return TrainingArguments("out", report_to="all")\n', "args = make()"),
         ("", 'args = TrainingArguments("out", **json.load(open(sys.argv[1])))'),
         ("", 'args = TrainingArguments("out", **config["arguments"])'),
+        ("", 'keys = {"report_to": []}\n    keys.update(config)\n    args = TrainingArguments("out", **keys)'),
+        ("keys = {'report_to': []}\nkeys['report_to'] = 'all'", "args = TrainingArguments(**keys)"),
     ],
 )
 def test_elsewhere_the_training_function_takes_the_loggers_out(before: str, body: str) -> None:
@@ -64,6 +66,8 @@ def test_elsewhere_the_training_function_takes_the_loggers_out(before: str, body
         ('KEYS = {"report_to": "none"}', 'args = TrainingArguments("out", max_steps=KEYS["steps"])'),
         ('KEYS = {"max_steps": 2}', 'args = TrainingArguments("out", **KEYS)'),
         ('OTHERS = {"report_to": "wandb"}', 'args = TrainingArguments("out")'),
+        ("", 'off = {"report_to": []}\n    args = TrainingArguments("out", seed=1, **off)'),
+        ('OFF = dict(report_to="none")', 'args = TrainingArguments("out", **{**OFF, "seed": 1})'),
     ],
 )
 def test_nothing_is_added_where_no_logger_starts(before: str, body: str) -> None:

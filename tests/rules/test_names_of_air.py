@@ -117,3 +117,15 @@ except ImportError:
 print(Checkpoint)
 """
     assert converted(script).text == script.lstrip("\n")
+
+
+@pytest.mark.parametrize(
+    "imported",
+    [
+        "from ray.air.util.tensor_extensions.pandas import TensorArray\nprint(TensorArray)",
+        "import ray.air.util.tensor_extensions.pandas as extension\nprint(extension.TensorArray)",
+        "from ray.air.util.tensor_extensions import pandas\nprint(pandas.TensorArray)",
+    ],
+)
+def test_the_place_of_a_name_is_told_where_its_whole_module_is_gone(imported: str) -> None:
+    assert any("ray.data.extensions.TensorArray" in message for message in converted(imported + "\n").messages)

@@ -218,3 +218,35 @@ def test_trials_of_a_tuner_that_is_restored_without_its_trainable_may_fit_a_trai
     outcome = converted(f"{head}{body}\n")
     assert bool(outcome.lines("RM608", Kind.MANUAL)) is told
     assert any(message.startswith("Where this is the result of a trial") for message in outcome.messages) is told
+
+
+COPIED = "The folder of a trial that fits a trainer holds no checkpoints on Ray >= 2.51, so that"
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "import shutil\nshutil.copytree(best.path, 'best')",
+        "from shutil import copytree\nfolder = str(best.log_dir)\ncopytree(folder, 'best')",
+        "import shutil\nfor trial in results:\n    shutil.make_archive('best', 'zip', root_dir=trial.path)",
+        "dbutils.fs.cp('file:' + str(best.log_dir), 'dbfs:/best', recurse=True)",
+        "import mlflow\nmlflow.log_artifacts(f'{results.get_best_result().path}')",
+    ],
+)
+def test_a_copy_of_the_folder_of_a_trial_has_none(after: str) -> None:
+    assert sum(COPIED in message for message in converted(script(after=after)).messages) == 1
+
+
+@pytest.mark.parametrize(
+    ("trainable", "after"),
+    [
+        ("objective", "import shutil\nshutil.copytree(best.path, 'best')"),
+        ("trainer", "import shutil\nshutil.copytree(os.path.join(best.path, 'plots'), 'best')"),
+        ("trainer", "import shutil\nshutil.copytree(f'{best.path}/plots', 'best')"),
+        ("trainer", "import shutil\nshutil.copytree('data', 'best')\nprint(best.path)"),
+        ("trainer", "import shutil\nshutil.copytree(trainer.fit().path, 'best')"),
+    ],
+)
+def test_other_copies_are_none_of_its_concern(trainable: str, after: str) -> None:
+    outcome = converted(script(trainable=trainable, after=after))
+    assert not any(COPIED in message for message in outcome.messages)

@@ -391,6 +391,24 @@ def test_those_that_the_method_reaches_do(called: str, decorator: str, measures:
 
 
 @pytest.mark.parametrize(
+    ("value", "runs_there"),
+    [
+        ('scale = "base"', False),
+        ("scale: float = 2.0", False),
+        ("scale = SCALE", False),
+        ("scale = lambda config: Job().run()", True),
+        ("scale = start", True),
+    ],
+)
+def test_a_class_of_which_only_a_value_is_read_runs_elsewhere(value: str, runs_there: bool) -> None:
+    script = OF_A_CLASS.format(called="print(Job.scale); str", decorator="", measures="pass")
+    script = script.replace(
+        "class Job:", f"SCALE = 2.0\n\n\ndef start(config):\n    Job().run()\n\n\nclass Job:\n    {value}\n"
+    )
+    assert bool(converted(script).lines("RM483", Kind.MANUAL)) is runs_there
+
+
+@pytest.mark.parametrize(
     ("read", "is_told"),
     [
         ('os.environ["TUNE_ORIG_WORKING_DIR"]', True),

@@ -209,4 +209,4 @@ def other_names(context: Context) -> None:
         if gone is None or "._" in reference.qualified or is_ready(context.module, reference, gone.rpartition(".")[2]):
             continue
         message = f"{gone} is gone: current Ray raises an ImportError or AttributeError."
-        context.leave(RM307, reference, message, advice_on(gone))
+        context.leave(RM307, reference, message, advice_on(reference.qualified))

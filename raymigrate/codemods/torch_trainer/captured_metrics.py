@@ -88,13 +88,32 @@ def reached_functions(module: Module, roots: Iterable[ast.AST | None]) -> set[as
 
 
 def _named(module: Module, name: ast.Name) -> list[ast.AST]:
-    """What a name may stand for; of a class whose static method is called by it, that method: it reaches no other."""
+    """What a name may stand for.
+
+    Of a class whose static method is called by it, that method: it reaches no other. Of one of which a value is read,
+    such as `Job.base`, what that value names.
+    """
     definition, parent = module.definition(name), module.parent_of[name]
     if isinstance(definition, ast.ClassDef) and isinstance(parent, ast.Attribute):
-        for method in definition.body:
-            if isinstance(method, FUNCTIONS) and method.name == parent.attr:
-                return [method if is_static(method) else definition]
+        for part in definition.body:
+            if isinstance(part, FUNCTIONS) and part.name == parent.attr:
+                return [part if is_static(part) else definition]
+            if isinstance(part, ast.Assign | ast.AnnAssign) and _gives(part, parent.attr):
+                return [found for node in ast.walk(part) for found in _loaded(module, node)]
     return [definition] if definition is not None else [binding.node for binding in reaching(module, name)]
+
+
+def _gives(part: ast.Assign | ast.AnnAssign, name: str) -> bool:
+    """Whether a statement in a class gives an attribute a value."""
+    targets = part.targets if isinstance(part, ast.Assign) else [part.target]
+    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+
+
+def _loaded(module: Module, node: ast.AST) -> list[ast.AST]:
+    """What a node of a value stands for: a function without a name, or what a name may stand for."""
+    if isinstance(node, ast.Lambda):
+        return [node]
+    return _named(module, node) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) else []
 
 
 def _metric(context: Context, call: ast.Call, on_workers: set[ast.AST]) -> None:

@@ -11,6 +11,7 @@ from raymigrate.facts.projects.indirect import unseen_makers
 from raymigrate.facts.syntax.literals import shortened_text
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, keyword_argument
+from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.constructors import constructors
 from raymigrate.facts.values.keys import keys_of
 from raymigrate.knowledge.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
@@ -149,7 +150,14 @@ def _settings(module: Module) -> Iterator[ast.AST]:
 
 
 def _may_set(module: Module, unpacked: ast.expr) -> bool:
-    """Whether a dict that is unpacked has report_to, or may: what it comes from cannot be seen."""
+    """Whether a dict that is unpacked has report_to, or may: what it comes from cannot be seen.
+
+    One that sets it to nothing starts no loggers, if all that it may hold is seen where it is written.
+    """
+    seen = carried(module, unpacked)
+    given = [entry for entry in seen.entries if entry.name == "report_to"]
+    if seen.whole and all(isinstance(entry.key, ast.Constant | ast.keyword) for entry in given):
+        return any(_starts_loggers(entry.module, entry.value) for entry in given)
     keys = keys_of(module, unpacked)
     names = {name for name, _ in keys.strings} | {keyword.arg for _, keyword in keys.keywords}
     if "report_to" in names or not keys.hidden:

@@ -46,15 +46,15 @@ def trial_folders(context: Context) -> None:
     """Reports searches for checkpoints in the folder of a trial, and results that are read from it."""
     module = context.module
     for search in searches(module):
-        if _are_of_trials(context, search.results):
+        if are_of_trials(context, search.results):
             context.manual(RM608, search.node, f"{FOLDER}.", ANY_OF_THEM)
     for call in module.calls("ray.tune.Result.from_path"):
         path = argument(call, 0, "path")
-        if path is not None and _are_of_trials(context, results_of_folder(Source(module, path))):
+        if path is not None and are_of_trials(context, results_of_folder(Source(module, path))):
             context.manual(RM608, call, f"{FOLDER}: from_path() finds none.", ANY_OF_THEM)
 
 
-def _are_of_trials(context: Context, results: list[Source]) -> bool:
+def are_of_trials(context: Context, results: list[Source]) -> bool:
     """Whether one of several results is of a trial that fits a trainer."""
     tuners = [tuner for result in results for tuner in tuners_of(result.module, result.node)]
     return any(tuner is not None and fitted_trainers(context, tuner) for tuner in tuners)

@@ -17,6 +17,7 @@ TRAINER = "transformers.trainer.Trainer"
 TRAINING_ARGUMENTS = "transformers.training_args.TrainingArguments"
 ACCELERATOR = "accelerate.accelerator.Accelerator"
 DEPLOYMENT = "ray.serve.deployment.Deployment"
+APPLICATION = "ray.serve.deployment.Application"
 TRIAL = "ray.tune.experiment.trial.Trial"
 # Classes to whose methods Tune hands a `trial`, or more (2.60, tune/callback.py and tune/schedulers).
 OF_TUNE = frozenset({"ray.tune.callback.Callback", "ray.tune.schedulers.trial_scheduler.TrialScheduler"})
@@ -61,7 +62,19 @@ def classes_of(module: Module, node: ast.expr, depth: int = 0) -> frozenset[str]
 
 
 def _classes_of(module: Module, node: ast.expr, depth: int) -> frozenset[str]:
-    return frozenset(_class_of_value(source.module, source.node, depth) for source in origins(module, node))
+    found = ((source, _class_of_value(source.module, source.node, depth)) for source in origins(module, node))
+    return frozenset("" if _may_be_handle(module, node, source, kind) else kind for source, kind in found)
+
+
+def _may_be_handle(module: Module, node: ast.expr, source: Source, kind: str) -> bool:
+    """Whether Serve may have put a handle in the place of what `bind()` gave: a deployment gets one for each that it is
+    bound with. Where a value is used in the function that made it, it has not been through Serve.
+
+    What a handle has, its __getattr__ says at run time: it counts as unknown.
+    """
+    return kind == APPLICATION and (
+        source.module is not module or module.function(source.node) is not module.function(node)
+    )
 
 
 def may_be_derived(module: Module, node: ast.expr) -> bool:

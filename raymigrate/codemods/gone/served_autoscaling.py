@@ -1,0 +1,68 @@
+"""RM693: what the autoscaling of a deployment of Ray Serve leaves out without a word.
+
+AutoscalingConfig takes any keyword and forgets what it does not know; a dict given as autoscaling_config= becomes one
+(docs/semantics/names.md#configuration-of-ray-serve).
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.gone.rescan import RM693
+from raymigrate.codemods.phases import Phase
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import keyword_named
+from raymigrate.facts.values.carried import carried
+
+OLD = "target_num_ongoing_requests_per_replica"
+NEW = "target_ongoing_requests"
+INSTEAD = f"{NEW} took its place. Its default is 2, which was 1."
+IGNORED = f"{OLD} of an autoscaling_config is left out without a word today"
+CONFIGURATION = ("ray.serve.config.AutoscalingConfig", "ray.serve.AutoscalingConfig")
+
+
+@codemod("autoscaling_config", "AutoscalingConfig", phase=Phase.LIBRARIES, in_ray_scripts=True)
+def autoscaling(context: Context) -> None:
+    """Renames the number of requests at which replicas are added, or tells of it."""
+    module = context.module
+    for call in module.calls(*CONFIGURATION):
+        if keyword := keyword_named(call, OLD):
+            _renamed(context, call, keyword)
+        for unpacked in (keyword for keyword in call.keywords if keyword.arg is None):
+            _carried(context, unpacked.value, unpacked)
+    for call, keyword in module.keywords("autoscaling_config"):
+        if _is_of_serve(module, call):
+            _carried(context, keyword.value, keyword)
+
+
+def _is_of_serve(module: Module, call: ast.Call) -> bool:
+    """Whether a call makes a deployment, or another one of it by options()."""
+    is_made = module.qualified(call.func) == "ray.serve.deployment"
+    return is_made or (isinstance(call.func, ast.Attribute) and call.func.attr == "options")
+
+
+def _carried(context: Context, value: ast.expr, given: ast.keyword) -> None:
+    """Deals with a dict that becomes such a configuration."""
+    for entry in carried(context.module, value).entries:
+        if entry.name != OLD:
+            continue
+        holder = context.module.parent_of.get(entry.key)
+        if entry.module is not context.module:
+            context.manual(RM693, given, f"{IGNORED}: this one has it, from another file.", INSTEAD)
+        elif isinstance(holder, ast.Call) and not _is_asked_for(context.module):
+            _renamed(context, holder, entry.key)
+        elif not isinstance(entry.key, ast.Constant) or _is_asked_for(context.module):
+            context.manual(RM693, entry.key, f"{IGNORED}.", INSTEAD)
+        elif context.converts(RM693, entry.key, f"{IGNORED}; now {NEW}."):
+            context.plan.replace(entry.key, f'"{NEW}"')
+
+
+def _is_asked_for(module: Module) -> bool:
+    """Whether something in the file asks for the key of a dict by its name, or sets it."""
+    texts = (node for node in module.of_type(ast.Constant) if node.value == OLD)
+    return any(not isinstance(module.parent_of.get(node), ast.Dict) for node in texts)
+
+
+def _renamed(context: Context, call: ast.Call, keyword: ast.AST) -> None:
+    if context.converts(RM693, keyword, f"{IGNORED}; now {NEW}=."):
+        context.plan.call(call).rename[OLD] = NEW

@@ -1,0 +1,57 @@
+"""RM608: the folder of a trial that is copied or uploaded as a whole, for the checkpoints that it held."""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.tuner.trial_checkpoints import FOLDER, are_of_trials
+from raymigrate.codemods.tuner.tuner_results import ANY_OF_THEM, RM608
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import Source, last_name
+
+# Functions and methods that take a folder with all that is in it.
+COPIES = (
+    *("copytree", "copy_tree", "move", "make_archive", "cp", "put"),
+    *("log_artifact", "log_artifacts", "add_dir", "upload_folder"),
+)
+FOLDERS = ("path", "log_dir")
+SAME = ("str", "os.fspath", "os.path.abspath", "os.path.realpath", "pathlib.Path")
+
+
+@codemod(*COPIES, phase=Phase.TRIALS)
+def copied_trials(context: Context) -> None:
+    """Tells that a copy of the folder of a trial has no checkpoints."""
+    module = context.module
+    calls = [call for call, _ in module.method_calls(*COPIES)] + list(module.named_calls(*COPIES))
+    for call in dict.fromkeys(calls):
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        results = [found for value in given for found in _results(module, value)]
+        if are_of_trials(context, results):
+            copied = ast.unparse(call.func)
+            context.manual(RM608, call, f"{FOLDER}, so that {copied}() takes none along.", ANY_OF_THEM)
+
+
+def _results(module: Module, value: ast.expr) -> list[Source]:
+    """The results of whose whole folder a value may be the path."""
+    found: list[Source] = []
+    for source in module.origins(value):
+        node = source.node
+        if isinstance(node, ast.Attribute) and node.attr in FOLDERS:
+            found.append(Source(source.module, node.value))
+        elif (inner := _same(source.module, node)) is not None:
+            found += _results(source.module, inner)
+    return found
+
+
+def _same(module: Module, node: ast.expr) -> ast.expr | None:
+    """What holds the same path, or with a scheme in front: `"file:" + str(path)`."""
+    if isinstance(node, ast.Call) and node.args and (module.qualified(node.func) or last_name(node.func)) in SAME:
+        return node.args[0]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "as_posix":
+        return node.func.value
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return node.right
+    if isinstance(node, ast.JoinedStr) and node.values and isinstance(node.values[-1], ast.FormattedValue):
+        return node.values[-1].value
+    return None

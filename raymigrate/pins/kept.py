@@ -1,0 +1,73 @@
+"""Packages that pip leaves in a Databricks runtime as they are, since no command asks for newer ones.
+
+The runtimes for machine learning bring Ray, transformers, accelerate and datasets along, as old as they are themselves;
+in an empty environment the same commands install the newest.
+"""
+
+import re
+from collections.abc import Iterator
+
+from raymigrate.documents.install_commands import WORD, commands
+from raymigrate.knowledge.versions import (
+    EXTRAS,
+    LOWEST,
+    NAME,
+    REQUIREMENT,
+    keeps_out,
+    package,
+    read_specifier,
+    read_version,
+)
+
+ON_DATABRICKS = re.compile(r"^# MAGIC |\bdbutils\.|/dbfs/|\bdbfs:/", re.MULTILINE)
+HELD = ("ray", "transformers", "accelerate", "datasets")
+UPGRADES = re.compile(r"(?:^|\s)(?:-[A-Za-z]*U[A-Za-z]*|--upgrade|--force-reinstall)(?=\s|$)")
+FROM_BELOW = (">=", ">", "~=", "==", "===")
+ALONE = re.compile(rf"{NAME}{EXTRAS}")
+
+
+def kept(text: str) -> Iterator[tuple[int, list[str]]]:
+    """The packages that the install commands of a text may leave older than converted code needs, with their places.
+
+    Args:
+        text: The text.
+    """
+    for command in commands(text):
+        if not command[0].startswith(("conda", "mamba")) and not UPGRADES.search(command["words"]):
+            names = [name for word in WORD.finditer(command["words"]) if (name := _kept(word))]
+            if names:
+                yield command.start(), list(dict.fromkeys(names))
+
+
+def _kept(word: re.Match[str]) -> str:
+    """The package that a word of a command names, and of which an old version will do; else empty."""
+    said = (word["quoted"] if word["quoted"] is not None else word["plain"]).strip()
+    ranged = REQUIREMENT.fullmatch(said)
+    named = ranged or ALONE.fullmatch(said)
+    name = package(named["name"]) if named is not None else ""
+    if name not in HELD:
+        return ""
+    if ranged is None:
+        return name
+    return name if _lets_old_in(ranged["specifier"], LOWEST[name]) else ""
+
+
+def _lets_old_in(specifier: str, lowest: str) -> bool:
+    """Whether a range allows older versions than the lowest that is needed, and newer ones: else it is RM731's."""
+    try:
+        clauses = [clause for clause in read_specifier(specifier) if clause.operator in FROM_BELOW]
+        bounds = [read_version(clause.version.removesuffix(".*")) for clause in clauses]
+        return not keeps_out(specifier, lowest) and all(bound < read_version(lowest) for bound in bounds)
+    except ValueError:  # no range
+        return False
+
+
+def message(names: list[str]) -> str:
+    """What comes of such packages."""
+    *others, last = names
+    joined = f"{', '.join(others)} and {last}" if others else last
+    needed = ", ".join(f"{name}>={LOWEST[name]}" for name in names)
+    return (
+        f"pip leaves {joined} as a Databricks runtime brings {'them' if others else 'it'}, where that does for what is"
+        f" asked for here. The converted code needs {needed}: write that, or --upgrade."
+    )
