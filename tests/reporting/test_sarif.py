@@ -60,6 +60,7 @@ def applied(text: str, fix: dict[str, Any]) -> str:
     return text
 
 
+@pytest.mark.minutes
 @pytest.mark.parametrize(
     ("options", "folder"),
     [
