@@ -192,7 +192,7 @@ def test_what_no_job_gets_is_nobodys_concern(tmp_path: Path, command: str) -> No
 
 
 def test_a_list_without_an_end_is_read_in_no_time() -> None:
-    items = ", ".join([r'\"ray==2.6.3\"'] * 40)
+    items = ", ".join([r"\"ray==2.6.3\""] * 40)
     command = f"""ray job submit --runtime-env-json "{{\\"pip\\": [{items}}}" -- ./run"""
     start = time.process_time()
     assert not list(submitted_packages(command))

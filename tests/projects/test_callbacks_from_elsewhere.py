@@ -103,8 +103,8 @@ def test_what_a_subclass_puts_nothing_in_the_place_of_is_not_given(tmp_path: Pat
     (found,) = told(tmp_path / "a", "self.callbacks()", {"base.py": OVERRIDDEN})
     asked_in_job = found.line
     asks = OVERRIDDEN.replace("return []", "return super().callbacks()")
-    assert [found.line for found in told(tmp_path / "b", "self.callbacks()", {"base.py": asks})][0] == asked_in_job
-    assert len(told(tmp_path / "c", "self.callbacks()", {"base.py": asks})) == 2
+    in_job, in_quiet = told(tmp_path / "b", "self.callbacks()", {"base.py": asks})
+    assert in_job.line == asked_in_job < in_quiet.line
 
 
 FILLED = "from base import CALLBACKS as found\nimport base\n"

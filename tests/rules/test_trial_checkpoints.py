@@ -252,7 +252,7 @@ def test_a_copy_of_the_folder_of_a_trial_has_none(after: str) -> None:
         ("trainer", "import shutil\nshutil.make_archive(best.path, 'zip', 'plots')"),
         ("trainer", "fs.put('plots', best.path)"),
         ("trainer", "queue.put(best.path)\nray.put(best.path)"),
-        ("trainer", "text = ''\nfor _ in range(2):\n    text = 'a' + text\n    queue.put(text, False)\nprint(best.path)"),
+        ("trainer", "text = ''\nfor _ in range(2):\n    text = 'a' + text\n    fs.put(text, 'a')\nprint(best.path)"),
     ],
 )
 def test_other_copies_are_none_of_its_concern(trainable: str, after: str) -> None:

@@ -28,8 +28,8 @@ def autoscaling(context: Context) -> None:
     module = context.module
     for call in module.calls(*CONFIGURATION):
         if keyword := keyword_named(call, OLD):
-            unpacked = [carried(module, other.value) for other in call.keywords if other.arg is None]
-            if keyword_named(call, NEW) or any(entry.name == NEW for dict_ in unpacked for entry in dict_.entries):
+            dicts = [carried(module, other.value) for other in call.keywords if other.arg is None]
+            if keyword_named(call, NEW) or any(entry.name == NEW for given in dicts for entry in given.entries):
                 context.manual(RM693, keyword, f"{IGNORED}.", BESIDE)
             else:
                 _renamed(context, call, keyword)

@@ -230,9 +230,7 @@ def classes_behind(module: Module, node: ast.expr) -> Iterator[str | tuple[Modul
     yield from _classes_behind(module, node, set())
 
 
-def _classes_behind(
-    module: Module, node: ast.expr, seen: set[ast.expr]
-) -> Iterator[str | tuple[Module, ast.ClassDef]]:
+def _classes_behind(module: Module, node: ast.expr, seen: set[ast.expr]) -> Iterator[str | tuple[Module, ast.ClassDef]]:
     if node in seen:
         return  # `TABLE = {"fast": TABLE["own"]}` is made of itself
     seen.add(node)

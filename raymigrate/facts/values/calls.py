@@ -328,7 +328,7 @@ def _searched(module: Module, key: str, name: str | None) -> tuple[list[ast.expr
 
 
 def is_drawn(module: Module, value: ast.expr) -> bool:
-    """Whether a Tuner puts one of several values in the place of a value: `tune.choice(...)`, `{"grid_search": ...}`."""
+    """Whether a Tuner puts one of several values in its place: `tune.choice(...)`, `{"grid_search": ...}`."""
     made = module.value(value)
     is_sample = isinstance(made, ast.Call) and (module.qualified(made.func) or "").startswith("ray.tune.")
     return is_sample or (isinstance(made, ast.Dict) and "grid_search" in (module.entries(made) or ()))
