@@ -1,10 +1,12 @@
 """RM731: what jobs of Databricks in JSON and shell scripts install beside Ray, or give to jobs that they submit."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
+from raymigrate.pins.job_files import submitted_packages
 from tests.test_pins import LEGACY, pins_in, project, run
 
 
@@ -187,3 +189,12 @@ def test_what_no_job_gets_is_nobodys_concern(tmp_path: Path, command: str) -> No
     project(tmp_path, train_py=LEGACY)
     (tmp_path / "submit.sh").write_text(f"{command}\n")
     assert "RM731" not in run("--check", tmp_path).stdout
+
+
+def test_a_list_without_an_end_is_read_in_no_time() -> None:
+    items = ", ".join([r"\"ray==2.6.3\""] * 40)
+    command = f"""ray job submit --runtime-env-json "{{\\"pip\\": [{items}}}" -- ./run"""
+    start = time.process_time()
+    assert not list(submitted_packages(command))
+    assert len(list(submitted_packages(command.replace("}", "]}")))) == 40
+    assert time.process_time() - start < 1

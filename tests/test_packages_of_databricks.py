@@ -31,6 +31,17 @@ def test_what_no_command_asks_for_is_told(tmp_path: Path, packages: str, told: l
         assert "train.py:2:10:" in line
 
 
+@pytest.mark.parametrize("other", ["-U transformers", "'transformers>=5.0'"])
+def test_what_another_command_asks_for_is_not_kept(tmp_path: Path, other: str) -> None:
+    for number, (first, second) in enumerate([(other, "transformers datasets"), ("transformers datasets", other)]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        more = f"{first}\n\n# COMMAND ----------\n\n# MAGIC %pip install {second}"
+        project(folder, train_py=SOURCE.format(more))
+        said = run("--check", folder).stdout
+        assert "pip leaves datasets as" in said and "transformers>=5.0: " not in said
+
+
 def test_a_version_that_is_raised_is_asked_for(tmp_path: Path) -> None:
     project(tmp_path, train_py=SOURCE.format("ray==2.6.3 transformers==4.31.0 accelerate"))
     assert "needs accelerate>=1.3: " in run("--check", tmp_path).stdout

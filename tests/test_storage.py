@@ -200,7 +200,9 @@ def test_results_go_where_they_were_uploaded(head: str, given: str) -> None:
 )
 def test_results_stay_in_the_local_dir_where_they_may_not_be_uploaded(upload: str, folder: str, after: str) -> None:
     given = f"local_dir={folder}, sync_config=tune.SyncConfig(upload_dir={upload})"
-    assert stored(given, "from ray import tune\nimport os\nfrom own import bucket, given, local") == after
+    head = "from ray import tune\nimport os\nfrom own import bucket, given, local"
+    assert stored(given, head) == after
+    assert stored(f"sync_config=tune.SyncConfig(upload_dir={upload}), local_dir={folder}", head) == after
     told = [f.message for f in convert(SCRIPT.format(head="from ray import tune", given=given)).findings]
     assert "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path= where there is no upload_dir." in told
 

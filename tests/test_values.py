@@ -184,6 +184,11 @@ FIELD_READ = [  # the rest of the module, and what is read of an object that may
         (
             "from ray.train.torch import TorchTrainer\nfrom ray.tune import Tuner\ndef g(config): f(config['x'])\n"
             "Tuner(TorchTrainer(g, train_loop_config={'x': 1}))",
+            ["1"],
+        ),
+        (
+            "from ray.train.torch import TorchTrainer\nfrom ray.tune import Tuner\ndef g(config): f(config['x'])\n"
+            "Tuner(TorchTrainer(g, train_loop_config={'x': 1}), param_space=space())",
             ["1", "config['x']"],
         ),
         *((f"{FIELD}{text}", ["1", end]) for text, end in FIELD_READ),

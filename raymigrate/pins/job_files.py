@@ -29,7 +29,7 @@ JOB_ENVIRONMENT = re.compile(
     r"\bray[ \t]+job[ \t]+submit\b(?:[^\n;&|#\\]|\\\r?\n|\\[^\r\n])*?--runtime-env-json(?:=|(?:[ \t]|\\\r?\n)+)"
     r"(?P<quote>[\"'])(?P<json>(?:\\[\s\S]|(?!(?P=quote))[^\\])*)(?P=quote)"
 )
-PACKAGES_OF_JOB = re.compile(r"\\?\"(?:pip|uv|packages)\\?\"\s*:\s*(?P<items>\[(?:\\?\"[^\"\n]*\"|[^\]\"])*\])")
+PACKAGES_OF_JOB = re.compile(r"\\?\"(?:pip|uv|packages)\\?\"\s*:\s*(?P<items>\[(?:\"[^\"\n]*\"|[^\]\"])*\])")
 COMMENTED = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 PACKAGE_OF_JOB = re.compile(r"\"(?P<item>[^\"\\]+)\\?\"")
 

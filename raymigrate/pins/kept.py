@@ -33,23 +33,34 @@ def kept(text: str) -> Iterator[tuple[int, list[str]]]:
         text: The text.
     """
     for command in commands(text):
-        if not command[0].startswith(("conda", "mamba")) and not UPGRADES.search(command["words"]):
-            names = [name for word in WORD.finditer(command["words"]) if (name := _kept(word))]
-            if names:
-                yield command.start(), list(dict.fromkeys(names))
+        names = [name for name, is_kept in _packages(command) if is_kept]
+        if names:
+            yield command.start(), list(dict.fromkeys(names))
 
 
-def _kept(word: re.Match[str]) -> str:
-    """The package that a word of a command names, and of which an old version will do; else empty."""
+def raised(text: str) -> set[str]:
+    """The packages of which a command of a text asks for newer versions."""
+    return {name for command in commands(text) for name, is_kept in _packages(command) if not is_kept}
+
+
+def _packages(command: re.Match[str]) -> Iterator[tuple[str, bool]]:
+    """The packages that a command names, each with whether an old version of it will do."""
+    anew = command[0].startswith(("conda", "mamba")) or UPGRADES.search(command["words"]) is not None
+    for word in WORD.finditer(command["words"]):
+        name, takes_old = _package(word)
+        if name:
+            yield name, takes_old and not anew
+
+
+def _package(word: re.Match[str]) -> tuple[str, bool]:
+    """The package that a word of a command names, if a runtime brings it, and whether the word takes an old one."""
     said = (word["quoted"] if word["quoted"] is not None else word["plain"]).strip()
     ranged = REQUIREMENT.fullmatch(said)
     named = ranged or ALONE.fullmatch(said)
     name = package(named["name"]) if named is not None else ""
     if name not in HELD:
-        return ""
-    if ranged is None:
-        return name
-    return name if _lets_old_in(ranged["specifier"], LOWEST[name]) else ""
+        return "", False
+    return name, ranged is None or _lets_old_in(ranged["specifier"], LOWEST[name])
 
 
 def _lets_old_in(specifier: str, lowest: str) -> bool:

@@ -18,7 +18,7 @@ from raymigrate.documents.remarks import RM731, commented_pin_remark, old_pins, 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.pins.drivers import has_own_packages, needs_itself, worker_packages
 from raymigrate.pins.evidence import is_legacy
-from raymigrate.pins.kept import ON_DATABRICKS, kept
+from raymigrate.pins.kept import ON_DATABRICKS, kept, raised
 from raymigrate.pins.kept import message as kept_message
 from raymigrate.pins.needed import Needed, installed, missing, needed_by
 from raymigrate.run.cell_comments import with_remarks, with_told
@@ -122,11 +122,15 @@ def _old_in_comments(document: Document, places: dict[str, Place]) -> Iterator[F
 
 def _kept(document: Document, path: str) -> Iterator[Finding]:
     """The packages that a command may leave as old as the platform brings them."""
-    for cell in document.cells_with_commands:
+    texts = {cell: shell_text(document.lines_of(cell)) for cell in document.cells_with_commands}
+    asked_for = {name for text in texts.values() for name in raised(text)}
+    for cell, text in texts.items():
         if not any(map(ON_DATABRICKS.search, (document.text, "\n".join(document.lines_of(cell))))):
             continue
-        text = shell_text(document.lines_of(cell))
-        for start, names in kept(text):
+        for start, kept_there in kept(text):
+            names = [name for name in kept_there if name not in asked_for]
+            if not names:
+                continue
             column = start - text.rfind("\n", 0, start)
             line = text.count("\n", 0, start) + 1
             yield Finding(RM732.code, Kind.NOTE, kept_message(names), "", line, column, path, cell=cell)

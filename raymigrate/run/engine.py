@@ -13,7 +13,6 @@ from raymigrate.base.options import Options
 from raymigrate.codemods import codemods_for
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import drop_unused_imports
-from raymigrate.codemods.to_ray.outline import asks_for_gpu
 from raymigrate.comments.skips import RM906, skipped_whole
 from raymigrate.edits.import_names import NotRenamedError
 from raymigrate.edits.plan import RewriteError, SharedLineError
@@ -25,6 +24,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nesting import nesting
 from raymigrate.facts.syntax.optional_imports import guarded_imports
 from raymigrate.facts.syntax.scopes import Binding, import_bindings
+from raymigrate.facts.torch.gpus import asks_for_gpu
 from raymigrate.files.discovery import PAGES, SUFFIXES
 from raymigrate.pins.evidence import is_legacy
 from raymigrate.run.file_rules import RM901, RM903, RM910
@@ -112,7 +112,7 @@ def _converted(
         done=context.done,
         helpers=context.helpers,
         is_legacy=is_legacy(context.found),
-        shows_gpu=context.joins_accelerate and asks_for_gpu(context),
+        shows_gpu=context.joins_accelerate and asks_for_gpu(context.module),
     )
 
 

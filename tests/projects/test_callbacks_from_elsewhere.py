@@ -82,6 +82,31 @@ def test_what_no_object_of_the_class_gives_is_not(tmp_path: Path, other: str) ->
     assert not told(tmp_path, "self.callbacks()", {"base.py": other})
 
 
+OVERRIDDEN = f"""
+
+class Own(Job):
+    def callbacks(self):
+        return [{LOGGER}]
+
+
+class Quiet(Own):
+    def callbacks(self):
+        return []
+
+    def again(self):
+        config = RunConfig(callbacks=self.callbacks())
+        return TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2), run_config=config).fit()
+"""
+
+
+def test_what_a_subclass_puts_nothing_in_the_place_of_is_not_given(tmp_path: Path) -> None:
+    (found,) = told(tmp_path / "a", "self.callbacks()", {"base.py": OVERRIDDEN})
+    asked_in_job = found.line
+    asks = OVERRIDDEN.replace("return []", "return super().callbacks()")
+    in_job, in_quiet = told(tmp_path / "b", "self.callbacks()", {"base.py": asks})
+    assert in_job.line == asked_in_job < in_quiet.line
+
+
 FILLED = "from base import CALLBACKS as found\nimport base\n"
 
 

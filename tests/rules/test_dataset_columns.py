@@ -56,3 +56,10 @@ def test_a_column_of_one_of_several_datasets_is_read_into_a_list(use: str) -> No
 def test_what_is_no_column_of_a_dataset_or_only_read_is_left_alone(use: str) -> None:
     outcome = converted(HEAD + use + "\n")
     assert not [code for code, _, _ in outcome.findings if code == "RM716"]
+
+
+@pytest.mark.parametrize("given", ['rows["train"]', "rows.map(prepare)", "rows.map(prepare)['train']"])
+def test_what_is_made_of_itself_is_unknown(given: str) -> None:
+    head = "from datasets import load_dataset\nfrom data import *\nimport ray\nfrom ray.air import session\n"
+    outcome = converted(f'{head}rows = {given}\ntexts = rows["text"]\nsession.report({{"a": 1}})\n')
+    assert 'texts = rows["text"]\n' in outcome.text and "ray.train.report(" in outcome.text

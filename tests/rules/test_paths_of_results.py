@@ -34,9 +34,19 @@ for result in tune.Tuner(loop).fit():
             "print(pathlib.Path(result.path))",
         ),
         ("", "from pathlib import Path; print(Path)", "print(pathlib.Path(result.path))"),
+        (
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pathlib import Path",
+            "",
+            "print(pathlib.Path(result.path))",
+        ),
     ],
 )
 def test_a_path_has_the_name_that_the_file_has_for_it(imports: str, inside: str, spelled: str) -> None:
     outcome = converted(SCRIPT.format(imports=imports, inside=inside or "pass"))
     assert spelled in outcome.text
     assert ("import pathlib\n" in outcome.text) is ("pathlib." in spelled)
+
+
+def test_a_path_that_is_imported_below_is_none_yet() -> None:
+    outcome = converted(SCRIPT.format(imports="", inside="pass") + "\nfrom pathlib import Path\nprint(Path)\n")
+    assert "print(pathlib.Path(result.path))" in outcome.text

@@ -34,6 +34,30 @@ def test_the_number_of_requests_has_another_name(before: str, given: str, writte
     assert len(outcome.lines("RM693", Kind.CONVERTED)) == 1
 
 
+@pytest.mark.parametrize(
+    ("before", "given"),
+    [
+        ("", f"AutoscalingConfig(target_ongoing_requests=2, {OLD}=5)"),
+        ("", f'{{"{OLD}": 5, "target_ongoing_requests": 2}}'),
+        (f"scaling = dict({OLD}=5)\n", "{**scaling, 'target_ongoing_requests': 2}"),
+        (f'scaling = {{"{OLD}": 5}}\n', "AutoscalingConfig(target_ongoing_requests=2, **scaling)"),
+        ('scaling = {"target_ongoing_requests": 2}\n', f"AutoscalingConfig({OLD}=5, **scaling)"),
+    ],
+)
+def test_both_names_are_told(before: str, given: str) -> None:
+    script = f"{HEAD}{before}\n\n@serve.deployment(autoscaling_config={given}){CLASS}"
+    outcome = converted(script)
+    assert outcome.text == script and len(outcome.lines("RM693", Kind.MANUAL)) == 1
+
+
+def test_a_dict_of_several_deployments_is_changed_once() -> None:
+    deployment = f"\n\n@serve.deployment(autoscaling_config=scaling){CLASS}"
+    for made in (f'{{"{OLD}": 5}}', f"dict({OLD}=5)"):
+        outcome = converted(f"{HEAD}scaling = {made}\n{deployment}{deployment}")
+        assert outcome.text.count("target_ongoing_requests") == 1 and OLD not in outcome.text
+        assert len(outcome.lines("RM693", Kind.CONVERTED)) == 1
+
+
 def test_a_copy_of_a_deployment_has_one_too() -> None:
     script = f'{HEAD}\n@serve.deployment{CLASS}\n\nother = Model.options(autoscaling_config={{"{OLD}": 2}})\n'
     assert 'autoscaling_config={"target_ongoing_requests": 2}' in converted(script).text

@@ -205,3 +205,16 @@ def test_a_tokenizer_in_a_dict_for_a_class_made_from_trainer_is_told(own: str, m
 )
 def test_a_tokenizer_in_a_dict_shows_transformers_4_as_one_by_name_does(own: str, more: str, shows: bool) -> None:
     assert give_old_tokenizer(Module(UNPACKED.format(own=own, more=more))) is shows
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        'TABLE = {"own": Base}\nTABLE = {"fast": TABLE["own"], "x": TABLE["fast"]}\n',
+        'TABLE = {"own": Base, "x": OTHER["y"]}\nOTHER = {"y": TABLE["x"]}\n',
+    ],
+)
+def test_a_table_that_is_made_of_itself_is_followed_once(table: str) -> None:
+    call = 'TABLE["x"](model=m, args=arguments, tokenizer=words)\n'
+    outcome = converted(f"{script('pass')}{table}{call}")
+    assert call.replace("tokenizer", "processing_class") in outcome.text

@@ -231,6 +231,8 @@ COPIED = "The folder of a trial that fits a trainer holds no checkpoints on Ray 
         "import shutil\nfor trial in results:\n    shutil.make_archive('best', 'zip', root_dir=trial.path)",
         "dbutils.fs.cp('file:' + str(best.log_dir), 'dbfs:/best', recurse=True)",
         "import mlflow\nmlflow.log_artifacts(f'{results.get_best_result().path}')",
+        "import shutil\npath = best.path\nfor _ in range(2):\n    path = str(path)\nshutil.move(path, dst='best')",
+        "fs.put(best.path, 'best', recursive=True)",
     ],
 )
 def test_a_copy_of_the_folder_of_a_trial_has_none(after: str) -> None:
@@ -245,6 +247,12 @@ def test_a_copy_of_the_folder_of_a_trial_has_none(after: str) -> None:
         ("trainer", "import shutil\nshutil.copytree(f'{best.path}/plots', 'best')"),
         ("trainer", "import shutil\nshutil.copytree('data', 'best')\nprint(best.path)"),
         ("trainer", "import shutil\nshutil.copytree(trainer.fit().path, 'best')"),
+        ("trainer", "import shutil\nshutil.copytree('plots', best.path, dirs_exist_ok=True)"),
+        ("trainer", "import shutil\nshutil.move('plots', dst=best.path)"),
+        ("trainer", "import shutil\nshutil.make_archive(best.path, 'zip', 'plots')"),
+        ("trainer", "fs.put('plots', best.path)"),
+        ("trainer", "queue.put(best.path)\nray.put(best.path)"),
+        ("trainer", "text = ''\nfor _ in range(2):\n    text = 'a' + text\n    fs.put(text, 'a')\nprint(best.path)"),
     ],
 )
 def test_other_copies_are_none_of_its_concern(trainable: str, after: str) -> None:

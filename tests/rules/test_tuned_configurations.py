@@ -94,3 +94,33 @@ def test_strategies_that_nothing_overrides_report_each_log(arguments: str, space
 def test_those_that_something_may_override_are_told(arguments: str, space: str) -> None:
     tuner = tuned(space, ASHA)
     assert converted(SCRIPT.format(arguments=arguments, tuner=tuner)).lines("RM412", Kind.MANUAL)
+
+
+DRAWN = """
+from datasets import load_dataset
+from ray import tune
+from ray.air import ScalingConfig, session
+from ray.train.torch import TorchTrainer
+
+
+def loop(config):
+    load_dataset(config["name"], split="train")
+    session.report({{}})
+
+
+trainer = TorchTrainer(loop, train_loop_config={{"name": "a/b"}}, scaling_config=ScalingConfig(num_workers=2))
+tune.Tuner(trainer, param_space={{"train_loop_config": {{"name": {value}}}}}).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ('{"grid_search": ["squad", "glue"]}', True),
+        ('tune.grid_search(["squad", "glue"])', True),
+        ('tune.choice(["squad", "glue"])', True),
+        ('"c/d"', False),
+    ],
+)
+def test_one_of_several_values_is_unknown(value: str, told: bool) -> None:
+    assert bool(converted(DRAWN.format(value=value)).lines("RM714", Kind.MANUAL)) is told

@@ -560,3 +560,17 @@ def test_a_path_that_methods_of_its_class_give_a_helper_is_known(
     found = converted(HELPER.format(call=call, name=name, parameters=parameters, path=path, end=end))
     told = [message for message in found.messages if "not kept with the trial" in message]
     assert [said in message for message in told] == [True] if said is not None else not told
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        "class Job:\n    product = lambda n: 1 if n < 2 else n * Job.product(n - 1)\n",
+        "class Peer:\n    product = lambda n: Job.product(n)\nclass Job:\n    product = lambda n: Peer.product(n)\n",
+    ],
+)
+def test_a_value_of_a_class_that_comes_to_itself_is_followed_once(classes: str) -> None:
+    loop = "def loop(config):\n    open('losses.txt', 'w').write(str(Job.product(3)))\n    session.report({})\n"
+    head = "from ray.air import session\nfrom ray.train.torch import TorchTrainer\n"
+    outcome = converted(f"{head}{classes}\n{loop}\nTorchTrainer(loop).fit()\n")
+    assert len(outcome.lines("RM483", Kind.MANUAL)) == 1

@@ -17,6 +17,7 @@ from raymigrate.facts.values.carried import carried
 OLD = "target_num_ongoing_requests_per_replica"
 NEW = "target_ongoing_requests"
 INSTEAD = f"{NEW} took its place. Its default is 2, which was 1."
+BESIDE = f"Delete it: {NEW}, which is given too, is what counts."
 IGNORED = f"{OLD} of an autoscaling_config is left out without a word today"
 CONFIGURATION = ("ray.serve.config.AutoscalingConfig", "ray.serve.AutoscalingConfig")
 
@@ -27,7 +28,11 @@ def autoscaling(context: Context) -> None:
     module = context.module
     for call in module.calls(*CONFIGURATION):
         if keyword := keyword_named(call, OLD):
-            _renamed(context, call, keyword)
+            dicts = [carried(module, other.value) for other in call.keywords if other.arg is None]
+            if keyword_named(call, NEW) or any(entry.name == NEW for given in dicts for entry in given.entries):
+                context.manual(RM693, keyword, f"{IGNORED}.", BESIDE)
+            else:
+                _renamed(context, call, keyword)
         for unpacked in (keyword for keyword in call.keywords if keyword.arg is None):
             _carried(context, unpacked.value, unpacked)
     for call, keyword in module.keywords("autoscaling_config"):
@@ -43,11 +48,15 @@ def _is_of_serve(module: Module, call: ast.Call) -> bool:
 
 def _carried(context: Context, value: ast.expr, given: ast.keyword) -> None:
     """Deals with a dict that becomes such a configuration."""
-    for entry in carried(context.module, value).entries:
+    entries, call = carried(context.module, value).entries, context.module.parent_of[given]
+    is_beside = any(entry.name == NEW for entry in entries) or (isinstance(call, ast.Call) and keyword_named(call, NEW))
+    for entry in entries:
         if entry.name != OLD:
             continue
         holder = context.module.parent_of.get(entry.key)
-        if entry.module is not context.module:
+        if is_beside:
+            context.manual(RM693, entry.key if entry.module is context.module else given, f"{IGNORED}.", BESIDE)
+        elif entry.module is not context.module:
             context.manual(RM693, given, f"{IGNORED}: this one has it, from another file.", INSTEAD)
         elif isinstance(holder, ast.Call) and not _is_asked_for(context.module):
             _renamed(context, holder, entry.key)

@@ -65,13 +65,16 @@ def dataset_columns(context: Context) -> None:
             context.plan.replace(node, "$dataset[$column][:]", dataset=node.value, column=node.slice)
 
 
-def _kind(module: Module, node: ast.expr) -> str | None:
+def _kind(module: Module, node: ast.expr, seen: frozenset[ast.expr] = frozenset()) -> str | None:
     """ "dataset", "dict" or "list" of them where an expression leads back to `load_dataset`, else None."""
     value = module.value(node)
+    if value in seen:
+        return None  # `rows = rows["train"]` below `from data import *`
+    seen |= {value}
     if isinstance(value, ast.Subscript):
-        return "dataset" if _is_one_of_several(module, value) else None
+        return "dataset" if _is_one_of_several(module, value, seen) else None
     if isinstance(value, ast.Name):
-        return "dataset" if _is_unpacked(module, value) else None
+        return "dataset" if _is_unpacked(module, value, seen) else None
     if not isinstance(value, ast.Call):
         return None
     if module.qualified(value.func) in LOAD_DATASET:
@@ -80,7 +83,7 @@ def _kind(module: Module, node: ast.expr) -> str | None:
             return None
         return _kind_of_split(module, given["split"]) if "split" in given else "dict"
     if isinstance(value.func, ast.Attribute):
-        kind = _kind(module, value.func.value)
+        kind = _kind(module, value.func.value, seen)
         if value.func.attr == "train_test_split" and kind == "dataset":
             return "dict"
         if value.func.attr == "values" and kind == "dict":
@@ -103,18 +106,18 @@ def _kind_of_split(module: Module, split: ast.expr) -> str | None:
     return kinds.pop() or None if len(kinds) == 1 else None
 
 
-def _is_one_of_several(module: Module, node: ast.Subscript) -> bool:
+def _is_one_of_several(module: Module, node: ast.Subscript, seen: frozenset[ast.expr]) -> bool:
     """Whether a subscript takes one dataset: by its split from a dict, by its number from a list."""
-    kind = _kind(module, node.value)
+    kind = _kind(module, node.value, seen)
     return kind == "dict" or (kind == "list" and isinstance(module.constant(node.slice), int))
 
 
-def _is_unpacked(module: Module, name: ast.Name) -> bool:
+def _is_unpacked(module: Module, name: ast.Name, seen: frozenset[ast.expr]) -> bool:
     """Whether a name is that of one of several datasets: `train, test = load_dataset(..., split=["train", "test"])`."""
     target = module.definition(name)
     several = module.parent_of.get(target) if isinstance(target, ast.Name) else None
     statement = module.parent_of.get(several) if isinstance(several, (ast.Tuple, ast.List)) else None
-    return isinstance(statement, ast.Assign) and _kind(module, statement.value) == "list"
+    return isinstance(statement, ast.Assign) and _kind(module, statement.value, seen) == "list"
 
 
 def _is_read_only(module: Module, node: ast.Subscript) -> bool:

@@ -143,9 +143,9 @@ def dataset_names(context: Context) -> None:
             _one_name(context, told, given, *found[0])
         elif not (local and all(value is ... for _, value in found)):
             _several_names(context, told, given, found)
-        scripts = [value for _, value in found if value in SCRIPTS]
+        scripts = [value for _, value in found if isinstance(value, str) and value in SCRIPTS]
         if scripts:
-            _parquet_copy(context, call, given, SCRIPTS[str(scripts[0])], sure=len(found) == 1)
+            _parquet_copy(context, call, given, SCRIPTS[scripts[0]], sure=len(found) == 1)
     told.report()
 
 

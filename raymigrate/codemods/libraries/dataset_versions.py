@@ -30,7 +30,8 @@ def dataset_versions(context: Context) -> None:
     module = context.module
     for call in module.calls(*LOADERS):
         path = argument(call, 0, "path")
-        names = [value for _, value in constants(module, path)] if path is not None else [...]
+        values = [value for _, value in constants(module, path)] if path is not None else [...]
+        names = [value if isinstance(value, str) else ... for value in values]
         if all(name in PACKAGED for name in names):
             continue
         condition = (

@@ -27,7 +27,7 @@ from raymigrate.codemods.to_ray.launches import (
     plain_starts_of,
 )
 from raymigrate.codemods.to_ray.other_scripts import other_scripts
-from raymigrate.codemods.to_ray.outline import Outline, asks_for_gpu
+from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import Script
 from raymigrate.codemods.to_ray.statements import Roles
 from raymigrate.codemods.to_ray.ways_to_launch import Launched, UnfitLaunchError, launched_with
@@ -36,6 +36,7 @@ from raymigrate.facts.projects.indirect import parsings
 from raymigrate.facts.projects.project_uses import takers
 from raymigrate.facts.syntax.functions import default_of
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.gpus import asks_for_gpu
 from raymigrate.facts.values import is_none, origins
 from raymigrate.knowledge.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 
@@ -133,7 +134,9 @@ class LaunchedOutline(Outline):
         if any(keyword.arg in GPU_PLUGINS for keyword in given):
             return True
         precisions = (keyword.value for keyword in given if keyword.arg == "mixed_precision")
-        return any(_needs_gpu(self.module, precision) for precision in precisions) or asks_for_gpu(self.context)
+        if any(_needs_gpu(self.module, precision) for precision in precisions):
+            return True
+        return self.context.options.shows_gpu or asks_for_gpu(self.module)
 
     @property
     def placeholders(self) -> str:

@@ -26,16 +26,13 @@ from raymigrate.codemods.to_ray.script import Script, called_by, executed, is_pa
 from raymigrate.codemods.to_ray.statements import Role, Roles
 from raymigrate.codemods.torch_trainer.pickled_modules import import_inside, imports_of
 from raymigrate.edits.plan import Code
-from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.ray_train.pickling import sent_with
 from raymigrate.facts.syntax.functions import parameters
-from raymigrate.facts.syntax.magics import asks_for_accelerator
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, is_none, keyword_argument, origins
+from raymigrate.facts.torch.gpus import asks_for_gpu
+from raymigrate.facts.values import argument, is_none
 
 MOST_VARIABLES = 3  # that stand among the arguments of the trainer
-GPU_ARGUMENTS = ("fp16", "device_map", "load_in_8bit", "load_in_4bit")
-MOVES = ("to", "to_empty")
 ARGUMENTS = "argparse.Namespace(**config)"
 FROM_WORKERS = "What the workers evaluated is {} here, which Ray has from 2.56 on."
 TO_DICT = "OmegaConf.to_container({}, resolve=True)"
@@ -301,7 +298,7 @@ class Outline:
         """Whether each worker has a GPU: what the user says, else whether the script shows that it needs one."""
         if self.context.options.gpu is not None:
             return self.context.options.gpu
-        return asks_for_gpu(self.context)
+        return self.context.options.shows_gpu or asks_for_gpu(self.module)
 
 
 def _imported_below(module: Module, moved: Sequence[ast.stmt], first: Sequence[str]) -> list[str]:
@@ -313,58 +310,3 @@ def _imported_below(module: Module, moved: Sequence[ast.stmt], first: Sequence[s
     below = {alias.name for statement in imports for alias in statement.names if not alias.asname}
     lines = [f"import {name}" for name in sorted(read & below)]
     return [*lines, ""] if lines else []
-
-
-def asks_for_gpu(context: Context) -> bool:
-    """Whether a script runs on GPUs: half precision of fp16, `.cuda()`, `device_map`, a named GPU, nccl, Colab's."""
-    module = context.module
-    if context.options.shows_gpu or any(module.calls("torch.cuda.set_device")):
-        return True
-    if _places_itself(module) or asks_for_accelerator(module):
-        return True
-    groups = module.calls("torch.distributed.init_process_group")
-    if any("nccl" in str(module.constant(argument(call, 0, "backend"))) for call in groups):
-        return True
-    for call in module.of_type(ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda":
-            return True
-        is_move = isinstance(call.func, ast.Attribute) and call.func.attr in MOVES
-        device = argument(call, 0, "device") if is_move else keyword_argument(call, "device")
-        if device is not None and (_is_gpu(module, device) or _is_numbered(module, call, device)):
-            return True
-        if any(keyword.arg in GPU_ARGUMENTS and _is_set(keyword.value) for keyword in call.keywords):
-            return True
-    return False
-
-
-def _is_gpu(module: Module, device: ast.expr) -> bool:
-    """Whether a device is a GPU by its name, whatever the machine has: `"cuda"`, `torch.device("cuda:0")`."""
-    ends = list(origins(module, device))
-    return bool(ends) and all(_names_gpu(end.module, end.node) for end in ends)
-
-
-def _is_numbered(module: Module, call: ast.Call, device: ast.expr) -> bool:
-    """Whether a pipeline is given a GPU by its number, whatever the machine has: `pipeline(task, device=0)`."""
-    ends = [end.module.constant(end.node) for end in origins(module, device)]
-    known = [type(end) is int and end >= 0 for end in ends]
-    return module.qualified(call.func) in PIPELINES and bool(known) and all(known)
-
-
-def _names_gpu(module: Module, node: ast.expr) -> bool:
-    if isinstance(node, ast.Call) and module.qualified(node.func) == "torch.device":
-        named = argument(node, 0, "type")
-        return named is not None and _is_gpu(module, named)
-    if isinstance(node, ast.JoinedStr) and node.values:
-        node = node.values[0]
-    name = module.constant(node)
-    return isinstance(name, str) and name.startswith("cuda")
-
-
-def _places_itself(module: Module) -> bool:
-    """Whether each process takes the GPU of its local rank: a name of `cuda` that is made with `LOCAL_RANK`."""
-    texts = [node.value for node in module.of_type(ast.Constant) if isinstance(node.value, str)]
-    return "LOCAL_RANK" in texts and any(text == "cuda" or text.startswith("cuda:") for text in texts)
-
-
-def _is_set(value: ast.expr) -> bool:
-    return not (isinstance(value, ast.Constant) and value.value in (None, False, "cpu"))

@@ -42,6 +42,7 @@ RM481 = Rule(
 )
 MESSAGE = "Workers cannot unpickle a metric of the driver (No module named 'evaluate_modules')"
 LOADERS = frozenset({*LOAD, *LOAD_METRIC})
+IN_CLASSES = (ast.Assign, ast.AnnAssign)  # what gives an attribute of a class its value
 FIRST_PARAMETERS = {"trainer_init_per_worker": TRAINERS, "train_loop_per_worker": TRAINERS | TORCH_TRAINERS}
 
 
@@ -76,30 +77,33 @@ def reached_functions(module: Module, roots: Iterable[ast.AST | None]) -> set[as
         roots: The functions; what is something else counts for nothing.
     """
     waiting = list(roots)
-    found = set[ast.AST]()
+    found = set[ast.AST]()  # and the statements of classes that give the values which are read
     while waiting:
-        function = waiting.pop()
-        if not isinstance(function, (*FUNCTIONS, ast.ClassDef)) or function in found:
+        code = waiting.pop()
+        if not isinstance(code, (*FUNCTIONS, ast.ClassDef, *IN_CLASSES)) or code in found:
             continue
-        found.add(function)
-        names = (node for node in module.below(function) if isinstance(node, ast.Name))
-        waiting += [node for name in names if isinstance(name.ctx, ast.Load) for node in _named(module, name)]
-    return found
+        found.add(code)
+        for node in module.below(code):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                waiting += _named(module, node)
+            elif isinstance(node, ast.Lambda) and isinstance(code, IN_CLASSES):
+                waiting.append(node)  # called by the name of the value
+    return {code for code in found if not isinstance(code, IN_CLASSES)}
 
 
 def _named(module: Module, name: ast.Name) -> list[ast.AST]:
     """What a name may stand for.
 
     Of a class whose static method is called by it, that method: it reaches no other. Of one of which a value is read,
-    such as `Job.base`, what that value names.
+    such as `Job.base`, the statement that gives the value.
     """
     definition, parent = module.definition(name), module.parent_of[name]
     if isinstance(definition, ast.ClassDef) and isinstance(parent, ast.Attribute):
         for part in definition.body:
             if isinstance(part, FUNCTIONS) and part.name == parent.attr:
                 return [part if is_static(part) else definition]
-            if isinstance(part, ast.Assign | ast.AnnAssign) and _gives(part, parent.attr):
-                return [found for node in ast.walk(part) for found in _loaded(module, node)]
+            if isinstance(part, IN_CLASSES) and _gives(part, parent.attr):
+                return [part]
     return [definition] if definition is not None else [binding.node for binding in reaching(module, name)]
 
 
@@ -107,13 +111,6 @@ def _gives(part: ast.Assign | ast.AnnAssign, name: str) -> bool:
     """Whether a statement in a class gives an attribute a value."""
     targets = part.targets if isinstance(part, ast.Assign) else [part.target]
     return any(isinstance(target, ast.Name) and target.id == name for target in targets)
-
-
-def _loaded(module: Module, node: ast.AST) -> list[ast.AST]:
-    """What a node of a value stands for: a function without a name, or what a name may stand for."""
-    if isinstance(node, ast.Lambda):
-        return [node]
-    return _named(module, node) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) else []
 
 
 def _metric(context: Context, call: ast.Call, on_workers: set[ast.AST]) -> None:

@@ -116,7 +116,8 @@ def configuration(context: Context) -> None:
             if call in context.tuned:
                 continue
             gone = context.plan.calls[call].remove if call in context.plan.calls else set[str]()
-            for keyword in call.keywords:
+            # Last the sync_config: where it may have no upload_dir, it asks what has become of local_dir.
+            for keyword in sorted(call.keywords, key=lambda keyword: keyword.arg == "sync_config"):
                 if keyword.arg in gone:
                     continue
                 if keyword.arg is None:

@@ -22,16 +22,25 @@ def made_in_kin(module: Module, value: ast.expr) -> Iterator[Source]:
         module: The module.
         value: Where it is asked for.
     """
-    for member in _asked_of_self(module, value):
-        home = _class_of_self(module, member.value)
-        if home is None:
-            continue
-        asked = _name_of(module, home)
-        lines = (line for line in _lines(module) if asked in (_name_of(*one) for one in line))
-        kin = {_name_of(*made): made for line in lines for made in line}
-        for other, made in kin.values():
-            for given in _members(made, member.attr):
+    members = [(member, _class_of_self(module, member.value)) for member in _asked_of_self(module, value)]
+    asked = [(member.attr, _name_of(module, home)) for member, home in members if home is not None]
+    lines = list(_lines(module)) if asked else []
+    for attribute, home in asked:
+        kin = (line for line in lines if home in (_name_of(*one) for one in line))
+        givers = {_name_of(*made): made for line in kin for made in _givers(line, attribute)}
+        for other, made in givers.values():
+            for given in _members(made, attribute):
                 yield from (Source(other, node) for node in ast.walk(given) if isinstance(node, ast.Call))
+
+
+def _givers(line: list[tuple[Module, ast.ClassDef]], name: str) -> Iterator[tuple[Module, ast.ClassDef]]:
+    """The classes whose member of a name an object gets: the first that has it, and those that this asks in turn."""
+    for module, made in line:
+        found = list(_members(made, name))
+        yield from [(module, made)] if found else []
+        parts = (node for given in found for node in ast.walk(given))
+        if found and not any(isinstance(node, ast.Attribute) and node.attr == name for node in parts):
+            return
 
 
 def put_in_elsewhere(module: Module, value: ast.expr) -> Iterator[Source]:

@@ -11,10 +11,9 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, last_name
 
 # Functions and methods that take a folder with all that is in it.
-COPIES = (
-    *("copytree", "copy_tree", "move", "make_archive", "cp", "put"),
-    *("log_artifact", "log_artifacts", "add_dir", "upload_folder"),
-)
+PLACES_OF_TARGETS = {"copytree": 1, "copy_tree": 1, "move": 1, "cp": 1, "put": 1, "make_archive": 0}
+NAMES_OF_TARGETS = ("dst", "to", "rpath", "path2", "base_name", "artifact_path", "path_in_repo")
+COPIES = (*PLACES_OF_TARGETS, "log_artifact", "log_artifacts", "add_dir", "upload_folder")
 FOLDERS = ("path", "log_dir")
 SAME = ("str", "os.fspath", "os.path.abspath", "os.path.realpath", "pathlib.Path")
 
@@ -25,22 +24,38 @@ def copied_trials(context: Context) -> None:
     module = context.module
     calls = [call for call, _ in module.method_calls(*COPIES)] + list(module.named_calls(*COPIES))
     for call in dict.fromkeys(calls):
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        given = _copied(call)
         results = [found for value in given for found in _results(module, value)]
         if are_of_trials(context, results):
             copied = ast.unparse(call.func)
             context.manual(RM608, call, f"{FOLDER}, so that {copied}() takes none along.", ANY_OF_THEM)
 
 
+def _copied(call: ast.Call) -> list[ast.expr]:
+    """What a call copies: all that it is given but the place where that goes."""
+    name = last_name(call.func)
+    if name == "put" and len(call.args) < 2 and not any(keyword.arg == "rpath" for keyword in call.keywords):
+        return []  # of a queue, or of Ray's store
+    place = PLACES_OF_TARGETS.get(name)
+    by_place = [given for index, given in enumerate(call.args) if index != place]
+    return by_place + [keyword.value for keyword in call.keywords if keyword.arg not in NAMES_OF_TARGETS]
+
+
 def _results(module: Module, value: ast.expr) -> list[Source]:
     """The results of whose whole folder a value may be the path."""
     found: list[Source] = []
-    for source in module.origins(value):
-        node = source.node
-        if isinstance(node, ast.Attribute) and node.attr in FOLDERS:
-            found.append(Source(source.module, node.value))
-        elif (inner := _same(source.module, node)) is not None:
-            found += _results(source.module, inner)
+    waiting, seen = [Source(module, value)], set[ast.expr]()
+    while waiting:
+        holder = waiting.pop()
+        for source in holder.module.origins(holder.node):
+            node = source.node
+            if node in seen:
+                continue  # `path = str(path)` in a loop is made of itself
+            seen.add(node)
+            if isinstance(node, ast.Attribute) and node.attr in FOLDERS:
+                found.append(Source(source.module, node.value))
+            elif (inner := _same(source.module, node)) is not None:
+                waiting.append(Source(source.module, inner))
     return found
 
 

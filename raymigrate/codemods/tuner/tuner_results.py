@@ -132,12 +132,23 @@ def _log_dir(context: Context, read: ast.Attribute, *, sure: bool) -> None:
     elif context.converts(
         RM416, read, "result.log_dir raises an AttributeError on Ray >= 2.51; now Path(result.path)."
     ):
-        bound = context.module.scope_of[read].lookup("Path")
-        if bound and all(binding.qualified == "pathlib.Path" for binding in bound):
+        if _has_path(context.module, read):
             context.plan.replace(read, "Path($result.path)", result=read.value)
-            return
-        context.plan.need_import("pathlib")
-        context.plan.replace(read, "pathlib.Path($result.path)", result=read.value)
+        else:
+            context.plan.need_import("pathlib")
+            context.plan.replace(read, "pathlib.Path($result.path)", result=read.value)
+
+
+def _has_path(module: Module, node: ast.AST) -> bool:
+    """Whether `Path` is that of pathlib where a node stands: not if it is imported below, or for type checkers only."""
+    bound = module.scope_of[node].lookup("Path")
+    statements = [binding.statement for binding in bound if binding.qualified == "pathlib.Path"]
+    return 0 < len(bound) == len(statements) and all(
+        statement is not None
+        and module.start(statement) < module.start(node)
+        and module.inside(node, module.parent_of[statement])
+        for statement in statements
+    )
 
 
 def _checkpoint(context: Context, tuner: TunerCall, read: ast.Attribute) -> None:

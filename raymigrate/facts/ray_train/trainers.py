@@ -227,6 +227,13 @@ def classes_behind(module: Module, node: ast.expr) -> Iterator[str | tuple[Modul
         module: The module.
         node: The expression.
     """
+    yield from _classes_behind(module, node, set())
+
+
+def _classes_behind(module: Module, node: ast.expr, seen: set[ast.expr]) -> Iterator[str | tuple[Module, ast.ClassDef]]:
+    if node in seen:
+        return  # `TABLE = {"fast": TABLE["own"]}` is made of itself
+    seen.add(node)
     known = class_named(module, node) or module.qualified(node)
     if known is not None:
         yield known
@@ -234,13 +241,13 @@ def classes_behind(module: Module, node: ast.expr) -> Iterator[str | tuple[Modul
     for source in module.origins(node):
         end = source.node
         if end is not node:
-            yield from classes_behind(source.module, end)
+            yield from _classes_behind(source.module, end, seen)
         elif isinstance(end, ast.Name):
             yield from _classes_bound(module, end)
         elif (table := _table_of(end)) is not None:
             for held in module.origins(table):
                 for entry in (held.module.entries(held.node) or {}).values():
-                    yield from classes_behind(held.module, entry)
+                    yield from _classes_behind(held.module, entry, seen)
 
 
 def _table_of(node: ast.expr) -> ast.expr | None:

@@ -320,8 +320,15 @@ def _searched(module: Module, key: str, name: str | None) -> tuple[list[ast.expr
         entries = {} if name is None else module.entries(space[key])
         if entries is None:
             return [], False
-        if name is None:
-            found.append(space[key])
-        elif name in entries:
-            found.append(entries[name])
+        one = space[key] if name is None else entries.get(name)
+        if one is not None and is_drawn(module, one):
+            return [], False
+        found += [one] if one is not None else []
     return found, True
+
+
+def is_drawn(module: Module, value: ast.expr) -> bool:
+    """Whether a Tuner puts one of several values in its place: `tune.choice(...)`, `{"grid_search": ...}`."""
+    made = module.value(value)
+    is_sample = isinstance(made, ast.Call) and (module.qualified(made.func) or "").startswith("ray.tune.")
+    return is_sample or (isinstance(made, ast.Dict) and "grid_search" in (module.entries(made) or ()))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from raymigrate.facts.syntax.functions import returns
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
 from raymigrate.facts.values.bindings import reaching
-from raymigrate.facts.values.calls import argument, given_back, has_unpacking, returned_by
+from raymigrate.facts.values.calls import argument, given_back, has_unpacking, is_drawn, returned_by
 from raymigrate.facts.values.dicts import attribute_fillings, holds_items, imported_value
 from raymigrate.facts.values.given import may_be_given, may_be_member, options
 from raymigrate.facts.values.just_stored import just_stored
@@ -396,4 +396,4 @@ def entry(source: Source, key: str | int) -> Behind:
         found = node.elts[key] if -len(node.elts) <= key < len(node.elts) else None
     else:
         found = None
-    return Behind([Source(module, found)], whole=True) if found is not None else UNKNOWN
+    return Behind([Source(module, found)], whole=True) if found is not None and not is_drawn(module, found) else UNKNOWN
