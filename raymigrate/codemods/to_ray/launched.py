@@ -15,12 +15,11 @@ from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CH
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.settings_keys import KEYS_OF_TRL
 from raymigrate.codemods.to_ray.given_datasets import tell_given_datasets
+from raymigrate.codemods.to_ray.launch_line import Launch, is_launched_one_way
 from raymigrate.codemods.to_ray.launches import (
     NOTEBOOK,
-    Launch,
     file_beside,
     is_databricks,
-    is_launched_one_way,
     is_named_for_others,
     launches_of,
     may_read_file,
