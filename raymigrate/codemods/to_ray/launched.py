@@ -267,12 +267,14 @@ def _tell_settings(context: Context, place: ast.AST, path: str, launches: list[L
 
     The conversion of this file writes nothing of the file and the flags that another one is launched with.
     """
+    if not launches:
+        return
     try:
         launched = launched_with(path, launches, context.module.project)
     except UnfitLaunchError as error:
         context.note(RM825, place, f"How {Path(path).name} was launched: {error}")
         return
-    if launched.form is None or not launches:
+    if launched.form is None:
         return
     asked = _call("ScalingConfig", launched.form.scaling_arguments())
     if given := launched.form.accelerator_arguments():
