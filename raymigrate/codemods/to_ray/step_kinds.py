@@ -97,6 +97,18 @@ def is_plain(module: Module, step: ast.stmt, besides: Collection[ast.Call] = ())
     return True
 
 
+def changes_something(part: ast.AST) -> bool:
+    """Whether some code fills or empties something, takes the next of an iterator, or waits for something."""
+    for node in ast.walk(part):
+        if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)):
+            return True
+        if isinstance(node, ast.Call):
+            called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            if called == "next" or called in FILLING:
+                return True
+    return False
+
+
 def simple_statements(step: ast.stmt) -> Iterator[ast.stmt]:
     """A statement, or those in the blocks below it that have no block; a definition is one statement."""
     blocks = [child for child in ast.iter_child_nodes(step) if isinstance(child, (ast.stmt, *ARMS))]
