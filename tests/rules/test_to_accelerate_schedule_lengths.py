@@ -12,6 +12,7 @@ from tests.rules.test_to_accelerate_schedules import BATCH, WARMUP, scheduled
 
 ARGS = "import argparse\nparser = argparse.ArgumentParser()\nargs = parser.parse_args()\n"
 PREPARED = "scheduler = accelerator.prepare("
+SCHEDULES = f"from transformers import {WARMUP}\n\n\n"
 SHORT = "gives the number of steps, N processes are through the schedule after 1/N of them"
 
 
@@ -53,6 +54,27 @@ def test_a_length_that_is_given_counts_the_steps_of_all_processes(setup: str, le
     assert any("it counts optimizer steps" in message for message in outcome.messages)
 
 
+OF_WORDS = HEAD.replace("nn.Linear(4, 2)", "nn.Linear(len(data.words), 2)")
+
+
+@pytest.mark.parametrize(
+    "given", ["optimizer, 0, 500", "num_training_steps=500, num_warmup_steps=0, optimizer=optimizer"]
+)
+def test_the_lengths_of_which_a_model_is_made_are_none_of_a_schedule(given: str) -> None:
+    outcome = accelerated(scheduled(f"{WARMUP}({given})"), LOOP, BATCH, head=OF_WORDS)
+    assert PREPARED not in outcome.text
+    assert any("it counts optimizer steps" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize("kept", ["optimizer", "optim"])
+def test_nor_are_they_where_another_file_makes_it(tmp_path: Path, kept: str) -> None:
+    helper = f"def make({kept}, model):\n    return {WARMUP}({kept}, 0, 500)\n"
+    script = f"{OF_WORDS}from schedules import make\nscheduler = make(optimizer, model)\n{LOOP}{BATCH}"
+    after, messages = project(tmp_path, main=script, schedules=SCHEDULES + helper)
+    assert PREPARED not in after["main"]
+    assert any("it counts optimizer steps" in message for message in messages)
+
+
 @pytest.mark.parametrize(
     ("setup", "length", "given"),
     [
@@ -69,9 +91,6 @@ def test_a_length_that_somebody_may_give_instead_is_told(setup: str, length: str
     [message] = [message for message in outcome.messages if SHORT in message]
     assert f"`{given}`" in message
     assert len(outcome.lines("RM858", Kind.NOTE)) >= 1
-
-
-SCHEDULES = f"from transformers import {WARMUP}\n\n\n"
 
 
 @pytest.mark.parametrize(

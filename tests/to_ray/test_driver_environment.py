@@ -56,6 +56,12 @@ def test_workers_have_what_is_surely_set(set_up: str, define: str) -> None:
         ('os.environ.update(HF_HOME="/cache")', ""),
         ('os.environ["HF_HOME"] = os.path.expanduser("~/cache")', ""),
         ("caches()", f"def caches():\n    if os.path.exists('/cache'):\n        {BODY}"),
+        ("if os.getenv('CI'):\n    caches()", f"def caches():\n    {BODY}"),
+        ("if os.getenv('CI'):\n    " + BODY, ""),
+        ("os.getenv('CI') and caches()", f"def caches():\n    {BODY}"),
+        ("outer()", f"def caches():\n    {BODY}\n\ndef outer():\n    if os.getenv('CI'):\n        caches()\n"),
+        ("caches()", f"def caches():\n    if os.getenv('CI'):\n        return\n    {BODY}"),
+        ("for _ in os.getenv('CI', ''):\n    caches()", f"def caches():\n    {BODY}"),
     ],
 )
 def test_it_is_told_where_that_is_not_sure(set_up: str, define: str) -> None:

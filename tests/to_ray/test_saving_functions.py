@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from raymigrate.base.options import Options
+from raymigrate.run.engine import convert
 from tests.projects.files import write
 from tests.rules.scripts import converted
 from tests.test_cli import invoke
@@ -136,3 +138,50 @@ def test_functions_of_other_files(line: str, call: str, goes: bool, told: bool, 
 def test_a_constant_stands_above_what_runs_its_function(head: str) -> None:
     outcome = converted(f"{HEAD}{head}{TRAIN}print(read(), model)\n", to_ray=True)
     assert outcome.text.index("LOGS = os.path.abspath(") < outcome.text.index("def read()")
+
+
+SHARDED = TRAIN.replace('TrainingArguments("runs"', 'TrainingArguments("runs", fsdp="full_shard"')
+SPREAD = "FSDP spreads the weights of a model over the workers"
+
+
+@pytest.mark.parametrize(
+    ("line", "call"),
+    [
+        ("pass", 'model.save_pretrained("a")'),
+        ("pass", 'trainer.model.push_to_hub("a")'),
+        ("pass", 'torch.save(model.state_dict(), "a.pt")'),
+        ("model.save_pretrained(out)", "save(model, tokenizer, 'a')"),
+        ("weights = model.state_dict()\n    torch.save(weights, out)", "save(model, tokenizer, 'a')"),
+    ],
+)
+def test_weights_that_are_spread_are_not_saved_by_one_worker(line: str, call: str) -> None:
+    assert "fsdp" in SHARDED
+    script = f"import torch\n{HEAD}{SAVES.format(line=line)}{{train}}{call}\n"
+    outcome = converted(script.format(train=SHARDED), to_ray=True, workers=2, gpu=True)
+    assert "is_world_process_zero" not in outcome.text
+    assert len([message for message in outcome.messages if SPREAD in message]) == 1
+    assert not any(TOLD in message for message in outcome.messages)
+    outcome = converted(script.format(train=TRAIN), to_ray=True, workers=2, gpu=True)
+    assert "if trainer.is_world_process_zero():" in outcome.text
+    assert not any(SPREAD in message for message in outcome.messages)
+
+
+def test_a_tokenizer_is_not_spread() -> None:
+    outcome = converted(f'{HEAD}{SHARDED}tokenizer.save_pretrained("a")\n', to_ray=True, workers=2, gpu=True)
+    assert "if trainer.is_world_process_zero():" in outcome.text
+    assert not any(SPREAD in message for message in outcome.messages)
+
+
+def test_weights_that_a_file_of_accelerate_spreads(tmp_path: Path) -> None:
+    settings = "distributed_type: FSDP\nnum_processes: 2\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\n"
+    write(tmp_path, {"train.py": f'{HEAD}{TRAIN}model.save_pretrained("a")\n', "fsdp.yaml": settings})
+    said = " ".join(invoke("--to-ray", tmp_path / "train.py").stdout.split())
+    assert SPREAD in said
+    assert "is_world_process_zero" not in (tmp_path / "train.py").read_text()
+
+
+def test_what_all_workers_do_together_is_not_to_go_below_a_condition() -> None:
+    line = "model.save_pretrained(out, state_dict=trainer.accelerator.get_state_dict(model))"
+    script = f"{HEAD}{SAVES.format(line=line)}{TRAIN}save(model, tokenizer, 'a')\n"
+    [finding] = [f for f in convert(script, options=Options(to_ray=True, workers=2)).findings if TOLD in f.message]
+    assert "Let all workers come to what they do together in it" in str(finding)

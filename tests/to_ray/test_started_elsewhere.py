@@ -69,6 +69,14 @@ def test_the_settings_that_launched_the_starter_are_told(train: str, script: str
     assert "`raymigrate config conf/a.yaml` shows what to write." in text
 
 
+def test_nothing_is_said_of_a_file_with_which_no_line_launches_the_starter(tmp_path: Path) -> None:
+    main = "from train import train\n\ntrain({})\n"
+    files = {"train.py": TRAINER, "jobs/main.py": main, "jobs/tpu.yaml": SETTINGS.replace("MULTI_GPU", "TPU")}
+    text = said(tmp_path, files)
+    assert "main.py does, with train." in text
+    assert "tpu.yaml" not in text
+
+
 @pytest.mark.parametrize("train", [TRAINER, ACCELERATE])
 def test_the_flags_that_launched_the_starter_are_told(train: str, tmp_path: Path) -> None:
     text = said(tmp_path, {"train.py": train, **DIRECT, "run.sh": f"accelerate launch {FLAGS} main.py\n"})

@@ -75,6 +75,11 @@ def test_what_is_made_of_a_literal_stays(line: str) -> None:
     assert role(line, NAMES) is Role.DEFINITION
 
 
+def test_sums_of_sums_are_asked_about_once() -> None:
+    sums = "".join(f"SUM{n + 1} = SUM{n} + SUM{n}\n" for n in range(40))
+    assert role("ALL = SUM40.copy()", f"SUM0 = list('ab')\n{sums}") is Role.DEFINITION
+
+
 @pytest.mark.parametrize(
     ("line", "before"),
     [

@@ -69,7 +69,15 @@ class Schedules:
 
     def _counts_batches(self, maker: ast.Call) -> bool:
         """Whether the length of a schedule is worked out from that of a loader or of a data set."""
-        return any(counts_rows(self._home(maker), value) for value in _given(maker))
+        return any(counts_rows(*place) for place in self._numbers(maker))
+
+    def _numbers(self, maker: ast.Call) -> list[tuple[Module, ast.expr]]:
+        """What a maker is given but for what is trained: a model is made of many lengths, as `Net(len(words))`."""
+        home, trained = self._home(maker), {*self.training.models, *self.training.optimizers}
+        values = [*maker.args, *(word.value for word in maker.keywords if word.arg != "optimizer")]
+        if home is not self.module:  # where the optimizer has another name; a schedule takes it first
+            return [(home, value) for value in values if value not in maker.args[:1]]
+        return [(home, value) for value in values if not self.training.variables.of(value) & trained]
 
     def _home(self, maker: ast.Call) -> Module:
         return self.training.variables.home_of(maker)
@@ -77,7 +85,7 @@ class Schedules:
     def _note_given(self, variable: Variable, makers: list[ast.Call], changes: Changes) -> None:
         """Says of a prepared schedule whose length somebody may give instead: that counts other steps."""
         calls = [*makers, *self._calls_elsewhere(variable, makers)]
-        lengths = [(self._home(call), value) for call in calls for value in _given(call)]
+        lengths = [place for call in calls for place in self._numbers(call)]
         found = next((given for place in lengths if (given := given_instead(*place)) is not None), None)
         if found is not None:
             message = (
@@ -85,7 +93,3 @@ class Schedules:
                 " 1/N of them, unless it is multiplied by accelerator.num_processes for the scheduler."
             )
             changes.note(RM858, self.training.made_at(variable), message)
-
-
-def _given(maker: ast.Call) -> list[ast.expr]:
-    return [*maker.args, *(word.value for word in maker.keywords)]

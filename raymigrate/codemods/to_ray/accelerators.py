@@ -7,8 +7,8 @@ from pathlib import Path
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.launch_line import common_variables
 from raymigrate.codemods.to_ray.launched import GPU_PLUGINS, LaunchedOutline
-from raymigrate.codemods.to_ray.launches import common_variables
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.facts.accelerate.launch_form import LaunchForm, Row
 from raymigrate.facts.syntax.literals import shortened

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
+import itertools
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.cache_variables import name_today
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.codemods.to_ray.script import executed
+from raymigrate.codemods.to_ray.script import executed, is_main_guard
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.step_kinds import OF_LAUNCHER
 from raymigrate.facts.projects.environment import all_variables_set, value_set
 from raymigrate.facts.syntax.module import Module
 
+CHOICES = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 GIVE = 'RunConfig(worker_runtime_env={"env_vars": {...}})'
 
 
@@ -28,12 +30,15 @@ def set_environment(context: Context, rule: Rule, outline: Outline) -> None:
     module = context.module
     for step in outline.roles.staying(Role.DRIVER):
         missing = dict[str, None]()
-        for home, block in [(module, step), *_called(module, step)]:
+        for home, block, is_always in [(module, step, True), *_called(module, step)]:
             for place, name in _set_in(home, block):
                 if name in OF_LAUNCHER:  # Ray says these
                     continue
                 value = home.constant(value) if (value := value_set(home, place)) is not None else None
-                if isinstance(value, str) and _is_sure(home, place, block):
+                is_set = (
+                    isinstance(home.statement(place), ast.Assign) and is_always and _always_runs(home, place, block)
+                )
+                if isinstance(value, str) and is_set:
                     outline.environment[name_today(context, name)] = value
                 else:
                     missing[name] = None
@@ -45,17 +50,23 @@ def set_environment(context: Context, rule: Rule, outline: Outline) -> None:
             context.note(rule, step, message)
 
 
-def _called(module: Module, step: ast.stmt) -> list[tuple[Module, ast.AST]]:
-    """The functions that a step calls, itself or by one of them, in this file or in others, each with its file."""
-    found: dict[ast.AST, Module] = {}
-    waiting: list[tuple[Module, ast.AST]] = [(module, node) for node in executed(module, step)]
+def _called(module: Module, step: ast.stmt) -> list[tuple[Module, ast.AST, bool]]:
+    """The functions that a step calls, itself or by one of them, in this file or in others.
+
+    Each is given with its file, and with whether it is called whenever the step runs.
+    """
+    found: dict[ast.AST, tuple[Module, bool]] = {}
+    waiting: list[tuple[Module, ast.AST, bool]] = [(module, step, True)]
     while waiting:
-        home, node = waiting.pop()
-        if isinstance(node, ast.Call) and (called := _function(home, node.func)) is not None:
-            if called[1] not in found:
-                found[called[1]] = called[0]
-                waiting += ((called[0], part) for part in ast.walk(called[1]))
-    return [(home, function) for function, home in found.items()]
+        home, block, is_always = waiting.pop()
+        for node in executed(home, block) if block is step else ast.walk(block):
+            if not isinstance(node, ast.Call) or (called := _function(home, node.func)) is None:
+                continue
+            is_sure = is_always and _always_runs(home, node, block)
+            if called[1] not in found or (is_sure and not found[called[1]][1]):
+                found[called[1]] = (called[0], is_sure)
+                waiting.append((*called, is_sure))
+    return [(home, function, is_sure) for function, (home, is_sure) in found.items()]
 
 
 def _function(module: Module, name: ast.expr) -> tuple[Module, ast.FunctionDef] | None:
@@ -75,7 +86,24 @@ def _set_in(module: Module, block: ast.AST) -> list[tuple[ast.AST, str]]:
     return [(place, name) for place, name in all_variables_set(module) if module.inside(place, block)]
 
 
-def _is_sure(module: Module, place: ast.AST, block: ast.AST) -> bool:
-    """Whether a variable is set whenever a block runs, and whatever value it had: `os.environ["A"] = "b"`."""
-    statement = module.parent_of[module.parent_of[place]]
-    return isinstance(statement, ast.Assign) and (statement is block or module.parent_of[statement] is block)
+def _always_runs(module: Module, node: ast.AST, block: ast.AST) -> bool:
+    """Whether a node runs whenever a block does: no condition is around it, and nothing before it may leave the block.
+
+    Args:
+        module: The module.
+        node: What is in the block.
+        block: A statement, or a function.
+    """
+    statement = module.statement(node)
+    around = itertools.takewhile(lambda parent: parent is not statement, module.ancestors(node))
+    if any(isinstance(parent, CHOICES) for parent in around):
+        return False
+    if statement is block:
+        return True
+    is_block = isinstance(block, (ast.FunctionDef, ast.With, ast.Try)) or (
+        isinstance(block, ast.stmt) and is_main_guard(block)
+    )
+    if not is_block or module.parent_of[statement] is not block:
+        return False
+    before = (part for part in block.body if part.lineno < statement.lineno)  # type: ignore[attr-defined]
+    return not any(isinstance(inner, ast.Return) for part in before for inner in executed(module, part))

@@ -15,12 +15,11 @@ from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CH
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.settings_keys import KEYS_OF_TRL
 from raymigrate.codemods.to_ray.given_datasets import tell_given_datasets
+from raymigrate.codemods.to_ray.launch_line import Launch, is_launched_one_way
 from raymigrate.codemods.to_ray.launches import (
     NOTEBOOK,
-    Launch,
     file_beside,
     is_databricks,
-    is_launched_one_way,
     is_named_for_others,
     launches_of,
     may_read_file,
@@ -271,12 +270,14 @@ def _tell_settings(context: Context, place: ast.AST, path: str, launches: list[L
 
     The conversion of this file writes nothing of the file and the flags that another one is launched with.
     """
+    if not launches:
+        return
     try:
         launched = launched_with(path, launches, context.module.project)
     except UnfitLaunchError as error:
         context.note(RM825, place, f"How {Path(path).name} was launched: {error}")
         return
-    if launched.form is None or not launches:
+    if launched.form is None:
         return
     asked = _call("ScalingConfig", launched.form.scaling_arguments())
     if given := launched.form.accelerator_arguments():

@@ -222,7 +222,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     set_environment(context, RM806, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM801, outline)
-    return_results(context, RM801, outline, training)
+    return_results(context, RM801, outline, training, unsaved=RM806)
     tell_late_writes(context, RM806, outline, training)
     tell_shown(context, RM801, outline, training.trains)
     tell_magics(context, RM801, outline, training.trains)

@@ -20,7 +20,8 @@ from raymigrate.codemods.to_ray.outline import FROM_WORKERS, Outline
 from raymigrate.codemods.to_ray.saving_functions import loads_something, only_saves
 from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.codemods.to_ray.shown_values import ends, is_display
-from raymigrate.codemods.to_ray.step_kinds import FILLING, TRACKING, stands_for_cell
+from raymigrate.codemods.to_ray.spread_weights import saves_spread_weights, tell_spread_weights
+from raymigrate.codemods.to_ray.step_kinds import TRACKING, changes_something, stands_for_cell
 from raymigrate.codemods.to_ray.trackers import FIRST
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.edits.plan import Code
@@ -38,7 +39,7 @@ ROWS = frozenset({"writelines", "writerow", "writerows", "writeheader"})  # of a
 WRITES = ("torch.save", "joblib.dump", "numpy.save", "shutil.", "matplotlib.")
 
 
-def return_results(context: Context, rule: Rule, outline: Outline, training: Training) -> None:
+def return_results(context: Context, rule: Rule, outline: Outline, training: Training, unsaved: Rule) -> None:
     """Lets the training function return its metrics, and the driver show them; guards what else shows or writes.
 
     Args:
@@ -46,8 +47,12 @@ def return_results(context: Context, rule: Rule, outline: Outline, training: Tra
         rule: The rule that tells which Ray this needs.
         outline: What becomes of the script.
         training: What trains in it.
+        unsaved: The rule that tells what has to be saved in another way.
     """
-    _Results(context, rule, outline, training).arrange()
+    results = _Results(context, rule, outline, training)
+    results.arrange()
+    for step in results.spread:
+        tell_spread_weights(context, unsaved, step)
     outline.tell_return(rule)
 
 
@@ -60,6 +65,7 @@ class _Results:
         self.script = outline.script
         self.training = training
         self.names: list[str] = []  # variables that hold metrics
+        self.spread: list[ast.stmt] = []  # what saves weights that are spread over the workers
         self.hoisted: dict[str, ast.expr] = {}  # by the name that each gets, evaluations within what shows them
         self.ends = ends(context, self.script.steps)
 
@@ -286,24 +292,13 @@ class _Results:
     def _is_writing(self, part: ast.stmt) -> bool:
         if isinstance(part, (ast.For, ast.If)):
             head = part.iter if isinstance(part, ast.For) else part.test
-            return not self._changes(head) and self._only_writes([*part.body, *part.orelse])
+            return not changes_something(head) and self._only_writes([*part.body, *part.orelse])
         value = part.value if isinstance(part, ast.Expr) else None
         inside = value.elt if isinstance(value, ast.ListComp) else value
         if not isinstance(inside, ast.Call):
             return False
         writes = self._writes_by_call(inside) or (isinstance(inside.func, ast.Attribute) and inside.func.attr in ROWS)
-        return writes and not self._changes(part)
-
-    def _changes(self, part: ast.AST) -> bool:
-        """Whether some code fills or empties something, takes the next of an iterator, or waits for something."""
-        for node in ast.walk(part):
-            if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)):
-                return True
-            if isinstance(node, ast.Call):
-                called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-                if called == "next" or called in FILLING:
-                    return True
-        return False
+        return writes and not changes_something(part)
 
     def _writes_one(self, call: ast.Call) -> bool:
         """Whether a call writes a file: `json.dump(metrics, open(path, "w"))` and `open(path, "w").write(text)` too."""
@@ -359,6 +354,9 @@ class _Results:
         return any(ast.unparse(part) == wanted for target in gone for part in ast.walk(target))
 
     def _put_below(self, test: str, step: ast.stmt) -> None:
+        if saves_spread_weights(self.module, self.outline, step):
+            self.spread.append(step)
+            return
         self.context.plan.statement(step).within = Code(f"if {test}:\n    pass\n")
 
     def _return(self, shown: list[tuple[ast.stmt, str]]) -> None:

@@ -11,11 +11,12 @@ from collections.abc import Callable
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.to_ray.all_workers import body_of
+from raymigrate.codemods.to_ray.all_workers import body_of, needs_all
 from raymigrate.codemods.to_ray.early_writes import called_by, is_for_one, what_it_does
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.other_paths import called_elsewhere
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
+from raymigrate.codemods.to_ray.spread_weights import saves_spread_weights
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trainer_calls import Training
 from raymigrate.facts.projects.callees import callees
@@ -42,6 +43,10 @@ LOADS = frozenset(
     }
 )
 ADVICE = "Let one worker do it: below `if ray.train.get_context().get_world_rank() == 0:`."
+OF_ALL = (
+    "Let all workers come to what they do together in it, before it; and one worker write what that gives: below"
+    " `if ray.train.get_context().get_world_rank() == 0:`."
+)
 
 
 def only_saves(module: Module, call: ast.expr, writes: Callable[[ast.stmt], bool], depth: int = DEPTH) -> bool:
@@ -132,6 +137,8 @@ def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, tra
     for step in moved[max(places) + 1 :]:
         if isinstance(step, DEFINITIONS) or outline.roles.of[step] is not Role.WORKER or _is_for_first(context, step):
             continue
+        if saves_spread_weights(module, outline, step):  # told, and not to be done by one
+            continue
         for call in dict.fromkeys(called_by(module, step)):
             if _is_for_first(context, module.statement(call)):
                 continue
@@ -139,7 +146,8 @@ def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, tra
             what = what or _done_elsewhere(module, call)
             if what:
                 message = f"Every worker {what} behind the training, the same as the others and at the same time:"
-                context.manual(rule, call, f"{message} one may find it half done, or gone.", ADVICE)
+                advice = OF_ALL if needs_all(module, module.statement(call)) else ADVICE
+                context.manual(rule, call, f"{message} one may find it half done, or gone.", advice)
 
 
 def _done_elsewhere(module: Module, call: ast.Call) -> str:

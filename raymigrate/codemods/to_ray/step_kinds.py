@@ -97,6 +97,18 @@ def is_plain(module: Module, step: ast.stmt, besides: Collection[ast.Call] = ())
     return True
 
 
+def changes_something(part: ast.AST) -> bool:
+    """Whether some code fills or empties something, takes the next of an iterator, or waits for something."""
+    for node in ast.walk(part):
+        if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)):
+            return True
+        if isinstance(node, ast.Call):
+            called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            if called == "next" or called in FILLING:
+                return True
+    return False
+
+
 def simple_statements(step: ast.stmt) -> Iterator[ast.stmt]:
     """A statement, or those in the blocks below it that have no block; a definition is one statement."""
     blocks = [child for child in ast.iter_child_nodes(step) if isinstance(child, (ast.stmt, *ARMS))]
@@ -113,34 +125,43 @@ def _is_plain_call(module: Module, call: ast.Call) -> bool:
         return name.startswith(PLAIN) or SAME_ANYWHERE.fullmatch(name) is not None
     if isinstance(call.func, ast.Name):
         return free_name(module, call.func) in PLAIN_BUILTINS
-    return isinstance(call.func, ast.Attribute) and _is_read_of_literal(module, call.func, frozenset())
+    return isinstance(call.func, ast.Attribute) and _is_read_of_literal(module, call.func, {})
 
 
-def _is_read_of_literal(module: Module, method: ast.Attribute, seen: frozenset[ast.AST]) -> bool:
+def _is_read_of_literal(module: Module, method: ast.Attribute, known: dict[ast.AST, bool]) -> bool:
     """Whether a method is one of a text, list or dict that the file writes out: `ID2LABEL.items`, `", ".join`."""
     if isinstance(method.value, (ast.Constant, ast.JoinedStr)):
         return True
-    return method.attr in READING and _is_literal(module, method.value, seen)
+    return method.attr in READING and _is_literal(module, method.value, known)
 
 
-def _is_literal(module: Module, node: ast.expr, seen: frozenset[ast.AST]) -> bool:
-    """Whether a value is written out in the file, or made of one that is without a change of it."""
-    if node in seen:
-        return False
-    seen |= {node}
-    value = module.value(node)
+def _is_literal(module: Module, node: ast.expr, known: dict[ast.AST, bool]) -> bool:
+    """Whether a value is written out in the file, or made of one that is without a change of it.
+
+    Args:
+        module: The module.
+        node: The value.
+        known: What is known of others: each is asked about once, however often sums of sums lead to it.
+    """
+    if node not in known:
+        known[node] = False  # while it is asked about: what leads to itself is none
+        known[node] = _is_made_of_literals(module, module.value(node), known)
+    return known[node]
+
+
+def _is_made_of_literals(module: Module, value: ast.expr, known: dict[ast.AST, bool]) -> bool:
     if isinstance(value, (ast.JoinedStr, *CONTAINERS)) or module.constant(value) not in (..., None):
         return True
     if isinstance(value, ast.Subscript):
-        return _is_literal(module, value.value, seen)
+        return _is_literal(module, value.value, known)
     if isinstance(value, ast.BinOp):
-        return _is_literal(module, value.left, seen) and _is_literal(module, value.right, seen)
+        return _is_literal(module, value.left, known) and _is_literal(module, value.right, known)
     if isinstance(value, ast.Name):
-        return any(_is_literal(module, iterable, seen) for iterable in _looped_over(module, value))
+        return any(_is_literal(module, iterable, known) for iterable in _looped_over(module, value))
     if not isinstance(value, ast.Call):
         return False
     if isinstance(value.func, ast.Attribute):
-        return _is_read_of_literal(module, value.func, seen)
+        return _is_read_of_literal(module, value.func, known)
     return free_name(module, value.func) in PLAIN_BUILTINS
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.to_ray.launches import Launch, file_of, is_launched_one_way, launches_of, may_read_file
+from raymigrate.codemods.to_ray.launch_line import Launch, is_launched_one_way
+from raymigrate.codemods.to_ray.launches import file_of, launches_of, may_read_file
 from raymigrate.codemods.to_ray.notebook_launchers import NotebookLaunch
 from raymigrate.facts.accelerate.accelerate_config import read_file
 from raymigrate.facts.accelerate.launch_file import launch_form

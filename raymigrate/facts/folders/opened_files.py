@@ -1,12 +1,13 @@
 """In which mode a script opens a file: `open(path, "w")`, `gzip.open(path, "wt")`, `path.open("a")`."""
 
 import ast
+import re
 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument
 from raymigrate.facts.values.constants import constants
 
-WRITING = ("w", "a", "x")  # how the modes begin in which a file is written; it may be read too
+WRITING = re.compile("[wax][bt+]*")  # modes in which a file is written; it may be read too
 
 
 def opens_to_write(module: Module, call: ast.Call) -> bool:
@@ -18,7 +19,7 @@ def opens_to_write(module: Module, call: ast.Call) -> bool:
     """
     mode = argument(call, 0 if is_method_of_path(module, call) else 1, "mode")
     known = {text for _, text in constants(module, mode)} if mode is not None else set()
-    return bool(known) and all(isinstance(text, str) and text.startswith(WRITING) for text in known)
+    return bool(known) and all(isinstance(text, str) and WRITING.fullmatch(text) for text in known)
 
 
 def is_method_of_path(module: Module, call: ast.Call) -> bool:
