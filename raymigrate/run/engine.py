@@ -13,6 +13,7 @@ from raymigrate.base.options import Options
 from raymigrate.codemods import codemods_for
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import drop_unused_imports
+from raymigrate.codemods.to_ray.launched import launcher_of
 from raymigrate.codemods.to_ray.outline import asks_for_gpu
 from raymigrate.comments.skips import RM906, skipped_whole
 from raymigrate.edits.import_names import NotRenamedError
@@ -113,6 +114,7 @@ def _converted(
         helpers=context.helpers,
         is_legacy=is_legacy(context.found),
         shows_gpu=context.joins_accelerate and asks_for_gpu(context),
+        launcher=launcher_of(context),
     )
 
 

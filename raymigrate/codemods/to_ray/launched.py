@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from raymigrate.base.findings import Rule
+from raymigrate.base.options import ACCELERATE_LAUNCH
 from raymigrate.base.words import FEW
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
@@ -28,6 +29,7 @@ from raymigrate.codemods.to_ray.launches import (
 )
 from raymigrate.codemods.to_ray.other_scripts import other_scripts
 from raymigrate.codemods.to_ray.outline import Outline, asks_for_gpu
+from raymigrate.codemods.to_ray.process_group import MAKES_GROUP
 from raymigrate.codemods.to_ray.script import Script
 from raymigrate.codemods.to_ray.statements import Roles
 from raymigrate.codemods.to_ray.ways_to_launch import Launched, UnfitLaunchError, launched_with
@@ -175,14 +177,15 @@ def tell_launch(context: Context, place: ast.AST, outline: LaunchedOutline) -> N
     launched = outline.launched
     if outline.placeholders:
         context.note(RM825, place, outline.placeholders)
-    is_unseen = launched.file is None and launched.notebook is None
+    launcher = context.options.launcher
+    is_unseen = launched.file is None and launched.notebook is None and launcher == ACCELERATE_LAUNCH
     if is_unseen and may_read_file(context.path, launched.launches):
         message = "A default_config.yaml of the user who ran the script may have been in force, which is not seen here."
         context.note(RM825, place, message)
         _tell_plugins(context)
     tell_lines(context, place, launched)
-    if not launched.launches and launched.notebook is None:
-        tell_start(context, place, "accelerate launch")
+    if not launched.launches and launched.notebook is None and launcher:
+        tell_start(context, place, launcher)
 
 
 def _tell_plugins(context: Context) -> None:
@@ -216,6 +219,20 @@ def tell_start(context: Context, place: ast.AST, launcher: str) -> None:
     command = f"`python {Path(context.path).name}`" if context.path else "python"
     message = f"It is started with {command} now: under {launcher} each process would start a run of its own."
     context.note(RM825, place, message)
+
+
+def launcher_of(context: Context) -> str:
+    """What may have started a script in several processes; "" for nothing.
+
+    `accelerate launch` starts no native loop as one of several processes, and torchrun only one that asks for its rank.
+
+    Args:
+        context: The script, before a step made an Accelerator's loop of a native one.
+    """
+    module = context.module
+    if not context.joins_accelerate or any(module.calls(*ACCELERATORS)):
+        return ACCELERATE_LAUNCH
+    return "torchrun" if any(module.calls(*MAKES_GROUP)) or may_be_launched(module) else ""
 
 
 def may_be_launched(module: Module) -> bool:

@@ -293,13 +293,13 @@ def _is_accelerates(path: Path) -> bool:
 
 
 def _folders(script: Path) -> list[Path]:
-    """The script's folder, and those above it up to the root of the project."""
+    """The script's folder, and those above it: up to the root of the project, else to the one that holds its package."""
     folders = []
     for folder in script.absolute().parents:
         folders.append(folder)
         if any((folder / mark).exists() for mark in (".git", "pyproject.toml", "setup.py", "setup.cfg")):
             return folders
-    return folders[:1]
+    return folders[: 1 + next(n for n, folder in enumerate(folders) if not (folder / "__init__.py").exists())]
 
 
 @cache
