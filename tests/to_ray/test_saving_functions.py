@@ -136,3 +136,59 @@ def test_functions_of_other_files(line: str, call: str, goes: bool, told: bool, 
 def test_a_constant_stands_above_what_runs_its_function(head: str) -> None:
     outcome = converted(f"{HEAD}{head}{TRAIN}print(read(), model)\n", to_ray=True)
     assert outcome.text.index("LOGS = os.path.abspath(") < outcome.text.index("def read()")
+
+
+BEHIND_A_BRANCH = """
+import json, os
+from pathlib import Path
+from transformers import AutoModel, HfArgumentParser, Trainer, TrainingArguments
+
+{before}
+def train():
+    (args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+    trainer = Trainer(AutoModel.from_pretrained("bert"), args, train_dataset=rows())
+    if args.do_train:
+        trainer.train()
+    if args.do_predict:
+        out = trainer.predict(rows())
+        {code}
+
+if __name__ == "__main__":
+    train()
+"""
+FILLS = """with {} as file:
+            for row in rows():
+                row["prediction"] = 1
+                file.write(json.dumps(row))
+"""
+FUNCTION = """def save(args):
+    data = rows()
+    with open(args.output_dir + "/p", "w") as file:
+        file.write(str(data.pop()))
+    return data
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "code", "is_told"),
+    [
+        ("", FILLS.format("open(os.path.join(args.output_dir, 'p'), 'w')"), True),
+        ("", FILLS.format("open('p', mode='a')"), True),
+        ("", FILLS.format("(Path(args.output_dir) / 'p').open('w')"), True),
+        ("", "file = open('p', 'w')\n        for row in rows():\n            row['a'] = file.write(str(row))", True),
+        (FUNCTION, "save(args)", True),
+        ("", FILLS.format("open('p', 'r')"), False),
+        ("", FILLS.format("open(os.devnull, 'w')"), False),
+        ("", FILLS.format("open(f'p{args.process_index}', 'w')"), False),
+        ("", FILLS.format("open('p', 'w')").replace('row["prediction"] = 1', "pass"), False),
+        (
+            "",
+            "if not trainer.is_world_process_zero():\n            return\n        " + FILLS.format("open('p', 'w')"),
+            False,
+        ),
+        (FUNCTION, "if trainer.is_world_process_zero():\n            save(args)", False),
+    ],
+)
+def test_a_file_that_is_opened_beside_other_work_is_told(before: str, code: str, *, is_told: bool) -> None:
+    found = converted(BEHIND_A_BRANCH.format(before=before, code=code), to_ray=True).messages
+    assert any(message.startswith("Every worker writes this file") for message in found) is is_told

@@ -293,7 +293,7 @@ def _is_accelerates(path: Path) -> bool:
 
 
 def _folders(script: Path) -> list[Path]:
-    """The script's folder, and those above it: up to the root of the project, else to the one that holds its package."""
+    """The script's folder, and those above it: up to the root of the project, else to the one that has its package."""
     folders = [*script.absolute().parents]
     for above, folder in enumerate(folders):
         if any((folder / mark).exists() for mark in (".git", "pyproject.toml", "setup.py", "setup.cfg")):
