@@ -192,3 +192,12 @@ FUNCTION = """def save(args):
 def test_a_file_that_is_opened_beside_other_work_is_told(before: str, code: str, *, is_told: bool) -> None:
     found = converted(BEHIND_A_BRANCH.format(before=before, code=code), to_ray=True).messages
     assert any(message.startswith("Every worker writes this file") for message in found) is is_told
+
+
+def test_a_file_that_the_driver_writes_is_not_told() -> None:
+    shows = (
+        'history = trainer.state.log_history\nwith open("history.json", "w") as file:\n    json.dump(history, file)\n'
+    )
+    outcome = converted(HEAD + TRAIN + shows, to_ray=True)
+    assert "result.return_value" in outcome.text
+    assert not [message for message in outcome.messages if message.startswith("Every worker writes this file")]

@@ -133,6 +133,8 @@ def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, tra
     for step in moved[max(places) + 1 :]:
         if isinstance(step, DEFINITIONS) or outline.roles.of[step] is not Role.WORKER or _is_for_first(context, step):
             continue
+        if step in outline.behind:  # the driver runs it
+            continue
         for call in dict.fromkeys(called_by(module, step)):
             if _is_for_first(context, module.statement(call)):
                 continue
