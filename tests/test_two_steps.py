@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from raymigrate.base.findings import Kind
+from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.run.engine import convert
+from raymigrate.run.outcome import FileResult
+from raymigrate.run.two_steps import convert_in_two_steps
 from tests.conftest import FIXTURES, case_name
 
 BOTH = Options(to_accelerate=True, to_ray=True, workers=2, gpu=False)
@@ -113,3 +115,44 @@ def test_what_both_steps_see_is_told_once(words: str) -> None:
     assert sum(words in finding.message for finding in convert(script, options=BOTH).findings) == 1
     for options in (replace(BOTH, to_ray=False), replace(BOTH, to_accelerate=False, to_ray=False)):
         assert sum(words in f.message for f in convert(script, options=options).findings) <= 1
+
+
+@pytest.mark.parametrize("loop", LOOPS, ids=case_name)
+def test_what_may_have_started_a_native_loop(loop: Path) -> None:
+    text = loop.read_text()
+    told = [f.message for f in convert(text, "", BOTH).findings if f.code == "RM825"]
+    started = [message for message in told if message.startswith("It is started with")]
+    asks = any(words in text for words in ("init_process_group", "LOCAL_RANK", "local_rank", "RANK", "world_size"))
+    is_moved = any("batch_size" in message for message in told)
+    assert not [message for message in told if "default_config.yaml" in message or "accelerate launch" in message]
+    assert [" under torchrun " in message for message in started] == ([True] if asks and is_moved else [])
+
+
+def test_what_may_have_started_a_loop_of_accelerate_is_told_as_without_the_first_step() -> None:
+    text = (FIXTURES / "to_ray/accelerate_main_argparse/before.py").read_text()
+    told = [f.message for f in convert(text, "", BOTH).findings if f.code == "RM825"]
+    assert [message for message in told if "under accelerate launch" in message]
+    assert [message for message in told if "default_config.yaml" in message]
+
+
+@pytest.mark.parametrize(("line", "times"), [(1, 1), (2, 2)])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Every process of a distributed run writes this file.", "Every process writes this file, one over the other."),
+        (
+            "Weights are loaded in the dtype of the checkpoint: if half.",
+            "Weights are loaded in the dtype of the checkpoint.",
+        ),
+    ],
+)
+def test_what_both_steps_tell_of_one_line_stands_there_once(first: str, second: str, line: int, times: int) -> None:
+    text = "a = 1\nb = 2\n"
+
+    def step(text: str, options: Options, rewrite: bool) -> FileResult:
+        told = (first, 1) if options.to_accelerate else (second, line)
+        return FileResult("", [Finding("RM857", Kind.MANUAL, told[0], line=told[1])], text)
+
+    found = convert_in_two_steps(text, BOTH, step, rewrite=True).findings
+    assert len(found) == times
+    assert second in {finding.message for finding in found}

@@ -7,6 +7,9 @@ if TYPE_CHECKING:
     from raymigrate.facts.projects.submitted_jobs import JobScript, SubmittedJob
 
 
+ACCELERATE_LAUNCH = "accelerate launch"
+
+
 @dataclass(frozen=True)
 class Options:
     """Choices of the user that change what is converted.
@@ -22,6 +25,8 @@ class Options:
         part_of_job: Whether the module belongs to a Ray training job although it may not import ray itself.
         part_of_loop: Whether a native loop that goes to accelerate imports it.
         shows_gpu: Whether the script ran on GPUs before a step that took the lines away which say so.
+        launcher: What may have started the script in several processes, before a step that made it what it is now;
+            "" for nothing.
         later: Whether it is asked what a run says after this one, which finds the other files converted.
         from_ray: The Ray that the code was written for, such as "2.6" or "2.7.1"; "" to look for it.
         guide: Also where it changes the training, write the short data form of Ray's guide.
@@ -49,6 +54,7 @@ class Options:
     part_of_job: bool = False
     part_of_loop: bool = False
     shows_gpu: bool = False
+    launcher: str = ACCELERATE_LAUNCH
     later: bool = False
     from_ray: str = ""
     guide: bool = False
@@ -64,7 +70,15 @@ class Options:
         """With which options a later run looks at the file: once a job is converted, its modules belong to none of
         ours, and nor do the scripts that cells write.
         """
-        return replace(self, part_of_job=False, part_of_loop=False, shows_gpu=False, cell_scripts=(), later=True)
+        return replace(
+            self,
+            part_of_job=False,
+            part_of_loop=False,
+            shows_gpu=False,
+            launcher=ACCELERATE_LAUNCH,
+            cell_scripts=(),
+            later=True,
+        )
 
     def names(self, code: str) -> bool:
         """Whether the user selects a rule by its own code, and not among others."""

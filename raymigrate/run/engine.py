@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from raymigrate.base.findings import Finding, Kind, Rule
-from raymigrate.base.options import Options
+from raymigrate.base.options import ACCELERATE_LAUNCH, Options
 from raymigrate.codemods import codemods_for
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import drop_unused_imports
@@ -25,6 +25,7 @@ from raymigrate.facts.syntax.nesting import nesting
 from raymigrate.facts.syntax.optional_imports import guarded_imports
 from raymigrate.facts.syntax.scopes import Binding, import_bindings
 from raymigrate.facts.torch.gpus import asks_for_gpu
+from raymigrate.facts.torch.launchers import launcher_of
 from raymigrate.files.discovery import PAGES, SUFFIXES
 from raymigrate.pins.evidence import is_legacy
 from raymigrate.run.file_rules import RM901, RM903, RM910
@@ -113,6 +114,7 @@ def _converted(
         helpers=context.helpers,
         is_legacy=is_legacy(context.found),
         shows_gpu=context.joins_accelerate and asks_for_gpu(context.module),
+        launcher=launcher_of(context.module) if context.joins_accelerate else ACCELERATE_LAUNCH,
     )
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind
-from raymigrate.base.options import nothing_found
+from raymigrate.base.options import ACCELERATE_LAUNCH, nothing_found
 from raymigrate.comments.skips import RM906
 from raymigrate.documents import Plain
 from raymigrate.documents.line_changes import moved_lines
@@ -63,6 +63,7 @@ class FileResult:
         told_once: How many findings that are left for a person no later run can tell.
         is_legacy: Whether it is legacy code, also where only rules say so that the user left out.
         shows_gpu: Whether a native loop that goes to accelerate runs on GPUs, by what its script says.
+        launcher: What may have started the script in several processes; "" for nothing.
     """
 
     path: str
@@ -84,6 +85,7 @@ class FileResult:
     told_once: int = 0
     is_legacy: bool = False
     shows_gpu: bool = False
+    launcher: str = ACCELERATE_LAUNCH
 
     @property
     def old_bytes(self) -> bytes:

@@ -19,6 +19,11 @@ TOLD_TWICE = (
     ("find_unused_parameters=True", "find_unused_parameters=True"),
     ("spreads the model over all GPUs that a process sees", "refuses that on several workers"),
 )
+# The same of what they tell in one line.
+TOLD_TWICE_THERE = (
+    ("Every process of a distributed run writes this file", "Every process writes this file"),
+    ("Weights are loaded in the dtype of the checkpoint", "Weights are loaded in the dtype of the checkpoint"),
+)
 # What the first step tells of torchrun, which starts nothing any more where Ray does.
 OF_LAUNCHERS = ("the processes that torchrun starts", "are started with torchrun", "DataParallel used all GPUs")
 ON_RAY = "RM820"
@@ -41,7 +46,7 @@ def convert_in_two_steps(text: str, options: Options, convert: Step, *, rewrite:
     first = convert(text, replace(options, to_ray=False), True)
     if first.has_error:
         return first
-    then = replace(options, to_accelerate=False, shows_gpu=first.shows_gpu)
+    then = replace(options, to_accelerate=False, shows_gpu=first.shows_gpu, launcher=first.launcher)
     second = convert(text if first.after is None else first.after, then, rewrite)
     placed = second.findings if first.after is None else _placed(second.findings, first.after, text)
     if second.has_error:
@@ -86,8 +91,9 @@ def _is_told_again(finding: Finding, second: list[Finding]) -> bool:
         return True
     return any(
         words in finding.message and finding.kind is other.kind and again in other.message
-        for words, again in TOLD_TWICE
+        for words, again in (*TOLD_TWICE, *TOLD_TWICE_THERE)
         for other in second
+        if (words, again) in TOLD_TWICE or finding.line == other.line
     )
 
 

@@ -233,3 +233,25 @@ def test_one_note_for_each_line_of_a_page(tmp_path: Path) -> None:
     assert [message.partition(" says ")[0] for message in found] == ["README.md:1", "README.md:3"]
     assert f"`{LAUNCH}` and `accelerate launch train.py`" in found[0]
     assert found[1].startswith(f"README.md:3 says `{LAUNCH}`; it is `python train.py` now")
+
+
+@pytest.mark.parametrize(
+    ("line", "now"),
+    [
+        (
+            "python -m torch.distributed.launch --nproc_per_node 2 --use_env -m src.task.train",
+            "python -m src.task.train",
+        ),
+        ("torchrun --nproc_per_node 2 src/task/train.py", "python src/task/train.py"),
+    ],
+)
+@pytest.mark.parametrize("is_package", [True, False])
+def test_a_line_beside_the_package_of_the_script(line: str, now: str, tmp_path: Path, *, is_package: bool) -> None:
+    folder = tmp_path / "src" / "task"
+    folder.mkdir(parents=True)
+    if is_package:
+        (folder / "__init__.py").touch()
+        (tmp_path / "src" / "__init__.py").touch()
+    (tmp_path / "Makefile").write_text(f"train:\n\t{line}\n")
+    found = told(folder, {})
+    assert [f"`{now}`" in finding.message for finding in found] == ([True] if is_package else [])

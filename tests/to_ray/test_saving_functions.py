@@ -185,3 +185,68 @@ def test_what_all_workers_do_together_is_not_to_go_below_a_condition() -> None:
     script = f"{HEAD}{SAVES.format(line=line)}{TRAIN}save(model, tokenizer, 'a')\n"
     [finding] = [f for f in convert(script, options=Options(to_ray=True, workers=2)).findings if TOLD in f.message]
     assert "Let all workers come to what they do together in it" in str(finding)
+
+
+BEHIND_A_BRANCH = """
+import json, os
+from pathlib import Path
+from transformers import AutoModel, HfArgumentParser, Trainer, TrainingArguments
+
+{before}
+def train():
+    (args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+    trainer = Trainer(AutoModel.from_pretrained("bert"), args, train_dataset=rows())
+    if args.do_train:
+        trainer.train()
+    if args.do_predict:
+        out = trainer.predict(rows())
+        {code}
+
+if __name__ == "__main__":
+    train()
+"""
+FILLS = """with {} as file:
+            for row in rows():
+                row["prediction"] = 1
+                file.write(json.dumps(row))
+"""
+FUNCTION = """def save(args):
+    data = rows()
+    with open(args.output_dir + "/p", "w") as file:
+        file.write(str(data.pop()))
+    return data
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "code", "is_told"),
+    [
+        ("", FILLS.format("open(os.path.join(args.output_dir, 'p'), 'w')"), True),
+        ("", FILLS.format("open('p', mode='a')"), True),
+        ("", FILLS.format("(Path(args.output_dir) / 'p').open('w')"), True),
+        ("", "file = open('p', 'w')\n        for row in rows():\n            row['a'] = file.write(str(row))", True),
+        (FUNCTION, "save(args)", True),
+        ("", FILLS.format("open('p', 'r')"), False),
+        ("", FILLS.format("open(os.devnull, 'w')"), False),
+        ("", FILLS.format("open(f'p{args.process_index}', 'w')"), False),
+        ("", FILLS.format("open('p', 'w')").replace('row["prediction"] = 1', "pass"), False),
+        (
+            "",
+            "if not trainer.is_world_process_zero():\n            return\n        " + FILLS.format("open('p', 'w')"),
+            False,
+        ),
+        (FUNCTION, "if trainer.is_world_process_zero():\n            save(args)", False),
+    ],
+)
+def test_a_file_that_is_opened_beside_other_work_is_told(before: str, code: str, *, is_told: bool) -> None:
+    found = converted(BEHIND_A_BRANCH.format(before=before, code=code), to_ray=True).messages
+    assert any(message.startswith("Every worker writes this file") for message in found) is is_told
+
+
+def test_a_file_that_the_driver_writes_is_not_told() -> None:
+    shows = (
+        'history = trainer.state.log_history\nwith open("history.json", "w") as file:\n    json.dump(history, file)\n'
+    )
+    outcome = converted(HEAD + TRAIN + shows, to_ray=True)
+    assert "result.return_value" in outcome.text
+    assert not [message for message in outcome.messages if message.startswith("Every worker writes this file")]

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from raymigrate.base.findings import Rule
+from raymigrate.base.options import ACCELERATE_LAUNCH
 from raymigrate.base.words import FEW
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
@@ -36,16 +37,11 @@ from raymigrate.facts.projects.project_uses import takers
 from raymigrate.facts.syntax.functions import default_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.gpus import asks_for_gpu
-from raymigrate.facts.values import is_none, origins
+from raymigrate.facts.values import origins
 from raymigrate.knowledge.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 
 GPU_PLUGINS = ("fsdp_plugin", "deepspeed_plugin", "deepspeed_plugins")
 GPU_PRECISIONS = ("fp16", "fp8")  # on CPUs the first does nothing, and the other raises
-# What a script that is started in several processes asks for.
-STATES = ("accelerate.PartialState", "accelerate.state.PartialState")
-RANKS = ("local_rank", "local_process_index", "process_index", "world_size")
-RANK_VARIABLES = ("LOCAL_RANK", "RANK", "WORLD_SIZE", "local_rank", "--local_rank", "--local-rank")
-SHARDING = ("fsdp", "deepspeed", "ddp_find_unused_parameters", "ddp_backend", "ddp_timeout", "local_rank")
 # What a script asks for that reckons with a plugin which accelerate launch made from its configuration.
 PLUGIN_READS = {"deepspeed_plugin": "DeepSpeed", "fsdp_plugin": "FSDP"}
 TYPES = {"DEEPSPEED": "DeepSpeed", "FSDP": "FSDP"}  # of DistributedType
@@ -177,14 +173,15 @@ def tell_launch(context: Context, place: ast.AST, outline: LaunchedOutline) -> N
     launched = outline.launched
     if outline.placeholders:
         context.note(RM825, place, outline.placeholders)
-    is_unseen = launched.file is None and launched.notebook is None
+    launcher = context.options.launcher
+    is_unseen = launched.file is None and launched.notebook is None and launcher == ACCELERATE_LAUNCH
     if is_unseen and may_read_file(context.path, launched.launches):
         message = "A default_config.yaml of the user who ran the script may have been in force, which is not seen here."
         context.note(RM825, place, message)
         _tell_plugins(context)
     tell_lines(context, place, launched)
-    if not launched.launches and launched.notebook is None:
-        tell_start(context, place, "accelerate launch")
+    if not launched.launches and launched.notebook is None and launcher:
+        tell_start(context, place, launcher)
 
 
 def _tell_plugins(context: Context) -> None:
@@ -218,18 +215,6 @@ def tell_start(context: Context, place: ast.AST, launcher: str) -> None:
     command = f"`python {Path(context.path).name}`" if context.path else "python"
     message = f"It is started with {command} now: under {launcher} each process would start a run of its own."
     context.note(RM825, place, message)
-
-
-def may_be_launched(module: Module) -> bool:
-    """Whether a Trainer script shows that it may be started in several processes.
-
-    It parses TrainingArguments, reads its rank, or says how its processes shard the model.
-    """
-    if any(module.calls(*STATES)) or any(parsings(module, TRAINING_ARGUMENTS, parsed_for_trainers(module))):
-        return True
-    if any(module.attributes(*RANKS)) or any(node.value in RANK_VARIABLES for node in module.of_type(ast.Constant)):
-        return True
-    return any(not is_none(keyword.value) for _, keyword in module.keywords(*SHARDING))
 
 
 def is_notebook(context: Context) -> bool:

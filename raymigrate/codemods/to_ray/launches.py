@@ -168,13 +168,12 @@ def _is_accelerates(path: Path) -> bool:
 
 
 def _folders(script: Path) -> list[Path]:
-    """The script's folder, and those above it up to the root of the project."""
-    folders = []
-    for folder in script.absolute().parents:
-        folders.append(folder)
+    """The script's folder, and those above it: up to the root of the project, else to the one that has its package."""
+    folders = [*script.absolute().parents]
+    for above, folder in enumerate(folders):
         if any((folder / mark).exists() for mark in (".git", "pyproject.toml", "setup.py", "setup.cfg")):
-            return folders
-    return folders[:1]
+            return folders[: above + 1]
+    return folders[: 1 + next(n for n, folder in enumerate(folders) if not (folder / "__init__.py").exists())]
 
 
 @cache

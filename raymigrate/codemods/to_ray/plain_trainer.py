@@ -21,7 +21,6 @@ from raymigrate.codemods.to_ray.early_writes import tell_early_writes
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.launched import (
     LaunchedOutline,
-    may_be_launched,
     tell_importers,
     tell_lines,
     tell_start,
@@ -66,6 +65,7 @@ from raymigrate.codemods.to_ray.trainer_models import unwrap_in_trainers
 from raymigrate.codemods.to_ray.ways_to_launch import UnfitLaunchError, launched_of
 from raymigrate.codemods.to_ray.workers import tell_gpus_of_python, tell_rows, tell_seed_of_trainer, tell_threads
 from raymigrate.edits.plan import Code
+from raymigrate.facts.torch.launchers import may_be_launched
 from raymigrate.facts.values import argument, has_unpacking
 
 GUIDE = "https://docs.ray.io/en/latest/train/getting-started-transformers.html"

@@ -11,6 +11,7 @@ from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.trainer_calls import arguments_made
 from raymigrate.edits.plan import Part
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.launchers import MAKES_GROUP
 from raymigrate.facts.values import argument, has_unpacking
 from raymigrate.facts.values.given import options
 
@@ -30,7 +31,6 @@ RM827 = Rule(
         "No backend type associated with device type cpu",
     ),
 )
-MAKES_GROUP = ("torch.distributed.init_process_group", "deepspeed.init_distributed")
 ENDS_GROUP = ("torch.distributed.destroy_process_group",)
 HANDLERS = ("accelerate.InitProcessGroupKwargs", "accelerate.utils.InitProcessGroupKwargs")
 # The parameters of datetime.timedelta, in their order, in seconds.

@@ -19,6 +19,7 @@ from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.codemods.to_ray.spread_weights import saves_spread_weights
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trainer_calls import Training
+from raymigrate.facts.folders.opened_files import is_method_of_path, opens_to_write
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.ray_train.ranks import rank_condition
 from raymigrate.facts.syntax.module import Module
@@ -139,15 +140,30 @@ def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, tra
             continue
         if saves_spread_weights(module, outline, step):  # told, and not to be done by one
             continue
+        if step in outline.behind:  # the driver runs it
+            continue
         for call in dict.fromkeys(called_by(module, step)):
             if _is_for_first(context, module.statement(call)):
                 continue
             what = "" if is_for_one(module, call) else what_it_does(module, call)
-            what = what or _done_elsewhere(module, call)
+            what = what or _done_elsewhere(module, call) or _opened(context, call)
             if what:
                 message = f"Every worker {what} behind the training, the same as the others and at the same time:"
                 advice = OF_ALL if needs_all(module, module.statement(call)) else ADVICE
                 context.manual(rule, call, f"{message} one may find it half done, or gone.", advice)
+
+
+def _opened(context: Context, call: ast.Call) -> str:
+    """What a call does that opens a file to write it, as words; empty where another does, or only the first worker."""
+    module = context.module
+    is_method = is_method_of_path(module, call) and last_name(call.func) == "open"
+    is_open = is_method or free_name(module, call.func) == "open"
+    if not is_open or not opens_to_write(module, call) or is_for_one(module, call):
+        return ""
+    if call.args and (module.qualified(call.args[0]) == "os.devnull" or module.constant(call.args[0]) == "/dev/null"):
+        return ""
+    around = (node for node in module.ancestors(call) if isinstance(node, ast.stmt))
+    return "" if any(_is_for_first(context, node) for node in around) else "writes this file"
 
 
 def _done_elsewhere(module: Module, call: ast.Call) -> str:
