@@ -52,6 +52,8 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
     once = function.counts_rows and not mapped and _was_mapped_once(context, function)
     in_order = mapped or once or _in_memory(context, call)
     datasets = prepare_datasets(context, call, counted=function.counts_rows, once=once, in_order=in_order)
+    # Who applies a preprocessor that stays may do so lazily, and then the rows come in any order.
+    in_order = in_order and not (mapped and "preprocessor" not in edit.remove)
     whole = function.splits_train_only and call.datasets.may_have("evaluation")
     if whole and has_data_config(context, call):
         whole = list_evaluation_rows(context, call, RM107, in_order=in_order)
