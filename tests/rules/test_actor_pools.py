@@ -94,7 +94,9 @@ def test_a_strategy_that_comes_in_another_way_is_told(line: str) -> None:
 
 
 def test_actors_of_a_class_are_told() -> None:
-    assert converted(f'{HEAD}ds.map_batches(Model, compute="actors")\n').lines("RM507", Kind.MANUAL)
+    outcome = converted(f'{HEAD}ds.map_batches(Model, compute="actors")\n')
+    assert outcome.lines("RM507", Kind.MANUAL)
+    assert any("ActorPoolStrategy(min_size=1, max_size=n)" in m and "concurrency=" not in m for m in outcome.messages)
 
 
 def test_an_import_that_nothing_uses_any_more_goes() -> None:

@@ -205,6 +205,9 @@ ON_DATABRICKS = {
     "set before": ('mlflow.set_tracking_uri("databricks")', 'MLflowLoggerCallback(experiment_name="/Shared/x")'),
     "asked for": ("", 'MLflowLoggerCallback(tracking_uri=mlflow.get_tracking_uri(), experiment_name="/Shared/x")'),
     "by the place": ("spark = dbutils.widgets", 'MLflowLoggerCallback(experiment_name="/Shared/x")'),
+    "by the name": ("", 'MLflowLoggerCallback(experiment_name="/Shared/x")'),
+    "by a name with a user": ("", 'MLflowLoggerCallback(experiment_name=f"/Users/{name}/x")'),
+    "by a name elsewhere": ('path = "/Users/me/x"', "MLflowLoggerCallback(experiment_name=path)"),
     "in a name": ('uri = "databricks"', 'MLflowLoggerCallback(tracking_uri=uri, experiment_name="/Shared/x")'),
 }
 ELSEWHERE = {
@@ -218,6 +221,7 @@ ELSEWHERE = {
         'parser.add_argument("--uri", default="http://mlflow:5000")\nargs = parser.parse_args()',
         'MLflowLoggerCallback(tracking_uri=args.uri, experiment_name="x")',
     ),
+    "server and path": ("", 'MLflowLoggerCallback(tracking_uri="http://mlflow:5000", experiment_name="/Shared/x")'),
     "nothing said": ("", 'MLflowLoggerCallback(experiment_name="x")'),
 }
 

@@ -379,6 +379,49 @@ def test_what_a_scheduler_counts_is_told_whether_or_not_the_tuner_is_converted(
     assert len(converted(script).lines("RM412", Kind.MANUAL)) == told
 
 
+STOPPED = """
+from ray import tune
+from ray.air.config import RunConfig, ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import Trainer, TrainingArguments
+from job import model, rows
+
+
+def make(train_dataset, eval_dataset=None, **config):
+    return Trainer(model, TrainingArguments("out", logging_steps=10), train_dataset=train_dataset)
+
+
+{before}
+trainer = TransformersTrainer(
+    make, scaling_config=ScalingConfig(num_workers=2), datasets={{"train": rows}}, run_config={config}
+)
+{fit}
+tune.Tuner(trainer{own}).fit()
+"""
+STOP = "RunConfig(stop={'training_iteration': 3})"
+NOW_COUNTS = "stop now counts the checkpoints of a trial, not its logs."
+IN_ITS_OWN = "The Tuner stops its trials by this too: in its own RunConfig it counts their checkpoints."
+
+
+@pytest.mark.parametrize(
+    ("before", "config", "fit", "own", "message"),
+    {
+        "fits as well": ("", STOP, "trainer.fit()", "", IN_ITS_OWN),
+        "by a name": (f"config = {STOP}", "config", "trainer.fit()", "", IN_ITS_OWN),
+        "None for the Tuner": ("", STOP, "trainer.fit()", ", run_config=None", IN_ITS_OWN),
+        "of the Tuner": ("", "None", "trainer.fit()", f", run_config={STOP}", NOW_COUNTS),
+        "converted": ("", STOP, "", "", NOW_COUNTS),
+    }.values(),
+)
+def test_a_stop_that_train_refuses_is_not_said_to_count(
+    before: str, config: str, fit: str, own: str, message: str
+) -> None:
+    outcome = converted(STOPPED.format(before=before, config=config, fit=fit, own=own))
+    assert [m for m in outcome.messages if m.startswith((IN_ITS_OWN, NOW_COUNTS))]
+    assert all(m.startswith(message) for m in outcome.messages if m.startswith((IN_ITS_OWN, NOW_COUNTS)))
+    assert bool(outcome.lines("RM404", Kind.MANUAL)) is (message == IN_ITS_OWN)
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [

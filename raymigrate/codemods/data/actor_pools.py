@@ -70,7 +70,8 @@ def _named(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
             RM507,
             keyword,
             f"{message}.",
-            "For a class use concurrency=(1, n), with the largest number of actors. Leave it out for a function.",
+            "For a class use compute=ray.data.ActorPoolStrategy(min_size=1, max_size=n), with the largest number of"
+            " actors. Leave it out for a function.",
         )
 
 

@@ -52,6 +52,12 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
     once = function.counts_rows and not mapped and _was_mapped_once(context, function)
     in_order = mapped or once or _in_memory(context, call)
     datasets = prepare_datasets(context, call, counted=function.counts_rows, once=once, in_order=in_order)
+    # Who applies a preprocessor that stays may do so lazily, and then the rows come in any order.
+    if mapped and "preprocessor" not in edit.remove:
+        if in_order and "dataset_config" in edit.values:  # which a dict became, with no need to keep an order
+            _import_options(context, call)
+            edit.set("dataset_config", f'DataConfig(datasets_to_split=["train"], execution_options={IN_ORDER})')
+        in_order = False
     whole = function.splits_train_only and call.datasets.may_have("evaluation")
     if whole and has_data_config(context, call):
         whole = list_evaluation_rows(context, call, RM107, in_order=in_order)
@@ -67,10 +73,14 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
         options = ""
         if not in_order and not has_data_config(context, call):
             # Each worker reads the evaluation rows for itself, so they have to come in the same order.
-            near = context.module.reference_at[call.node.func].binding.statement
-            context.plan.need_import("ray.data", "ExecutionOptions", near=near)
+            _import_options(context, call)
             options = f", execution_options={IN_ORDER}"
         split_train_only(context, call, options)
+
+
+def _import_options(context: Context, call: TrainerCall) -> None:
+    near = context.module.reference_at[call.node.func].binding.statement
+    context.plan.need_import("ray.data", "ExecutionOptions", near=near)
 
 
 def _was_mapped_once(context: Context, function: TrainFunction) -> bool:

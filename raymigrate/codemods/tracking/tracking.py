@@ -300,7 +300,7 @@ def _mlflow(context: Context, tracked: Tracked, logger: ast.Call) -> Helper:
     given = _given(logger, "mlflow")
     parameters = [p for p in ("experiment_name", "tracking_uri", "registry_uri", "tags") if p in given]
     setup = "".join(f"        mlflow.set_{uri}({uri})\n" for uri in ("tracking_uri", "registry_uri") if uri in given)
-    databricks = _may_be_databricks(context, given.get("tracking_uri"))
+    databricks = _may_be_databricks(context, given.get("tracking_uri"), given.get("experiment_name"))
     finish, needed = _end_of_run(context, tracked, given)
     # A TransformersTrainer logged no parameters: trainer_init_config was none of the fields that its trial had.
     trainer = context.module.qualified(tracked.trainer.func) or ""
@@ -329,14 +329,19 @@ def _end_of_run(
     return emitted_tracking.MLFLOW_ARTIFACTS_OF_STORAGE, emitted_tracking.FROM_STORAGE
 
 
-def _may_be_databricks(context: Context, tracking_uri: ast.expr | None) -> bool:
-    """Whether the runs may be logged to Databricks, whose login MLflow takes out of the notebook."""
+def _may_be_databricks(context: Context, tracking_uri: ast.expr | None, experiment: ast.expr | None) -> bool:
+    """Whether the runs may be logged to Databricks, whose login MLflow takes out of the notebook.
+
+    An experiment is called by its path in the workspace there, as "/Users/...", and hardly anywhere else.
+    """
     module = context.module
     set_before = [argument(call, 0, "uri") for call in module.calls("mlflow.set_tracking_uri")]
     given = [tracking_uri] if tracking_uri is not None else [uri for uri in set_before if uri is not None]
     if not given:
         text = module.text.lower().replace(LOGIN_OF_HELPER, "")
-        return any(sign in text for sign in DATABRICKS_SIGNS)
+        names = module.origins(experiment) if experiment is not None else []
+        is_path = any(leading_text(source.module, source.node).startswith("/") for source in names)
+        return is_path or any(sign in text for sign in DATABRICKS_SIGNS)
     starts = [leading_text(source.module, source.node) for uri in given for source in module.origins(uri)]
     return any(start.startswith("databricks") for start in starts) or not any(starts)
 

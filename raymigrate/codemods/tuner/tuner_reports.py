@@ -46,7 +46,10 @@ def trial_reports(context: Context) -> None:
         stopping = _stopping(module, tuner) if is_converted else []
         counting = next((keyword for keyword in stopping if _counts_reports(module, keyword)), None)
         if counting is not None and not saves_as_often_as_it_logs(module):
-            context.manual(RM412, counting, f"{counting.arg} now counts the checkpoints of a trial, not its logs.")
+            message = f"{counting.arg} now counts the checkpoints of a trial, not its logs."
+            if call not in context.plan.calls and _is_of_trainer(tuner, counting):
+                message = "The Tuner stops its trials by this too: in its own RunConfig it counts their checkpoints."
+            context.manual(RM412, counting, message)
 
 
 def _stopping(module: Module, tuner: TunerCall) -> list[ast.keyword]:
@@ -59,6 +62,11 @@ def _stopping(module: Module, tuner: TunerCall) -> list[ast.keyword]:
         for keyword in (config.keywords if config is not None else [])
         if keyword.arg == argument and not is_none(keyword.value)
     ]
+
+
+def _is_of_trainer(tuner: TunerCall, keyword: ast.keyword) -> bool:
+    """Whether a stop= stands in the RunConfig of the trainer, which refuses it today."""
+    return keyword.arg == "stop" and is_none(tuner.arguments.get("run_config"))
 
 
 def _counts_reports(module: Module, keyword: ast.keyword) -> bool:
