@@ -9,6 +9,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray.accelerators import apply_file, give_variables, set_cpu, tell_plugins
+from raymigrate.codemods.to_ray.behind_launchers import tell_behind
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
@@ -29,7 +30,7 @@ from raymigrate.codemods.to_ray.notebook_launchers import (
     replace_launch,
     started_by_notebook,
 )
-from raymigrate.codemods.to_ray.order import roles_of
+from raymigrate.codemods.to_ray.order import release, roles_of
 from raymigrate.codemods.to_ray.own_arguments import send_missing
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
@@ -106,6 +107,8 @@ def convert(context: Context) -> None:
         script = script_of(module, trains)
         started = [node for node in trains if not isinstance(script.step_of(node), DEFINITIONS)]
         roles = roles_of(script, started)
+        if notebook is not None:
+            release(script, roles, script.step_of(notebook.call))
     except UnfitLaunchError as error:
         leave(context, made[0], str(error))
         return
@@ -162,6 +165,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     hand_group_to_ray(context, outline)
     if notebook is not None:
         replace_launch(context, notebook)
+        tell_behind(context, outline, notebook)
     outline.needs_argv = reads_command_line(outline)
     send_missing(context, outline)
     send_names_of_classes(context, outline, RM820)
