@@ -22,6 +22,7 @@ from raymigrate.codemods.to_accelerate.fixed_rows import tell_fixed_rows
 from raymigrate.codemods.to_accelerate.gathering import Gatherer, Gathering
 from raymigrate.codemods.to_accelerate.home import Home
 from raymigrate.codemods.to_accelerate.hosts import Hosts
+from raymigrate.codemods.to_accelerate.made_folders import make_folders
 from raymigrate.codemods.to_accelerate.objects import view_of
 from raymigrate.codemods.to_accelerate.obstacles import check, is_native, without_name
 from raymigrate.codemods.to_accelerate.one_process import OneProcess
@@ -144,6 +145,7 @@ class Conversion:
         """Tells what several processes, or one, do otherwise."""
         tell_fixed_rows(self.changes, self.module, self.gatherings)
         tell_helpers(self.changes, self.module)
+        make_folders(self.changes, self.processes)
         tell_draws(self.changes, self.training, loaders, self._training_loops())
         OneProcess(self.training, self._training_loops()).tell(self.changes, self.counted)
         self._early_ends()

@@ -23,6 +23,7 @@ from raymigrate.codemods.to_ray.launched import (
     tell_importers,
     tell_launch,
 )
+from raymigrate.codemods.to_ray.made_folders import make_folders_once
 from raymigrate.codemods.to_ray.notebook_launchers import (
     STARTED_BY_CALL,
     NotebookLaunch,
@@ -178,6 +179,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     unwrap_prepared(context, outline)
     tell_handed_models(context, outline)
     tell_traps(context, epochs)
+    make_folders_once(context, RM828, outline)
     tell_data(context, RM828)
     keep_one_run(context, outline)
     tell_shown(context, RM820, outline, [epochs.loop] if epochs.loop is not None else made)

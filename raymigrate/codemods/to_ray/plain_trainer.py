@@ -28,6 +28,7 @@ from raymigrate.codemods.to_ray.launched import (
 )
 from raymigrate.codemods.to_ray.launches import plain_starts_of
 from raymigrate.codemods.to_ray.loss_scale import keep_loss_scale
+from raymigrate.codemods.to_ray.made_folders import make_folders_once
 from raymigrate.codemods.to_ray.order import release, roles_of
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
@@ -204,6 +205,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     if outline.may_be_several:
         tell_own_loaders(context, RM806, loaders)
     tell_early_writes(context, RM806, outline, training)
+    make_folders_once(context, RM806, outline)
     give_environment(context, outline, training.trains[0])
     give_variables(context, outline, training.trains[0])
     _tell_changes(context, outline)
