@@ -38,6 +38,7 @@ from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.plain_trainer import drop_launcher
 from raymigrate.codemods.to_ray.prepared import RM829, prepares
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray
+from raymigrate.codemods.to_ray.read_variables import tell_read
 from raymigrate.codemods.to_ray.refusals import (
     RM802,
     Reason,
@@ -172,6 +173,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     send_names_of_classes(context, outline, RM820)
     make_paths_absolute(context, outline)
     set_environment(context, RM820, outline)
+    tell_read(context, RM820, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM820, outline)
     epochs = epochs_of(context.module)

@@ -28,7 +28,7 @@ def set_environment(context: Context, rule: Rule, outline: Outline) -> None:
     module = context.module
     for step in outline.roles.staying(Role.DRIVER):
         missing = dict[str, None]()
-        for home, block in [(module, step), *_called(module, step)]:
+        for home, block in [(module, step), *called_functions(module, step)]:
             for place, name in _set_in(home, block):
                 if name in OF_LAUNCHER:  # Ray says these
                     continue
@@ -45,7 +45,7 @@ def set_environment(context: Context, rule: Rule, outline: Outline) -> None:
             context.note(rule, step, message)
 
 
-def _called(module: Module, step: ast.stmt) -> list[tuple[Module, ast.AST]]:
+def called_functions(module: Module, step: ast.stmt) -> list[tuple[Module, ast.AST]]:
     """The functions that a step calls, itself or by one of them, in this file or in others, each with its file."""
     found: dict[ast.AST, Module] = {}
     waiting: list[tuple[Module, ast.AST]] = [(module, node) for node in executed(module, step)]

@@ -36,6 +36,7 @@ from raymigrate.codemods.to_ray.own_loaders import OwnLoader, own_loaders, tell_
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray, makes_own_group
+from raymigrate.codemods.to_ray.read_variables import tell_read
 from raymigrate.codemods.to_ray.refusals import (
     Reason,
     behind_magic,
@@ -222,6 +223,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     if not outline.use_gpu:
         _train_together_on_cpu(context, training, outline)
     set_environment(context, RM806, outline)
+    tell_read(context, RM806, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM801, outline)
     return_results(context, RM801, outline, training)
