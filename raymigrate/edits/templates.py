@@ -16,6 +16,7 @@ from raymigrate.edits.layout import (
     parenthesized_if_needed,
 )
 from raymigrate.edits.plan import Code, Part
+from raymigrate.edits.positions import code_of
 
 # A `$` in a string or a comment is a sign of the text, no placeholder. Strings in f-strings are not looked into.
 PLACEHOLDER = re.compile(
@@ -33,7 +34,8 @@ LOOSE = (
     cst.BinaryOperation,
     cst.UnaryOperation,
 )
-
+# What needs no parentheses as an argument; a generator, a tuple or `:=` does.
+BARE = (*(kind for kind in LOOSE if kind is not cst.NamedExpr), cst.Name, cst.Attribute, cst.Call, cst.Subscript)
 
 # Gives the edited expression for a part of a template.
 Resolve = Callable[[Part], cst.BaseExpression]
@@ -56,6 +58,7 @@ class _Fill(cst.CSTTransformer):
         self.blocks = blocks or {}
         self._leave: dict[type[cst.CSTNode], Callable[..., cst.CSTNode]] = {
             cst.Attribute: self._leave_attribute,
+            cst.Arg: self._leave_arg,
             cst.Assign: self._leave_assign,
             cst.Expr: self._leave_expr,
             cst.DictComp: self._leave_dict_comp,
@@ -90,6 +93,13 @@ class _Fill(cst.CSTTransformer):
                     first = first.with_changes(leading_lines=[*original.leading_lines, *first.leading_lines])
                 return cst.FlattenSentinel([first, *others])  # type: ignore[return-value]
         return updated
+
+    def _leave_arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
+        """`(loss / steps).backward()` is handed on without its parentheses: `backward(loss / steps)`."""
+        part, is_whole = updated_node.value, getattr(original_node.value, "value", None) in self.parts
+        if not is_whole or updated_node.star or not isinstance(part, BARE) or not part.lpar or "\n" in code_of(part):
+            return updated_node
+        return updated_node.with_changes(value=part.with_changes(lpar=[], rpar=[]))
 
     def _leave_assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:
         value = original_node.value

@@ -586,3 +586,19 @@ def test_a_setting_below_the_device_is_told_with_the_place_of_the_accelerator() 
     above = HEAD.replace("\ndevice", f"{settings.partition('scaler')[0]}\ndevice")
     text = accelerated("scaler = torch.cuda.amp.GradScaler(enabled=CFG.apex)\n", scaled, head=above).text
     assert 'mixed_precision="fp16" if CFG.apex else "no"' in text
+
+
+@pytest.mark.parametrize(
+    ("loss", "given"),
+    [
+        ("(loss / 3).backward()", "loss / 3"),
+        ("(loss).backward()", "loss"),
+        ("(-loss if x.any() else loss).backward()", "-loss if x.any() else loss"),
+        ("((loss + 1) / 3).backward(retain_graph=True)", "(loss + 1) / 3, retain_graph=True"),
+        ("(total := loss).backward()", "(total := loss)"),
+        ("(\n        loss\n        / 3\n    ).backward()", "(\n        loss\n        / 3\n    )"),
+    ],
+)
+def test_a_loss_keeps_no_parentheses_that_it_does_not_need(loss: str, given: str) -> None:
+    text = accelerated(LOOP.replace("loss.backward()", loss)).text
+    assert f"    accelerator.backward({given})\n" in text

@@ -57,3 +57,35 @@ def test_one_that_steps_by_batch_and_by_epoch_is_refused() -> None:
 
 def test_a_training_without_a_scheduler_says_nothing_of_one() -> None:
     assert "RM854" not in {code for code, *_ in accelerated(LOOP).findings}
+
+
+HALF = """\
+for x, y in loader:
+    with torch.autocast("cuda"{kind}):
+        loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    optimizer.zero_grad()
+    {backward}
+    scheduler.step()
+"""
+SCALED = "scaler.scale(loss).backward()\n    scaler.step(optimizer)\n    scaler.update()"
+PLAIN = "loss.backward()\n    optimizer.step()"
+
+
+@pytest.mark.parametrize(
+    ("kind", "backward", "length", "is_told"),
+    [
+        ("", SCALED, "len(loader)", True),
+        (", torch.float16", SCALED, "3 * len(loader)", True),
+        ("", SCALED, "500", False),  # not prepared: it steps as before
+        (", torch.bfloat16", PLAIN, "len(loader)", False),
+    ],
+)
+def test_steps_that_a_prepared_scheduler_skips_with_fp16_are_told(
+    kind: str, backward: str, length: str, *, is_told: bool
+) -> None:
+    scaler = "scaler = torch.amp.GradScaler('cuda')\n" if backward == SCALED else ""
+    made = scheduled(f"{WARMUP}(optimizer, 0, {length})", scaler)
+    outcome = accelerated(made, HALF.format(kind=kind, backward=backward))
+    assert "accelerator.backward(loss)" in outcome.text
+    assert bool(outcome.lines("RM854", Kind.NOTE)) is is_told
+    assert any("where fp16 overflows" in message for message in outcome.messages) is is_told

@@ -22,9 +22,11 @@ from raymigrate.codemods.to_accelerate.fixed_rows import tell_fixed_rows
 from raymigrate.codemods.to_accelerate.gathering import Gatherer, Gathering
 from raymigrate.codemods.to_accelerate.home import Home
 from raymigrate.codemods.to_accelerate.hosts import Hosts
+from raymigrate.codemods.to_accelerate.made_folders import make_folders
 from raymigrate.codemods.to_accelerate.objects import view_of
 from raymigrate.codemods.to_accelerate.obstacles import check, is_native, without_name
 from raymigrate.codemods.to_accelerate.one_process import OneProcess
+from raymigrate.codemods.to_accelerate.other_helpers import tell_helpers
 from raymigrate.codemods.to_accelerate.output import Output
 from raymigrate.codemods.to_accelerate.own_imports import import_place
 from raymigrate.codemods.to_accelerate.own_shares import check_shares
@@ -95,10 +97,12 @@ class Conversion:
         self.processes.convert(changes)
         loaders = self._loaders()
         check_shares(training, self.processes, loaders)
-        schedulers = Schedules(training, self.home).prepared(changes)
+        schedules = Schedules(training, self.home)
+        schedulers = schedules.prepared(changes)
         steps = Accumulation(training).convert(changes, frozenset(schedulers))
         half = Precision(training, self.evaluation)
         half.convert(changes)
+        schedules.tell_skipped(changes, schedulers, half.kind)
         self.access = access = Access(training, self.home, self.devices, half.parameters)
         changes.names = access.name_at
         self._gradients()
@@ -129,17 +133,23 @@ class Conversion:
         trackers.convert(changes, access)
         understood = {loop.node for loop in (*self._training_loops(), *(g.loop for g in self.gatherings))}
         Shares(training, access.order, loaders, understood | self.own_counts).tell(changes)
-        tell_fixed_rows(changes, self.module, self.gatherings)
-        tell_draws(changes, training, loaders, self._training_loops())
-        OneProcess(training, self._training_loops()).tell(changes, self.counted)
-        self._early_ends()
-        self._own_rates()
+        self._tell(loaders)
         on_cpu = Cpu(training, self.devices).keep(changes, first_loop.node)
         self._make(access, steps, half, on_cpu=on_cpu)
         for function, names in self.processes.removed.items():
             changes.edits.append(lambda f=function, n=names: self.context.plan.function(f).without.update(n))  # type: ignore[misc]
         changes.need_import("accelerate", "Accelerator", import_place(self.module, access.owner))
         changes.carry_out(first_loop.node)
+
+    def _tell(self, loaders: list[Variable]) -> None:
+        """Tells what several processes, or one, do otherwise."""
+        tell_fixed_rows(self.changes, self.module, self.gatherings)
+        tell_helpers(self.changes, self.module)
+        make_folders(self.changes, self.processes)
+        tell_draws(self.changes, self.training, loaders, self._training_loops())
+        OneProcess(self.training, self._training_loops()).tell(self.changes, self.counted)
+        self._early_ends()
+        self._own_rates()
 
     # -- loops and loaders ---------------------------------------------------------------------
 
@@ -301,16 +311,13 @@ class Conversion:
         if (
             len(bindings) != 1
             or not isinstance(statement, ast.Assign)
-            or statement.value is not self._value(bindings[0])
+            or statement.value is not self.module.assigned(bindings[0])
         ):
             if isinstance(bindings[-1], ast.arg):
                 reason = f"`{loader.name}` is a DataLoader that is made in the call; give it a name before"
                 raise Refusal(bindings[-1], reason)
             raise Refusal(bindings[-1], f"`{loader.name}` is made in a place where it cannot be prepared")
         self.changes.after(statement, f"{loader.name} = accelerator.prepare({loader.name})")
-
-    def _value(self, binding: ast.AST) -> ast.expr | None:
-        return self.module.assigned(binding)
 
     # -- the Accelerator -----------------------------------------------------------------------
 

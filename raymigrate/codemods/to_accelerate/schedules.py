@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.home import Home
@@ -11,6 +12,12 @@ from raymigrate.codemods.to_accelerate.schedule_lengths import counts_rows, give
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.module import Module
+
+# AcceleratedScheduler.step() asks step_was_skipped of its optimizers (accelerate/scheduler.py, 1.15).
+SKIPPED = (
+    "`{}` took a step for each batch. A prepared one takes none where fp16 overflows and the optimizer's step is"
+    " skipped, as it often is for the first batches: the schedule is behind by as many steps from there on."
+)
 
 
 class Schedules:
@@ -55,6 +62,17 @@ class Schedules:
                 self._note_given(variable, makers, changes)
             changes.converted(RM854, made, f"`{variable.name}` {message}")
         return found
+
+    def tell_skipped(self, changes: Changes, prepared: Iterable[Variable], half: str) -> None:
+        """Tells of the steps that a prepared scheduler skips with its optimizer, and that the loop's took.
+
+        Args:
+            changes: The edits.
+            prepared: The schedulers that are prepared.
+            half: The kind of half precision.
+        """
+        for variable in prepared if half == "fp16" else ():
+            changes.note(RM854, self.training.made_at(variable), SKIPPED.format(variable.name))
 
     def _is_per_batch(self, call: ast.Call) -> bool:
         """Whether a step is taken in a loop over batches."""

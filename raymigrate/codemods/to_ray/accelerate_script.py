@@ -9,6 +9,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray.accelerators import apply_file, give_variables, set_cpu, tell_plugins
+from raymigrate.codemods.to_ray.behind_launchers import tell_behind
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
@@ -22,6 +23,7 @@ from raymigrate.codemods.to_ray.launched import (
     tell_importers,
     tell_launch,
 )
+from raymigrate.codemods.to_ray.made_folders import make_folders_once
 from raymigrate.codemods.to_ray.notebook_launchers import (
     STARTED_BY_CALL,
     NotebookLaunch,
@@ -29,13 +31,14 @@ from raymigrate.codemods.to_ray.notebook_launchers import (
     replace_launch,
     started_by_notebook,
 )
-from raymigrate.codemods.to_ray.order import roles_of
+from raymigrate.codemods.to_ray.order import release, roles_of
 from raymigrate.codemods.to_ray.own_arguments import send_missing
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.plain_trainer import drop_launcher
 from raymigrate.codemods.to_ray.prepared import RM829, prepares
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray
+from raymigrate.codemods.to_ray.read_variables import tell_read
 from raymigrate.codemods.to_ray.refusals import (
     RM802,
     Reason,
@@ -106,6 +109,8 @@ def convert(context: Context) -> None:
         script = script_of(module, trains)
         started = [node for node in trains if not isinstance(script.step_of(node), DEFINITIONS)]
         roles = roles_of(script, started)
+        if notebook is not None:
+            release(script, roles, script.step_of(notebook.call))
     except UnfitLaunchError as error:
         leave(context, made[0], str(error))
         return
@@ -162,11 +167,13 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     hand_group_to_ray(context, outline)
     if notebook is not None:
         replace_launch(context, notebook)
+        tell_behind(context, outline, notebook)
     outline.needs_argv = reads_command_line(outline)
     send_missing(context, outline)
     send_names_of_classes(context, outline, RM820)
     make_paths_absolute(context, outline)
     set_environment(context, RM820, outline)
+    tell_read(context, RM820, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM820, outline)
     epochs = epochs_of(context.module)
@@ -174,6 +181,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     unwrap_prepared(context, outline)
     tell_handed_models(context, outline)
     tell_traps(context, epochs)
+    make_folders_once(context, RM828, outline)
     tell_data(context, RM828)
     keep_one_run(context, outline)
     tell_shown(context, RM820, outline, [epochs.loop] if epochs.loop is not None else made)

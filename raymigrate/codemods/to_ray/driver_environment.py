@@ -30,7 +30,7 @@ def set_environment(context: Context, rule: Rule, outline: Outline) -> None:
     module = context.module
     for step in outline.roles.staying(Role.DRIVER):
         missing = dict[str, None]()
-        for home, block, is_always in [(module, step, True), *_called(module, step)]:
+        for home, block, is_always in [(module, step, True), *called_functions(module, step)]:
             for place, name in _set_in(home, block):
                 if name in OF_LAUNCHER:  # Ray says these
                     continue
@@ -50,7 +50,7 @@ def set_environment(context: Context, rule: Rule, outline: Outline) -> None:
             context.note(rule, step, message)
 
 
-def _called(module: Module, step: ast.stmt) -> list[tuple[Module, ast.AST, bool]]:
+def called_functions(module: Module, step: ast.stmt) -> list[tuple[Module, ast.AST, bool]]:
     """The functions that a step calls, itself or by one of them, in this file or in others.
 
     Each is given with its file, and with whether it is called whenever the step runs.

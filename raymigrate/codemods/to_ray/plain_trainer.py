@@ -27,6 +27,7 @@ from raymigrate.codemods.to_ray.launched import (
 )
 from raymigrate.codemods.to_ray.launches import plain_starts_of
 from raymigrate.codemods.to_ray.loss_scale import keep_loss_scale
+from raymigrate.codemods.to_ray.made_folders import make_folders_once
 from raymigrate.codemods.to_ray.order import release, roles_of
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
@@ -34,6 +35,7 @@ from raymigrate.codemods.to_ray.own_loaders import OwnLoader, own_loaders, tell_
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray, makes_own_group
+from raymigrate.codemods.to_ray.read_variables import tell_read
 from raymigrate.codemods.to_ray.refusals import (
     Reason,
     behind_magic,
@@ -204,6 +206,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     if outline.may_be_several:
         tell_own_loaders(context, RM806, loaders)
     tell_early_writes(context, RM806, outline, training)
+    make_folders_once(context, RM806, outline)
     give_environment(context, outline, training.trains[0])
     give_variables(context, outline, training.trains[0])
     _tell_changes(context, outline)
@@ -220,6 +223,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     if not outline.use_gpu:
         _train_together_on_cpu(context, training, outline)
     set_environment(context, RM806, outline)
+    tell_read(context, RM806, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM801, outline)
     return_results(context, RM801, outline, training, unsaved=RM806)

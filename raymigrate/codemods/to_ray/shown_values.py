@@ -88,10 +88,10 @@ def tell_shown(context: Context, rule: Rule, outline: Outline, trains: Collectio
     before = [step for step in lost if moved.index(step) < trained]
     behind = [step for step in lost if moved.index(step) > trained]
     if before:
-        message = f"{GONE}: {_named(module, before)}. Repeat it outside of the training function to see it."
+        message = f"{GONE}: {named(module, before)}. Repeat it outside of the training function to see it."
         context.note(rule, before[0], message)
     if behind:
-        message = f"{GONE}: {_named(module, behind)}."
+        message = f"{GONE}: {named(module, behind)}."
         advice = (
             "Return what it takes from the training function and show it behind fit(), where it is result.return_value"
             " (from Ray 2.56 on); or print it, and save figures with savefig(), on one worker."
@@ -137,7 +137,7 @@ def _is_result(module: Module, value: ast.expr) -> bool:
     return name not in MOVES and re.split(r"_|(?<=[a-z])(?=[A-Z])", name)[0] not in ACTS
 
 
-def _named(module: Module, steps: list[ast.stmt]) -> str:
+def named(module: Module, steps: list[ast.stmt]) -> str:
     """The statements as source, shortened."""
     texts = [" ".join(module.source(step).split()) for step in steps]
     texts = list(dict.fromkeys(f"`{text}`" if len(text) <= LONGEST else f"`{text[:LONGEST]}...`" for text in texts))

@@ -1,0 +1,85 @@
+"""Environment variables of the user's own that workers read: those of a cluster that runs already do not have them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.cell_lines import run_by_workers
+from raymigrate.codemods.to_ray.driver_environment import GIVE, called_functions
+from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.step_kinds import OF_LAUNCHER
+from raymigrate.facts.projects.environment import ENVIRON, GETTERS, all_variables_set
+from raymigrate.facts.syntax.module import Module
+
+# What each machine has of its own, and what libraries, launchers and services read or set by themselves.
+OF_OTHERS = re.compile(
+    r"(?:ACCELERATE|AWS|AZURE|CI|CLEARML|COLAB|COMET|CONDA|CUDA|DATABRICKS|DEEPSPEED|FSDP|GITHUB|GOOGLE|HF|HUGGING\w*|"
+    r"JAX|KAGGLE|KMP|LC|LOCAL|MASTER|MKL|MLFLOW|NCCL|NEPTUNE|NVIDIA|OMP|OMPI|OPENAI|PBS|PYTHON\w*|PYTORCH|RAY|SAGEMAKER|"
+    r"SLURM|SM|TENSORBOARD|TF|TOKENIZERS|TORCH\w*|TPU|TRANSFORMERS|WANDB|WORLD|XDG|XLA)_\w+"
+    r"|HOME|PATH|PWD|USER|USERNAME|LOGNAME|HOSTNAME|SHELL|LANG|TERM|DISPLAY|TMP|TEMP|TMPDIR|APPDATA|PYTHON\w*|RANK|CI"
+    r"|VIRTUAL_ENV|OS|COLUMNS|LOCALAPPDATA|USERPROFILE"
+)
+
+
+def tell_read(context: Context, rule: Rule, outline: Outline) -> None:
+    """Tells of the variables that the workers read and nothing gives them.
+
+    Args:
+        context: The file.
+        rule: The rule of the conversion.
+        outline: What becomes of the script.
+    """
+    module = context.module
+    if "environ" not in module.text and "getenv" not in module.text:
+        return
+    given = {*OF_LAUNCHER, *outline.environment, *(name for _, name in all_variables_set(module))}
+    found = dict[str, ast.AST]()
+    for node, name in _read_by_workers(module, outline):
+        if name not in given and OF_OTHERS.fullmatch(name) is None:
+            found.setdefault(name, node)
+    if found:
+        message = (
+            f"{', '.join(found)}: read by the workers. Those of a cluster that runs already, or of another machine,"
+            f" have what {GIVE} says, and not what this script was started with."
+        )
+        context.note(rule, next(iter(found.values())), message)
+
+
+def _read_by_workers(module: Module, outline: Outline) -> Iterator[tuple[ast.AST, str]]:
+    """Where code that the workers run reads a variable, with its name; of another file, the step that calls it."""
+    script, roles = outline.script, outline.roles
+    steps = run_by_workers(outline)
+    for node, name in _reads(module):
+        step = script.step_of(node)
+        if step in steps and (roles.of[step].moves or module.function(node) is not None):
+            yield node, name
+    for step in script.steps:
+        if step in steps and roles.of[step].moves:
+            for home, function, _ in called_functions(module, step):
+                if home.text != module.text:
+                    yield from ((step, name) for node, name in _reads(home) if home.inside(node, function))
+
+
+def _reads(module: Module) -> Iterator[tuple[ast.AST, str]]:
+    """Where a file reads variables: `os.environ["A"]`, `os.environ.get("A")`, `os.getenv("A")`, `"A" in os.environ`."""
+    for node in (*module.of_type(ast.Subscript), *module.of_type(ast.Call), *module.of_type(ast.Compare)):
+        key = _key(module, node)
+        name = module.constant(key) if key is not None else None
+        if isinstance(name, str):
+            yield node, name
+
+
+def _key(module: Module, node: ast.AST) -> ast.expr | None:
+    """What names the variable that an expression reads."""
+    if isinstance(node, ast.Subscript):
+        is_read = isinstance(node.ctx, ast.Load) and module.qualified(node.value) == ENVIRON
+        return node.slice if is_read else None
+    if isinstance(node, ast.Call):
+        return node.args[0] if module.qualified(node.func) in GETTERS and node.args else None
+    if isinstance(node, ast.Compare) and module.qualified(node.comparators[0]) == ENVIRON:
+        return node.left
+    return None
