@@ -29,7 +29,9 @@ def writes(call: str) -> bool:
         'open("out", "w")',
         'open("out", mode="x")',
         'open("out", mode)',
+        'open("out", mode="ab")',
         'path.open("a")',
+        'path.open("x+t")',
         'path.open(mode="w")',
         'gzip.open("out", "wt")',
         'io.open("out", "w")',
@@ -48,6 +50,8 @@ def test_writes(call: str) -> None:
         'open("out", unknown)',
         "path.open()",
         'path.open("r")',
+        'store.open("annotations.json")',  # of a file system, or of a zip: no mode, a name
+        'store.open("weights.bin", "rb")',
         'gzip.open("weights.gz")',
         'gzip.open("weights.gz", "rt")',
     ],

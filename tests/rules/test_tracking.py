@@ -207,7 +207,7 @@ ON_DATABRICKS = {
     "by the place": ("spark = dbutils.widgets", 'MLflowLoggerCallback(experiment_name="/Shared/x")'),
     "by the name": ("", 'MLflowLoggerCallback(experiment_name="/Shared/x")'),
     "by a name with a user": ("", 'MLflowLoggerCallback(experiment_name=f"/Users/{name}/x")'),
-    "by a name elsewhere": ('path = "/Users/me/x"', "MLflowLoggerCallback(experiment_name=path)"),
+    "by a name elsewhere": ('path = "/Shared/x"', "MLflowLoggerCallback(experiment_name=path)"),
     "in a name": ('uri = "databricks"', 'MLflowLoggerCallback(tracking_uri=uri, experiment_name="/Shared/x")'),
 }
 ELSEWHERE = {

@@ -11,6 +11,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import LOAD_DATASET
 from raymigrate.codemods.libraries.argument_rules import RM702
+from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.guards import is_asked_for
 from raymigrate.facts.syntax.module import Module
@@ -30,7 +31,7 @@ COLUMNS = {
 }
 
 
-@codemod("load_dataset", phase=Phase.LIBRARIES)
+@codemod("load_dataset", phase=Phase.LIBRARIES, after=[keyword_arguments])
 def dataset_tasks(context: Context) -> None:
     """Tells which columns a task gave, where the argument goes."""
     module = context.module

@@ -26,7 +26,8 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import free_name, last_name
 
 DEPTH = 2  # functions that call each other
-MAKES_FOLDERS = frozenset({"makedirs", "mkdir", "debug", "warning", "error", "print", "log"})
+# What harms nobody where the first worker alone does it, and is no reason for it to be alone.
+HARMLESS = frozenset({"makedirs", "mkdir", "debug", "warning", "error", "print", "log"})
 REMOVES = ("os.remove", "os.unlink", "os.rmdir", "os.rename", "os.replace", "shutil.")
 # What makes one value of others, and changes none of them.
 QUIET_LIBRARIES = ("pandas.DataFrame", "os.path.", "json.dumps", "yaml.dump", "pathlib.Path", "datetime.", "time.")
@@ -97,7 +98,7 @@ class _Statements:
         if not isinstance(call, ast.Call):
             return False
         is_removed = (self.module.qualified(call.func) or "").startswith(REMOVES)
-        is_known = is_removed or last_name(call.func) in MAKES_FOLDERS
+        is_known = is_removed or last_name(call.func) in HARMLESS
         if is_known or (self.depth and only_saves(self.module, call, self.writes, self.depth - 1)):
             self.has_written |= not is_known or is_removed
             return True
