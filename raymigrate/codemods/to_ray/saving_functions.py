@@ -145,7 +145,8 @@ def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, tra
         for call in dict.fromkeys(called_by(module, step)):
             if _is_for_first(context, module.statement(call)):
                 continue
-            what = "" if is_for_one(module, call) else what_it_does(module, call)
+            what = what_it_does(module, call)
+            what = "" if what and is_for_one(module, call) else what  # the latter costs more
             what = what or _done_elsewhere(module, call) or _opened(context, call)
             if what:
                 message = f"Every worker {what} behind the training, the same as the others and at the same time:"
