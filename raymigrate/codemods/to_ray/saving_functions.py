@@ -22,7 +22,9 @@ from raymigrate.codemods.to_ray.trainer_calls import Training
 from raymigrate.facts.folders.opened_files import is_method_of_path, opens_to_write
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.ray_train.ranks import rank_condition
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.values import free_name, last_name
 
 DEPTH = 2  # functions that call each other
@@ -169,13 +171,18 @@ def _opened(context: Context, call: ast.Call) -> str:
 
 def _done_elsewhere(module: Module, call: ast.Call) -> str:
     """What a function of another file does with files that is called here, as words; empty for nothing."""
-    for other, function in called_elsewhere(module, call):
-        for part in body_of(function):
-            for inner in called_by(other, part):
-                what = what_it_does(other, inner)
-                is_alone = is_for_one(other, inner) or rank_condition(other, other.statement(inner)) is not None
-                if what and not is_alone:
-                    return "writes a file in this function" if what.startswith("writes") else what
+    return next((what for other, function in called_elsewhere(module, call) if (what := _done_in(other, function))), "")
+
+
+@kept
+def _done_in(module: Module, function: FunctionNode) -> str:
+    """What a function does with files, as words; empty for nothing. Many steps may call one."""
+    for part in body_of(function):
+        for call in called_by(module, part):
+            what = what_it_does(module, call)
+            if not what or is_for_one(module, call) or rank_condition(module, module.statement(call)) is not None:
+                continue
+            return "writes a file in this function" if what.startswith("writes") else what
     return ""
 
 
