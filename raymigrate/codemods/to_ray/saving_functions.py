@@ -118,9 +118,9 @@ class _Statements:
         return last_name(call.func) in QUIET_METHODS
 
 
-def loads_something(module: Module, steps: list[ast.stmt]) -> bool:
-    """Whether workers load something in some steps: what one of them saves may not be there yet."""
-    names = (last_name(node.func) for step in steps for node in executed(module, step) if isinstance(node, ast.Call))
+def loads_something(module: Module, step: ast.stmt) -> bool:
+    """Whether workers load something in a step: what one of them saves may not be there yet."""
+    names = (last_name(node.func) for node in executed(module, step) if isinstance(node, ast.Call))
     return not LOADS.isdisjoint(name for name in names if name)
 
 
