@@ -12,7 +12,8 @@ from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import executed, is_main_guard
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.step_kinds import OF_LAUNCHER
-from raymigrate.facts.projects.environment import all_variables_set, value_set
+from raymigrate.facts.projects.environment import all_variables_set_within, value_set
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 
 CHOICES = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -31,7 +32,7 @@ def set_environment(context: Context, rule: Rule, outline: Outline) -> None:
     for step in outline.roles.staying(Role.DRIVER):
         missing = dict[str, None]()
         for home, block, is_always in [(module, step, True), *called_functions(module, step)]:
-            for place, name in _set_in(home, block):
+            for place, name in all_variables_set_within(home).get(block, ()):
                 if name in OF_LAUNCHER:  # Ray says these
                     continue
                 value = home.constant(value) if (value := value_set(home, place)) is not None else None
@@ -73,7 +74,7 @@ def _function(module: Module, name: ast.expr) -> tuple[Module, ast.FunctionDef] 
     """The function that a name stands for; of a method the one of that name, where the file has one alone."""
     function = module.definition(name)
     if isinstance(name, ast.Attribute) and not isinstance(function, ast.FunctionDef):
-        own = [node for node in module.of_type(ast.FunctionDef) if node.name == name.attr]
+        own = _by_name(module).get(name.attr, [])
         function = own[0] if len(own) == 1 and isinstance(module.parent_of[own[0]], ast.ClassDef) else None
     if isinstance(function, ast.FunctionDef):
         return module, function
@@ -82,8 +83,13 @@ def _function(module: Module, name: ast.expr) -> tuple[Module, ast.FunctionDef] 
     return (other.module, other.node) if is_function else None  # type: ignore[union-attr,return-value]
 
 
-def _set_in(module: Module, block: ast.AST) -> list[tuple[ast.AST, str]]:
-    return [(place, name) for place, name in all_variables_set(module) if module.inside(place, block)]
+@kept
+def _by_name(module: Module) -> dict[str, list[ast.FunctionDef]]:
+    """The functions and methods of a file by their names."""
+    found: dict[str, list[ast.FunctionDef]] = {}
+    for function in module.of_type(ast.FunctionDef):
+        found.setdefault(function.name, []).append(function)
+    return found
 
 
 def _always_runs(module: Module, node: ast.AST, block: ast.AST) -> bool:

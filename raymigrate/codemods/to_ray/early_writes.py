@@ -58,12 +58,13 @@ def tell_early_writes(context: Context, rule: Rule, outline: LaunchedOutline, tr
 
 
 def _before(outline: LaunchedOutline, training: Training) -> Iterator[ast.Call]:
-    """The calls that workers come to before the training."""
-    module, moved = outline.context.module, outline.roles.moved()
+    """The calls that workers come to before the training, those of each step once."""
+    module, moved, seen = outline.context.module, outline.roles.moved(), set[ast.stmt]()
     for train in training.trains:
         step, function = outline.script.step_of(train), module.function(train)
         for before in moved[: moved.index(step)] if step in moved else ():
-            if not isinstance(before, DEFINITIONS):
+            if not isinstance(before, DEFINITIONS) and before not in seen:
+                seen.add(before)
                 yield from called_by(module, before)
         if step is not module.statement(train):
             for statement in getattr(function, "body", ()):

@@ -185,6 +185,7 @@ class _Order:
         main = self.script.main
         scopes = [self.module.scope_of[self.module.tree], *([self.module.scope(main)] if main is not None else [])]
         keys = [(name, scope) for scope in scopes for name in scope.bindings]
+        imported = {key for key in keys if self._is_import(*key)}
         found = {key: _Uses() for key in keys}, {key: _Uses() for key in keys}
         for name, scope in keys:
             for binding in scope.bindings[name]:
@@ -199,7 +200,7 @@ class _Order:
             uses = found[_is_deferred(self.script, node, step)][node.id, home]
             if isinstance(node.ctx, ast.Load) or isinstance(self.module.parent_of[node], ast.AugAssign):
                 uses.reads.add(step)
-                if not self._is_import(node.id, home) and self._is_changed(node):
+                if (node.id, home) not in imported and self._is_changed(node):
                     uses.changes.add(step)
         return found
 

@@ -18,6 +18,7 @@ from raymigrate.facts.folders.shell_downloads import COMMAND, STARTERS
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.ray_train.storage import is_absolute
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.values import Source, argument, free_name, head, is_none
@@ -89,7 +90,7 @@ class _Finder:
         self.module = module
         self.is_done = is_done
         self.folder = folder
-        self.options = dict(_options(module))
+        self.options = _options(module)
 
     def is_given_one(self, call: ast.Call) -> bool:
         """Whether a call is given what may be a relative path, or uses the folder of the process."""
@@ -114,12 +115,11 @@ class _Finder:
 
     def _goes_to_other_file(self, call: ast.Call) -> bool:
         """Whether any word goes to a function of another file, which takes it for a path: `save_all(model, "out")`."""
-        for module, function in called_elsewhere(self.module, call):
-            finder = _Finder(module, lambda _: False, "")
-            for parameter, value in _given(function, call):
-                if self._is_relative_word(value) and finder.takes_for_path(function, parameter):
-                    return True
-        return False
+        return any(
+            self._is_relative_word(value) and _takes_for_path(module, function, parameter)
+            for module, function in called_elsewhere(self.module, call)
+            for parameter, value in _given(function, call)
+        )
 
     def _is_relative_word(self, value: ast.expr) -> bool:
         text = self.module.constant(value)
@@ -229,6 +229,12 @@ class _Finder:
         return named and (Path(self.folder) / text).exists()
 
 
+@kept
+def _takes_for_path(module: Module, function: FunctionNode, parameter: str) -> bool:
+    """See `_Finder.takes_for_path`: many calls of one function ask for it."""
+    return _Finder(module, lambda _: False, "").takes_for_path(function, parameter)
+
+
 def called_elsewhere(module: Module, call: ast.Call) -> Iterator[tuple[Module, FunctionNode]]:
     """The functions of other files that a call carries out; for a class the one that makes its objects."""
     for callee in callees(module, call.func):
@@ -282,14 +288,17 @@ def _may_be_relative(word: object) -> bool:
     return not word.startswith(("/", "~", "-", "$", "&", "|", ">", "<", ";")) and "://" not in word
 
 
-def _options(module: Module) -> Iterator[tuple[str, str]]:
+@kept
+def _options(module: Module) -> dict[str, str]:
     """The options of the command line that have a text as default, with that."""
+    found = dict[str, str]()
     for call, _ in module.method_calls("add_argument"):
         default = module.constant(argument(call, len(call.args), "default"))
         for given in call.args:
             option = module.constant(given)
             if isinstance(option, str) and isinstance(default, str):
-                yield option.lstrip("-").replace("-", "_"), default
+                found[option.lstrip("-").replace("-", "_")] = default
+    return found
 
 
 def _is_put_together(value: ast.expr) -> bool:

@@ -13,6 +13,7 @@ from raymigrate.codemods.to_ray.driver_environment import GIVE, called_functions
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.step_kinds import OF_LAUNCHER
 from raymigrate.facts.projects.environment import ENVIRON, GETTERS, all_variables_set
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 
 # What each machine has of its own, and what libraries, launchers and services read or set by themselves.
@@ -64,13 +65,13 @@ def _read_by_workers(module: Module, outline: Outline) -> Iterator[tuple[ast.AST
                     yield from ((step, name) for node, name in _reads(home) if home.inside(node, function))
 
 
-def _reads(module: Module) -> Iterator[tuple[ast.AST, str]]:
+@kept
+def _reads(module: Module) -> list[tuple[ast.AST, str]]:
     """Where a file reads variables: `os.environ["A"]`, `os.environ.get("A")`, `os.getenv("A")`, `"A" in os.environ`."""
-    for node in (*module.of_type(ast.Subscript), *module.of_type(ast.Call), *module.of_type(ast.Compare)):
-        key = _key(module, node)
-        name = module.constant(key) if key is not None else None
-        if isinstance(name, str):
-            yield node, name
+    nodes = (*module.of_type(ast.Subscript), *module.of_type(ast.Call), *module.of_type(ast.Compare))
+    keys = ((node, _key(module, node)) for node in nodes)
+    names = ((node, module.constant(key)) for node, key in keys if key is not None)
+    return [(node, name) for node, name in names if isinstance(name, str)]
 
 
 def _key(module: Module, node: ast.AST) -> ast.expr | None:

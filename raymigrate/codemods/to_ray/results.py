@@ -9,6 +9,7 @@ Trainer ask for that themselves.
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
@@ -221,20 +222,33 @@ class _Results:
 
     def _saves(self, step: ast.Expr) -> bool:
         """Whether a statement calls a function of the script that only saves, and nothing is loaded behind it."""
-        moved = self.outline.roles.moved()
-        if step not in moved or loads_something(self.module, moved[moved.index(step) + 1 :]):
+        if step not in self._before_no_load:
             return False
         return only_saves(self.module, step.value, lambda part: self._is_writing(part) or self._is_written(part))
+
+    @cached_property
+    def _before_no_load(self) -> set[ast.stmt]:
+        """The steps that move and have none behind them that loads something."""
+        found = set[ast.stmt]()
+        for step in reversed(self.outline.roles.moved()):
+            found.add(step)
+            if loads_something(self.module, step):
+                break
+        return found
 
     def _is_written(self, part: ast.stmt) -> bool:
         return isinstance(part, ast.With) and self._opens_to_write(part) and self._only_writes(part.body)
 
     def _is_read_back(self, step: ast.stmt) -> bool:
         """Whether the workers read a file that a statement opens to write: each then reads what it wrote itself."""
-        run = self.outline.roles.moved_or_makers()
         opened = [node for node in ast.walk(step) if isinstance(node, ast.Call) and self._is_opened_to_write(node)]
         paths = [call.func.value if isinstance(call.func, ast.Attribute) else call.args[0] for call in opened]
-        return any(is_read_back(self.module, path, run, set(opened)) for path in paths)
+        return any(is_read_back(self.module, path, self._run, set(opened)) for path in paths)
+
+    @cached_property
+    def _run(self) -> list[ast.stmt]:
+        """The steps that workers run."""
+        return self.outline.roles.moved_or_makers()
 
     def _writes_by_call(self, call: ast.expr) -> bool:
         if not isinstance(call, ast.Call):

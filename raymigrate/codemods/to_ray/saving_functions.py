@@ -22,7 +22,9 @@ from raymigrate.codemods.to_ray.trainer_calls import Training
 from raymigrate.facts.folders.opened_files import is_method_of_path, opens_to_write
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.ray_train.ranks import rank_condition
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.values import free_name, last_name
 
 DEPTH = 2  # functions that call each other
@@ -117,9 +119,9 @@ class _Statements:
         return last_name(call.func) in QUIET_METHODS
 
 
-def loads_something(module: Module, steps: list[ast.stmt]) -> bool:
-    """Whether workers load something in some steps: what one of them saves may not be there yet."""
-    names = (last_name(node.func) for step in steps for node in executed(module, step) if isinstance(node, ast.Call))
+def loads_something(module: Module, step: ast.stmt) -> bool:
+    """Whether workers load something in a step: what one of them saves may not be there yet."""
+    names = (last_name(node.func) for node in executed(module, step) if isinstance(node, ast.Call))
     return not LOADS.isdisjoint(name for name in names if name)
 
 
@@ -146,7 +148,8 @@ def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, tra
         for call in dict.fromkeys(called_by(module, step)):
             if _is_for_first(context, module.statement(call)):
                 continue
-            what = "" if is_for_one(module, call) else what_it_does(module, call)
+            what = what_it_does(module, call)
+            what = "" if what and is_for_one(module, call) else what  # the latter costs more
             what = what or _done_elsewhere(module, call) or _opened(context, call)
             if what:
                 message = f"Every worker {what} behind the training, the same as the others and at the same time:"
@@ -169,13 +172,18 @@ def _opened(context: Context, call: ast.Call) -> str:
 
 def _done_elsewhere(module: Module, call: ast.Call) -> str:
     """What a function of another file does with files that is called here, as words; empty for nothing."""
-    for other, function in called_elsewhere(module, call):
-        for part in body_of(function):
-            for inner in called_by(other, part):
-                what = what_it_does(other, inner)
-                is_alone = is_for_one(other, inner) or rank_condition(other, other.statement(inner)) is not None
-                if what and not is_alone:
-                    return "writes a file in this function" if what.startswith("writes") else what
+    return next((what for other, function in called_elsewhere(module, call) if (what := _done_in(other, function))), "")
+
+
+@kept
+def _done_in(module: Module, function: FunctionNode) -> str:
+    """What a function does with files, as words; empty for nothing. Many steps may call one."""
+    for part in body_of(function):
+        for call in called_by(module, part):
+            what = what_it_does(module, call)
+            if not what or is_for_one(module, call) or rank_condition(module, module.statement(call)) is not None:
+                continue
+            return "writes a file in this function" if what.startswith("writes") else what
     return ""
 
 

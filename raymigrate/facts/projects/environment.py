@@ -32,11 +32,22 @@ def variables_set(module: Module, *names: str) -> Iterator[tuple[ast.AST, str]]:
             yield keyword, str(keyword.arg)
 
 
+@kept
 def all_variables_set(module: Module) -> list[tuple[ast.AST, str]]:
     """Where a script gives a variable of the environment a value: the place of its name, and the name."""
     found: list[tuple[ast.AST, str]] = [(key, name) for name, key in _named_keys(module) if _is_set(module, key)]
     updates = (call for call in module.of_type(ast.Call) if call.keywords and _takes_variables(module, call))
     return [*found, *((word, word.arg) for call in updates for word in call.keywords if word.arg)]
+
+
+@kept
+def all_variables_set_within(module: Module) -> dict[ast.AST, list[tuple[ast.AST, str]]]:
+    """What `all_variables_set` found, by each node that it is in: every step of a script is asked about."""
+    found: dict[ast.AST, list[tuple[ast.AST, str]]] = {}
+    for place, name in all_variables_set(module):
+        for node in module.ancestors(place):
+            found.setdefault(node, []).append((place, name))
+    return found
 
 
 @kept

@@ -3,6 +3,7 @@
 import ast
 from weakref import WeakKeyDictionary
 
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 
 RANK_FUNCTIONS = ("get_world_rank", "get_local_rank", "get_node_rank", "get_rank")
@@ -22,14 +23,45 @@ LIBRARIES = ("ray.", "torch.distributed.", "accelerate.")
 
 
 def tests_rank(module: Module, test: ast.expr) -> bool:
-    """Whether a condition depends on the rank of the worker: `session.get_world_rank() == 0`, `is_main_process`."""
-    return any(_is_rank(module, node) for node in ast.walk(test))
+    """Whether a condition depends on the rank of the worker: `session.get_world_rank() == 0`, `is_main_process`.
+
+    Names are followed to their values in a loop: `x = f(x)` may stand there any number of times.
+    """
+    known = _tested(module)
+    led_from: dict[ast.expr, ast.expr | None] = {test: None}  # by what a name stands for, the expression with the name
+    waiting = [test]
+    while waiting:
+        part = waiting.pop()
+        if part not in known and any(_is_rank(module, node) for node in ast.walk(part)):
+            known[part] = True
+        if known.get(part):
+            way: ast.expr | None = part
+            while way is not None:
+                known[way] = True
+                way = led_from[way]
+            return True
+        for value in [] if part in known else _values(module, part):
+            if value not in led_from:
+                led_from[value] = part
+                waiting.append(value)
+    known.update(dict.fromkeys(led_from, False))
+    return False
+
+
+@kept
+def _tested(module: Module) -> dict[ast.expr, bool]:
+    """What `tests_rank` has found of conditions, and of the values of their names."""
+    return {}
+
+
+def _values(module: Module, test: ast.expr) -> list[ast.expr]:
+    """What the names in a condition stand for."""
+    names = [node for node in ast.walk(test) if isinstance(node, ast.Name)]
+    return [value for name in names if not isinstance(value := module.value(name), ast.Name)]
 
 
 def _is_rank(module: Module, node: ast.AST) -> bool:
-    if isinstance(node, ast.Name):
-        value = module.value(node)
-        return value is not node and not isinstance(value, ast.Name) and tests_rank(module, value)
+    """Whether a part of a condition depends on the rank; what names stand for is not asked here."""
     if isinstance(node, ast.Attribute):
         return node.attr in RANK_ATTRIBUTES
     if isinstance(node, ast.Constant):
