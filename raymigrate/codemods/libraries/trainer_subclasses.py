@@ -8,6 +8,7 @@ from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.instances import TRAINING_ARGUMENTS, instance_of, library_base
 from raymigrate.facts.ray_train.trainers import classes_behind
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import class_named, last_name
 from raymigrate.facts.values.carried import carried
@@ -75,6 +76,7 @@ def _arrivals_by_another_name(module: Module, call: ast.Call) -> list[bool | Non
     return arrivals if any(arrived is not False for arrived in arrivals) else []
 
 
+@kept
 def give_old_tokenizer(module: Module) -> bool:
     """Whether a call of a class made from Trainer hands it `tokenizer=`, which transformers 4 took.
 
@@ -85,9 +87,13 @@ def give_old_tokenizer(module: Module) -> bool:
     """
     for call in module.of_type(ast.Call):
         names = {keyword.arg for keyword in call.keywords}
-        if OLD not in names and None in names:
-            names |= {e.name for k in call.keywords if k.arg is None for e in carried(module, k.value).entries}
-        if OLD in names and NEW not in names and reaches(constructors(module, call), OLD, _is_trainer):
+        if NEW in names or names.isdisjoint((OLD, None)) or not reaches(constructors(module, call), OLD, _is_trainer):
+            continue
+        if OLD in names:
+            return True
+        # Only here: the dict that is unpacked in any other call may be long, and be unpacked in many.
+        unpacked = {e.name for k in call.keywords if k.arg is None for e in carried(module, k.value).entries}
+        if OLD in unpacked and NEW not in unpacked:
             return True
     return False
 
