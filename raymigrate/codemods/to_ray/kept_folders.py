@@ -27,6 +27,7 @@ MOST_FILES = 50
 MOST_BYTES = 200_000
 
 
+@kept
 def is_read_again(module: Module, folder: str) -> bool:
     """Whether anything but the arguments of the Trainer names a folder, or what lies in it.
 

@@ -152,14 +152,20 @@ class _Paths:
         text = self.module.constant(path)
         if not isinstance(text, str):
             return False
-        return text.startswith(("./", "../")) or text in self._saved() or self._is_checkpoint(text)
+        return text.startswith(("./", "../")) or text in self._saved or self._is_checkpoint(text)
 
     def _is_checkpoint(self, text: str) -> bool:
         """Whether it lies in the folder of the Trainer's checkpoints: "results/checkpoint-500"."""
+        return text.startswith(self._folders)
+
+    @cached_property
+    def _folders(self) -> tuple[str, ...]:
+        """How paths in the folders of checkpoints begin."""
         made = (call for call in self.calls if makes_arguments(self.module, call))
         named = (self.module.constant(folder) for call in made if (folder := argument(call, 0, "output_dir")))
-        return any(isinstance(folder, str) and text.startswith(f"{normpath(folder)}/") for folder in named)
+        return tuple(f"{normpath(folder)}/" for folder in named if isinstance(folder, str))
 
+    @cached_property
     def _saved(self) -> set[object]:
         saved = (call for call in self.calls if isinstance(call.func, ast.Attribute))
         return {

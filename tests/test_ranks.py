@@ -1,0 +1,28 @@
+"""Conditions on the rank, through whatever names they are put together."""
+
+import ast
+
+import pytest
+
+from raymigrate.facts.ray_train.ranks import tests_rank as asks_for_rank
+from raymigrate.facts.syntax.module import Module
+
+
+def last_test(text: str) -> tuple[Module, ast.expr]:
+    module = Module(text)
+    last = module.tree.body[-1]
+    assert isinstance(last, ast.Expr)
+    return module, last.value
+
+
+@pytest.mark.parametrize(("first", "is_rank"), [("session.get_world_rank()", True), ("other()", False)])
+def test_a_long_chain_of_values_is_followed(first: str, *, is_rank: bool) -> None:
+    chain = "x = f(x)\n" * 2_000
+    module, test = last_test(f"from ray.air import session\nx = {first}\n{chain}x == 0\n")
+    assert asks_for_rank(module, test) is is_rank
+    assert asks_for_rank(module, test) is is_rank  # known by then
+
+
+def test_a_name_that_leads_to_itself_is_no_rank() -> None:
+    module, test = last_test("while True:\n    x = f(y)\n    y = f(x)\nx == y\n")
+    assert not asks_for_rank(module, test)
