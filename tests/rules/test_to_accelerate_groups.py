@@ -77,11 +77,14 @@ def test_groups_on_gpus_and_scripts_without_one_are_not(group: str, device: str,
 
 
 @pytest.mark.parametrize(("group", "device"), [('"gloo"', 'device = "cpu"\n'), ("", CHOICE)])
-def test_where_ray_starts_the_workers_nothing_is_told_of_torchrun(group: str, device: str) -> None:
+def test_where_ray_starts_the_workers_torchrun_is_told_of_as_what_starts_no_more(group: str, device: str) -> None:
     text = script(f"dist.init_process_group({group})", device) + LOOP
     outcome = converted(text, to_accelerate=True, to_ray=True)
     assert "TorchTrainer" in outcome.text
-    assert not any("torchrun" in message for message in outcome.messages)
+    told = [message for message in outcome.messages if "torchrun" in message]
+    assert [message.strip() for message in told] == [
+        "It is started with python now: under torchrun each process would start a run of its own."
+    ]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ hf_file_system.py 2.4, resolve_path), and datasets 5 goes through it. The redire
 """
 
 import ast
+import itertools
 import re
 
 from raymigrate.base.findings import Rule
@@ -211,10 +212,10 @@ def _one_name(context: Context, told: _Told, given: ast.expr, source: Source, na
 
 def _several_names(context: Context, told: _Told, given: ast.expr, found: list[tuple[Source, object]]) -> None:
     """Names the datasets that a call may load, and says so where there are others."""
-    short = {str(value): source for source, value in found if is_short(value)}
-    for name, source in sorted(short.items()):
-        if not _name_at_the_call(context, given, source, name):
-            told.add_name(given, source, name, advice_of(name))
+    short = [(str(value), source) for source, value in found if is_short(value)]
+    others = {name: source for name, source in short if not _name_at_the_call(context, given, source, name)}
+    for name, source in sorted(others.items()):
+        told.add_name(given, source, name, advice_of(name))
     unseen = any(value is ... for _, value in found) and context.of_legacy_job
     if not short and unseen and not _never_runs(context.module, given):
         told.add(given, f"load_dataset {RAISES} if this is a name without its namespace.", UNSEEN)
@@ -225,6 +226,9 @@ def _name_at_the_call(context: Context, given: ast.expr, source: Source, name: s
     is_here = source.module is context.module and isinstance(source.node, ast.Constant)
     if not is_here or not context.module.inside(source.node, given) or name not in NAMESPACES or name in SCRIPTS:
         return False
+    around = itertools.takewhile(lambda parent: parent is not given, context.module.ancestors(source.node))
+    if any(isinstance(parent, ast.Call) for parent in (given, *around)):
+        return False  # TABLE.get(key, "squad"): the table may hold the same name
     whole = f'"{NAMESPACES[name]}/{name}"'
     if context.converts(RM714, source.node, f'load_dataset("{name}") {RAISES}; now {whole}.'):
         context.plan.replace(source.node, whole)
