@@ -9,7 +9,6 @@ Trainer ask for that themselves.
 from __future__ import annotations
 
 import ast
-from functools import cached_property
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
@@ -18,7 +17,7 @@ from raymigrate.codemods.to_ray.all_workers import leads_to, needs_all
 from raymigrate.codemods.to_ray.early_writes import WRITE_TO_PATHS
 from raymigrate.codemods.to_ray.interactive import DISPLAY
 from raymigrate.codemods.to_ray.outline import FROM_WORKERS, Outline
-from raymigrate.codemods.to_ray.saving_functions import loads_something, only_saves
+from raymigrate.codemods.to_ray.saving_functions import before_no_load, only_saves
 from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.codemods.to_ray.shown_values import ends, is_display
 from raymigrate.codemods.to_ray.spread_weights import saves_spread_weights, tell_spread_weights
@@ -69,6 +68,8 @@ class _Results:
         self.spread: list[ast.stmt] = []  # what saves weights that are spread over the workers
         self.hoisted: dict[str, ast.expr] = {}  # by the name that each gets, evaluations within what shows them
         self.ends = ends(context, self.script.steps)
+        self._before_no_load = before_no_load(self.module, outline.roles.moved())
+        self._run = outline.roles.moved_or_makers()
 
     def arrange(self) -> None:
         for step in self.outline.roles.moved():
@@ -222,19 +223,8 @@ class _Results:
 
     def _saves(self, step: ast.Expr) -> bool:
         """Whether a statement calls a function of the script that only saves, and nothing is loaded behind it."""
-        if step not in self._before_no_load:
-            return False
-        return only_saves(self.module, step.value, lambda part: self._is_writing(part) or self._is_written(part))
-
-    @cached_property
-    def _before_no_load(self) -> set[ast.stmt]:
-        """The steps that move and have none behind them that loads something."""
-        found = set[ast.stmt]()
-        for step in reversed(self.outline.roles.moved()):
-            found.add(step)
-            if loads_something(self.module, step):
-                break
-        return found
+        is_late = step in self._before_no_load
+        return is_late and only_saves(self.module, step.value, lambda p: self._is_writing(p) or self._is_written(p))
 
     def _is_written(self, part: ast.stmt) -> bool:
         return isinstance(part, ast.With) and self._opens_to_write(part) and self._only_writes(part.body)
@@ -244,11 +234,6 @@ class _Results:
         opened = [node for node in ast.walk(step) if isinstance(node, ast.Call) and self._is_opened_to_write(node)]
         paths = [call.func.value if isinstance(call.func, ast.Attribute) else call.args[0] for call in opened]
         return any(is_read_back(self.module, path, self._run, set(opened)) for path in paths)
-
-    @cached_property
-    def _run(self) -> list[ast.stmt]:
-        """The steps that workers run."""
-        return self.outline.roles.moved_or_makers()
 
     def _writes_by_call(self, call: ast.expr) -> bool:
         if not isinstance(call, ast.Call):

@@ -125,6 +125,16 @@ def loads_something(module: Module, step: ast.stmt) -> bool:
     return not LOADS.isdisjoint(name for name in names if name)
 
 
+def before_no_load(module: Module, moved: list[ast.stmt]) -> set[ast.stmt]:
+    """The steps that have none behind them that loads something, of those that move."""
+    found = set[ast.stmt]()
+    for step in reversed(moved):
+        found.add(step)
+        if loads_something(module, step):
+            break
+    return found
+
+
 def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, training: Training) -> None:
     """Tells of files that every worker writes or removes in functions which it calls behind the training.
 
