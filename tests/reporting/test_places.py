@@ -33,7 +33,7 @@ SPEAKS_OF = {
     "RM103": "Trainer",
     "RM104": "Arguments|Accelerator|Trainer",
     "RM105": r"^\*\*",  # among which report_to may be
-    "RM107": r"[Dd]ataset|_ds\b|\"train\"|^settings$|^\{\}$",
+    "RM107": r"[Dd]ataset|_ds\b|\"train\"|^settings$|^ExecutionOptions\b|^\{\}$",
     "RM108": "_ds",
     "RM109": r"\"train\"",
     "RM110": "Arguments|Trainer",
