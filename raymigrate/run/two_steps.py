@@ -91,9 +91,8 @@ def _is_told_again(finding: Finding, second: list[Finding]) -> bool:
         return True
     return any(
         words in finding.message and finding.kind is other.kind and again in other.message
-        for words, again in (*TOLD_TWICE, *TOLD_TWICE_THERE)
         for other in second
-        if (words, again) in TOLD_TWICE or finding.line == other.line
+        for words, again in (*TOLD_TWICE, *(TOLD_TWICE_THERE if finding.line == other.line else ()))
     )
 
 

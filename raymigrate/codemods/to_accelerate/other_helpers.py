@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.home import is_main_guard
 from raymigrate.codemods.to_accelerate.rules import RM856
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.projects.project import with_imported
@@ -97,7 +98,7 @@ def _is_certain(module: Module, call: ast.Call, function: ast.AST | None) -> boo
             break
         is_first = isinstance(parent, (ast.If, ast.IfExp, ast.While)) and child is parent.test
         is_first = is_first or (isinstance(parent, ast.BoolOp) and child is parent.values[0])
-        if isinstance(parent, (*BRANCHES, ast.BoolOp, *FUNCTIONS)) and not is_first and not _is_main(parent):
+        if isinstance(parent, (*BRANCHES, ast.BoolOp, *FUNCTIONS)) and not is_first and not is_main_guard(parent):
             return False
         child = parent
     if function is None:
@@ -106,8 +107,3 @@ def _is_certain(module: Module, call: ast.Call, function: ast.AST | None) -> boo
         isinstance(node, LEAVES) and node.lineno < call.lineno and module.parent_of[node] is not function
         for node in module.below(function)
     )
-
-
-def _is_main(node: ast.AST) -> bool:
-    """`if __name__ == "__main__":`."""
-    return isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)

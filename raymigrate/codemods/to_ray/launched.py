@@ -36,7 +36,6 @@ from raymigrate.facts.projects.indirect import parsings
 from raymigrate.facts.projects.project_uses import takers
 from raymigrate.facts.syntax.functions import default_of
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.torch.gpus import asks_for_gpu
 from raymigrate.facts.values import origins
 from raymigrate.knowledge.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 
@@ -131,7 +130,7 @@ class LaunchedOutline(Outline):
         precisions = (keyword.value for keyword in given if keyword.arg == "mixed_precision")
         if any(_needs_gpu(self.module, precision) for precision in precisions):
             return True
-        return self.context.options.shows_gpu or asks_for_gpu(self.module)
+        return super().use_gpu
 
     @property
     def placeholders(self) -> str:

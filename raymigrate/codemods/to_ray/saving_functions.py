@@ -151,9 +151,8 @@ def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, tra
     for step in moved[max(places) + 1 :]:
         if isinstance(step, DEFINITIONS) or outline.roles.of[step] is not Role.WORKER or _is_for_first(context, step):
             continue
-        if saves_spread_weights(module, outline, step):  # told, and not to be done by one
-            continue
-        if step in outline.behind:  # the driver runs it
+        # The driver runs what is behind; what saves weights that are spread is told, and not to be done by one.
+        if step in outline.behind or saves_spread_weights(module, outline, step):
             continue
         for call in dict.fromkeys(called_by(module, step)):
             if _is_for_first(context, module.statement(call)):

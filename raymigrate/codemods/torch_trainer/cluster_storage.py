@@ -44,20 +44,10 @@ OF_EACH_MACHINE = ("~", "/tmp/")
 # Packages that know nothing of Ray, beside those of the standard library and those that training is written with.
 STRANGERS = frozenset(
     {
-        *(
-            "PIL",
-            "albumentations",
-            "bitsandbytes",
-            "cv2",
-            "einops",
-            "huggingface_hub",
-            "jiwer",
-            "librosa",
-            "matplotlib",
-        ),
-        *("nltk", "psutil", "requests", "rouge_score", "sacrebleu", "safetensors", "scipy", "sentencepiece", "seqeval"),
-        *("soundfile", "spacy", "tabulate", "tensorboardX", "timm", "torchaudio", "torchmetrics", "torchtext"),
-        *("torchvision", "tqdm", "yaml"),
+        *("PIL", "albumentations", "bitsandbytes", "cv2", "einops", "huggingface_hub", "jiwer", "librosa"),
+        *("matplotlib", "nltk", "psutil", "requests", "rouge_score", "sacrebleu", "safetensors", "scipy"),
+        *("sentencepiece", "seqeval", "soundfile", "spacy", "tabulate", "tensorboardX", "timm", "torchaudio"),
+        *("torchmetrics", "torchtext", "torchvision", "tqdm", "yaml"),
     }
 )
 REPORTER = re.compile(r"Report\w*Callback$|\.integration\.|\.integrations\.")
