@@ -7,7 +7,8 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -24,19 +25,21 @@ FALSE_FRIENDS = sorted(FIXTURES.glob("false_friends/*.py"))
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it likewise
 
+# Processes of a test run inherit these: what day it is, also after midnight, and whether the tests were chosen by name.
 DAY = "RAYMIGRATE_TEST_DAY"
+ROTATES = "RAYMIGRATE_TEST_ROTATES"
 # Test files are compiled with their asserts rewritten, which takes ten seconds: once, and not in each process of a run.
 WRITES_NO_BYTECODE = pytest.StashKey[bool]()
 MEMORY_OF_A_RUN = 3 * 2**30  # Ray's daemons, a driver, a controller and two workers that import torch
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--all-runs", action="store_true", help="run every script of the fixtures that has a proof record")
+    parser.addoption("--all-runs", action="store_true", help="run every proved script and rotating test")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # All processes of a test run mean the same day, also at midnight: they inherit this variable.
     os.environ.setdefault(DAY, datetime.datetime.now(datetime.timezone.utc).date().isoformat())
+    os.environ.setdefault(ROTATES, "yes" if config.args_source is pytest.Config.ArgsSource.TESTPATHS else "no")
     leave_home(config)
     config.stash[WRITES_NO_BYTECODE] = sys.dont_write_bytecode
     sys.dont_write_bytecode = False
@@ -82,9 +85,29 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return max(1, min(2 * cores, psutil.virtual_memory().available // MEMORY_OF_A_RUN))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes minutes begins first, so that nothing runs alone at the end."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out cases of another day; what takes minutes begins first, so that nothing runs alone at the end.
+
+    Cases of rotating tests, that is, unless the run names their file or is to run all.
+    """
+    if os.environ[ROTATES] == "yes" and not config.getoption("all_runs"):
+        left_out = set(not_due(items, today()))
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
     items.sort(key=lambda item: item.get_closest_marker("minutes") is None)
+
+
+def not_due(items: Iterable[pytest.Item], day: datetime.date) -> Iterator[pytest.Item]:
+    """Cases of tests marked `rotating(parts)` that are not of the part that runs on a day."""
+    cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("rotating"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for of_test in cases.values():
+        (parts,) = of_test[0].get_closest_marker("rotating").args  # type: ignore[union-attr]
+        for number, item in enumerate(sorted(of_test, key=lambda item: item.nodeid)):
+            if number % parts != day.toordinal() % parts:
+                yield item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

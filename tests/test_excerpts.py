@@ -15,8 +15,7 @@ from raymigrate.edits.plan import Code, Plan
 from raymigrate.edits.rewriter import rewrite
 from raymigrate.edits.stand_ins import NothingHidden, untouched
 from raymigrate.facts.syntax.module import Module
-from scripts.prove import due
-from tests.conftest import SCRIPTS, today
+from tests.conftest import SCRIPTS
 from tests.stress_excerpts import FORMS, OPTIONS, compared, stressed
 
 # The fixtures that a conversion changes: of the others there is nothing to compare.
@@ -34,11 +33,10 @@ def texts(index: int) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.rotating(20)
 @pytest.mark.parametrize("form", FORMS)
-def test_every_rewrite_through_an_excerpt_is_that_of_the_whole_module(form: str, pytestconfig: pytest.Config) -> None:
-    """Of all fixtures in a form, which takes some twenty seconds: a tenth of the forms each day."""
-    if not pytestconfig.getoption("all_runs") and form not in due(list(FORMS), today()):
-        pytest.skip("the turn of this form comes on another day; --all-runs takes all")
+def test_every_rewrite_through_an_excerpt_is_that_of_the_whole_module(form: str) -> None:
+    """Of all fixtures in a form, which takes some twenty seconds."""
     check(form, range(len(SCRIPTS)))
 
 

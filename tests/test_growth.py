@@ -49,6 +49,7 @@ def grows_faster(case: Case, folder: Path) -> bool:
     return more - fixed > MOST * (less - fixed) + SLACK
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_work_grows_with_the_number(case: Case, tmp_path: Path) -> None:
     assert not grows_faster(case, tmp_path)

@@ -29,6 +29,7 @@ def problems_of(numbers: Iterable[int]) -> str:
     )
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_generated_program_does_what_it_means(part: int) -> None:
     assert not problems_of(range(part, PROGRAMS, PARTS))
