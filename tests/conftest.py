@@ -28,6 +28,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it likewise
 # Processes of a test run inherit these: what day it is, also after midnight, and whether the tests were chosen by name.
 DAY = "RAYMIGRATE_TEST_DAY"
 ROTATES = "RAYMIGRATE_TEST_ROTATES"
+LAST = "ray or slow"  # what takes longest
 # Test files are compiled with their asserts rewritten, which takes ten seconds: once, and not in each process of a run.
 WRITES_NO_BYTECODE = pytest.StashKey[bool]()
 MEMORY_OF_A_RUN = 3 * 2**30  # Ray's daemons, a driver, a controller and two workers that import torch
@@ -83,6 +84,17 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     import psutil  # noqa: PLC0415 - comes with the libraries of `verify`
 
     return max(1, min(2 * cores, psutil.virtual_memory().available // MEMORY_OF_A_RUN))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves out files without a test of the marks that `scripts/test` asks for last.
+
+    To collect all takes half a minute, in each process of a run.
+    """
+    if config.option.markexpr != LAST or collection_path.suffix != ".py":
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    return None if any(f"mark.{mark}" in text for mark in LAST.split(" or ")) else True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
