@@ -148,9 +148,9 @@ def record(case: Path) -> dict[str, Run] | None:
     return {which: Run(**proof[which]) for which in SCRIPTS}
 
 
-def due(cases: Sequence[Case], day: datetime.date) -> list[Case]:
-    """The tenth of the cases that is run on a day, whatever is known of them; another one each day."""
-    return [case for number, case in enumerate(sorted(cases)) if number % PARTS == day.toordinal() % PARTS]
+def due(cases: Sequence[Case], day: datetime.date, parts: int = PARTS) -> list[Case]:
+    """The part of the cases that is run on a day, whatever is known of them; another one each day."""
+    return [case for number, case in enumerate(sorted(cases)) if number % parts == day.toordinal() % parts]
 
 
 def run_script(case: Path, which: str, hub_url: str, folder: Path) -> Run:

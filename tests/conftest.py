@@ -111,15 +111,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def not_due(items: Iterable[pytest.Item], day: datetime.date) -> Iterator[pytest.Item]:
     """Cases of tests marked `rotating(parts)` that are not of the part that runs on a day."""
-    cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    from scripts.prove import due  # noqa: PLC0415 - imports what the runs need
+
+    tests: defaultdict[tuple[str, int], dict[str, pytest.Item]] = defaultdict(dict)
     for item in items:
-        if item.get_closest_marker("rotating"):
-            cases[item.nodeid.partition("[")[0]].append(item)
-    for of_test in cases.values():
-        (parts,) = of_test[0].get_closest_marker("rotating").args  # type: ignore[union-attr]
-        for number, item in enumerate(sorted(of_test, key=lambda item: item.nodeid)):
-            if number % parts != day.toordinal() % parts:
-                yield item
+        if marker := item.get_closest_marker("rotating"):
+            tests[item.nodeid.partition("[")[0], marker.args[0]][item.nodeid] = item
+    for (_, parts), cases in tests.items():
+        yield from (cases[name] for name in cases.keys() - due(list(cases), day, parts))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -4,7 +4,7 @@ Some are held against real Ray 2.6 (arm A), in an environment that is made first
 against the stand-in (arm B). A dict as checkpoint and a preprocessor are in test_wrong_conversions.py, which runs those
 jobs anyway.
 
-Slow: real Ray, two CPU workers.
+Slow: real Ray, two CPU workers. One job each day, unless all are asked for.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ JOBS = [
 
 
 @pytest.mark.minutes
+@pytest.mark.rotating(5)
 @pytest.mark.parametrize(("script", "arms", "kill"), JOBS)
 def test_a_mixed_job_trains_as_before(script: str, arms: str, kill: bool, tmp_path: Path) -> None:
     options = ["--arms", arms, "--report", "out.json", *(["--kill-worker"] if kill else [])]

@@ -131,6 +131,7 @@ WRONG_PARAMETERS = [
 ]
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize("wrong", WRONG_PARAMETERS)
 def test_a_wrong_conversion_fails(wrong: Wrong, shared_runs: SharedRuns, tmp_path: Path) -> None:
     right = (wrong.job / "after.py").read_text(encoding="utf-8")
