@@ -18,15 +18,6 @@ RUNS = [
 
 
 @pytest.mark.ray
-def test_the_home_of_the_user_stays_as_it_is(tmp_path: Path) -> None:
-    """It is empty, so that there is nothing to be read; nobody but root may write there, and nobody does."""
-    home = tmp_path / "user"
-    home.mkdir(mode=0o500)
-    assert run_tests(home).returncode == 0
-    assert list(home.iterdir()) == []
-
-
-@pytest.mark.ray
 def test_a_home_where_not_even_root_can_write_is_enough() -> None:
     done = run_tests(Path("/dev/null/home"))
     assert done.returncode == 0, done.stdout[-6000:]
