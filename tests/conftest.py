@@ -7,11 +7,14 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
+
+Item = TypeVar("Item")
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
@@ -31,7 +34,7 @@ MEMORY_OF_A_RUN = 3 * 2**30  # Ray's daemons, a driver, a controller and two wor
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--all-runs", action="store_true", help="run every script of the fixtures that has a proof record")
+    parser.addoption("--all-runs", action="store_true", help="take all of what else is taken in turn, day by day")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -59,6 +62,20 @@ def leave_home(config: pytest.Config) -> None:
 def today() -> datetime.date:
     """The day that chooses which records are held against a new run."""
     return datetime.date.fromisoformat(os.environ[DAY])
+
+
+def todays(items: Sequence[Item], parts: int, config: pytest.Config, *, later: int = 0) -> list[Item]:
+    """One of so many parts of what takes long with all of them, another one each day; all of them with --all-runs.
+
+    Args:
+        items: All of them.
+        parts: How many parts.
+        config: Of the test run.
+        later: Takes the part of so many days later, so that two tests of a day do not take the same.
+    """
+    if config.getoption("all_runs"):
+        return list(items)
+    return list(items[(today().toordinal() + later) % parts :: parts])
 
 
 def pytest_report_header(config: pytest.Config) -> str:
