@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.cli import main
-from raymigrate.documents import NotSplit, open_document, reopened
+from raymigrate.documents import NotSplit, Plain, open_document, reopened
+from raymigrate.run.engine import convert
 from scripts.update_twins import converted, options_of
 from tests.conftest import FALSE_FRIENDS, FIXTURES, SCRIPTS, case_name
 from tests.documents.notebooks import SERIALISATIONS, Notebook, cells_of, notebook, sources
@@ -111,6 +112,9 @@ def code_lines(text: str) -> list[str]:
 
 def twin_and_messages(script: Path) -> tuple[str, list[str]]:
     """What a script becomes and what is said of it, as test_twins.py converts it."""
+    if not isinstance(open_document(script.read_bytes(), script.name), Plain):  # a script of cells, here without them
+        result = convert(script.read_text(), str(script), options_of(script))
+        return result.after or result.before, [finding.message for finding in result.findings]
     lines = script.with_name("findings.txt").read_text().splitlines()
     return script.with_name("after.py").read_text(), [line.partition(": ")[2] for line in lines]
 
