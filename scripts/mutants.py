@@ -133,7 +133,8 @@ def mutant(script: Script, name: str, edit: Edit) -> Mutant | None:
     """
     begin, end, code = edit
     changed = (script.data[:begin] + code.encode() + script.data[end:]).decode()
-    if not _compiles(changed) or ast.dump(ast.parse(changed)) == script.meaning:
+    tree = _tree(changed)
+    if tree is None or ast.dump(tree) == script.meaning:
         return None
     return Mutant(name, script.line_of(begin), changed, _change(script.data.decode(), changed))
 
@@ -148,12 +149,14 @@ def operator(name: str) -> Callable[[Operator], Operator]:
     return add
 
 
-def _compiles(text: str) -> bool:
+def _tree(text: str) -> ast.Module | None:
+    """The tree of a text, if that compiles."""
     try:
-        compile(text, "mutant", "exec", dont_inherit=True)
+        tree = ast.parse(text)
+        compile(tree, "mutant", "exec", dont_inherit=True)
     except SyntaxError:
-        return False
-    return True
+        return None
+    return tree
 
 
 def _change(before: str, after: str) -> tuple[str, ...]:

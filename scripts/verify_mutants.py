@@ -28,6 +28,7 @@ import shutil
 import time
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +232,7 @@ def made_from(job: str) -> str:
     return hashlib.sha256((case / "before.py").read_bytes() + b"\0" + (case / "after.py").read_bytes()).hexdigest()
 
 
+@cache
 def all_mutants(job: str) -> dict[str, Mutant]:
     """The mutants of a job, by name."""
     made = mutants((FIXTURES / JOBS[job] / "after.py").read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -35,7 +35,7 @@ MEMORY_OF_A_RUN = 3 * 2**30  # Ray's daemons, a driver, a controller and two wor
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--all-runs", action="store_true", help="run every proved script and rotating test")
+    parser.addoption("--all-runs", action="store_true", help="take all of what is taken in turn, day by day")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -63,6 +63,22 @@ def leave_home(config: pytest.Config) -> None:
 def today() -> datetime.date:
     """The day that chooses which records are held against a new run."""
     return datetime.date.fromisoformat(os.environ[DAY])
+
+
+def todays(paths: Sequence[Path], parts: int, config: pytest.Config, *, later: int = 0) -> list[Path]:
+    """One of so many parts of what takes long with all of them, another one each day; all of them with --all-runs.
+
+    Args:
+        paths: All of them.
+        parts: How many parts.
+        config: Of the test run.
+        later: Takes the part of so many days later, so that two tests of a day do not take the same.
+    """
+    from scripts.prove import due  # noqa: PLC0415 - imports what the runs need
+
+    if config.getoption("all_runs"):
+        return list(paths)
+    return due(paths, today() + datetime.timedelta(days=later), parts)
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -2,8 +2,10 @@
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -42,15 +44,26 @@ def test_a_tree_without_legacy_code_imports_nothing_heavy(clean_tree: Path) -> N
     assert modules.isdisjoint(HEAVY)
 
 
-def test_check_never_needs_libcst() -> None:
-    status, modules = modules_imported_by("--check", str(FIXTURES / "ray_air"))
+@pytest.fixture(scope="module")
+def some_of_each(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first and the last fixture of each family: what is imported depends on the families that have to do."""
+    folder = tmp_path_factory.mktemp("some_of_each")
+    for _, scripts in groupby(SCRIPTS, key=lambda script: script.parent.parent):
+        cases = [script.parent for script in scripts]
+        for case in {cases[0], cases[-1]}:
+            shutil.copytree(case, folder / case.relative_to(FIXTURES))
+    return folder
+
+
+def test_check_never_needs_libcst(some_of_each: Path) -> None:
+    status, modules = modules_imported_by("--check", str(some_of_each))
     assert status == 1
     assert modules.isdisjoint(set(HEAVY) - {"yaml"})
 
 
-@pytest.mark.parametrize("family", ["accelerate_trainer", "predictors", "results", "tuner"])
-def test_converting_imports_no_library_of_the_jobs(family: str) -> None:
-    _, modules = modules_imported_by("--diff", str(FIXTURES / family))
+@pytest.mark.parametrize("options", [[], ["--to-ray", "--to-accelerate"]], ids=["no option", "moving scripts"])
+def test_converting_imports_no_library_of_the_jobs(options: list[str], some_of_each: Path) -> None:
+    _, modules = modules_imported_by("--diff", *options, str(some_of_each))
     assert "libcst" in modules
     assert modules.isdisjoint({"torch", "ray", "transformers", "accelerate", "datasets"})
 

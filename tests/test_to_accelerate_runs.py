@@ -14,6 +14,8 @@ import pytest
 
 from tests.conftest import FIXTURES
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("to_accelerate")]  # they share the runs
+
 CASES = sorted(path.parent for path in FIXTURES.glob("to_accelerate/*/before.py"))
 # Several GPUs: the script cannot run without them, but what it becomes can.
 ON_GPUS = {"ddp_by_hand"}

@@ -287,10 +287,10 @@ class Together:
     def summaries(self) -> list[ProjectSummary]:
         """What became of each job of several files; jobs that share a file count as one."""
         groups = joined({real, *links} for real, links in self.links.items())
-        return sorted((self._summary(group) for group in groups), key=lambda summary: summary.folder)
-
-    def _summary(self, group: set[str]) -> ProjectSummary:
         results = {os.path.realpath(path): result for path, result in self.results.items()}
+        return sorted((self._summary(group, results) for group in groups), key=lambda summary: summary.folder)
+
+    def _summary(self, group: set[str], results: dict[str, FileResult]) -> ProjectSummary:
         known = [results[real] for real in group if real in results]
         left = [r for r in known if any(f.kind in (Kind.MANUAL, Kind.UNSAFE, Kind.ERROR) for f in r.findings)]
         folder = self.project.name(os.path.commonpath([os.path.dirname(real) for real in group]))

@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,7 @@ def test_all_formats_agree_and_point_at_what_they_speak_of(tmp_path: Path, copie
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=case_name)
 def test_people_are_told_the_cell_and_programs_the_line_of_the_file(tmp_path: Path, notebook: Path) -> None:
     report = tmp_path / "report.md"
+    notebook = Path(shutil.copytree(notebook.parent, tmp_path / "project")) / notebook.name
     found = json.loads(output(notebook, "json", "--report", report))["findings"]
     assert found
     in_sarif = places_in_sarif(output(notebook, "sarif"))

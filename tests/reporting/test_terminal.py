@@ -1,7 +1,9 @@
 """Colour and progress."""
 
 import io
+import shutil
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -12,13 +14,17 @@ from raymigrate.reporting.progress import with_progress
 from raymigrate.reporting.terminal import use_colour
 from tests.conftest import FIXTURES
 
-LEGACY = FIXTURES / "transformers_trainer/readme_example/before.py"
-
 
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def legacy(tmp_path: Path) -> str:
+    """A script in a folder of its own: beside it is nothing to search."""
+    return str(shutil.copy(FIXTURES / "transformers_trainer/readme_example/before.py", tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -42,9 +48,9 @@ def test_the_option_beats_the_variables(
     assert use_colour(choice) is expected
 
 
-def test_a_pipe_gets_no_colour_unless_it_is_asked_for() -> None:
-    assert "\x1b[" not in CliRunner().invoke(main, ["--check", str(LEGACY)]).stdout
-    assert "\x1b[" in CliRunner().invoke(main, ["--check", "--color", "always", str(LEGACY)]).stdout
+def test_a_pipe_gets_no_colour_unless_it_is_asked_for(legacy: str) -> None:
+    assert "\x1b[" not in CliRunner().invoke(main, ["--check", legacy]).stdout
+    assert "\x1b[" in CliRunner().invoke(main, ["--check", "--color", "always", legacy]).stdout
 
 
 @pytest.mark.parametrize(("variable", "coloured"), [("FORCE_COLOR", True), ("NO_COLOR", False)])
@@ -54,16 +60,16 @@ def test_the_variables_hold_for_all_commands(variable: str, coloured: bool, monk
     assert ("\x1b[" in CliRunner().invoke(main, ["explain", "RM203"], color=is_terminal).stdout) is coloured
 
 
-def test_documents_are_never_coloured() -> None:
-    arguments = ["--check", "--color", "always", "--output-format", "json", str(LEGACY)]
+def test_documents_are_never_coloured(legacy: str) -> None:
+    arguments = ["--check", "--color", "always", "--output-format", "json", legacy]
     assert "\x1b[" not in CliRunner().invoke(main, arguments).stdout
 
 
-def test_findings_are_never_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_findings_are_never_wrapped(legacy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A finding is one line in a pipe, however narrow the terminal claims to be."""
-    lines = CliRunner().invoke(main, ["--check", str(LEGACY)]).stdout
+    lines = CliRunner().invoke(main, ["--check", legacy]).stdout
     monkeypatch.setenv("COLUMNS", "20")
-    assert CliRunner().invoke(main, ["--check", str(LEGACY)]).stdout == lines
+    assert CliRunner().invoke(main, ["--check", legacy]).stdout == lines
 
 
 class Terminal(io.StringIO):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from raymigrate.base.findings import Finding
 from raymigrate.facts.projects.helpers import NOTHING_SHARED, SharedHelpers
 from raymigrate.facts.projects.project import Project
-from raymigrate.facts.projects.searched import Searched
+from raymigrate.facts.projects.searched import Paths, Searched
 from raymigrate.facts.syntax.module import Module
 
 
@@ -20,17 +20,20 @@ class Alone(Project):
 
     Args:
         shared: As in `Project`.
-        run: Tells runs apart. The files of a run mostly lie in the same folders, which each process searches once.
+        run: Tells runs apart. The files of a run mostly lie in the same folders and import the same modules, which each
+            process searches once.
         tops: As in `Project`.
     """
 
-    last: tuple[int, Searched] = (0, Searched())
+    last: tuple[int, Searched, Paths] = (0, Searched(), Paths())
 
     def __init__(self, shared: SharedHelpers = NOTHING_SHARED, run: int = 0, tops: Sequence[str] = ()) -> None:
         super().__init__(tops, shared=shared)
         if not run or self.last[0] != run:
-            Alone.last = run, self.searched
-        self.searched = self.last[1]
+            Alone.last = run, self.searched, self.paths
+        _, self.searched, paths = self.last
+        if not shared.texts:  # else an import may lead to a file that is still to be written
+            self.paths = paths
 
     def read_others(self, path: str) -> None:
         """Refuses.

@@ -20,7 +20,7 @@ from raymigrate.documents import UndecodableError, open_document
 from raymigrate.facts.projects.definitions import Definition, Search, common
 from raymigrate.facts.projects.helpers import NOTHING_SHARED, SharedHelpers
 from raymigrate.facts.projects.requests import Request
-from raymigrate.facts.projects.searched import Searched
+from raymigrate.facts.projects.searched import Paths, Searched
 from raymigrate.facts.syntax.attribute_chains import names_of_chain, root_of_chain
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES, MARKERS, is_own_module
@@ -79,10 +79,7 @@ class Project:
         self._crashed = crashed
         self._planned = {real: text.encode() for real, text in shared.texts.items()}  # what files will hold
         self._modules: OrderedDict[str, Module | None] = OrderedDict()
-        self._folders: dict[str, str] = {}
-        self._roots: dict[str, list[str]] = {}
-        self._files: dict[tuple[str, str, int], str | None] = {}  # by the folder and what a file in it imports
-        self._real: dict[str, str] = {}
+        self.paths = Paths()
 
     def holding(self, planned: Mapping[str, bytes]) -> Project:
         """The same project with what some of its files will hold, by real path."""
@@ -113,9 +110,10 @@ class Project:
 
     def real(self, path: str) -> str:
         """The path of a file without links; asked of the system once, as the uses of a name ask for it by thousands."""
-        if path not in self._real:
-            self._real[path] = os.path.realpath(path)
-        return self._real[path]
+        known = self.paths.real.get(path)
+        if known is None:
+            known = self.paths.real[path] = os.path.realpath(path)
+        return known
 
     def name(self, path: str) -> str:
         """The one name of a file or folder, by whatever path it was met: it is reported and compared by this one.
@@ -193,9 +191,9 @@ class Project:
     def folder(self, path: str) -> str:
         """The folder of the project that a file belongs to, absolute."""
         here = os.path.dirname(os.path.abspath(path))
-        if here not in self._folders:
-            self._folders[here] = self._known_folder(here) or package_root(here)
-        return self._folders[here]
+        if here not in self.paths.folders:
+            self.paths.folders[here] = self._known_folder(here) or package_root(here)
+        return self.paths.folders[here]
 
     def is_known(self, folder: str) -> bool:
         """Whether a folder is that of a project: something marks it, or the user named it."""
@@ -209,14 +207,14 @@ class Project:
     def roots(self, path: str) -> list[str]:
         """The folders that absolute imports of a file start at, the nearest first."""
         here = os.path.dirname(os.path.abspath(path))
-        if here not in self._roots:
+        if here not in self.paths.roots:
             package, top = package_root(here), self.folder(path)
             between = [folder for folder in upwards(package) if is_below(folder, top)] or [package]
             found = [f for root in between for f in (root, os.path.join(root, "src"))]
             # A script in a package is started from its own folder, but its modules are imported from the root of it.
             found.insert(0 if here == package else len(found), here)
-            self._roots[here] = list(dict.fromkeys(found))
-        return self._roots[here]
+            self.paths.roots[here] = list(dict.fromkeys(found))
+        return self.paths.roots[here]
 
     def file(self, path: str, name: str, level: int = 0) -> str | None:
         """The file that a module's name leads to from a file.
@@ -227,9 +225,10 @@ class Project:
             level: Number of dots in front of it.
         """
         key = os.path.dirname(path), name, level
-        if key not in self._files:
-            self._files[key] = self._file(path, name, level)
-        return self._files[key]
+        files = self.paths.files
+        if key not in files:
+            files[key] = self._file(path, name, level)
+        return files[key]
 
     def _file(self, path: str, name: str, level: int) -> str | None:
         parts = [part for part in name.split(".") if part]

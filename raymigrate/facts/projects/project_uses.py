@@ -252,14 +252,14 @@ def _importers(project: Project, folder: str, source: str) -> list[str]:
     key = folder, source
     if key not in project.searched.importers:
         package = os.path.join(os.path.dirname(source), "") if source.endswith("__init__.py") else None
-        named = word(os.fsencode(module_name(source)))
         itself = os.path.abspath(source)  # long, perhaps, and searched for each of its names
+        named = word(text := os.fsencode(module_name(source)))
         others = (path for path in _files(project, folder) if path != itself)
         project.searched.importers[key] = [
             path
             for path in others
             if (package is not None and path.endswith(".py") and path.startswith(package))
-            or named.search(_content(project, folder, path)) is not None
+            or (text in (data := _content(project, folder, path)) and named.search(data) is not None)
         ]
     return project.searched.importers[key]
 

@@ -33,6 +33,23 @@ class Searched:
     scripts: dict[str, list[str]] = field(default_factory=dict)
 
 
+@dataclass
+class Paths:
+    """What the file system said of paths.
+
+    Args:
+        real: Without links, by path.
+        folders: Of the project, by the folder of a file.
+        roots: Where absolute imports start, by the folder of a file.
+        files: Of modules, by the folder and what a file in it imports.
+    """
+
+    real: dict[str, str] = field(default_factory=dict)
+    folders: dict[str, str] = field(default_factory=dict)
+    roots: dict[str, list[str]] = field(default_factory=dict)
+    files: dict[tuple[str, str, int], str | None] = field(default_factory=dict)
+
+
 def quotes(name: str) -> re.Pattern[bytes]:
     """Finds a string that holds a name and nothing else."""
     return re.compile(rb"['\"]" + re.escape(name.encode()) + rb"['\"]")
