@@ -92,6 +92,7 @@ SPEAKS_OF = {
     "RM764": "tokenizer",
     "RM765": r"\.size|random_padding",
     "RM766": "Config",
+    "RM767": "rope_",
     "RM769": r"^\d+$|LENGTH",
     "RM768": "zero_to_fp32|sys.executable",
     "RM914": "train",
