@@ -88,6 +88,7 @@ SPEAKS_OF = {
     "RM752": "predict|[Pp]ipeline|generate",
     "RM755": "config",
     "RM760": r"mlruns|file:|config",
+    "RM762": r"Attention|LlamaModel|setattr",
     "RM763": r"peft_config|ADAPTER|\[|GRPOConfig",
     "RM764": "tokenizer",
     "RM765": r"\.size|random_padding",
