@@ -433,7 +433,8 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "m.save_pretrained(HERE)"
     ],
     "RM767": [
-        "c = transformers.LlamaConfig(num_hidden_layers=1)\nc.rope_scaling = {'type': 'linear', 'factor': 2.0}\n"
+        "c = transformers.LlamaConfig(num_hidden_layers=1, hidden_size=32, intermediate_size=32, vocab_size=64)\n"
+        "c.rope_scaling = {'type': 'linear', 'factor': 2.0}\n"
         "transformers.LlamaModel(c)",
         "transformers.LlamaConfig().rope_theta",
     ],
