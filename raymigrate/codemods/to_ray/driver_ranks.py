@@ -42,15 +42,27 @@ def numbers_of_driver(outline: Outline) -> tuple[ast.Attribute | None, list[str]
 def _asks(module: Module, block: ast.AST) -> bool:
     """Whether some code asks the environment for the place of its process among the others."""
     parts = list(ast.walk(block))
-    named = any(isinstance(part, ast.Constant) and part.value in RANKS for part in parts)
-    return named and any(isinstance(part, ast.Attribute) and module.qualified(part) in ASKS for part in parts)
+    return any(map(_names_variable, parts)) and any(
+        isinstance(part, ast.Attribute) and module.qualified(part) in ASKS for part in parts
+    )
 
 
 def _set(block: ast.AST) -> Iterator[str]:
-    """The attributes that are set to such a number, by their names."""
+    """The attributes that may be set to such a number, by their names; those of options with one as their default."""
     for part in ast.walk(block):
         if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and NUMBER.search(part.attr):
             yield part.attr
+        elif isinstance(part, ast.Call):
+            texts = [given.value for given in part.args if isinstance(given, ast.Constant)]
+            names = [text.lstrip("-").replace("-", "_") for text in texts if isinstance(text, str)]
+            if getattr(part.func, "id", "") == "setattr":
+                yield from (name for name in names if NUMBER.search(name))
+            elif getattr(part.func, "attr", "") == "add_argument" and any(map(_names_variable, ast.walk(part))):
+                yield from names
+
+
+def _names_variable(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value in RANKS
 
 
 def _elsewhere(outline: Outline) -> Iterator[ast.Attribute]:
