@@ -432,6 +432,12 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "m = transformers.BertModel(transformers.BertConfig(num_hidden_layers=1))\nm.config.max_length = 9\n"
         "m.save_pretrained(HERE)"
     ],
+    "RM767": [
+        "c = transformers.LlamaConfig(num_hidden_layers=1, hidden_size=32, intermediate_size=32, vocab_size=64)\n"
+        "c.rope_scaling = {'type': 'linear', 'factor': 2.0}\n"
+        "transformers.LlamaModel(c)",
+        "transformers.LlamaConfig().rope_theta",
+    ],
     "RM731": [
         "import importlib\nimport pydantic\nfrom unittest import mock\nfrom ray._common import pydantic_compat\n"
         "with mock.patch.object(pydantic, '__version__', '1.10.12'):\n"

@@ -240,3 +240,34 @@ def test_a_native_loop_that_moves_needs_accelerate(
     said = CliRunner().invoke(main, ["--check", *options, str(tmp_path)]).stdout
     assert said.count(": RM732 manual: ") == len(needed)
     assert all(f"Add {package}>=" in said for package in needed)
+
+
+METADATA = """# /// script
+# requires-python = ">=3.10"
+# dependencies = [{}]
+# ///
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("listed", "told"),
+    [
+        ('"transformers", "torch"', 1),
+        ("\n#   'transformers>=4.30',\n# ", 1),
+        ('"transformers", "accelerate>=1.3"', 0),
+        ('"transformers[torch]"', 0),
+        ('"numpy"', 0),
+    ],
+)
+def test_dependencies_at_the_top_of_a_script_are_read(listed: str, told: int) -> None:
+    outcome = converted(METADATA.format(listed) + script().lstrip())
+    assert len(outcome.lines("RM732", Kind.MANUAL)) == told
+    assert len(outcome.lines("RM732", Kind.MANUAL)) == ["do not list" in text for text in outcome.messages].count(True)
+
+
+def test_a_plain_script_that_moves_to_ray_lacks_ray_there() -> None:
+    trains = "from transformers import Trainer\nfrom job import model\nTrainer(model).train()\n"
+    text = METADATA.format('"transformers", "accelerate"') + trains
+    assert any("Add ray[train]" in message for message in converted(text, to_ray=True).messages)
+    assert not converted(text).findings

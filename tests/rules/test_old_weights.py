@@ -47,6 +47,8 @@ def test_a_read_of_old_weights_is_told_once(use: str) -> None:
 
 
 READ = "state = torch.load('/o/pytorch_model.bin')"
+ADAPTER = "state = torch.load('/o/adapter_model.bin')"
+OF_PEFT = "from peft.utils import WEIGHTS_NAME\ntorch.save(model.state_dict(), os.path.join('/o', WEIGHTS_NAME))"
 
 
 @pytest.mark.parametrize(
@@ -54,6 +56,8 @@ READ = "state = torch.load('/o/pytorch_model.bin')"
     [
         ("", READ),
         ("model.save_pretrained('/o')\ntorch.save(model.state_dict(), '/o/pytorch_model.bin')", READ),
+        ("model.save_pretrained('/o', safe_serialization=False)", ADAPTER),
+        (f"model.save_pretrained('/o')\n{OF_PEFT}", ADAPTER),
         ("model.save_pretrained('/o')", "state = torch.load(download('repository', 'pytorch_model.bin'))"),
         ("model.save_pretrained('/o')", "print('pytorch_model.bin')"),
         ("model.save_pretrained('/o')", "there = download.path.endswith('pytorch_model.bin')"),
@@ -63,6 +67,19 @@ READ = "state = torch.load('/o/pytorch_model.bin')"
 )
 def test_files_from_elsewhere_are_left_alone(save: str, use: str) -> None:
     assert not converted(SCRIPT.format(save=save, use=use)).lines("RM602", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("save", "use"),
+    [
+        ("torch.save({}, '/o/pytorch_model.bin')", ADAPTER),
+        (OF_PEFT, READ),
+        ("model.base_model.save_pretrained('/o', safe_serialization=False)", READ),
+    ],
+)
+def test_a_script_that_writes_one_kind_of_weights_is_told_of_the_other(save: str, use: str) -> None:
+    outcome = converted(SCRIPT.format(save=f"model.save_pretrained('/o')\n{save}", use=use))
+    assert len(outcome.lines("RM602", Kind.MANUAL)) == 1
 
 
 PLAIN = """

@@ -44,3 +44,22 @@ def test_a_prepared_model_is_unwrapped(form: str) -> None:
 def test_a_model_without_a_wrapper_is_itself(form: str) -> None:
     text = accelerated(SCRIPT, f"inner = {form}\nprint(inner)\n", head="").text
     assert "train(model, accelerator)\ninner = model\n" in text
+
+
+LOAD = "state = torch.load('m.pt')\nmodel.load_state_dict(state['model']{strict})\n"
+OLD_FILES = "In files that were saved from the model in its wrapper"
+
+
+def _told_of_old_files(load: str, *, wrapped: bool = True) -> list[str]:
+    text = SCRIPT.replace("train(model, device)\n", f"{load}train(model, device)\n")
+    text = text if wrapped else text.replace("nn.DataParallel(model)", "model.train()")
+    return [message for message in accelerated(text, head="").messages if message.startswith(OLD_FILES)]
+
+
+def test_files_of_a_wrapped_model_have_other_names() -> None:
+    assert len(_told_of_old_files(LOAD.format(strict=""))) == 1
+    assert "takes nothing out of them" in _told_of_old_files(LOAD.format(strict=", strict=False"))[0]
+    assert not _told_of_old_files(LOAD.format(strict=""), wrapped=False)
+    assert not _told_of_old_files(LOAD.format(strict="").replace("model.load", "model.module.load"))
+    stripped = "clean = {k.replace('module.', ''): v for k, v in torch.load('m.pt').items()}\n"
+    assert not _told_of_old_files(stripped + "model.load_state_dict(clean)\n")

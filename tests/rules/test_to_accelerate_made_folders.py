@@ -99,3 +99,21 @@ def test_on_ray_one_worker_makes_it_alone() -> None:
     outcome = converted(SCRIPTS["RM828"].format(made=made), to_ray=True, workers=2)
     assert "TorchTrainer(" in outcome.text
     assert "exist_ok" not in outcome.text
+
+
+DATA = "import torchvision\nfrom torchvision import datasets\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("torchvision.datasets.CIFAR10(root='./data', train=True, download=True)", 1),
+        ("datasets.MNIST('data', download=True)", 1),
+        ("datasets.MNIST('data', download=False)", 0),
+        ("datasets.MNIST('data')", 0),
+        ("fetch('data', download=True)", 0),
+    ],
+)
+def test_data_that_all_processes_download_is_told(made: str, told: int) -> None:
+    outcome = accelerated(DATA, "from job import fetch\n", f"rows = {made}\n", LOOP)
+    assert [message.startswith("Several processes download") for message in outcome.messages].count(True) == told

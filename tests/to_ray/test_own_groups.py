@@ -180,3 +180,63 @@ SHOWN_GPUS = "the Trainer took all that CUDA_VISIBLE_DEVICES names (DataParallel
 def test_gpus_that_the_script_chose_are_those_that_it_took(line: str, told: str) -> None:
     messages = [m for m in outcome(f"from job import names\n{line}{LOAD}").messages if "(DataParallel)" in m]
     assert len(messages) == bool(told) and all(told in message for message in messages)
+
+
+PARSED = """
+import argparse
+
+
+def world():
+    return int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+
+
+def parse():
+    args = argparse.ArgumentParser().parse_args()
+    {sets}
+    return args
+
+
+def shard(args):
+    return args.world_size
+
+
+args = parse()
+"""
+BOTH = "args.rank, args.world_size = world()"
+
+
+@pytest.mark.parametrize(
+    ("sets", "use", "told"),
+    [
+        (BOTH, "print(model, args.rank)\n", "rank: asked"),
+        (BOTH, "print(model, args.rank, args.world_size)\n", "rank, world_size: asked"),
+        (BOTH, "print(model, shard(args))\n", "world_size: asked"),
+        ("setattr(args, 'rank', world()[0])", "print(model, args.rank)\n", "rank: asked"),
+        ("args.rank = int(os.environ['RANK'])", "if args.rank == 0:\n    print(model)\n", "rank: asked"),
+        ("args.local_rank = int(os.getenv('LOCAL_RANK', -1))", "print(model, args.local_rank)\n", "local_rank: asked"),
+        (BOTH, "print(model, args.seed)\n", ""),
+        ("args.rank = 3", "print(model, args.rank)\n", ""),
+        ("args.home = os.environ.get('HOME')", "print(model, args.home)\n", ""),
+    ],
+)
+def test_numbers_that_the_driver_asks_for_are_told_where_workers_read_them(sets: str, use: str, told: str) -> None:
+    found = outcome(PARSED.format(sets=sets) + LOAD + use)
+    asked = [message for message in found.messages if "asked for on the driver" in message]
+    assert [message.partition(" for on")[0] for message in asked] == ([told] if told else [])
+
+
+OPTION = 'parser.add_argument("--world-size", type=int, default=int(os.environ.get("WORLD_SIZE", 1)))\n'
+
+
+@pytest.mark.parametrize(
+    "parse",
+    [
+        f"parser = argparse.ArgumentParser()\n{OPTION}args = parser.parse_args()\n",
+        f"def parse():\n    parser = argparse.ArgumentParser()\n    {OPTION}    return parser.parse_args()\n"
+        "args = parse()\n",
+    ],
+)
+def test_an_option_with_such_a_number_as_its_default_is_told(parse: str) -> None:
+    found = outcome(f"import argparse\n{parse}{LOAD}print(model, args.world_size)\n")
+    assert any(message.startswith("world_size: asked for on the driver") for message in found.messages)
+    assert found.text.index("--world-size") < found.text.index("parse_args()") < found.text.index("def train_func")

@@ -91,7 +91,7 @@ def generation_attributes(context: Context) -> None:
                 context.plan.replace(config, f"{module.source(config.value)}.generation_config")
         elif names and all(names):
             context.manual(RM755, node, f"{message}.")
-        elif any(names) or ("transformers" in module.text and _may_be_model(module, config.value)):
+        elif any(names) or ("transformers" in module.text and may_be_model(module, config.value)):
             context.manual(RM755, node, f"{message}, if this is a model of transformers.")
 
 
@@ -119,11 +119,11 @@ def generation_in_configs(context: Context) -> None:
     module = context.module
     for node in module.attributes(*PARAMETERS):
         if isinstance(node.value, ast.Name):
-            names = [_config_class(source.module, source.node) for source in module.origins(node.value)]
+            names = [config_class(source.module, source.node) for source in module.origins(node.value)]
             if any(names) and not any(DECLARING.match(name) for name in names):
                 context.manual(RM755, node, f"{_message(node)}.")
     for call in dict.fromkeys(call for call, _ in module.keywords(*PARAMETERS)):
-        name = _config_class(module, call)
+        name = config_class(module, call)
         is_loaded = isinstance(call.func, ast.Attribute) and call.func.attr == LOADED
         if name and not is_loaded and not DECLARING.match(name):
             given = [keyword for keyword in call.keywords if keyword.arg in PARAMETERS]
@@ -166,7 +166,7 @@ def _message(node: ast.Attribute) -> str:
     return f"{node.attr} in the config of a model {does} today"
 
 
-def _config_class(module: Module, node: ast.AST) -> str:
+def config_class(module: Module, node: ast.AST) -> str:
     """The class of the config of a model that a call makes; empty if it makes none."""
     if not isinstance(node, ast.Call):
         return ""
@@ -204,7 +204,7 @@ def _class(module: Module, node: ast.AST) -> str | None:
     return found[1] if found else None
 
 
-def _may_be_model(module: Module, node: ast.expr) -> bool:
+def may_be_model(module: Module, node: ast.expr) -> bool:
     """Whether a value has the name of a model, `self.model`, and is not seen to be of the script's own."""
     made = [(source.module, source.node) for source in module.origins(node)]
     is_own = any(isinstance(n, ast.Call) and isinstance(home.definition(n.func), ast.ClassDef) for home, n in made)

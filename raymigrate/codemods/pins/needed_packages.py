@@ -5,6 +5,7 @@ Here are those that a script's own runtime environments lack. Those that require
 """
 
 import ast
+import re
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -35,6 +36,9 @@ RM732 = Rule(
 )
 
 AUDIO_CLASSES = ("datasets.Audio", "datasets.features.Audio", "datasets.features.audio.Audio")
+
+# The block at the top of a script by which uv and pipx make its environment (PEP 723).
+METADATA = re.compile(r"^# /// script[ \t]*\n((?:#[^\n]*\n)*?)# ///[ \t]*$", re.MULTILINE)
 
 
 def message(needed: Needed) -> str:
@@ -70,6 +74,19 @@ def runtime_environments(context: Context) -> None:
         needed = dict.fromkeys(need for script in scripts for need in _needs(script, legacy=legacy))
         for lacking, node in missing(needed, nodes):
             context.manual(RM732, node, message(lacking), advice(lacking))
+
+
+@codemod("/// script", phase=Phase.PINS)
+def dependencies_of_script(context: Context) -> None:
+    """Reports packages that the dependencies at the top of a script lack."""
+    module = context.module
+    block = METADATA.search(module.text)
+    if block is None or not is_legacy(context.findings):
+        return
+    names = listed(re.sub(r"^# ?", "", block[1], flags=re.MULTILINE))
+    for lacking, _ in missing(needed_by(module.text, context.findings), names):
+        text = f"{lacking.why}, which the dependencies of the script, at its top, do not list."
+        context.manual(RM732, module.tree.body[0], text, advice(lacking))
 
 
 @codemod("Audio", phase=Phase.PINS)

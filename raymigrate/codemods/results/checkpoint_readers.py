@@ -200,14 +200,15 @@ def _report_weights(context: Context, block: ast.AST) -> None:
 
 
 def _report_weight(context: Context, node: ast.AST) -> None:
-    old, new = ("adapter_model.bin", "adapter_model") if _is_adapter(node) else ("pytorch_model.bin", "model")
+    adapter = _is_adapter(context.module, node)
+    old, new = ("adapter_model.bin", "adapter_model") if adapter else ("pytorch_model.bin", "model")
     library = "transformers >= 5"
     if saves_state(context.module) and not context.module.references_within("transformers"):
         library = "accelerate >= 0.25"
     context.manual(
         RM602,
         node,
-        f"{'peft' if _is_adapter(node) else library} writes no {old}: this file is not found.",
+        f"{'peft' if adapter else library} writes no {old}: this file is not found.",
         f"The weights are in {new}.safetensors: read them with from_pretrained() or safetensors.torch.",
     )
 
@@ -219,8 +220,10 @@ def _names_weights(module: Module, node: ast.AST) -> bool:
     return named or (isinstance(text, str) and text.endswith(OLD_WEIGHTS))
 
 
-def _is_adapter(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and str(node.value).endswith("adapter_model.bin")
+def _is_adapter(module: Module, node: ast.AST) -> bool:
+    """Whether a name of weights is that of an adapter: peft has a WEIGHTS_NAME of its own."""
+    of_peft = isinstance(node, ast.expr) and (module.qualified(node) or "").startswith("peft.")
+    return of_peft or (isinstance(node, ast.Constant) and str(node.value).endswith("adapter_model.bin"))
 
 
 @codemod("pytorch_model", "adapter_model", "WEIGHTS_NAME", phase=Phase.RESULTS, after=[readers])
@@ -235,9 +238,12 @@ def old_weights(context: Context) -> None:
     may_name = (*module.of_type(ast.Constant), *(r.root for r in module.references), *module.attributes("WEIGHTS_NAME"))
     weights = sorted({node for node in may_name if _names_weights(module, node)}, key=module.start)
     found = [(node, set(_openers(module, node))) for node in weights]
-    if any("torch.save" in names for _, names in found):
-        return
+    written = {_is_adapter(module, node) for node, names in found if "torch.save" in names}
+    if any(module.constant(keyword.value) is False for _, keyword in module.keywords("safe_serialization")):
+        written.add(True)  # so peft writes adapter_model.bin
     for node, names in found:
+        if _is_adapter(module, node) in written:
+            continue
         line: int = getattr(node, "lineno", 0)
         told = any("this file is not found" in said.message for said in context.findings_on(line, line))
         if not names.isdisjoint(READS) and not told:

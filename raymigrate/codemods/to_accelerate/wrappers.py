@@ -9,7 +9,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.documents import NOTEBOOK
-from raymigrate.facts.values import named_arguments
+from raymigrate.facts.values import argument, named_arguments
 
 DDP = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
 DATA_PARALLEL = (
@@ -17,6 +17,7 @@ DATA_PARALLEL = (
     "torch.nn.parallel.DataParallel",
     "torch.nn.parallel.data_parallel.DataParallel",
 )
+PREFIX = "module."  # of the weights of a model in a wrapper
 ALL_GPUS = "DataParallel used all GPUs"
 ONE_GPU = "trains on one of them now"
 LAUNCH = (
@@ -100,6 +101,7 @@ class Wrappers:
                 changes.note(RM858, call, f"{ALL_GPUS}: under python alone the script {ONE_GPU}; {start}.")
             self._unwrap(changes, call)
             self._means_over_devices(changes)
+        self._tell_of_old_files(changes, {*calls, *self.module.calls(*DATA_PARALLEL)})
 
     def _handed_on(self, call: ast.Call) -> dict[str, ast.expr]:
         """The arguments of DistributedDataParallel that accelerate's gets too.
@@ -139,6 +141,25 @@ class Wrappers:
             counts = any(self.module.qualified(call.func) == "torch.cuda.device_count" for call in calls)
             if counts and not branch.orelse and all(self._averages(statement) for statement in branch.body):
                 changes.drop(branch)
+
+    def _tell_of_old_files(self, changes: Changes, wrappers: set[ast.Call]) -> None:
+        """Tells where states are loaded that came from a model in its wrapper, and whose weights are named for that."""
+        if any(
+            PREFIX in str(text.value) for text in self.module.of_type(ast.Constant) if isinstance(text, ast.Constant)
+        ):
+            return  # the script takes the prefix off, or puts it on
+        for call in self.training.method_calls("load_state_dict"):
+            assert isinstance(call.func, ast.Attribute)
+            if wrappers.isdisjoint(source.node for source in self.module.origins(call.func.value)):
+                continue
+            strict = self.module.constant(argument(call, 1, "strict"))
+            does = "takes nothing out of them" if strict is False else "raises a RuntimeError for them"
+            changes.note(
+                RM858,
+                call,
+                f'In files that were saved from the model in its wrapper, "{PREFIX}" stands in front of each name: this'
+                f' {does} now. Take it off: {{name.removeprefix("{PREFIX}"): value for name, value in state.items()}}.',
+            )
 
     def _averages(self, statement: ast.stmt) -> bool:
         value = statement.value if isinstance(statement, ast.Assign) else None

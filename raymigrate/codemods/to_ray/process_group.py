@@ -7,7 +7,9 @@ import json
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.driver_ranks import numbers_of_driver
 from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trainer_calls import arguments_made
 from raymigrate.edits.plan import Part
 from raymigrate.facts.syntax.module import Module
@@ -49,6 +51,7 @@ def hand_group_to_ray(context: Context, outline: Outline) -> None:
     module = context.module
     _drop_own_group(context, outline)
     _tell_rank_option(context, outline)
+    _tell_numbers_of_driver(context, outline)
     for call in module.calls(*HANDLERS):
         given = {"backend": argument(call, 0, "backend"), "timeout_s": argument(call, 2, "timeout")}
         known = {name: _setting(module, name, value) for name, value in given.items() if value is not None}
@@ -101,6 +104,20 @@ def _tell_rank_option(context: Context, outline: Outline) -> None:
             advice = f'Write int(os.environ["LOCAL_RANK"]) in place of {module.source(node)} in what the workers run.'
             context.manual(RM827, node, message, advice)
             return
+
+
+def _tell_numbers_of_driver(context: Context, outline: Outline) -> None:
+    """Says where workers read their numbers from what the driver asked for, which no launcher has numbered."""
+    place, names = numbers_of_driver(outline)
+    if options(context.module, "local_rank"):
+        names = [name for name in names if name != "local_rank"]  # told as an option
+    if names:
+        message = (
+            f"{', '.join(names)}: asked for on the driver, where no launcher sets RANK or WORLD_SIZE. Every worker gets"
+            " the same: each takes itself for the first one, and what is shared out by it is not."
+        )
+        advice = 'Set it anew in what the workers run, with int(os.environ["RANK"]) and "LOCAL_RANK", "WORLD_SIZE".'
+        context.manual(RM827, place or outline.roles.staying(Role.DRIVER)[0], message, advice)
 
 
 def _is_own(node: ast.Attribute) -> bool:

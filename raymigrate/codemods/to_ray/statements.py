@@ -182,12 +182,12 @@ class Roles:
         """What the calls in a step say of it."""
         if (variable := environment_set(self.module, step)) is not None:
             return Role.LAUNCHER if variable in OF_LAUNCHER else Role.DRIVER
-        if reads_rank(self.module, step):
-            return Role.WORKER
         names = [self._called(node) for node in executed(self.module, step) if isinstance(node, ast.Call)]
         names = [name for name in names if not SAME_ANYWHERE.fullmatch(name)]
         if ".add_argument" in names and isinstance(step, ast.Expr) and self._belongs_to_driver(step):
             return Role.DRIVER  # whatever makes its default
+        if reads_rank(self.module, step):
+            return Role.WORKER
         if any(name.startswith(LAUNCHER) for name in names):
             if all(self._is_of_launcher(part) for part in simple_statements(step)):
                 return Role.LAUNCHER
