@@ -197,7 +197,7 @@ def test_the_configuration_of_trl_that_takes_an_argument_is_named(call: str, adv
 @pytest.mark.parametrize(
     "code",
     [
-        "def scaling(**more):\n    return ScalingConfig(num_workers=2, **more)\n\nscaling(trainer_resources={'CPU': 0})",
+        "def make(**more):\n    return ScalingConfig(num_workers=2, **more)\n\nmake(trainer_resources={'CPU': 0})",
         "more = {\n    'trainer_resources': {'CPU': 0},\n}\nScalingConfig(num_workers=2, **more)",
     ],
 )
