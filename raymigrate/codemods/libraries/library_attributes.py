@@ -229,8 +229,9 @@ def _is_of_omegaconf(module: Module, node: ast.expr) -> bool:
         called = (each.func if isinstance(each, ast.Call) else each for each in decorators)
         if declared.startswith("omegaconf.") or any(module.qualified(each) == "hydra.main" for each in called):
             return True
-    made = (source for source in module.origins(node) if isinstance(source.node, ast.Call))
-    return any((source.module.qualified(source.node.func) or "").startswith("omegaconf.") for source in made)
+    made = ((source.module, source.node) for source in module.origins(node))
+    names = (home.qualified(call.func) for home, call in made if isinstance(call, ast.Call))
+    return any((name or "").startswith("omegaconf.") for name in names)
 
 
 def _is_namespace(module: Module, node: ast.AST) -> bool:
