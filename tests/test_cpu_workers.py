@@ -200,3 +200,36 @@ def test_a_function_that_only_workers_run_asks_ray_for_its_device(call: str, han
     inner = INNER if handed == "inner" else ""
     after = convert(ALONE_TOO.format(made="Accelerator()", call=call, handed=handed, inner=inner)).after
     assert after is not None and f"Accelerator(cpu={ON_DEVICE})" in after
+
+
+UNPACKED = """
+from accelerate import Accelerator
+from own import others
+from ray.train import RunConfig, ScalingConfig
+from ray.train.torch import TorchTrainer
+from transformers import Trainer, TrainingArguments
+
+
+def loop(config):
+    Trainer(args=TrainingArguments("out", evaluation_strategy="no"), train_dataset=config["rows"]).train()
+
+
+{trainer}.fit()
+"""
+SEVERAL = "common = dict(run_config=RunConfig(){scaling})\nTorchTrainer(loop, **common)"
+
+
+@pytest.mark.parametrize(
+    ("trainer", "found"),
+    [
+        (SEVERAL.format(scaling=", scaling_config=ScalingConfig(num_workers=2, use_gpu=True)"), ""),
+        (SEVERAL.format(scaling=", scaling_config=ScalingConfig(num_workers=2)"), "True"),
+        (SEVERAL.format(scaling=""), "True"),
+        ("common = {}\ncommon['scaling_config'] = ScalingConfig(use_gpu=True)\nTorchTrainer(loop, **common)", ""),
+        ("TorchTrainer(loop, **others)", ON_DEVICE),
+        ("def make(**more):\n    return TorchTrainer(loop, **more)\n\n\nmake(scaling_config=others)", ON_DEVICE),
+    ],
+    ids=["GPUs", "CPUs", "none", "filled", "elsewhere", "parameters"],
+)
+def test_a_scaling_config_may_be_among_what_is_unpacked(trainer: str, found: str) -> None:
+    assert use_cpu(UNPACKED.format(trainer=trainer)) == found

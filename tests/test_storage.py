@@ -207,6 +207,16 @@ def test_results_stay_in_the_local_dir_where_they_may_not_be_uploaded(upload: st
     assert "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path= where there is no upload_dir." in told
 
 
+@pytest.mark.parametrize("upload", ["None", "NOWHERE"])
+def test_no_upload_dir_leaves_the_local_dir_alone(upload: str) -> None:
+    given = f"local_dir='/mnt/x', sync_config=tune.SyncConfig(upload_dir={upload})"
+    head = "from ray import tune\nNOWHERE = None"
+    assert stored(given, head) == "'/mnt/x'"
+    told = [f.message for f in convert(SCRIPT.format(head=head, given=given)).findings]
+    assert "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path=." in told
+    assert not any("upload_dir" in message for message in told)
+
+
 @pytest.mark.parametrize(
     "more",
     [

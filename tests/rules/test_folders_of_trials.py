@@ -71,3 +71,11 @@ def test_it_is_told_unless_the_files_are_looked_for_there(code: str, folder: str
 def test_the_folder_may_have_no_name(function: str, *, is_told: bool) -> None:
     outcome = converted(SCRIPT.format(code=f"AutoModel.from_pretrained({function}(ckpt.to_directory()))"))
     assert len(outcome.lines("RM602", Kind.MANUAL)) == is_told
+
+
+@pytest.mark.parametrize("folder", ["checkpoint.to_directory()", "checkpoint.path"])
+def test_what_goes_deeper_in_a_function_that_gets_the_checkpoint_is_not_told_besides(folder: str) -> None:
+    function = f"\n\ndef predict(checkpoint):\n    AutoModel.from_pretrained({folder})\n"
+    outcome = converted(SCRIPT.format(code="predict(ckpt)") + function)
+    assert f"AutoModel.from_pretrained(transformers_dir({folder}))" in outcome.text
+    assert [kind for code, kind, _ in outcome.findings if code == "RM602"] == [Kind.CONVERTED]

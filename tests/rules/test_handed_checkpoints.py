@@ -269,3 +269,39 @@ def test_a_folder_that_is_asked_for_the_inner_one_is_left(made: str, rest: str) 
 )
 def test_a_folder_that_is_asked_for_something_else_is_not(rest: str) -> None:
     assert "transformers_dir(" in converted(ASKED.format(made=MADE[0], rest=rest)).text
+
+
+RESULTS_READ = """
+from ray import air
+from ray.train.huggingface import TransformersTrainer
+from transformers import AutoModel, Trainer
+
+
+def init(train_dataset, eval_dataset=None, **config):
+    return Trainer(config["model"], config["args"], train_dataset=train_dataset)
+
+
+class Job:
+    def fit(self, rows):
+        return TransformersTrainer(init, datasets={{"train": rows}}).fit()
+
+    def load(self, result{annotation}):
+        return AutoModel.from_pretrained({checkpoint}.to_directory())
+"""
+
+
+@pytest.mark.parametrize(
+    ("annotation", "checkpoint", "is_one"),
+    [
+        ("", "result.checkpoint", True),
+        (": air.Result", "result.checkpoint", True),
+        (": air.Result", "result.get_best_checkpoint('eval_loss', 'min')", True),
+        (": air.Result", "result.best_checkpoints[0][0]", True),
+        ("", "result.other", False),
+        ("", "self.checkpoint", False),
+    ],
+)
+def test_a_result_may_be_handed_in(annotation: str, checkpoint: str, *, is_one: bool) -> None:
+    outcome = converted(RESULTS_READ.format(annotation=annotation, checkpoint=checkpoint))
+    assert len(outcome.lines("RM602", Kind.CONVERTED)) == is_one
+    assert (f"transformers_dir({checkpoint}.to_directory())" in outcome.text) == is_one

@@ -100,6 +100,34 @@ def test_what_is_something_else_keeps_its_names(script: str) -> None:
     assert not outcome.lines("RM723", Kind.MANUAL) and not outcome.lines("RM723", Kind.CONVERTED)
 
 
+OF_CONFIGURATION = """
+import hydra
+from omegaconf import DictConfig, OmegaConf
+
+{0}
+    return TrainingArguments("o", evaluation_strategy=cfg.train.evaluation_strategy)
+
+
+made = {1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "is_told"),
+    [
+        ("def arguments(given):\n    cfg = OmegaConf.create(given)", False),
+        ("def arguments(cfg: DictConfig):", False),
+        ("@hydra.main(config_name='c')\ndef arguments(cfg):", False),
+        ("whole = OmegaConf.load('c.yaml')\n\n\ndef arguments():\n    cfg = whole.job", False),
+        ("def arguments(cfg):", True),
+    ],
+    ids=["made", "declared", "hydra", "a part", "unknown"],
+)
+def test_what_is_read_out_of_a_configuration_is_no_arguments(head: str, *, is_told: bool) -> None:
+    outcome = converted(job("made", before=OF_CONFIGURATION.format(head, MADE)))
+    assert len(outcome.lines("RM723", Kind.MANUAL)) == is_told
+
+
 EXTENDED = "from typing import Optional\n\n\n@dataclass\nclass More(TrainingArguments):\n    rows: int = 8\n"
 
 

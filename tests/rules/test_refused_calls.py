@@ -192,3 +192,15 @@ def test_the_configuration_of_trl_that_takes_an_argument_is_named(call: str, adv
     outcome = converted(f"import ray\nfrom trl import DPOTrainer, SFTConfig, SFTTrainer\n{call}\n")
     assert outcome.lines("RM693", Kind.MANUAL) == [3]
     assert any(advice in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def make(**more):\n    return ScalingConfig(num_workers=2, **more)\n\nmake(trainer_resources={'CPU': 0})",
+        "more = {\n    'trainer_resources': {'CPU': 0},\n}\nScalingConfig(num_workers=2, **more)",
+    ],
+)
+def test_what_another_rule_says_where_an_entry_is_written_is_not_said_again(code: str) -> None:
+    outcome = converted(f"from ray.train import ScalingConfig\n{code}\n")
+    assert [code for code, _, _ in outcome.findings] == ["RM401"]

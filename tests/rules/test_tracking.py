@@ -119,6 +119,14 @@ def test_loggers_in_a_list_that_is_put_together_are_told(run_config: str) -> Non
     assert any("raises for MLflowLoggerCallback on Ray >= 2.51; " in message for message in outcome.messages)
 
 
+def test_a_trainer_that_may_be_another_one_is_in_the_way() -> None:
+    script = BUILT.format(run_config=f"run_config = RunConfig(callbacks=[{MLFLOW}])")
+    restored = "if arguments.resume:\n    trainer = TransformersTrainer.restore(arguments.resume)\ntrainer.fit()"
+    outcome = converted(script.replace("trainer.fit()", restored))
+    assert any("where the trainer is fitted, it may be another one." in message for message in outcome.messages)
+    assert converted(script).lines("RM408", Kind.CONVERTED)
+
+
 RUNNER = """
 class Runner:
     def __init__(self):

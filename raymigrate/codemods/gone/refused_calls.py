@@ -24,7 +24,7 @@ from raymigrate.facts.ray_train.trainers import OF_V2, trainer_base
 from raymigrate.facts.syntax.guards import is_guarded, waits_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none, keyword_argument, keyword_named
-from raymigrate.facts.values.carried import carried
+from raymigrate.facts.values.carried import Entry, carried
 from raymigrate.knowledge.libraries import Answer, Refusal, look_up, parameters, refusal, refused
 from raymigrate.knowledge.successors import NO_METADATA, PREPROCESSED
 
@@ -246,7 +246,15 @@ def _given(context: Context, call: ast.Call, called: _Called) -> Iterator[str]:
         if keyword.arg is not None:
             yield keyword.arg
             continue
-        yield from sorted({entry.name for entry in carried(context.module, keyword.value).entries})
+        entries = carried(context.module, keyword.value).entries
+        yield from sorted({entry.name for entry in entries if not _is_told(context, entry, keyword)})
+
+
+def _is_told(context: Context, entry: Entry, unpacked: ast.keyword) -> bool:
+    """Whether another rule speaks of an entry that `**` brings in: where it is written, or there."""
+    places = [unpacked.value, *([entry.key] if entry.module is context.module else [])]
+    lines = [getattr(place, "lineno", None) for place in places]
+    return any(f"{entry.name}=" in finding.message for finding in context.findings_on(*lines))
 
 
 def _is_harmless(context: Context, call: ast.Call, argument: str, refused: Refusal) -> bool:

@@ -213,7 +213,25 @@ def _fills_itself(context: Context, node: ast.Attribute) -> bool:
         isinstance(source.node, (ast.Call, ast.Dict)) or _is_namespace(source.module, source.node)
         for source in module.origins(node.value)
     )
-    return not known and [source.node for source in module.origins(node)] == [node]
+    if known or _is_of_omegaconf(module, node.value):
+        return False
+    return [source.node for source in module.origins(node)] == [node]
+
+
+def _is_of_omegaconf(module: Module, node: ast.expr) -> bool:
+    """Whether something is read out of a configuration of OmegaConf: one that Hydra hands in, is declared, or made."""
+    while isinstance(found := module.value(node), (ast.Attribute, ast.Subscript)):
+        node = found.value
+    parameter = module.definition(node)
+    if isinstance(parameter, ast.arg):
+        declared = (module.qualified(parameter.annotation) or "") if parameter.annotation is not None else ""
+        decorators = getattr(module.function(node), "decorator_list", ())
+        called = (each.func if isinstance(each, ast.Call) else each for each in decorators)
+        if declared.startswith("omegaconf.") or any(module.qualified(each) == "hydra.main" for each in called):
+            return True
+    made = ((source.module, source.node) for source in module.origins(node))
+    names = (home.qualified(call.func) for home, call in made if isinstance(call, ast.Call))
+    return any((name or "").startswith("omegaconf.") for name in names)
 
 
 def _is_namespace(module: Module, node: ast.AST) -> bool:

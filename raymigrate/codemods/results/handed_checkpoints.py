@@ -88,8 +88,24 @@ def _comes_from_elsewhere(module: Module, checkpoint: ast.expr) -> bool:
     )
 
 
+def _is_of_handed_result(module: Module, checkpoint: ast.expr) -> bool:
+    """Whether a checkpoint is taken out of a parameter, such as `result.checkpoint`; not out of the object itself."""
+    if isinstance(checkpoint, ast.Call):
+        read, name = checkpoint.func, "get_best_checkpoint"
+    elif isinstance(checkpoint, ast.Subscript) and isinstance(checkpoint.value, ast.Subscript):
+        read, name = checkpoint.value.value, "best_checkpoints"
+    else:
+        read, name = checkpoint, "checkpoint"
+    if not isinstance(read, ast.Attribute) or read.attr != name:
+        return False
+    results = [module.definition(result) for result in sources(module, read.value)]
+    return bool(results) and all(isinstance(each, ast.arg) and each.arg not in ("self", "cls") for each in results)
+
+
 def _is_made_elsewhere(module: Module, made: ast.expr) -> bool:
     """Whether a checkpoint is made of a path that is handed in, or written out, or read from somewhere."""
+    if _is_of_handed_result(module, made):
+        return True
     method = made_by_script(module, made)
     path = argument(made, 0, "path", "uri") if isinstance(made, ast.Call) and method in FROM_PATH else None
     if path is None:

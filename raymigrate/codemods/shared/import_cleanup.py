@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 from raymigrate.facts.projects.project_uses import takers
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.quoted import quoted_names
 from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.knowledge.legacy import GONE_MODULES
 
 if TYPE_CHECKING:
     from raymigrate.codemods.context import Context
+
+AIR = "ray.air"  # which current Ray still has, so that a name in quotes may go on to stand for it
 
 
 def drop_unused_imports(context: Context) -> None:
@@ -47,6 +50,7 @@ def goes_with_uses(context: Context, statement: ast.Import | ast.ImportFrom, ali
         and not module.is_read_unclearly(alias)
         and not is_passed_on(module, alias.asname or alias.name)
         and not is_attribute(module, statement)
+        and not (module.imported(statement, alias) == AIR and (alias.asname or alias.name) in quoted_names(module))
     )
 
 

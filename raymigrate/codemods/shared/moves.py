@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.shared.import_cleanup import is_attribute, is_passed_on
+from raymigrate.codemods.shared.import_cleanup import AIR, is_attribute, is_passed_on
 from raymigrate.facts.syntax.import_places import is_bound_again
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.quoted import quoted_names
 from raymigrate.facts.syntax.scopes import Reference
 
 
@@ -81,6 +82,8 @@ def drop_unused(context: Context, rule: Rule, name: str) -> None:
                 continue
             if alias in module.references_by_binding or is_passed_on(module, local) or is_attribute(module, statement):
                 continue  # goes with its uses, or stays for those of another file
+            if name == AIR and local in quoted_names(module):
+                continue
             if context.rewritten.issuperset(module.uses(local, scope)) and context.converts(
                 rule, statement, f"{name} is imported but not used; removed."
             ):
@@ -98,12 +101,12 @@ def _move_import(
     if not is_clear and not goes_one_way(module, statement, alias, moves):
         return  # try: the new place, except ImportError: the old one
     uses = [reference for reference in module.references if reference.binding.node is alias]
-    of_class = is_attribute(module, statement)
+    named_besides = is_attribute(module, statement) or local in quoted_names(module)
     may_be_read = module.is_read_unclearly(alias)
-    if uses and not (of_class or may_be_read) and all(use.root in context.rewritten for use in uses):
+    if uses and not (named_besides or may_be_read) and all(use.root in context.rewritten for use in uses):
         context.plan.drop_import(alias, statement)
         return
-    if not (uses or may_be_read) and not of_class and not is_passed_on(module, local):
+    if not (uses or may_be_read) and not named_besides and not is_passed_on(module, local):
         if context.converts(rule, statement, f"{old} is imported but not used; removed."):
             context.plan.drop_import(alias, statement)
         return
@@ -118,7 +121,7 @@ def _move_import(
             _note(context, use, old, move)
             context.handle(use, gone=False)
         return
-    keeps_name = move.name != local and (of_class or is_passed_on(module, local) or _is_taken(module, move))
+    keeps_name = move.name != local and (named_besides or is_passed_on(module, local) or _is_taken(module, move))
     given = local if keeps_name else alias.asname
     name = move.name if given in (None, move.name) else f"{move.name} as {given}"
     context.plan.drop_import(alias, statement)

@@ -177,9 +177,10 @@ def _is_path(module: Module, node: ast.expr) -> bool:
 
 
 def _uploads(context: Context, sync_config: ast.expr) -> ast.expr | None:
-    """The upload_dir of a SyncConfig, as far as it can be seen."""
+    """The upload_dir of a SyncConfig, as far as it can be seen; None where it has none, or where that is None."""
     sync = made(context.module, sync_config, *SYNC_CONFIGS)
-    return keyword_argument(sync, "upload_dir") if sync else None
+    uploads = keyword_argument(sync, "upload_dir") if sync else None
+    return None if uploads is None or context.module.constant(uploads) is None else uploads
 
 
 def set_absolute(context: Context, call: ast.Call, path: ast.expr) -> None:

@@ -167,13 +167,21 @@ def _tracked(context: Context, config: ast.Call) -> Tracked:
         loggers.append(made)
     trainers = trainers_of(module, config)
     found = [fit for trainer in trainers for fit in fits(module, trainer)]
-    if len(trainers) != 1 or len(found) != 1:
+    if len(trainers) == 1 and not found and _may_be_another(module, trainers[0]):
+        reasons.append("where the trainer is fitted, it may be another one")
+    elif len(trainers) != 1 or len(found) != 1:
         reasons.append("the fit() at whose end the run ends is not in sight")
     elif module.function(found[0]) is not module.function(config) or isinstance(module.function(found[0]), ast.Lambda):
         reasons.append("RunConfig and fit() are in different functions")
     if reasons:
         raise NotSure("; ".join(dict.fromkeys(reasons)))
     return Tracked(config, loggers, trainers[0], found[0])
+
+
+def _may_be_another(module: Module, trainer: ast.Call) -> bool:
+    """Whether the name that a trainer gets is given to something else as well, such as one that is restored."""
+    name = module.name_of(trainer)
+    return name is not None and not module.is_bound_once(name)
 
 
 def _refused_arguments(made: ast.Call, service: str) -> Iterator[str]:

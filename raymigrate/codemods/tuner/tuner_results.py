@@ -12,7 +12,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_readers import RM602
-from raymigrate.codemods.results.handed_checkpoints import name_of_folder
+from raymigrate.codemods.results.handed_checkpoints import is_handed_a_model, name_of_folder
 from raymigrate.codemods.results.results import is_placed
 from raymigrate.codemods.shared.checkpoint_files import leads_to_files
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force, storage_argument
@@ -200,7 +200,9 @@ def _tell_of_folders(context: Context) -> None:
     for opened in module.attributes(*OPENED):
         checkpoint = opened.value
         found = [tuner for source in sources(module, checkpoint) for tuner in tuners_behind(module, source)]
-        if layout(module, checkpoint) is not None or _goes_deeper(context, opened):
+        if layout(module, checkpoint) is not None or is_handed_a_model(module, opened):
+            continue  # RM602 follows it, and says so
+        if _goes_deeper(context, opened):
             continue
         if any(fitted_trainers(context, tuner) & TRANSFORMERS_TRAINERS for tuner in found):
             context.manual(RM602, opened, 'The files of Transformers lie in the folder "checkpoint" of the checkpoint.')

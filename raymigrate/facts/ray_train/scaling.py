@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, has_unpacking
+from raymigrate.facts.values import Source, argument, has_unpacking, keyword_argument
 
 SCALING_CONFIGS = ("ray.air.ScalingConfig", "ray.air.config.ScalingConfig", "ray.train.ScalingConfig")
 POSITION = 2  # of use_gpu among the parameters, in every version of Ray
@@ -46,6 +46,18 @@ def use_gpu(module: Module, scaling_config: ast.expr | None) -> UseGpu:
         return UNKNOWN
     found = {_of_source(source) for source in module.origins(scaling_config)}
     return found.pop() if len(found) == 1 else UNKNOWN
+
+
+def use_gpu_of_call(module: Module, call: ast.Call) -> UseGpu:
+    """What the construction of a trainer says of GPUs: `scaling_config=`, which what it unpacks may hold."""
+    given = keyword_argument(call, "scaling_config")
+    if given is not None or not has_unpacking(call):
+        return use_gpu(module, given)
+    unpacked = [keyword.value for keyword in call.keywords if keyword.arg is None]
+    whole = [module.entries(each) for each in unpacked]
+    if None in whole or any(isinstance(each, ast.Starred) for each in call.args):
+        return UNKNOWN
+    return use_gpu(module, next((each["scaling_config"] for each in whole if each and "scaling_config" in each), None))
 
 
 def same_gpus(one: UseGpu, other: UseGpu) -> bool:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from raymigrate.facts.projects.definitions import Definition
 from raymigrate.facts.projects.places import functions_behind
-from raymigrate.facts.ray_train.scaling import UNKNOWN, UseGpu, has_one_worker, same_gpus, use_gpu
+from raymigrate.facts.ray_train.scaling import UNKNOWN, UseGpu, has_one_worker, same_gpus, use_gpu_of_call
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.values import (
@@ -123,7 +123,7 @@ class TrainerCall:
     @cached_property
     def gpus(self) -> UseGpu:
         """Whether the workers have a GPU: those of every trainer of the file with this training function."""
-        own = use_gpu(self.module, self.arguments.get("scaling_config"))
+        own = use_gpu_of_call(self.module, self.node)
         shared = _gpus_by_function(self.module, self.first)
         same = all(same_gpus(own, shared.get(function, own)) for function in self.functions)
         return own if same and not self.other_workers else UNKNOWN
@@ -167,7 +167,7 @@ def _gpus_by_function(module: Module, first: str) -> dict[ast.AST, UseGpu]:
     if first not in module.gpus:
         found = module.gpus[first] = dict[ast.AST, UseGpu]()
         for call in trainer_calls(module, WITH_FUNCTION[first], first):
-            own = use_gpu(module, call.arguments.get("scaling_config"))
+            own = use_gpu_of_call(module, call.node)
             for function in call.functions:
                 found[function] = own if same_gpus(found.get(function, own), own) else UNKNOWN
     return module.gpus[first]
