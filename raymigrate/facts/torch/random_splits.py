@@ -52,7 +52,8 @@ def _drawn_from(module: Module, call: ast.Call) -> str | None:
         if name in names:
             return kind
     if name in FOLDS:
-        return "numpy" if any(k.arg == "shuffle" and module.constant(k.value) is not False for k in call.keywords) else None
+        shuffled = [k for k in call.keywords if k.arg == "shuffle" and module.constant(k.value) is not False]
+        return "numpy" if shuffled else None
     if not isinstance(call.func, ast.Attribute):
         return None
     if call.func.attr == "sample" and any(k.arg == "frac" for k in call.keywords):  # of a pandas.DataFrame
