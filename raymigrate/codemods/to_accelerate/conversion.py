@@ -123,7 +123,7 @@ class Conversion:
         output.unwrap(changes, access)
         output.save(changes, access)
         Receivers(training, self.processes).convert(changes, access)
-        self._prepare(loaders, schedulers)
+        self._prepare(loaders, [s for s in schedulers if schedules.chosen.condition(s) is None])
         Cleanup(training, changes).clean()
         phases = Phases(training, self.evaluation)
         self.counted = [loop for loop in self._training_loops() if phases.convert(changes, loop)]
