@@ -194,6 +194,8 @@ for x, y in loader:
         ("value = loss.detach().clone()\n    dist.all_reduce(value)\n    total += value.item()", ""),
         ("value = loss.detach().clone()\n    dist.all_reduce(value)\n    total = total + value.item()", ""),
         ("total += loss.item()", "total"),
+        ("total += loss.item()\nprint(mean_of_all(torch.tensor(total / len(loader))))", ""),
+        ("total += loss.item()\nprint(half(torch.tensor(total)))", "total"),
         ("value = half(loss)\n    losses.append(value.item())", "losses"),
         ("mean = mean_of_all(loss.detach())\n    losses.append(loss.item())", "losses"),
     ],

@@ -128,7 +128,7 @@ class Conversion:
         phases = Phases(training, self.evaluation)
         self.counted = [loop for loop in self._training_loops() if phases.convert(changes, loop)]
         trackers = Trackers(training, self.processes)
-        access.settle(changes, trackers.logs())
+        access.settle(changes, trackers.logs(), [half.condition.test, steps])
         output.show(changes, access)
         trackers.convert(changes, access)
         understood = {loop.node for loop in (*self._training_loops(), *(g.loop for g in self.gatherings))}

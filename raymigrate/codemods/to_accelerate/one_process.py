@@ -102,8 +102,11 @@ class OneProcess:
         return definition is not None and any(home.inside(call, definition) for call in home.calls(*ADDS_UP))
 
     def _is_added_up(self, name: str) -> bool:
-        """Whether the script adds up the values of a name over all processes itself."""
-        given = [part for call in self.module.calls("torch.distributed.all_reduce") for part in ast.walk(call)]
+        """Whether the script adds up the values of a name over all processes, itself or by a function of its own."""
+        adding = [*self.module.calls("torch.distributed.all_reduce")]
+        adding += [call for call in self.module.of_type(ast.Call) if self._adds_up(call)]
+        values = [value for call in adding for value in (*call.args, *(keyword.value for keyword in call.keywords))]
+        given = [part for value in values for part in ast.walk(value)]
         return any(isinstance(part, ast.Name) and part.id == name for part in given)
 
     def _of_all_processes(self, loop: ast.AST) -> set[str]:
