@@ -128,6 +128,9 @@ def test_they_are_however_they_are_hidden(line: str, what: str) -> None:
         ("x = x * 2 + loss", ""),
         ("loss = loss + y.mean()", ""),
         ("running = max(running, 3)", ""),
+        ("running += loss.item()\n        if seen % 5 == 0:\n            running = 0.0", "running"),
+        ("losses.append(loss.item())\n        if seen % 5 == 0:\n            losses = []", "losses"),
+        ("if seen:\n            running = y.mean()\n        running += loss", ""),
     ],
 )
 def test_sums_over_the_batches_of_one_process_are_told(sums: str, target: str) -> None:
