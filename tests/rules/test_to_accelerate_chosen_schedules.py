@@ -1,5 +1,7 @@
 """RM854: a schedule that is made under a condition is prepared under it too; without it its name has no value."""
 
+from textwrap import indent
+
 import pytest
 
 from tests.rules.test_to_accelerate import HEAD, OPTIM, STEP, accelerated, refusal
@@ -34,3 +36,12 @@ def test_one_that_is_none_otherwise_is_prepared_with_the_rest() -> None:
 def test_a_condition_that_may_be_another_by_then_keeps_the_loop(test: str) -> None:
     reason = refusal(made_if(test), LOOP, "    if warm:\n        scheduler.step()\n", head=HEAD)
     assert "`scheduler` is made under a condition which cannot be asked again" in reason
+
+
+def test_a_condition_of_the_whole_training_is_none_of_the_schedule() -> None:
+    lines = MADE.splitlines(keepends=True)
+    script = indent("".join([HEAD.partition("device =")[2], lines[3], LOOP, "    scheduler.step()\n"]), "    ")
+    start = HEAD.partition("device =")[0]
+    for test in ('__name__ == "__main__"', "data.pop()"):
+        text = accelerated(f"{start}if {test}:\n    device ={script.lstrip()}", head="").text
+        assert "    model, optimizer, loader, scheduler = accelerator.prepare(\n" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from typing import TypeGuard
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.home import Home
@@ -34,13 +35,19 @@ class ChosenSchedules:
         """The `if` without which a scheduler is not made; None where it has a value in any case."""
         found: ast.If | None = None
         for binding in self.variables.bindings(scheduler):
-            around = [parent for parent in self.module.ancestors(binding) if isinstance(parent, ast.If)]
+            around = [parent for parent in self.module.ancestors(binding) if self._is_beside_training(parent)]
             above = self.module.statement(binding)
             inside = next((test for test in around if above in test.body and not test.orelse), None)
             if inside is None or found not in (None, inside):
                 return None
             found = inside
         return found
+
+    def _is_beside_training(self, node: ast.AST) -> TypeGuard[ast.If]:
+        """Whether a condition is asked where the training is made, which does not depend on it as a whole."""
+        if not isinstance(node, ast.If) or self.module.function(node) is not self.home.function:
+            return False
+        return not self.module.inside(self.home.block[0], node)
 
     def prepare(self, changes: Changes, schedulers: Iterable[Variable]) -> None:
         """Plans what prepares them, once the rest is prepared.

@@ -15,7 +15,6 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import SAME
 from raymigrate.facts.folders.opened_files import written_files
 from raymigrate.facts.torch.gradients import switches_gradients_off
-from raymigrate.facts.torch.random_draws import RANK_WORDS
 from raymigrate.facts.values import argument, free_name, methods, methods_of_object
 
 # What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
@@ -38,6 +37,7 @@ OF_WRAPPED_WEIGHTS = (
     "in several processes a weight that prepare() found free and that is frozen later raises a RuntimeError, and the"
     " gradients of one that it found frozen are not averaged once it is free"
 )
+OF_ONE = re.compile(r"rank|process|main|master|primary|local|node", re.IGNORECASE)
 # What a condition may be made of that is the same in all processes, besides names.
 OF_SETTINGS = (
     *(ast.Attribute, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp),
@@ -296,7 +296,7 @@ class Output(Side):
 
     def _is_same_for_all(self, condition: ast.AST) -> bool:
         """Whether a condition asks for settings and numbers of a count alone: `if fold in CFG.folds:`."""
-        if not isinstance(condition, ast.If) or RANK_WORDS.search(self.module.source(condition.test)):
+        if not isinstance(condition, ast.If) or OF_ONE.search(self.module.source(condition.test)):
             return False
         for part in ast.walk(condition.test):
             if isinstance(part, OF_SETTINGS) or (isinstance(part, ast.Name) and self._is_setting(part)):
@@ -305,8 +305,10 @@ class Output(Side):
         return True
 
     def _is_setting(self, name: ast.Name) -> bool:
-        """Whether a name stands for a class, a module, a literal or a number that a loop counts."""
-        if self.module.qualified(name) or isinstance(self.module.definition(name), ast.ClassDef):
+        """Whether a name stands for a class, a module whose settings are asked, a literal or a number of a count."""
+        if isinstance(self.module.parent_of[name], ast.Attribute) and self.module.qualified(name):
+            return True
+        if isinstance(self.module.definition(name), ast.ClassDef):
             return True
         bindings = self.module.scope_of[name].lookup(name.id)
         loops = [self.module.parent_of.get(binding.node) for binding in bindings]
