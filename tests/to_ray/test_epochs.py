@@ -134,5 +134,5 @@ def test_a_loss_that_is_shown_is_reported_as_a_number() -> None:
 def test_what_a_loop_that_saves_no_state_begins_with(first: str, start: str, says: str) -> None:
     loop = f"{first}{EPOCHS.replace('range(2)', f'range({start}, 2)')}"
     found = converted(f"{HEAD}{ACCELERATOR}{PREPARE}{loop}", to_ray=True).messages
-    [told] = [message for message in found if "saves no state" in message]
+    [told] = [message for message in found if "no checkpoint is reported" in message]
     assert f"after a failure {says}" in told
