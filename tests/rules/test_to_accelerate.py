@@ -583,6 +583,9 @@ def test_a_setting_below_the_device_is_told_with_the_place_of_the_accelerator() 
     settings = "\nclass CFG:\n    apex = True\n\n\nscaler = torch.cuda.amp.GradScaler(enabled=CFG.apex)\n"
     said = refusal(settings, scaled)
     assert "`CFG` has no value yet where the Accelerator is made, at `device = torch.device('cuda'" in said
+    between = HEAD.replace("\nloader", f"\n{settings.partition('scaler')[0]}\nloader", 1)
+    text = accelerated("scaler = torch.cuda.amp.GradScaler(enabled=CFG.apex)\n", scaled, head=between).text
+    assert 'apex = True\n\n\naccelerator = Accelerator(mixed_precision="fp16" if CFG.apex else "no")\n' in text
     above = HEAD.replace("\ndevice", f"{settings.partition('scaler')[0]}\ndevice")
     text = accelerated("scaler = torch.cuda.amp.GradScaler(enabled=CFG.apex)\n", scaled, head=above).text
     assert 'mixed_precision="fp16" if CFG.apex else "no"' in text

@@ -192,6 +192,22 @@ def test_the_sampler_of_each_epoch_goes_with_its_test(told: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("seed", "start", "is_told"),
+    [
+        ("torch.manual_seed(1)\n", "begin, 3", True),
+        ("torch.manual_seed(1)\n", "3", False),
+        ("torch.manual_seed(1)\n", "0, 3", False),
+        ("", "begin, 3", False),
+    ],
+)
+def test_a_run_that_goes_on_shuffles_anew(seed: str, start: str, is_told: bool) -> None:
+    epochs = EPOCHS.replace("range(3)", f"range({start})").format("    sampler.set_epoch(epoch)\n")
+    outcome = accelerated("import sys\nbegin = int(sys.argv[1])\n", seed, epochs, head=head(MADE + LOADER))
+    told = [message for message in outcome.messages if message.startswith("The rows come in another order")]
+    assert ["A run that goes on" in message for message in told] == [is_told]
+
+
 def test_a_test_that_does_more_stays_native() -> None:
     told = "    if sampler is not None:\n        sampler.set_epoch(epoch)\n        print(epoch)\n"
     rows = CHOICE + loader("sampler=sampler, shuffle=sampler is None")

@@ -128,6 +128,9 @@ def test_they_are_however_they_are_hidden(line: str, what: str) -> None:
         ("x = x * 2 + loss", ""),
         ("loss = loss + y.mean()", ""),
         ("running = max(running, 3)", ""),
+        ("running += loss.item()\n        if seen % 5 == 0:\n            running = 0.0", "running"),
+        ("losses.append(loss.item())\n        if seen % 5 == 0:\n            losses = []", "losses"),
+        ("if seen:\n            running = y.mean()\n        running += loss", ""),
     ],
 )
 def test_sums_over_the_batches_of_one_process_are_told(sums: str, target: str) -> None:
@@ -194,6 +197,8 @@ for x, y in loader:
         ("value = loss.detach().clone()\n    dist.all_reduce(value)\n    total += value.item()", ""),
         ("value = loss.detach().clone()\n    dist.all_reduce(value)\n    total = total + value.item()", ""),
         ("total += loss.item()", "total"),
+        ("total += loss.item()\nprint(mean_of_all(torch.tensor(total / len(loader))))", ""),
+        ("total += loss.item()\nprint(half(torch.tensor(total)))", "total"),
         ("value = half(loss)\n    losses.append(value.item())", "losses"),
         ("mean = mean_of_all(loss.detach())\n    losses.append(loss.item())", "losses"),
     ],

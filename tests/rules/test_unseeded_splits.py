@@ -11,6 +11,10 @@ SPLITS = [
     "from sklearn.model_selection import train_test_split\nparts = train_test_split(data)\n",
     "import random\nrandom.shuffle(data)\n",
     "parts = data.train_test_split(test_size=0.2)\n",
+    "parts = torch.utils.data.random_split(data, [8, 2])\ntorch.manual_seed(1)\n",
+    "def seed():\n    torch.manual_seed(1)\n\n\nparts = torch.utils.data.random_split(data, [8, 2])\nseed()\n",
+    "from sklearn.model_selection import KFold\nparts = list(KFold(5, shuffle=True).split(data))\n",
+    "parts = data.sample(frac=1.0)\n",
 ]
 SEEDED = [
     "torch.manual_seed(1)\nparts = torch.utils.data.random_split(data, [8, 2])\n",
@@ -19,6 +23,10 @@ SEEDED = [
     "from transformers import set_seed\nset_seed(1)\nparts = data.train_test_split(test_size=0.2)\n",
     "from tools import seed_everything\nseed_everything(1)\nparts = data.train_test_split(test_size=0.2)\n",
     "parts = data.train_test_split(test_size=0.2, shuffle=False)\n",
+    "def seed():\n    torch.manual_seed(1)\n\n\nseed()\nparts = torch.utils.data.random_split(data, [8, 2])\n",
+    "torch.manual_seed(1)\nparts = torch.utils.data.random_split(data, [8, 2])\ntorch.manual_seed(2)\n",
+    "from sklearn.model_selection import KFold\nparts = list(KFold(5).split(data))\n",
+    "parts = data.sample(frac=1.0, random_state=1)\n",
 ]
 TRAINER = """\
 from job import data

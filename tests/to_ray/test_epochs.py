@@ -124,8 +124,8 @@ def test_a_loss_that_is_shown_is_reported_as_a_number() -> None:
 @pytest.mark.parametrize(
     ("first", "start", "says"),
     [
-        ("", "0", "it starts with the first epoch again"),
-        ("first = 1\n", "first", "it starts with the first epoch again"),
+        ("", "0", "the script starts with the first epoch again"),
+        ("first = 1\n", "first", "the script starts with the first epoch again"),
         ("", "args.start", "`args.start` says again where it starts, as in a new run of the script"),
         ("first = torch.load('last.pt')['epoch']\n", "first", "`first` says again where it starts"),
         ("first = 0\nif kept():\n    first = restore(model)\n", "first", "`first` says again where it starts"),
@@ -134,5 +134,5 @@ def test_a_loss_that_is_shown_is_reported_as_a_number() -> None:
 def test_what_a_loop_that_saves_no_state_begins_with(first: str, start: str, says: str) -> None:
     loop = f"{first}{EPOCHS.replace('range(2)', f'range({start}, 2)')}"
     found = converted(f"{HEAD}{ACCELERATOR}{PREPARE}{loop}", to_ray=True).messages
-    [told] = [message for message in found if "saves no state" in message]
+    [told] = [message for message in found if "no checkpoint is reported" in message]
     assert f"after a failure {says}" in told

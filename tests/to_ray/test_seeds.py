@@ -72,3 +72,17 @@ def test_a_seed_for_all_is(seed: str) -> None:
 
 def test_a_seed_for_all_that_a_function_is_given_is() -> None:
     assert is_told("start(args.seed)", "def start(seed):\n    torch.manual_seed(seed)")
+
+
+@pytest.mark.parametrize(
+    ("rate", "words"),
+    [
+        ("lr = 0.1 * accelerator.num_processes\nmake_optimizer(lr=lr)", "at a learning rate that the script works out"),
+        ("make_optimizer(lr=args.lr * dist.get_world_size())", "at a learning rate that the script works out"),
+        ("make_optimizer(lr=args.lr)", "at the same learning rate"),
+    ],
+)
+def test_the_rate_of_more_rows_is_the_same_unless_the_script_scales_it(rate: str, words: str) -> None:
+    script = SCRIPT.format(define="import torch.distributed as dist", seed=rate.replace("\n", "\n    "))
+    result = convert(script, options=Options(to_ray=True, workers=2))
+    assert [words in finding.message for finding in result.findings if finding.code == "RM825"].count(True) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from textwrap import shorten
 
 from raymigrate.codemods.to_accelerate.changes import NAME, Changes
@@ -60,16 +61,22 @@ class Access(Side):
 
     # -- where it is made ----------------------------------------------------------------------
 
-    def settle(self, changes: Changes, after: list[ast.Call]) -> None:
+    def settle(self, changes: Changes, after: list[ast.Call], given: list[ast.expr | None]) -> None:
         """Finds where the Accelerator is made, and lets the functions have it that need it.
 
         Args:
             changes: The edits.
             after: Code before which it has to be made, where both stand in the same block.
+            given: What it is made with; where that has no value yet, the line of a device that goes does not matter.
         """
         self._hand_on(changes)
         Cleanup(self.training, changes).clean()  # of the device that no function is given any more
-        self.place = self._first(changes, after)
+        first = self.place = self._first(changes, after)
+        late = [each for each in given if each is not None and self._lacks(each)]
+        if late:
+            self.place = self._first(changes, after, but=changes.dropped)
+            if any(map(self._lacks, late)):
+                self.place = first
 
     def _things(self) -> list[Variable]:
         """What needs the Accelerator, or what it has to come before."""
@@ -84,7 +91,7 @@ class Access(Side):
         modules = [owner for owner in owners if isinstance(owner, ast.Module)]
         if not modules:
             functions = [owner for owner in owners if isinstance(owner, ast.FunctionDef)]
-            outer = [f for f in functions if not any(self._calls(g, f) for g in functions if g is not f)]
+            outer = [f for f in functions if not any(self.variables.leads_to(g, f) for g in functions if g is not f)]
             if len(outer) != 1 or len(functions) != len(owners):
                 made = self.home.block[self.home.setup]
                 raise Refusal(made, "what it trains is made in several functions, none of which calls the others")
@@ -118,26 +125,12 @@ class Access(Side):
             return f"{self.view.instance}.{NAME}"
         return NAME
 
-    def _calls(self, caller: ast.FunctionDef, function: ast.FunctionDef) -> bool:
-        """Whether a function calls another one, perhaps through others."""
-        seen: set[ast.AST] = set()
-        waiting: list[ast.AST] = [caller]
-        while waiting:
-            for part in ast.walk(waiting.pop()):
-                called = self.variables.called(part) if isinstance(part, ast.Call) else None
-                if called is function:
-                    return True
-                if called is not None and called not in seen:
-                    seen.add(called)
-                    waiting.append(called)
-        return False
-
     @property
     def is_global(self) -> bool:
         """Whether every function of the module sees the Accelerator."""
         return self.block is self.module.tree.body
 
-    def _first(self, changes: Changes, after: list[ast.Call]) -> int:
+    def _first(self, changes: Changes, after: list[ast.Call], but: Collection[ast.AST] = ()) -> int:
         """The position of the first statement that needs the Accelerator, or begins to make what is prepared."""
         nodes: list[ast.AST] = [
             node
@@ -154,6 +147,7 @@ class Access(Side):
             place
             for node in nodes
             if self._runs_here(node)
+            and self.module.statement(node) not in but
             and (place := position(self.module, self.block, node)) is not None
             and not isinstance(self.block[place], (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom))
         ]
@@ -191,6 +185,11 @@ class Access(Side):
                 reason = "gets another value here, after the place where the Accelerator is made with it; set it before"
                 raise Refusal(store, f"`{ast.unparse(read)}` {reason}")
         return self.gpu_tests.source(given)
+
+    def _lacks(self, expression: ast.expr) -> bool:
+        """Whether something that the Accelerator is made with has no value where it is made."""
+        is_late = not all(map(self._has_value, self.gpu_tests.names(expression)))
+        return is_late and self._given_here(expression) is None
 
     def _runs_later(self, node: ast.AST) -> bool:
         """Whether code may run after the Accelerator is made: directly, or in a function that is called there."""

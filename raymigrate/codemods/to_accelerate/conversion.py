@@ -123,12 +123,12 @@ class Conversion:
         output.unwrap(changes, access)
         output.save(changes, access)
         Receivers(training, self.processes).convert(changes, access)
-        self._prepare(loaders, schedulers)
+        self._prepare(loaders, [s for s in schedulers if schedules.chosen.condition(s) is None])
         Cleanup(training, changes).clean()
         phases = Phases(training, self.evaluation)
         self.counted = [loop for loop in self._training_loops() if phases.convert(changes, loop)]
         trackers = Trackers(training, self.processes)
-        access.settle(changes, trackers.logs())
+        access.settle(changes, trackers.logs(), [half.condition.test, steps])
         output.show(changes, access)
         trackers.convert(changes, access)
         understood = {loop.node for loop in (*self._training_loops(), *(g.loop for g in self.gatherings))}

@@ -9,6 +9,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.device_maps import tell_device_maps
 from raymigrate.codemods.to_accelerate.processes import SET_UP
 from raymigrate.codemods.to_accelerate.rules import RM858
+from raymigrate.codemods.to_accelerate.second_backwards import tell_second_backwards
 from raymigrate.codemods.to_accelerate.training import Loop, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.codemods.to_accelerate.wrappers import DDP
@@ -33,6 +34,7 @@ def tell_draws(changes: Changes, training: Training, loaders: Collection[Variabl
     module = training.module
     if any(module.calls(*DDP, *SET_UP)):  # it had several processes before
         return
+    tell_second_backwards(changes, training)
     seed = shared_seed(module)
     if seed is not None:
         changes.note(

@@ -54,6 +54,7 @@ class OneProcess:
         below = list(self.module.below(loop.node))
         stores = [n for n in below if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         anew = {name.id for name in stores if not self._goes_on(self.module.parent_of[name])}
+        single = {name.id for name in stores if name.id in anew and not self._is_reset(name, loop)}
         of_all = self._of_all_processes(loop.node)
         target: ast.expr
         for node in below:
@@ -66,9 +67,19 @@ class OneProcess:
             else:
                 continue
             names = {part.id for value in added for part in ast.walk(value) if isinstance(part, ast.Name)}
-            is_own = isinstance(target, ast.Name) and (target.id in anew or self._is_added_up(target.id))
+            is_own = isinstance(target, ast.Name) and (target.id in single or self._is_added_up(target.id))
             if names & anew and not names & of_all and not is_own and not self._is_tool(target):
                 yield node, target
+
+    def _is_reset(self, name: ast.Name, loop: Loop) -> bool:
+        """Whether a sum goes on here, or begins again after some batches: `if step % 100 == 0: running = 0.0`."""
+        statement = self.module.parent_of[name]
+        if self._goes_on(statement):
+            return True
+        around = self.module.ancestors(name)
+        is_chosen = any(isinstance(parent, ast.If) and self.module.inside(parent, loop.node) for parent in around)
+        value = statement.value if isinstance(statement, ast.Assign) else None
+        return is_chosen and isinstance(value, (ast.Constant, ast.List))
 
     def _goes_on(self, statement: ast.AST) -> bool:
         """Whether a statement goes on from the value of what it binds: `total += loss`, `mean = 0.9 * mean + loss`."""
@@ -102,8 +113,11 @@ class OneProcess:
         return definition is not None and any(home.inside(call, definition) for call in home.calls(*ADDS_UP))
 
     def _is_added_up(self, name: str) -> bool:
-        """Whether the script adds up the values of a name over all processes itself."""
-        given = [part for call in self.module.calls("torch.distributed.all_reduce") for part in ast.walk(call)]
+        """Whether the script adds up the values of a name over all processes, itself or by a function of its own."""
+        adding = [*self.module.calls("torch.distributed.all_reduce")]
+        adding += [call for call in self.module.of_type(ast.Call) if self._adds_up(call)]
+        values = [value for call in adding for value in (*call.args, *(keyword.value for keyword in call.keywords))]
+        given = [part for value in values for part in ast.walk(value)]
         return any(isinstance(part, ast.Name) and part.id == name for part in given)
 
     def _of_all_processes(self, loop: ast.AST) -> set[str]:

@@ -13,7 +13,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.trackers import MAIN
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import SAME
-from raymigrate.facts.folders.opened_files import opens_to_write
+from raymigrate.facts.folders.opened_files import written_files
 from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import argument, free_name, methods, methods_of_object
 
@@ -24,9 +24,6 @@ OF_WRAPPED = frozenset(
 # Methods that give, take or write the state of a model.
 STATES = frozenset({"state_dict", "load_state_dict", "save_pretrained", "push_to_hub", "named_children", "children"})
 WAIT = "accelerator.wait_for_everyone()"
-# What writes files, besides torch.save() and open().
-WRITTEN = ("matplotlib.pyplot.savefig", "numpy.save", "numpy.savez", "torchvision.utils.save_image", "joblib.dump")
-TABLES = ("to_csv", "to_json", "to_parquet")
 # Packages whose functions take a wrapped model as it is.
 KNOWN = frozenset(
     {*("torch", "torchvision", "transformers", "peft", "accelerate", "torchinfo", "torchsummary", "wandb", "copy")}
@@ -39,6 +36,12 @@ FREEZES = re.compile(r"(un)?freeze(_\w+)?|requires_grad_")  # by their names, wh
 OF_WRAPPED_WEIGHTS = (
     "in several processes a weight that prepare() found free and that is frozen later raises a RuntimeError, and the"
     " gradients of one that it found frozen are not averaged once it is free"
+)
+OF_ONE = re.compile(r"rank|process|main|master|primary|local|node", re.IGNORECASE)
+# What a condition may be made of that is the same in all processes, besides names.
+OF_SETTINGS = (
+    *(ast.Attribute, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp),
+    *(ast.cmpop, ast.boolop, ast.Not, ast.expr_context),
 )
 GENERATING = ("transformers.", "peft.")  # packages whose models generate without gradients
 
@@ -210,22 +213,41 @@ class Output(Side):
             changes.replace(call.func, "accelerator.save")
             if self._is_run_by_all(statement):
                 changes.before(statement, WAIT)
-                if any(self.module.calls("torch.load")):  # else it may be read before it is written
+                is_left = isinstance(statement, ast.Return)
+                if not is_left and any(self.module.calls("torch.load")):  # else it may be read before it is written
                     changes.after(statement, WAIT)
+        saved = {ast.unparse(p) for c in self.module.calls("torch.save") if (p := argument(c, 1, "f")) is not None}
         for call in self.module.calls("torch.load"):
-            statement = self.module.statement(call)
-            if access.order.holds(call) and not self.processes.is_main_only(call) and self._is_run_by_all(statement):
+            statement, path = self.module.statement(call), argument(call, 0, "f")
+            if not access.order.holds(call) or self.processes.is_main_only(call):
+                continue
+            if self._is_run_by_all(statement):
                 changes.before(statement, WAIT)
-        self._tell_of_files(changes, access)
+            elif path is not None and ast.unparse(path) in saved:
+                changes.manual(
+                    RM857,
+                    call,
+                    "A process that comes here first reads a file that the main one has not written yet.",
+                    f"Call {WAIT} before, where all processes come.",
+                )
         for call in self.training.method_calls("save_pretrained"):
-            self._save_pretrained(changes, call, access)
+            if access.order.holds(call):
+                self._save_pretrained(changes, call)
 
-    def _tell_of_files(self, changes: Changes, access: Access) -> None:
-        """Tells of other files that every process would write, each over those of the others."""
-        calls = [*self.module.calls(*WRITTEN), *self.training.method_calls(*TABLES)]
-        calls += [call for call in self.module.named_calls("open") if opens_to_write(self.module, call)]
-        for call in calls:
-            if access.order.holds(call) and not self.processes.runs_in_main_only(call) and not changes.is_gone(call):
+    def _save_others(self, changes: Changes, access: Access) -> None:
+        """Lets the main process alone write before the training, and tells of files that every process would write."""
+        for call in self.module.calls("torch.save"):
+            if self._is_early(call, changes, access):
+                changes.converted(
+                    RM857, call, "torch.save() becomes accelerator.save(), which the main process alone does."
+                )
+                changes.replace(call.func, "accelerator.save")
+        for call in self.training.method_calls("save_pretrained"):
+            if self._is_early(call, changes, access) and not self._is_read_back(call):
+                self._save_pretrained(changes, call)
+        for call in written_files(self.module):
+            is_there = access.order.holds(call) or access.reaches(call)
+            if is_there and not self.processes.runs_in_main_only(call) and not changes.is_gone(call):
                 changes.manual(
                     RM857,
                     call,
@@ -233,15 +255,21 @@ class Output(Side):
                     "Let it run under `if accelerator.is_main_process:`, without code in it that all processes run.",
                 )
 
-    def _save_pretrained(self, changes: Changes, call: ast.Call, access: Access) -> None:
+    def _is_early(self, save: ast.Call, changes: Changes, access: Access) -> bool:
+        """Whether all processes would write something before the models are prepared, with the Accelerator there."""
+        beside = self.module.function(save) is access.home.function is not access.owner  # which has it for prepare()
+        is_early = (beside or access.reaches(save)) and not access.order.holds(save)
+        return is_early and not changes.is_gone(save) and not self.processes.is_main_only(save)
+
+    def _save_pretrained(self, changes: Changes, call: ast.Call) -> None:
         assert isinstance(call.func, ast.Attribute)
-        if not access.order.holds(call) or self.processes.is_main_only(call):
+        if self.processes.is_main_only(call):
             return
         statement = self.module.statement(call)
         changes.converted(RM857, call, "The main process alone saves.")
         if self.variables.of(call.func.value) & set(self.training.models):
             changes.argument(call, "is_main_process", "accelerator.is_main_process")
-            if self._is_read_back(call) and self._is_run_by_all(statement):
+            if self._is_read_back(call) and self._is_run_by_all(statement) and not isinstance(statement, ast.Return):
                 changes.after(statement, WAIT)
         elif isinstance(statement, ast.Expr):
             changes.put_into([statement], f"if {MAIN}:")
@@ -258,13 +286,35 @@ class Output(Side):
     def _is_run_by_all(self, statement: ast.stmt, seen: frozenset[ast.AST] = frozenset()) -> bool:
         """Whether all processes run a statement together, so that they can wait for each other there."""
         conditions = (ast.If, ast.Try, ast.While, ast.ExceptHandler)
-        if not isinstance(statement, (ast.Expr, ast.Assign)):
+        if not isinstance(statement, (ast.Expr, ast.Assign, ast.Return)):
             return False
-        if any(isinstance(parent, conditions) for parent in self._around(statement)):
+        if any(isinstance(p, conditions) and not self._is_same_for_all(p) for p in self._around(statement)):
             return False
         function = self.module.function(statement)
         calls = self.variables.calls_of(function) if function is not None and function not in seen else []
         return all(self._is_run_by_all(self.module.statement(call), seen | {function}) for call in calls)  # type: ignore[arg-type]
+
+    def _is_same_for_all(self, condition: ast.AST) -> bool:
+        """Whether a condition asks for settings and numbers of a count alone: `if fold in CFG.folds:`."""
+        if not isinstance(condition, ast.If) or OF_ONE.search(self.module.source(condition.test)):
+            return False
+        for part in ast.walk(condition.test):
+            if isinstance(part, OF_SETTINGS) or (isinstance(part, ast.Name) and self._is_setting(part)):
+                continue
+            return False
+        return True
+
+    def _is_setting(self, name: ast.Name) -> bool:
+        """Whether a name stands for a class, a module whose settings are asked, a literal or a number of a count."""
+        if isinstance(self.module.parent_of[name], ast.Attribute) and self.module.qualified(name):
+            return True
+        if isinstance(self.module.definition(name), ast.ClassDef):
+            return True
+        bindings = self.module.scope_of[name].lookup(name.id)
+        loops = [self.module.parent_of.get(binding.node) for binding in bindings]
+        if loops and all(isinstance(loop, ast.For) and _counts(loop.iter) for loop in loops):
+            return True
+        return len(bindings) == 1 and isinstance(self.module.value(name), ast.Constant)
 
     def _around(self, node: ast.AST) -> list[ast.AST]:
         found: list[ast.AST] = []
@@ -279,7 +329,8 @@ class Output(Side):
     # -- screens -------------------------------------------------------------------------------
 
     def show(self, changes: Changes, access: Access) -> None:
-        """Lets one process print and show progress."""
+        """Lets one process print and show progress, and do what needs the Accelerator to be placed."""
+        self._save_others(changes, access)
         for call in self.module.of_type(ast.Call):
             if changes.is_gone(call) or not access.reaches(call) or self.processes.is_main_only(call):
                 continue
@@ -289,6 +340,11 @@ class Output(Side):
                 changes.argument(call, "disable", "not accelerator.is_local_main_process")
             elif self.training.is_bar(call):
                 continue
+
+
+def _counts(rows: ast.expr) -> bool:
+    """Whether a loop goes through numbers: `range(5)`."""
+    return isinstance(rows, ast.Call) and isinstance(rows.func, ast.Name) and rows.func.id == "range"
 
 
 def reaches_into(function: ast.FunctionDef, parameter: str) -> bool:

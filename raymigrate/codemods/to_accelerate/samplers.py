@@ -13,6 +13,7 @@ from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal, check
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import DATA_LOADERS
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.torch.random_draws import SEEDS
 from raymigrate.facts.values import (
     Source,
     argument,
@@ -36,6 +37,9 @@ FILLED = (
     " these again: of 10 rows in batches of 4 two processes evaluate 16, where a DistributedSampler gave them 10."
     " accelerator.gather_for_metrics() on what each batch gives leaves them out."
 )
+
+REORDERED = "The rows come in another order than from the DistributedSampler, which had a seed of its own."
+RESUMED = " A run that goes on sees them in the order of the first epochs again, where set_epoch() gave each its own."
 
 
 class Samplers(Side):
@@ -242,11 +246,19 @@ class Samplers(Side):
 
         changes.edits.append(edit)
         if shuffle:
+            resumed = RESUMED if self._goes_on() else ""
             changes.note(
                 RM858,
                 loader,
-                "The rows come in another order than from the DistributedSampler, which had a seed of its own.",
+                f"{REORDERED}{resumed}",
             )
+
+    def _goes_on(self) -> bool:
+        """Whether a script with a seed gives a sampler the number of an epoch that it may begin with."""
+        around = [parent for call in self.training.method_calls("set_epoch") for parent in self.module.ancestors(call)]
+        loops = [loop.iter for loop in around if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call)]
+        starts = [loop.args[0] for loop in loops if len(loop.args) > 1 and ast.unparse(loop.func) == "range"]
+        return any(self.module.calls(*SEEDS)) and any(self.module.constant(start) is ... for start in starts)
 
     def _is_here(self, source: Source) -> bool:
         call = source.node

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.chosen_schedules import ChosenSchedules
 from raymigrate.codemods.to_accelerate.home import Home
 from raymigrate.codemods.to_accelerate.rules import RM854, RM858, Refusal
 from raymigrate.codemods.to_accelerate.schedule_lengths import counts_rows, given_instead
@@ -32,6 +33,7 @@ class Schedules:
         self.training = training
         self.module = training.module
         self.home = home
+        self.chosen = ChosenSchedules(training.variables, home)
 
     def prepared(self, changes: Changes) -> list[Variable]:
         """The schedulers to prepare; says of each what becomes of it."""
@@ -61,6 +63,7 @@ class Schedules:
                 )
                 self._note_given(variable, makers, changes)
             changes.converted(RM854, made, f"`{variable.name}` {message}")
+        self.chosen.prepare(changes, found)
         return found
 
     def tell_skipped(self, changes: Changes, prepared: Iterable[Variable], half: str) -> None:

@@ -60,8 +60,8 @@ class Shares:
             changes.manual(
                 RM858,
                 call,
-                "No seed is set: under several processes each of them splits or shuffles these rows in its own way, so"
-                " that rows of one's validation are trained on in another.",
+                "No seed is set before this: under several processes each of them splits or shuffles these rows in its"
+                " own way, so that rows of one's validation are trained on in another.",
                 "Set a seed before, the same in all processes: accelerate.utils.set_seed(42).",
             )
         for loop in self.training.loops:

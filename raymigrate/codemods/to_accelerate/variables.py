@@ -111,6 +111,20 @@ class Variables:
             else:
                 return node
 
+    def leads_to(self, caller: ast.FunctionDef, function: ast.FunctionDef) -> bool:
+        """Whether a function calls another one, perhaps through others."""
+        seen: set[ast.AST] = set()
+        waiting: list[ast.AST] = [caller]
+        while waiting:
+            for part in ast.walk(waiting.pop()):
+                called = self.called(part) if isinstance(part, ast.Call) else None
+                if called is function:
+                    return True
+                if called is not None and called not in seen:
+                    seen.add(called)
+                    waiting.append(called)
+        return False
+
     def bindings(self, variable: Variable) -> list[ast.AST]:
         """The nodes that bind a variable."""
         return [binding.node for binding in variable.scope.bindings.get(variable.name, ())]

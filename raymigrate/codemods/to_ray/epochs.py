@@ -198,7 +198,7 @@ def report_epochs(context: Context, epochs: Epochs) -> None:
         _save(context, epochs, saving, first, shown, condition)
         return
     _put(context, loop, f"ray.train.report({shown})")
-    why = "The script saves no state for each epoch"
+    why = "No save_state() of the script ends each epoch, and no checkpoint is reported"
     if saving is not None:
         why = "At which epoch the loop could start is not seen"
     if saving is not None or _saving(context.module, loop) is None:
@@ -306,7 +306,7 @@ def _start_again(module: Module, loop: Loop) -> str:
     is_counted = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
     if isinstance(call, ast.Call) and is_counted and len(call.args) > 1 and module.constant(call.args[0]) is ...:
         return f"`{module.source(call.args[0])}` says again where it starts, as in a new run of the script"
-    return "it starts with the first epoch again"
+    return "the script starts with the first epoch again"
 
 
 def _first_epoch(loop: Loop) -> ast.expr | str | None:

@@ -19,6 +19,8 @@ from raymigrate.facts.values import keyword_argument
 # transformers/trainer.py, 5.23: with a hf_device_map of several devices is_model_parallel is set, and n_gpu is 1.
 MODELS = re.compile(r"(transformers|peft)\.(\w+\.)*(?!PeftModel)\w*(Model|For[A-Z])\w*\.from_pretrained")
 HANDLERS = ("accelerate.DistributedDataParallelKwargs", "accelerate.utils.DistributedDataParallelKwargs")
+RATES = ("lr", "learning_rate", "max_lr")
+SIZES = re.compile(r"num_processes|world_?size", re.IGNORECASE)
 SAME_NUMBERS = "dropout masks and random augmentation of the same step draw the same numbers on each of them"
 
 
@@ -32,12 +34,25 @@ def tell_rows(context: Context, rule: Rule, place: ast.AST, batch: str, workers:
         batch: Which batch size is that of one worker, with its verb.
         workers: What is known of the number of workers, after a semicolon; empty for nothing.
     """
+    rate = "at a learning rate that the script works out of N" if _scales_rate(context) else "at the same learning rate"
     context.note(
         rule,
         place,
-        f"{batch} that of one worker: N workers see N times the rows in each step and take 1/N of the steps, at the"
-        f" same learning rate{workers}.",
+        f"{batch} that of one worker: N workers see N times the rows in each step and take 1/N of the steps, {rate}"
+        f"{workers}.",
     )
+
+
+def _scales_rate(context: Context) -> bool:
+    """Whether a script works out a learning rate with the number of processes: `lr=args.lr * dist.get_world_size()`."""
+    module = context.module
+    for call in module.of_type(ast.Call):
+        for word in call.keywords:
+            if word.arg in RATES:
+                behind = [source.module.source(source.node) for source in module.origins(word.value)]
+                if any(map(SIZES.search, (module.source(word.value), *behind))):
+                    return True
+    return False
 
 
 def tell_gpus_of_python(context: Context, rule: Rule, place: ast.AST) -> None:

@@ -1,13 +1,36 @@
-"""In which mode a script opens a file: `open(path, "w")`, `gzip.open(path, "wt")`, `path.open("a")`."""
+"""In which mode a script opens a file, `open(path, "w")`, and what else writes one, `path.write_text(text)`."""
 
 import ast
 import re
+from collections.abc import Iterator
 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument
 from raymigrate.facts.values.constants import constants
 
 WRITING = re.compile("[wax][bt+]*")  # modes in which a file is written; it may be read too
+
+# What writes files, besides torch.save() and open().
+WRITERS = (
+    *("numpy.save", "numpy.savez", "numpy.savez_compressed", "numpy.savetxt", "joblib.dump"),
+    *("matplotlib.pyplot.savefig", "torchvision.utils.save_image"),
+)
+TABLES = frozenset({"to_csv", "to_json", "to_parquet", "to_pickle", "to_excel", "to_feather"})  # pandas, datasets
+OF_TABLES = frozenset({"path", "path_or_buf", "excel_writer"})
+TO_PATHS = frozenset({"write_text", "write_bytes"})
+
+
+def written_files(module: Module) -> Iterator[ast.Call]:
+    """The calls that write a file, less torch.save()."""
+    for call in module.of_type(ast.Call):
+        if (module.qualified(call.func) or "") in WRITERS:
+            yield call
+        elif isinstance(call.func, ast.Attribute) and call.func.attr in TABLES:
+            if call.args or any(k.arg in OF_TABLES for k in call.keywords):  # else the text is returned
+                yield call
+        elif isinstance(call.func, ast.Attribute) and call.func.attr in TO_PATHS:
+            yield call
+    yield from (call for call in module.named_calls("open") if opens_to_write(module, call))
 
 
 def opens_to_write(module: Module, call: ast.Call) -> bool:

@@ -33,6 +33,13 @@ class RunsBefore:
         first, last = self._at_top(node, ()), self._at_top(other, ())
         return bool(first) and (not last or min(first) < max(last))  # what other processes run is sent at the end
 
+    def surely_before(self, node: ast.AST, other: ast.AST) -> bool:
+        """Whether a node runs before another one does for the first time; not where either is not seen to run."""
+        if self.module.function(node) is self.module.function(other):
+            return self.module.start(node) < self.module.start(other)
+        first, last = self._at_top(node, ()), self._at_top(other, ())
+        return bool(first and last) and min(first) < min(last)
+
     def _at_top(self, node: ast.AST, above: tuple[ast.AST, ...]) -> list[Position]:
         """Where the top of the script runs a node."""
         function = self.module.function(node)

@@ -6,13 +6,18 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.runs_before import RunsBefore
 from raymigrate.facts.torch.picked_rows import is_in_step, is_only_shown
 from raymigrate.facts.values import is_none
 
 SEEDS = frozenset({"seed", "generator", "random_state"})
 # By the generator that they draw from where they are given none.
 OF_TORCH = ("torch.utils.data.random_split", "torch.utils.data.dataset.random_split", "torch.randperm")
-OF_NUMPY = ("sklearn.model_selection.train_test_split", "numpy.random.permutation", "numpy.random.shuffle")
+OF_NUMPY = (
+    *("numpy.random.permutation", "numpy.random.shuffle", "sklearn.utils.shuffle"),
+    *(f"sklearn.model_selection.{name}" for name in ("train_test_split", "ShuffleSplit", "StratifiedShuffleSplit")),
+)
+FOLDS = ("sklearn.model_selection.KFold", "sklearn.model_selection.StratifiedKFold")  # in order, unless told to shuffle
 OF_PYTHON = ("random.shuffle", "random.sample")
 # What gives numbers or rows that may also be for something else than a split.
 PICKS = ("torch.randperm", "numpy.random.permutation", "random.sample")
@@ -26,11 +31,11 @@ SEED_EVERYTHING = ("seed_everything", "set_seed", "seed_all", "fix_seed", "set_r
 
 
 def unseeded_splits(module: Module) -> Iterator[ast.Call]:
-    """The calls that share out rows by random numbers, where the script sets no seed for them."""
+    """The calls that share out rows by random numbers, where the script sets no seed for them, or sets it later."""
     for call in module.of_type(ast.Call):
         kind = _drawn_from(module, call)
         given = [k for k in call.keywords if k.arg in SEEDS and not is_none(k.value)]
-        if kind is None or given or _is_seeded(module, kind) or _is_kept(module, call):
+        if kind is None or given or _is_seeded(module, kind, call) or _is_kept(module, call):
             continue
         if (module.qualified(call.func) or "") not in PICKS or not _only_picks(module, call):
             yield call
@@ -46,18 +51,25 @@ def _drawn_from(module: Module, call: ast.Call) -> str | None:
     for kind, names in (("torch", OF_TORCH), ("numpy", OF_NUMPY), ("python", OF_PYTHON)):
         if name in names:
             return kind
+    if name in FOLDS:
+        shuffled = [k for k in call.keywords if k.arg == "shuffle" and module.constant(k.value) is not False]
+        return "numpy" if shuffled else None
     if not isinstance(call.func, ast.Attribute):
         return None
+    if call.func.attr == "sample" and any(k.arg == "frac" for k in call.keywords):  # of a pandas.DataFrame
+        return "numpy"
     shuffles = not any(k.arg == "shuffle" and module.constant(k.value) is False for k in call.keywords)
     return "numpy" if call.func.attr == "train_test_split" and shuffles else None  # of datasets.Dataset
 
 
-def _is_seeded(module: Module, kind: str) -> bool:
-    """Whether a script sets the seed of a generator, itself or by a function that is called so."""
-    if any(module.calls(*EVERY, *SETTERS[kind])):
-        return True
-    names = {getattr(call.func, "id", getattr(call.func, "attr", "")) for call in module.of_type(ast.Call)}
-    return not names.isdisjoint(SEED_EVERYTHING)
+def _is_seeded(module: Module, kind: str, split: ast.Call) -> bool:
+    """Whether a script sets the seed of a generator before it splits, itself or by a function that is called so."""
+    seeds = [*module.calls(*EVERY, *SETTERS[kind])]
+    for call in module.of_type(ast.Call):
+        if getattr(call.func, "id", getattr(call.func, "attr", "")) in SEED_EVERYTHING:
+            seeds.append(call)
+    order = RunsBefore(module) if seeds else None
+    return order is not None and not all(order.surely_before(split, seed) for seed in seeds)
 
 
 def _is_kept(module: Module, call: ast.Call) -> bool:

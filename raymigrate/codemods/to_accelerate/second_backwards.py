@@ -1,0 +1,123 @@
+"""RM858: a second backward() through one run of a model, which DistributedDataParallel does not average.
+
+It averages gradients in the first backward() after a run of the model. What a later one adds stays that of one process,
+nothing is raised, and the weights of the processes drift apart (measured with torch 2.13 and two processes on gloo).
+"""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.rules import RM858
+from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.syntax.module import Module
+
+LOOPS = (ast.For, ast.While)
+CUT = frozenset({"detach", "item", "numpy", "tolist", "argmax"})  # what gives a value without its graph
+MAX_STEPS = 12  # from a loss to the models behind it
+
+
+def tell_second_backwards(changes: Changes, training: Training) -> None:
+    """Plans the findings.
+
+    Args:
+        changes: The edits of the conversion.
+        training: What is trained.
+    """
+    graphs = Graphs(training)
+    calls = sorted(training.backwards, key=training.module.start)
+    for number, later in enumerate(calls):
+        if any(graphs.is_run_again(earlier, later) for earlier in calls[:number]):
+            changes.manual(
+                RM858,
+                later,
+                "A model that has run once goes through two backward() here: under several processes the gradients of"
+                " the first are averaged alone, those of this one stay of each process, and their weights drift apart,"
+                " with no error.",
+                "Where the gradients of both are added up, call backward() once, on the sum of the losses; else let the"
+                " model run once more before this one.",
+            )
+
+
+class Graphs:
+    """From which runs of the models losses are computed.
+
+    Args:
+        training: What is trained.
+    """
+
+    def __init__(self, training: Training) -> None:
+        self.training = training
+        self.module: Module = training.module
+        self.models = set(training.models)
+
+    def is_run_again(self, earlier: ast.Call, later: ast.Call) -> bool:
+        """Whether a backward() goes through a run of a model through which an earlier one has gone."""
+        loop = self._loop(earlier)
+        if loop is None or loop is not self._loop(later) or self._are_alternatives(earlier, later):
+            return False
+        first, second = self._runs(earlier, loop), self._runs(later, loop)
+        done = {model for models in first.values() for model in models}
+        return any(
+            models & done and self.module.start(run) < self.module.start(earlier) for run, models in second.items()
+        )
+
+    def _loop(self, node: ast.AST) -> ast.AST | None:
+        """The innermost loop around code of one function."""
+        function = self.module.function(node)
+        around = (parent for parent in self.module.ancestors(node) if isinstance(parent, LOOPS))
+        return next((parent for parent in around if self.module.function(parent) is function), None)
+
+    def _are_alternatives(self, one: ast.AST, other: ast.AST) -> bool:
+        """Whether code stands in the two branches of an `if`."""
+        for parent in self.module.ancestors(one):
+            if isinstance(parent, ast.If) and self.module.inside(other, parent):
+                sides = [any(self.module.inside(node, part) for part in parent.body) for node in (one, other)]
+                return sides[0] != sides[1]
+        return False
+
+    def _runs(self, backward: ast.Call, loop: ast.AST) -> dict[ast.Call, frozenset[Variable]]:
+        """The calls of models that a loss comes from, in a loop, each with the models."""
+        assert isinstance(backward.func, ast.Attribute)
+        found: dict[ast.Call, frozenset[Variable]] = {}
+        self._follow(backward.func.value, loop, found, MAX_STEPS)
+        return found
+
+    def _follow(self, node: ast.AST, loop: ast.AST, found: dict[ast.Call, frozenset[Variable]], depth: int) -> None:
+        if not depth or (isinstance(node, ast.Call) and getattr(node.func, "attr", "") in CUT):
+            return
+        if isinstance(node, ast.Call):
+            models = self.training.variables.of(node.func) & self.models
+            if models and node not in found:
+                found[node] = models
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            for value in self._given(node, loop):
+                self._follow(value, loop, found, depth - 1)
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, ast.Lambda):
+                self._follow(child, loop, found, depth)
+
+    def _given(self, name: ast.Name, loop: ast.AST) -> list[ast.expr]:
+        """What a name has got last before it is read here, in the loop."""
+        here = self.module.start(name)
+        statements = [s for s in self.module.below(loop) if isinstance(s, (ast.Assign, ast.AnnAssign, ast.AugAssign))]
+        values: list[ast.expr] = []
+        for statement in sorted(statements, key=self.module.start, reverse=True):
+            if self.module.end(statement) > here or statement.value is None:
+                continue
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            given = [value for target in targets for value in _parts(target, statement.value, name.id)]
+            values += given
+            if given and not isinstance(statement, ast.AugAssign):
+                break
+        return values
+
+
+def _parts(target: ast.expr, value: ast.expr, name: str) -> list[ast.expr]:
+    """What a name gets where a value is assigned, of a tuple its own part."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        pairs = zip(target.elts, value.elts, strict=True)
+        return [part for one, other in pairs for part in _parts(one, other, name)]
+    return [value] if any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(target)) else []

@@ -1,0 +1,86 @@
+"""RM857: what every process of a converted loop would write, and what it would read before it is written."""
+
+from textwrap import indent
+
+import pytest
+
+from tests.rules.test_to_accelerate import LOOP, accelerated
+
+EVERY = "Every process of a distributed run writes this file."
+EARLY = "A process that comes here first reads a file that the main one has not written yet."
+WAIT = "accelerator.wait_for_everyone()\n"
+IMPORTS = (
+    "import json\nfrom pathlib import Path\nimport numpy as np\nimport pandas as pd\n"
+    "from transformers import AutoTokenizer\n"
+)
+FRAME = "frame = pd.DataFrame({'a': [1]})\n"
+
+
+def is_said(what: str, messages: list[str]) -> bool:
+    return any(message.startswith(what) for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("write", "is_told"),
+    [
+        ("Path('a.json').write_text(json.dumps({}))\n", True),
+        ("(Path('out') / 'a.bin').write_bytes(b'')\n", True),
+        ("frame.to_pickle('a.pkl')\n", True),
+        ("frame.to_csv(path_or_buf='a.csv')\n", True),
+        ("np.savetxt('a.txt', frame)\n", True),
+        ("text = frame.to_csv()\n", False),
+        ("text = frame.to_json(orient='records')\n", False),
+    ],
+)
+def test_what_writes_a_file_is_told(write: str, is_told: bool) -> None:
+    assert is_said(EVERY, accelerated(IMPORTS, FRAME, LOOP, write).messages) is is_told
+    assert is_said(EVERY, accelerated(IMPORTS, FRAME, "optimizer.zero_grad()\n", write, LOOP).messages) is is_told
+
+
+def test_what_is_saved_before_the_training_is_saved_once() -> None:
+    early = "tokenizer = AutoTokenizer.from_pretrained('bert')\ntokenizer.save_pretrained('out')\n"
+    text = accelerated(IMPORTS, "torch.save(len(loader), 'n.pt')\n", early, LOOP).text
+    assert "accelerator.save(len(loader), 'n.pt')\n" in text
+    assert "if accelerator.is_main_process:\n    tokenizer.save_pretrained('out')\n" in text
+
+
+FOLD = f"""class Settings:
+    folds = [0, 1]
+    load = True
+
+
+def run(fold):
+    model = nn.Linear(4, 2).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+{indent(LOOP, "    ")}    torch.save(model.state_dict(), f"{{fold}}.pt")
+    return torch.load(f"{{fold}}.pt")
+
+
+"""
+HEAD = """import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader
+
+from job import data, wanted
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+loader = DataLoader(data, batch_size=8, shuffle=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "waits"),
+    [
+        ("fold in Settings.folds", True),
+        ("Settings.load and not fold == 1", True),
+        ("wanted(fold)", False),
+        ("fold == loader.local_rank", False),
+        ("fold in [int(x) for x in data]", False),
+    ],
+)
+def test_a_file_is_read_when_it_is_written(test: str, waits: bool) -> None:
+    outcome = accelerated(FOLD, f"for fold in range(2):\n    if {test}:\n        run(fold)\n", head=HEAD)
+    assert "accelerator.save(" in outcome.text
+    assert (f'    {WAIT}    return torch.load(f"{{fold}}.pt")' in outcome.text) is waits
+    assert is_said(EARLY, outcome.messages) is not waits
