@@ -15,6 +15,7 @@ from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
+from raymigrate.codemods.to_ray.clock_names import tell_names_by_time
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps, trained_by
 from raymigrate.codemods.to_ray.driver_environment import set_environment
 from raymigrate.codemods.to_ray.early_writes import tell_early_writes
@@ -207,6 +208,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
         tell_own_loaders(context, RM806, loaders)
     tell_early_writes(context, RM806, outline, training)
     make_folders_once(context, RM806, outline)
+    tell_names_by_time(context, RM806, outline)
     give_environment(context, outline, training.trains[0])
     give_variables(context, outline, training.trains[0])
     _tell_changes(context, outline)

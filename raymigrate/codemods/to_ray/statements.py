@@ -24,9 +24,8 @@ from enum import Enum
 from functools import cache
 
 from raymigrate.codemods.to_ray.nested_parsing import parser_steps
-from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed
+from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed, first_trained
 from raymigrate.codemods.to_ray.step_kinds import (
-    FILLING,
     LAUNCHER,
     LIBRARIES,
     OF_DRIVER,
@@ -36,8 +35,10 @@ from raymigrate.codemods.to_ray.step_kinds import (
     TRACKING,
     draws,
     environment_set,
+    is_filled,
     is_plain,
     is_text,
+    names_by_time,
     reads_rank,
     runs_anywhere,
     sets_backend,
@@ -100,6 +101,8 @@ class Roles:
         self._waiting: deque[ast.stmt] = deque()
         self._for_workers: deque[ast.stmt] = deque()  # steps that workers run, and that were followed up
         self._followed: set[tuple[str, Scope]] = set()
+        trains = list(trains)
+        self._trained_at = first_trained(script, trains)
         for step in script.steps:
             self._begin(step)
         for node in trains:
@@ -291,13 +294,13 @@ class Roles:
                 if (name, scope) in pulled:
                     continue
                 pulled.add((name, scope))
-                is_filled = self._is_filled(name, scope)
+                filled = is_filled(self.module, name, scope)
                 for binder in self.script.binders(name, scope):
                     if binder in self.of:
                         continue
                     if isinstance(binder, DEFINITIONS):
                         self._take_along(binder)
-                    elif is_filled or not self._stays(binder):
+                    elif filled or not self._stays(binder):
                         self._add(binder)
             self._spread()
 
@@ -314,7 +317,12 @@ class Roles:
         """Whether a step that binds a name can stay: it is a literal of the module, or comes of the command line."""
         if any(self._reads_command_line(name, scope) for name, scope in self.script.read(step)):
             return True
-        return not self.script.is_in_main(step) and self._is_plain(step)
+        return self._is_plain(step) and (not self.script.is_in_main(step) or self._names_by_time(step))
+
+    def _names_by_time(self, step: ast.stmt) -> bool:
+        """Whether a step before the training makes a name of the time or of chance, which all workers have to share."""
+        is_before = self.script.number(step) < self._trained_at
+        return is_before and self._is_plain(step) and any(names_by_time(self.module, step))
 
     def _is_plain(self, step: ast.stmt) -> bool:
         """As `is_plain`; an object of a class of the module that makes nothing of the workers is plain too."""
@@ -326,15 +334,6 @@ class Roles:
         if not isinstance(definition, ast.ClassDef) or definition in self.makers:
             return False
         return self.of.get(definition, Role.DEFINITION) is Role.DEFINITION
-
-    def _is_filled(self, name: str, scope: Scope) -> bool:
-        """Whether something is put into what a name stands for: a list of losses, a dict of results."""
-        for use in self.module.uses(name, scope):
-            parent = self.module.parent_of[use]
-            filled = isinstance(parent, ast.Attribute) and parent.attr in FILLING
-            if filled or (isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load)):
-                return True
-        return False
 
     def _reads_command_line(self, name: str, scope: Scope) -> bool:
         return any(s in self._parsers or self.of.get(s) is Role.DRIVER for s in self.script.binders(name, scope))
@@ -348,7 +347,7 @@ class Roles:
                 continue
             if isinstance(step, DEFINITIONS):
                 continue
-            if self._belongs_to_driver(step):
+            if self._belongs_to_driver(step) or (self.script.is_in_main(step) and self._names_by_time(step)):
                 self.of[step] = Role.DRIVER
             elif self.script.is_in_main(step):
                 self._take(step)
