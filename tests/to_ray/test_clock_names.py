@@ -63,7 +63,9 @@ def test_a_path_of_the_file_and_the_time_stays_with_its_folder() -> None:
 
 
 def test_a_name_that_is_needed_behind_the_training_is_made_there() -> None:
-    function, told = parts("'out'", behind="done = datetime.now().isoformat()\nprint(done, trainer.state)", in_main=True)
+    function, told = parts(
+        "'out'", behind="done = datetime.now().isoformat()\nprint(done, trainer.state)", in_main=True
+    )
     assert "done = datetime.now().isoformat()" in function
     assert not told
 

@@ -51,16 +51,10 @@ def tell_names_by_time(context: Context, rule: Rule, outline: LaunchedOutline) -
 
 def _made(module: Module) -> Iterator[ast.Call]:
     """The calls that make text of the time or of chance, where a function or the module runs them."""
-    bodies = [module.tree, *module.of_type(ast.FunctionDef)]
-    seen = set[ast.AST]()
-    for body in bodies:
-        for statement in body.body:
-            inner = statement.body if is_main_guard(statement) else [statement]  # type: ignore[attr-defined]
-            for part in inner:
-                for call in names_by_time(module, part):
-                    if call not in seen:
-                        seen.add(call)
-                        yield call
+    blocks = [module.tree.body, *(function.body for function in module.of_type(ast.FunctionDef))]
+    blocks += [guard.body for guard in module.tree.body if isinstance(guard, ast.If) and is_main_guard(guard)]
+    found = dict.fromkeys(call for block in blocks for part in block for call in names_by_time(module, part))
+    yield from found
 
 
 def _names_folder(module: Module, node: ast.AST, depth: int) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.arrivals import around, arrivals, places
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.codemods.to_ray.trainer_calls import Training
@@ -60,16 +61,15 @@ def tell_early_writes(context: Context, rule: Rule, outline: LaunchedOutline, tr
 def _before(outline: LaunchedOutline, training: Training) -> Iterator[ast.Call]:
     """The calls that workers come to before the training, those of each step once."""
     module, moved, seen = outline.context.module, outline.roles.moved(), set[ast.stmt]()
-    for train in training.trains:
-        step, function = outline.script.step_of(train), module.function(train)
-        for before in moved[: moved.index(step)] if step in moved else ():
+    for place in places(outline.script, moved, training.trains):
+        for before in moved[:place]:
             if not isinstance(before, DEFINITIONS) and before not in seen:
                 seen.add(before)
                 yield from called_by(module, before)
-        if step is not module.statement(train):
-            for statement in getattr(function, "body", ()):
-                if statement.lineno < train.lineno and not module.inside(train, statement):
-                    yield from called_by(module, statement)
+    for call in arrivals(module, training.trains):
+        for statement in around(outline.script, call):
+            if statement.lineno < call.lineno:
+                yield from called_by(module, statement)
 
 
 def called_by(module: Module, code: ast.AST, depth: int = DEPTH) -> Iterator[ast.Call]:

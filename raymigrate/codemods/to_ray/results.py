@@ -13,12 +13,12 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.wandb_runs import START
-from raymigrate.codemods.to_ray.all_workers import leads_to, needs_all
+from raymigrate.codemods.to_ray.all_workers import needs_all
+from raymigrate.codemods.to_ray.arrivals import arrivals, places
 from raymigrate.codemods.to_ray.early_writes import WRITE_TO_PATHS
 from raymigrate.codemods.to_ray.interactive import DISPLAY
 from raymigrate.codemods.to_ray.outline import FROM_WORKERS, Outline
 from raymigrate.codemods.to_ray.saving_functions import before_no_load, only_saves
-from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.codemods.to_ray.shown_values import ends, is_display
 from raymigrate.codemods.to_ray.spread_weights import saves_spread_weights, tell_spread_weights
 from raymigrate.codemods.to_ray.step_kinds import TRACKING, changes_something, stands_for_cell
@@ -28,7 +28,6 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.folders.opened_files import is_method_of_path, opens_to_write
 from raymigrate.facts.folders.read_back import is_read_back
 from raymigrate.facts.ray_train.ranks import rank_condition
-from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import free_name, last_name, reaching
 
 DUMPS = ("json.dump", "yaml.dump", "yaml.safe_dump", "pickle.dump")
@@ -107,19 +106,8 @@ class _Results:
     def _behind(self) -> list[ast.stmt]:
         """The steps behind the training that move."""
         moved = self.outline.roles.moved()
-        places = [place for call in self.training.trains for place in self._places(call, moved)]
-        return moved[max(places) + 1 :] if places else []
-
-    def _places(self, call: ast.Call, moved: list[ast.stmt]) -> list[int]:
-        """Where the steps that move come to a call that trains, which may be in a function or a method."""
-        step, function = self.script.step_of(call), self.module.function(call)
-        if step in moved or not isinstance(function, FUNCTIONS):
-            return [moved.index(step)] if step in moved else []
-        return [
-            place
-            for place, other in enumerate(moved)
-            if not isinstance(other, DEFINITIONS) and leads_to(self.module, other, function)
-        ]
+        reached = places(self.script, moved, self.training.trains)
+        return moved[max(reached) + 1 :] if reached else []
 
     def _is_display(self, step: ast.stmt) -> bool:
         """Whether a statement does nothing but show a value at the end of a cell."""
@@ -259,7 +247,7 @@ class _Results:
 
     def _guard_inside(self) -> None:
         """Guards what is written behind the training within a step: in a function that trains, or in a branch."""
-        for call in self.training.trains:
+        for call in arrivals(self.module, self.training.trains):
             trains, function = self.module.statement(call), self.module.function(call)
             if trains is self.script.step_of(call):
                 continue
@@ -321,6 +309,8 @@ class _Results:
 
     def _test(self, call: ast.Call, step: ast.stmt) -> str:
         """The condition on the rank for a statement behind a training: the Trainer is asked where it is still there."""
+        if call not in self.training.trains:  # of a function that trains
+            return FIRST
         trainer = call.func.value  # type: ignore[attr-defined]
         stays = isinstance(trainer, (ast.Name, ast.Attribute)) and not self._is_deleted(trainer)
         if not stays or self._is_bound_again(trainer, step) or not self._is_bound_for(trainer, step):
