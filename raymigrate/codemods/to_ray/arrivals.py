@@ -8,16 +8,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from raymigrate.codemods.to_ray.all_workers import leads_to
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, live_uses
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer
+from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.projects.import_graph import HOLDS_STATEMENTS
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 
 
 def calls_of(module: Module, function: ast.FunctionDef) -> list[ast.Call]:
-    """The calls of a function by its name, or of a method by any object but a Trainer."""
+    """The calls of a function by its name, or of a method; of any object's but a Trainer where none is seen to be its."""
     if isinstance(module.parent_of[function], ast.ClassDef):
-        calls = module.method_calls(function.name)
-        return [call for call, method in calls if not is_trainer(module, method.value)]
+        calls = [pair for pair in module.method_calls(function.name) if not is_trainer(module, pair[1].value)]
+        own = [call for call, method in calls if any(c.function is function for c in callees(module, method))]
+        return own or [call for call, _ in calls]
     parents = [(use, module.parent_of[use]) for use in live_uses(module, function)]
     return [parent for use, parent in parents if isinstance(parent, ast.Call) and parent.func is use]
 

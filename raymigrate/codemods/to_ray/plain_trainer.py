@@ -47,6 +47,8 @@ from raymigrate.codemods.to_ray.refusals import (
     refusal,
     refusal_for_others,
 )
+from raymigrate.codemods.to_ray.repeated import ANEW as EACH_ANEW
+from raymigrate.codemods.to_ray.repeated import repeats, unfit_to_repeat
 from raymigrate.codemods.to_ray.results import return_results
 from raymigrate.codemods.to_ray.saved_files import wait_for_files
 from raymigrate.codemods.to_ray.saving_functions import tell_late_writes
@@ -147,7 +149,7 @@ def convert(context: Context) -> None:
     training = training_of(module)
     if not (training.trains or training.searches):
         return
-    reason = refusal(context, training)
+    reason = refusal(context, training) or unfit_to_repeat(module, training)
     if reason is not None:
         leave(context, reason.node, reason.message)
         return
@@ -155,7 +157,7 @@ def convert(context: Context) -> None:
         launched = launched_of(context)
         script = script_of(module, training.trains)
         roles = roles_of(script, training.trains)
-        release(script, roles, script.step_of(training.trains[0]))
+        release(script, roles, script.step_of(training.trains[-1]))
     except UnfitLaunchError as error:
         leave(context, training.trains[0], str(error))
         return
@@ -220,8 +222,13 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     name_classes(context, outline)
     send_names_of_classes(context, outline, RM801)
     kept = make_paths_absolute(context, outline)
-    callback = _add_callback(context, outline, kept_folder=kept)
-    _finish(context, training.trains, callback, keep_loss_scale(context, training, outline))
+    is_repeated = repeats(context.module, training)
+    # One training may find the checkpoints of another in its folder, as in one that is kept.
+    callback = _add_callback(context, outline, kept_folder=kept or is_repeated)
+    switch = keep_loss_scale(context, training, outline)
+    if is_repeated:
+        context.note(RM806, training.trains[0], EACH_ANEW)
+    _finish(context, training.trains, {"callback": callback, "switch": switch}, resumes=not is_repeated)
     if not outline.use_gpu:
         _train_together_on_cpu(context, training, outline)
     set_environment(context, RM806, outline)
@@ -308,11 +315,10 @@ def _add_callback(context: Context, outline: Outline, *, kept_folder: bool) -> s
     return name
 
 
-def _finish(context: Context, trains: Sequence[ast.Call], callback: str, switch: str) -> None:
+def _finish(context: Context, trains: Sequence[ast.Call], names: dict[str, str], *, resumes: bool) -> None:
     """Lets a Trainer report and resume, around its calls of `train`: one, or one in each branch of an `if`."""
     module = context.module
-    branch = common_branch(module, trains)
-    names = {"callback": callback, "switch": switch}
+    branch = common_branch(module, trains) if resumes else None
     for key in ("checkpoint", "checkpoint_dir"):
         names[key] = key if key not in module.names else f"ray_{key}"
     if branch is not None:
@@ -321,7 +327,7 @@ def _finish(context: Context, trains: Sequence[ast.Call], callback: str, switch:
         set_up = _set_up(trainer, names) + emitted.LAST_CHECKPOINT.format(**names)
         context.plan.statement(branch).before.append(Code(set_up))
     for call in trains:
-        _resume(context, call, names, is_set_up=branch is not None)
+        _resume(context, call, names, is_set_up=branch is not None, resumes=resumes)
 
 
 def _set_up(trainer: str, names: dict[str, str]) -> str:
@@ -329,7 +335,7 @@ def _set_up(trainer: str, names: dict[str, str]) -> str:
     return emitted.SET_UP.format(trainer=trainer, **given)
 
 
-def _resume(context: Context, call: ast.Call, names: dict[str, str], *, is_set_up: bool) -> None:
+def _resume(context: Context, call: ast.Call, names: dict[str, str], *, is_set_up: bool, resumes: bool) -> None:
     """Lets one call of `train` go on from the checkpoint of a run that failed."""
     module, plan = context.module, context.plan
     statement = module.statement(call)
@@ -345,14 +351,15 @@ def _resume(context: Context, call: ast.Call, names: dict[str, str], *, is_set_u
         text = f"{trainer} = $made\n"
         parts["made"] = made
         plan.hoist(made, trainer)
-    keyword = resume_keyword(module, made)
+    keyword = resume_keyword(module, made) if resumes else ""
     text += "" if is_set_up else _set_up(trainer, names)
     if keyword:
         text += "" if is_set_up else emitted.LAST_CHECKPOINT.format(**names)
         folder = names["checkpoint_dir"]
         text += emitted.RESUME.format(trainer=trainer, target=target, keyword=keyword, folder=folder, **names)
     else:
-        context.note(RM806, call, ANEW)
+        if resumes:
+            context.note(RM806, call, ANEW)
         text += f"{target}$train\n"
     plan.statement(statement).replacement = Code(text, parts)
 
