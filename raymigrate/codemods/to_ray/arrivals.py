@@ -15,7 +15,7 @@ from raymigrate.facts.syntax.scopes import FUNCTIONS
 
 
 def calls_of(module: Module, function: ast.FunctionDef) -> list[ast.Call]:
-    """The calls of a function by its name, or of a method; of any object's but a Trainer where none is seen to be its."""
+    """The calls of a function by its name, or of a method: of any object but a Trainer where none is seen to be its."""
     if isinstance(module.parent_of[function], ast.ClassDef):
         calls = [pair for pair in module.method_calls(function.name) if not is_trainer(module, pair[1].value)]
         own = [call for call, method in calls if any(c.function is function for c in callees(module, method))]

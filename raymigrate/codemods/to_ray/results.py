@@ -15,6 +15,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.wandb_runs import START
 from raymigrate.codemods.to_ray.all_workers import needs_all
 from raymigrate.codemods.to_ray.arrivals import arrivals, places
+from raymigrate.codemods.to_ray.called_back import called_back, written_by_all
 from raymigrate.codemods.to_ray.early_writes import WRITE_TO_PATHS
 from raymigrate.codemods.to_ray.interactive import DISPLAY
 from raymigrate.codemods.to_ray.outline import FROM_WORKERS, Outline
@@ -75,6 +76,7 @@ class _Results:
             if self._starts_tracking(step):
                 self._put_below(FIRST, step)
         self._guard_inside()
+        self._guard_called_back()
         self._arrange_behind()
         for step in self.outline.roles.moved():
             if self._is_display(step) and step not in self.outline.behind | self.outline.displayed:
@@ -259,6 +261,13 @@ class _Results:
                     continue
                 if self._writes_inside(step) and not needs_all(self.module, step) and not self._is_read_back(step):
                     self._put_below(self._test(call, step), step)
+
+    def _guard_called_back(self) -> None:
+        """Guards what a Trainer's callbacks, methods and metrics write."""
+        for function, test in called_back(self.module, self.training):
+            for step in written_by_all(self.module, function):
+                if self._writes_inside(step) and not needs_all(self.module, step) and not self._is_read_back(step):
+                    self._put_below(test, step)
 
     def _writes_inside(self, step: ast.With | ast.Expr) -> bool:
         """Whether a statement of a function writes a file, does nothing for others, and is in none that does so."""
