@@ -13,6 +13,7 @@ from raymigrate.codemods.shared import plain_callbacks
 from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables
+from raymigrate.codemods.to_ray.arrivals import arrivals
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.clock_names import tell_names_by_time
@@ -20,6 +21,7 @@ from raymigrate.codemods.to_ray.device_maps import tell_device_maps, trained_by
 from raymigrate.codemods.to_ray.driver_environment import set_environment
 from raymigrate.codemods.to_ray.early_writes import tell_early_writes
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
+from raymigrate.codemods.to_ray.interactive import tell_interrupts
 from raymigrate.codemods.to_ray.launched import (
     LaunchedOutline,
     tell_importers,
@@ -239,6 +241,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     tell_late_writes(context, RM806, outline, training)
     tell_shown(context, RM801, outline, training.trains)
     tell_magics(context, RM801, outline, training.trains)
+    tell_interrupts(context, RM806, arrivals(context.module, training.trains))
     if outline.may_be_several:
         wait_for_files(context, outline, training)
     unwrap_in_trainers(context, outline)

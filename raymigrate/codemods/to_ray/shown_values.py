@@ -86,7 +86,7 @@ def tell_shown(context: Context, rule: Rule, outline: Outline, trains: Collectio
     trained = max(places(outline.script, moved, trains), default=len(moved))
     lost = list(_lost(context, outline, moved, trains))
     before = [step for step in lost if moved.index(step) < trained]
-    behind = [step for step in lost if moved.index(step) > trained]
+    behind = [step for step in lost if moved.index(step) >= trained]  # one may train and show: a loop over folds
     if before:
         message = f"{GONE}: {named(module, before)}. Repeat it outside of the training function to see it."
         context.note(rule, before[0], message)
