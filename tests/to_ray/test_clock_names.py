@@ -78,6 +78,11 @@ def test_a_name_that_is_needed_behind_the_training_is_made_there() -> None:
         ('"out", logging_dir="logs/" + time.strftime("%H")', ""),
         ("out", 'model = AutoModel.from_pretrained("b")\nout = f"{model.name}-{uuid.uuid4().hex}"'),
         ("str(Path('out') / time.strftime('%H'))", ""),
+        (
+            "Run().folder",
+            'class Run:\n    def __init__(self):\n        self.at = time.strftime("%H")\n'
+            '        self.folder = os.path.join("out", self.at)',
+        ),
     ],
 )
 def test_a_name_that_each_worker_makes_is_told(out: str, before: str) -> None:

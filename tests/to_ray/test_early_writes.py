@@ -8,6 +8,7 @@ from tests.rules.scripts import converted
 SCRIPT = """
 import os
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 import torch
@@ -49,6 +50,8 @@ def told(before: str = "", behind: str = "", **options: object) -> list[str]:
         ("data = prepare(data)", "removes or moves"),
         ('data = data.select([1])\nPath("/cache").joinpath(data.info).unlink()', "removes or moves"),
         ('data = data.select([1])\nshutil.move("/a", data.info)', "removes or moves"),
+        ('data = data.select([1])\nos.system(f"rm -rf {data.info}")', "removes or moves"),
+        ('data = data.select([1])\nsubprocess.run(["mv", "/a", data.info])', "removes or moves"),
     ],
 )
 def test_what_every_worker_does_is_told(before: str, does: str) -> None:

@@ -122,3 +122,23 @@ def test_what_a_loop_writes_before_its_training_is_told() -> None:
 def test_workers_wait_for_what_a_loop_saves_and_loads(before: str, behind: str) -> None:
     text = converted(HEAD + LOOP.format(before=before, behind=behind), to_ray=True, workers=2).text
     assert "ray.train.collective.barrier()" in text.partition("base =")[0]
+
+
+TWO = "tok = AutoTokenizer.from_pretrained('a')\n{train}{between}\nmodel = AutoModel.from_pretrained('one')\n{train}"
+
+
+def test_what_is_saved_for_the_next_training_the_first_worker_saves() -> None:
+    script = HEAD.replace("AutoModel", "AutoModel, AutoTokenizer")
+    script += TWO.format(train=TRAIN, between="tok.save_pretrained('one')")
+    outcome = converted(script, to_ray=True, workers=2)
+    assert "get_world_rank() == 0:\n        tok.save_pretrained(" in outcome.text
+    assert "ray.train.collective.barrier()" in outcome.text.partition("tok.save_pretrained(")[2]
+    assert not any("at the same time" in message for message in outcome.messages)
+
+
+def test_that_nothing_is_saved_is_said_where_no_training_saves() -> None:
+    unsaved = TRAIN.replace('TrainingArguments("out")', 'TrainingArguments("out", save_strategy="no")')
+    twice = f"{unsaved}{TRAIN}"
+    assert not any("Nothing is saved" in message for message in converted(HEAD + twice, to_ray=True).messages)
+    once = f"for n in range(2):\n{indented(unsaved)}"
+    assert any("Nothing is saved" in message for message in converted(HEAD + once, to_ray=True).messages)

@@ -55,6 +55,11 @@ def _places(script: Script, moved: Sequence[ast.stmt], call: ast.AST) -> list[in
     ]
 
 
+def between(moved: Sequence[ast.stmt], reached: Sequence[int]) -> list[ast.stmt]:
+    """The steps between the first training and the last one, of those that move."""
+    return [moved[place] for place in range(min(reached), max(reached)) if place not in reached] if reached else []
+
+
 def around(script: Script, call: ast.Call) -> Iterator[ast.stmt]:
     """The statements beside a call that is no step itself: of its function, or of the block that it is in."""
     step, function = script.step_of(call), script.module.function(call)

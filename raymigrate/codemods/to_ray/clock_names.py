@@ -88,10 +88,19 @@ def _named_by(module: Module, statement: ast.stmt, depth: int) -> bool:
         return False
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     for target in targets:
-        if isinstance(target, ast.Attribute) and target.attr in FOLDERS:
-            return True
+        if isinstance(target, ast.Attribute):
+            if target.attr in FOLDERS or any(_names_folder(module, read, depth) for read in _reads(module, target)):
+                return True
         if isinstance(target, ast.Name):
             uses = module.uses(target.id, module.scope_of[target])
             if any(isinstance(use.ctx, ast.Load) and _names_folder(module, use, depth) for use in uses):
                 return True
     return False
+
+
+def _reads(module: Module, kept: ast.Attribute) -> Iterator[ast.Attribute]:
+    """Where an attribute of the same object is read: `self.stamp`."""
+    wanted = ast.unparse(kept)
+    for read in module.of_type(ast.Attribute):
+        if read.attr == kept.attr and isinstance(read.ctx, ast.Load) and ast.unparse(read) == wanted:
+            yield read

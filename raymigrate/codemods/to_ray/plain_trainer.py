@@ -210,7 +210,6 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     _tell_defaults(context, training, outline, loaders)
     if outline.may_be_several:
         tell_own_loaders(context, RM806, loaders)
-    tell_early_writes(context, RM806, outline, training)
     make_folders_once(context, RM806, outline)
     tell_names_by_time(context, RM806, outline)
     give_environment(context, outline, training.trains[0])
@@ -238,6 +237,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     drop_launcher(context, outline)
     drop_deletions(context, RM801, outline)
     return_results(context, RM801, outline, training, unsaved=RM806)
+    tell_early_writes(context, RM806, outline, training)
     tell_late_writes(context, RM806, outline, training)
     tell_shown(context, RM801, outline, training.trains)
     tell_magics(context, RM801, outline, training.trains)
@@ -279,6 +279,8 @@ def _tell_changes(context: Context, outline: Outline) -> None:
         for keyword in call.keywords:
             value = module.constant(keyword.value)
             if isinstance(value, (str, bool)) and (keyword.arg, value) in NOTES:
+                if value == "no" and len(arguments_made(module)) > 1:
+                    continue  # another training may save
                 context.note(RM806, keyword, NOTES[keyword.arg, value])
             elif keyword.arg == "fp16" and value is True and not outline.use_gpu:
                 context.note(RM806, keyword, "fp16=True does nothing on workers without a GPU: they train in float32.")

@@ -14,7 +14,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.wandb_runs import START
 from raymigrate.codemods.to_ray.all_workers import needs_all
-from raymigrate.codemods.to_ray.arrivals import arrivals, places
+from raymigrate.codemods.to_ray.arrivals import arrivals, between, places
 from raymigrate.codemods.to_ray.called_back import called_back, written_by_all
 from raymigrate.codemods.to_ray.early_writes import WRITE_TO_PATHS
 from raymigrate.codemods.to_ray.interactive import DISPLAY
@@ -69,6 +69,8 @@ class _Results:
         self.hoisted: dict[str, ast.expr] = {}  # by the name that each gets, evaluations within what shows them
         self.ends = ends(context, self.script.steps)
         self._before_no_load = before_no_load(self.module, outline.roles.moved())
+        self._moved = outline.roles.moved()
+        self._reached = places(self.script, self._moved, training.trains)
         self._run = outline.roles.moved_or_makers()
 
     def arrange(self) -> None:
@@ -84,6 +86,10 @@ class _Results:
 
     def _arrange_behind(self) -> None:
         """What is shown behind the training is shown on the driver, where that has all it takes."""
+        for step in between(self._moved, self._reached):
+            match step:  # `wait_for_files` lets the others wait where they load it
+                case ast.Expr(ast.Call(ast.Attribute(attr="save_pretrained"))) if self._writes(step):
+                    self._guard(step)
         behind = self._behind()
         if any(isinstance(step, ast.Return) for step in behind):
             return
@@ -107,9 +113,7 @@ class _Results:
 
     def _behind(self) -> list[ast.stmt]:
         """The steps behind the training that move."""
-        moved = self.outline.roles.moved()
-        reached = places(self.script, moved, self.training.trains)
-        return moved[max(reached) + 1 :] if reached else []
+        return self._moved[max(self._reached) + 1 :] if self._reached else []
 
     def _is_display(self, step: ast.stmt) -> bool:
         """Whether a statement does nothing but show a value at the end of a cell."""
