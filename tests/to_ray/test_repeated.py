@@ -25,9 +25,14 @@ RUN = f"def run(lr=0):\n{indented(TRAIN)}    return trainer.evaluate()\n\n\n"
 CLASS = f"class Tuner:\n    def fit(self):\n{indented(indented(TRAIN))}\n\n"
 
 
+OWN = CLASS.replace("trainer", "self.trainer")
+
+
 @pytest.mark.parametrize(
     "script",
     [
+        f"{OWN}for n in range(2):\n    Tuner().fit()\n",
+        f"{OWN}tuner = Tuner()\nfor n in range(2):\n    tuner.fit()\n",
         f"for fold in range(3):\n{indented(TRAIN)}",
         f"n = 0\nwhile n < 3:\n{indented(TRAIN)}    n += 1\n",
         f"{RUN}for lr in (1, 2):\n    run(lr)\n",
@@ -74,10 +79,22 @@ def test_one_training_goes_on_from_a_checkpoint(script: str) -> None:
     ("script", "reason"),
     [
         (f"{TRAIN}trainer.train()\n", "One Trainer trains twice (lines 7, 8)"),
+        (f"{OWN}        self.trainer.train()\n\n\nTuner().fit()\n", "One Trainer trains twice"),
         (f"{MAKE}for n in range(3):\n    trainer.train()\n", "may be the same each time (`trainer`)"),
         (
             f"def run(trainer):\n    trainer.train()\n\n\n{MAKE}for n in range(3):\n    run(trainer)\n",
             "may be the same each time (`trainer`)",
+        ),
+        (
+            f"class Tuner:\n    def make(self):\n{indented(indented(MAKE.replace('trainer', 'self.trainer')))}"
+            "    def fit(self):\n        self.trainer.train()\n\n\ntuner = Tuner()\ntuner.make()\n"
+            "for n in range(2):\n    tuner.fit()\n",
+            "may be the same each time (`self.trainer`)",
+        ),
+        (
+            OWN.replace("        self.trainer =", "        if not self.trainer:\n            self.trainer =", 1)
+            + "tuner = Tuner()\nfor n in range(2):\n    tuner.fit()\n",
+            "may be the same each time (`self.trainer`)",
         ),
         (
             f"for n in range(3):\n    try:\n{indented(indented(TRAIN))}        break\n    except RuntimeError:\n"

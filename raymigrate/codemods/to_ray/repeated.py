@@ -87,28 +87,53 @@ def _trained_again(module: Module, trains: Sequence[ast.Call]) -> Reason | None:
         trainer = call.func.value  # type: ignore[attr-defined]
         if isinstance(trainer, ast.Call):
             continue
-        if not isinstance(trainer, ast.Name) or not _is_made_anew(module, trainer, call):
+        if not (isinstance(trainer, (ast.Name, ast.Attribute)) and _is_made_anew(module, trainer, call)):
             message = f"The Trainer that trains several times may be the same each time (`{module.source(trainer)}`)"
             return Reason(call, f"{message}; make a new one where it trains.")
     for one, other in combinations(trains, 2):
-        first, second = one.func.value, other.func.value  # type: ignore[attr-defined]
-        if isinstance(first, ast.Name) and isinstance(second, ast.Name) and may_both_run(module, one, other):
-            shared = {b.node for b in reaching(module, first)} & {b.node for b in reaching(module, second)}
-            if shared:
-                lines = own_lines(module, one, other)
-                return Reason(other, f"One Trainer trains twice ({lines}); make a new one for each training.")
+        if may_both_run(module, one, other) and _is_same(module, one, other):
+            lines = own_lines(module, one, other)
+            return Reason(other, f"One Trainer trains twice ({lines}); make a new one for each training.")
     return None
 
 
-def _is_made_anew(module: Module, trainer: ast.Name, call: ast.Call) -> bool:
+def _is_same(module: Module, one: ast.Call, other: ast.Call) -> bool:
+    """Whether two calls may train with the same Trainer."""
+    first, second = one.func.value, other.func.value  # type: ignore[attr-defined]
+    if isinstance(first, ast.Name) and isinstance(second, ast.Name):
+        return not {b.node for b in reaching(module, first)}.isdisjoint(b.node for b in reaching(module, second))
+    if not isinstance(first, ast.Attribute) or ast.unparse(first) != ast.unparse(second):
+        return False
+    is_near = module.function(one) is module.function(other)
+    return is_near and not any(one.lineno < kept.lineno < other.lineno for kept in _kept_as(module, first))
+
+
+def _is_made_anew(module: Module, trainer: ast.Name | ast.Attribute, call: ast.Call) -> bool:
     """Whether a Trainer gets its name where it trains: in the same function, within the same loops."""
     function, loops = module.function(call), _loops(module, call)
+    if isinstance(trainer, ast.Attribute):
+        return any(_comes_before(module, kept, call, loops) for kept in _kept_as(module, trainer))
     for binding in reaching(module, trainer):
         if isinstance(binding.node, ast.arg) or module.function(binding.node) is not function:
             return False
         if loops and not module.inside(binding.node, loops[0]):
             return False
     return True
+
+
+def _kept_as(module: Module, trainer: ast.Attribute) -> Iterator[ast.stmt]:
+    """The statements that keep a Trainer as an attribute: `self.trainer = Trainer(...)`."""
+    wanted = ast.unparse(trainer)
+    for statement in module.of_type(ast.Assign):
+        if any(isinstance(target, ast.Attribute) and ast.unparse(target) == wanted for target in statement.targets):
+            yield statement
+
+
+def _comes_before(module: Module, kept: ast.stmt, call: ast.Call, loops: Sequence[ast.AST]) -> bool:
+    """Whether each time a call is made a statement was carried out before it, for this time."""
+    around = {module.statement(call), *module.ancestors(call)}
+    is_beside = module.function(kept) is module.function(call) and not around.isdisjoint(module.block_of(kept))
+    return is_beside and kept.lineno < call.lineno and (not loops or module.inside(kept, loops[0]))
 
 
 def _draws(module: Module) -> Iterator[ast.Call]:
