@@ -13,13 +13,14 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.cell_lines import run_by_workers
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
-from raymigrate.codemods.to_ray.script import DEFINITIONS, is_main_guard
+from raymigrate.codemods.to_ray.script import DEFINITIONS, first_trained, is_main_guard
 from raymigrate.codemods.to_ray.step_kinds import names_by_time
+from raymigrate.codemods.to_ray.trainer_calls import Training
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import last_name
 
 FOLDERS = ("output_dir", "logging_dir", "save_directory", "hub_model_id")
-TAKE_PATHS = frozenset({"makedirs", "mkdir", "save_model", "save_pretrained", "Path", "TrainingArguments"})
+TAKE_PATHS = frozenset({"makedirs", "mkdir", "Path", "TrainingArguments"})
 DEPTH = 4  # names that get their values of one another
 MESSAGE = (
     "Each worker names this folder by itself, at another moment: where the names differ, only the first finds its"
@@ -28,24 +29,26 @@ MESSAGE = (
 ADVICE = "Make the name once: above the training function, on the driver, where all workers get it from."
 
 
-def tell_names_by_time(context: Context, rule: Rule, outline: LaunchedOutline) -> None:
+def tell_names_by_time(context: Context, rule: Rule, outline: LaunchedOutline, training: Training) -> None:
     """Tells of folders whose names each worker makes of the time or of chance.
 
     Args:
         context: The module.
         rule: The rule that tells.
         outline: What becomes of the script.
+        training: What trains in it.
     """
     if not outline.may_be_several:
         return
     module = context.module
-    steps = None
+    steps, trained = None, first_trained(outline.script, training.trains)
     for call in _made(module):
         step = outline.script.step_of(call)
         if step is None or not _names_folder(module, call, DEPTH):
             continue
         steps = run_by_workers(outline) if steps is None else steps
-        if step in steps and (outline.roles.of[step].moves or isinstance(step, DEFINITIONS)):
+        is_before = outline.roles.of[step].moves and outline.script.number(step) <= trained
+        if step in steps and (is_before or isinstance(step, DEFINITIONS)):
             context.manual(rule, call, MESSAGE, ADVICE)
 
 

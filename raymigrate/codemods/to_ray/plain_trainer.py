@@ -211,7 +211,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     if outline.may_be_several:
         tell_own_loaders(context, RM806, loaders)
     make_folders_once(context, RM806, outline)
-    tell_names_by_time(context, RM806, outline)
+    tell_names_by_time(context, RM806, outline, training)
     give_environment(context, outline, training.trains[0])
     give_variables(context, outline, training.trains[0])
     _tell_changes(context, outline)

@@ -33,15 +33,18 @@ from raymigrate.codemods.to_ray.step_kinds import (
     SAME_ANYWHERE,
     SETTINGS,
     TRACKING,
+    asks_now,
     draws,
     environment_set,
     is_filled,
     is_plain,
     is_text,
     names_by_time,
+    parses,
     reads_rank,
     runs_anywhere,
     sets_backend,
+    sets_process,
     simple_statements,
     speaks_to_run,
     stands_for_cell,
@@ -115,6 +118,7 @@ class Roles:
         for step, message in (late or {}).items():
             self._move(step, message)
         self._spread()
+        self._keep_times()
         self._pull()
         self._settle()
 
@@ -169,9 +173,9 @@ class Roles:
             self.of[step] = Role.DEFINITION
             return
         if isinstance(step, DEFINITIONS):
-            if self._parses(step):
+            if parses(self.module, step):
                 self._parsers.add(step)
-            elif self._makes(self.module.below(step)) or self._sets(step):
+            elif self._makes(self.module.below(step)) or sets_process(self.module, step):
                 self.makers.add(step)
                 self._waiting.append(step)
             return
@@ -228,18 +232,6 @@ class Roles:
         """Whether code makes what only workers may have."""
         called = (self._called(node) for node in nodes if isinstance(node, ast.Call))
         return any(name.startswith((*LIBRARIES, *TRACKING)) and not name.startswith(SETTINGS) for name in called)
-
-    def _sets(self, definition: ast.stmt) -> bool:
-        """Whether a function changes settings of the process: `seed_everything`."""
-        nodes = list(self.module.below(definition))
-        called = (self._called(node) for node in nodes if isinstance(node, ast.Call))
-        return any(name.startswith(SETTINGS) for name in called) or any(
-            sets_backend(self.module, node) for node in nodes if isinstance(node, ast.Assign)
-        )
-
-    def _parses(self, definition: ast.stmt) -> bool:
-        """Whether a function makes something of the command line, with argparse."""
-        return any(self.module.inside(call, definition) for call in self.module.calls("argparse.ArgumentParser"))
 
     # -- what follows from it ------------------------------------------------------------------
 
@@ -389,10 +381,18 @@ class Roles:
         return False
 
     def _makes_parser(self, step: ast.stmt) -> bool:
-        return any(
-            isinstance(node, ast.Call) and self._called(node) in ("argparse.ArgumentParser", ".add_argument_group")
-            for node in executed(self.module, step)
-        )
+        calls = (node for node in executed(self.module, step) if isinstance(node, ast.Call))
+        return any(self._called(call) in ("argparse.ArgumentParser", ".add_argument_group") for call in calls)
+
+    def _keep_times(self) -> None:
+        """Moves what asks for the time, or for what is there, behind something that moves: `start = time.time()`."""
+        is_behind = False
+        for step in self.script.steps:
+            is_behind |= self.of.get(step) is Role.WORKER
+            is_late = self.script.number(step) >= self._trained_at
+            if is_behind and step not in self.of and asks_now(self.module, step, of_disk=is_late):
+                if not self._names_by_time(step):
+                    self._take(step)
 
     def _take(self, step: ast.stmt) -> None:
         self._add(step)

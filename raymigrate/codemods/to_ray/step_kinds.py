@@ -61,6 +61,8 @@ CLOCKS = frozenset(
         *("time.time", "time.time_ns"),
     }
 )
+TIMES = frozenset({"time.perf_counter", "time.monotonic", "time.process_time", "time.strftime", "time.ctime"})
+ON_DISK = frozenset({f"os.path.{name}" for name in ("exists", "isfile", "isdir", "getsize", "getmtime")})
 STAMPS = ("time.strftime", "time.ctime", "time.asctime", "uuid.uuid", "secrets.token_")
 OF_PATHS_AND_MOMENTS = ("pathlib.", "datetime.", "time.")
 PLAIN_BUILTINS = frozenset(
@@ -142,6 +144,27 @@ def _becomes_text(module: Module, call: ast.Call) -> bool:
         if is_str or is_format or isinstance(parent, ast.JoinedStr):
             return True
     return False
+
+
+def asks_now(module: Module, step: ast.stmt, *, of_disk: bool) -> bool:
+    """Whether a step asks what time it is, or what is on the disk: another answer at another place of the script."""
+    asked = CLOCKS | TIMES | (ON_DISK if of_disk else frozenset())
+    calls = (node for node in executed(module, step) if isinstance(node, ast.Call))
+    return any((module.qualified(call.func) or "") in asked for call in calls)
+
+
+def parses(module: Module, definition: ast.stmt) -> bool:
+    """Whether a function makes something of the command line, with argparse."""
+    return any(module.inside(call, definition) for call in module.calls("argparse.ArgumentParser"))
+
+
+def sets_process(module: Module, definition: ast.stmt) -> bool:
+    """Whether a function changes settings of the process: `seed_everything`."""
+    nodes = list(module.below(definition))
+    called = (module.qualified(node.func) or "" for node in nodes if isinstance(node, ast.Call))
+    return any(name.startswith(SETTINGS) for name in called) or any(
+        sets_backend(module, node) for node in nodes if isinstance(node, ast.Assign)
+    )
 
 
 def changes_something(part: ast.AST) -> bool:
