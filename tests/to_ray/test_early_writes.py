@@ -8,6 +8,7 @@ from tests.rules.scripts import converted
 SCRIPT = """
 import os
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 import torch
@@ -49,6 +50,8 @@ def told(before: str = "", behind: str = "", **options: object) -> list[str]:
         ("data = prepare(data)", "removes or moves"),
         ('data = data.select([1])\nPath("/cache").joinpath(data.info).unlink()', "removes or moves"),
         ('data = data.select([1])\nshutil.move("/a", data.info)', "removes or moves"),
+        ('data = data.select([1])\nos.system(f"rm -rf {data.info}")', "removes or moves"),
+        ('data = data.select([1])\nsubprocess.run(["mv", "/a", data.info])', "removes or moves"),
     ],
 )
 def test_what_every_worker_does_is_told(before: str, does: str) -> None:
@@ -78,3 +81,45 @@ def test_other_code_before_the_training_is_not(before: str) -> None:
 
 def test_nor_is_what_stands_behind_it() -> None:
     assert not told(behind='tokenizer.save_pretrained("/out")\nprint(trainer.predict(data))')
+
+
+IN_FUNCTION = """
+import shutil
+from transformers import AutoModel, Trainer, TrainingArguments
+import job
+
+
+def train(data):
+    trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("/out"), train_dataset=data)
+    trainer.train()
+    return trainer
+
+
+def finish(trainer, data):
+    data.save_to_disk("/late")
+    trainer.save_model("/final")
+
+
+{main}
+"""
+STEPS = 'data = job.rows(AutoModel.from_pretrained("bert"))\ndata.save_to_disk("/early")\n{train}\n'
+MAIN = "def main():\n{steps}\n\nif __name__ == '__main__':\n    main()"
+
+
+@pytest.mark.parametrize("in_main", [False, True])
+@pytest.mark.parametrize(
+    ("train", "early", "late"),
+    [
+        ("trainer = train(data)\nfinish(trainer, data)", 1, 1),
+        ("if job.WANTED:\n    data.to_csv('/a')\n    trainer = train(data)\n    finish(trainer, data)", 2, 1),
+    ],
+)
+def test_what_is_written_around_a_function_that_trains_is_told(
+    train: str, early: int, late: int, in_main: bool
+) -> None:
+    steps = STEPS.format(train=train)
+    main = MAIN.format(steps="".join(f"    {line}\n" for line in steps.splitlines())) if in_main else steps
+    outcome = converted(IN_FUNCTION.format(main=main), to_ray=True, workers=2)
+    assert "TorchTrainer(" in outcome.text, outcome.messages
+    assert sum("before it trains" in message for message in outcome.messages) == early
+    assert sum("behind the training, the same" in message for message in outcome.messages) == late

@@ -101,8 +101,7 @@ def cell(kind: str, source: str) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
-        ([HEAD, f"!ls\n{TRAIN}", f"\n{TRAIN}"], "Two trainings in one script (cell 3, line 3; cell 4, line 3)"),
-        ([TRAINER, "train()", "print(1)\ntrain()"], "called several times (cell 3, line 1; cell 4, line 2)"),
+        ([HEAD, f"!ls\n{TRAIN}", "\n\ntrainer.train()"], "One Trainer trains twice (cell 3, line 3; cell 4, line 3)"),
         ([HEAD, f"1\n%time {TRAIN}"], "The statement in cell 3, line 2 has to move, and a magic is before it"),
     ],
 )
@@ -115,5 +114,5 @@ def test_lines_of_a_notebook_are_named_by_cell(cells: list[str], said: str, tmp_
 
 def test_lines_of_a_script_with_cells_are_those_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "cells.py"
-    path.write_text(f"# %%\n{HEAD}# %%\n\n{TRAIN}# %%\n{TRAIN}")
+    path.write_text(f"# %%\n{HEAD}# %%\n\n{TRAIN}# %%\n\ntrainer.train()\n")
     assert "(lines 6, 9)" in invoke("--to-ray", "--check", path).stdout

@@ -47,12 +47,7 @@ def indented(text: str) -> str:
         (f"import click\n{HEAD}@click.group()\ndef c():\n    pass\n{TRAIN}", "give it a script of its own"),
         (f"import fire\n{HEAD}def main():\n{indented(TRAIN)}fire.Fire(main)\n", "with what argparse parsed"),
         (f"import pytorch_lightning\n{HEAD}{TRAIN}pytorch_lightning.Trainer()\n", "uses pytorch_lightning"),
-        (f"{HEAD}{TRAIN}trainer.train()\n", "Two trainings in one script (lines 3, 4)"),
-        (f"{HEAD}{TRAIN}trainer.train()\ntrainer.train()\n", "Three trainings in one script (lines 3, 4, 5)"),
         (f"{HEAD}{TRAIN.replace('trainer.train()', 'print(trainer.train())')}", "give it a statement of its own"),
-        (f"{HEAD}for fold in range(3):\n{indented(TRAIN)}", "The training is carried out in a loop"),
-        (f"{HEAD}def run():\n{indented(TRAIN)}for fold in range(3):\n    run()\n", "carried out in a loop"),
-        (f"{HEAD}def run():\n{indented(TRAIN)}run()\nrun()\n", "run trains, and is called several times (lines 5, 6)"),
         (
             f"import torch.distributed as dist\n{HEAD}group = dist.init_process_group()\n{TRAIN}",
             "it does what Ray does for its workers",

@@ -2,8 +2,8 @@
 
 R1 trains while it is imported; R2 accelerate starts it itself; R3 it starts processes itself; R4 a search of
 hyperparameters; R5 gradients without backward(); R6 arguments made elsewhere; R7 what moves is imported elsewhere;
-R8 two trainings; R9 a user between the steps; R10 not a plain script; R11 accelerate rejects the file; R12 names that
-are gone.
+R8 one Trainer that trains twice, two loops; R9 a user between the steps; R10 not a plain script; R11 accelerate rejects
+the file; R12 names that are gone.
 """
 
 from dataclasses import dataclass
@@ -169,9 +169,9 @@ REFUSALS = (
     r7(OWN, "import train\nprint(train.size)\n"),
     r7(OWN, "from train import size as length\n"),
     r7(OWN, "def f():\n    from train import size\n    return size\n"),
-    r8(f"{TRAINER}trainer.train()\n"),
-    r8(f"{TRAINER}{TRAIN.replace('trainer', 'second')}"),
-    r8(f"{HEAD}def main():\n{indented(TRAIN)}{indented(TRAIN)}\nmain()\n"),
+    r8(f"{TRAINER}trainer.train()\n", "One Trainer trains twice (lines 4, 5)"),
+    r8(f"{HEAD}def main():\n{indented(TRAIN)}    trainer.train()\nmain()\n", "One Trainer trains twice"),
+    r8(f"{TRAINER}for n in range(3):\n    trainer.train()\n", "may be the same each time (`trainer`)"),
     r8(
         LOOP.format(step="loss.backward()\n        optimizer.step()").replace("LBFGS", "SGD")
         + "optimizer = torch.optim.SGD(model.parameters(), lr=0.01)\nfor x, y in loader:\n"

@@ -150,3 +150,41 @@ model.weights
 
 def test_an_accelerate_notebook_is_told_the_same() -> None:
     assert told(converted(ACCELERATED, to_ray=True)) == [(Kind.NOTE, "`model`"), (Kind.MANUAL, "`model.weights`")]
+
+
+INTERRUPTED = """\
+from transformers import AutoModel, Trainer, TrainingArguments
+
+trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"))
+try:
+    {tried}
+except {caught}:
+    print("stopped")
+"""
+
+
+@pytest.mark.parametrize(
+    ("tried", "caught", "told"),
+    [
+        ("trainer.train()", "KeyboardInterrupt", True),
+        ("trainer.train()", "(KeyboardInterrupt, EOFError)", True),
+        ("trainer.train()", "ValueError", False),
+        (
+            "trainer.state\nexcept OSError:\n    pass\ntrainer.train()\ntry:\n    trainer.args",
+            "KeyboardInterrupt",
+            False,
+        ),
+    ],
+)
+def test_that_nobody_stops_a_training_and_goes_on_is_told(tried: str, caught: str, told: bool) -> None:
+    outcome = converted(INTERRUPTED.format(tried=tried, caught=caught), to_ray=True)
+    assert "TorchTrainer(" in outcome.text, outcome.messages
+    assert any("Ctrl-C reaches the driver now" in message for message in outcome.messages) is told
+
+
+def test_a_figure_of_each_fold_is_not_shown_any_more() -> None:
+    script = "import matplotlib.pyplot as plt\n" + INTERRUPTED.partition("try")[0].replace(
+        "\n\ntrainer", "\n\nfor n in (1, 2):\n    trainer"
+    )
+    outcome = converted(f"{script}    trainer.train()\n    plt.show()\n", to_ray=True)
+    assert any("Not shown any more" in message and "savefig" in message for message in outcome.messages)

@@ -467,3 +467,24 @@ def test_a_login_of_workers_that_asks_for_a_token_is_told(login: str, asks: bool
 @pytest.mark.parametrize("call", ["os.environ.setdefault", "os.putenv"])
 def test_which_gpus_are_seen_stays_the_choice_of_the_script(call: str) -> None:
     assert role(f'{call}("CUDA_VISIBLE_DEVICES", "0")') is Role.DRIVER
+
+
+@pytest.mark.parametrize(
+    "line", ["took = time.time() - 1", 'size = os.path.getsize("out")', "end = datetime.datetime.now()"]
+)
+def test_what_asks_for_the_time_behind_the_training_is_not_asked_before_it(line: str) -> None:
+    imports = "import datetime, time\n"
+    assert role(line, imports, "print(took)\n") is Role.DEFINITION
+    assert roles(f"{imports}{TRAIN}{line}\n")[line] is Role.WORKER
+
+
+def test_the_time_is_taken_where_a_worker_begins_to_train() -> None:
+    script = f"import time\nfirst = time.time()\n{TRAIN}".replace("trainer.train", "start = time.time()\ntrainer.train")
+    found = roles(f"{script}print(time.time() - start)\n")
+    assert found["first = time.time()"] is Role.DEFINITION
+    assert found["start = time.time()"] is found["print(time.time() - start)"] is Role.WORKER
+
+
+def test_what_is_on_the_disk_is_asked_on_the_driver_before_the_training() -> None:
+    found = roles(f'tokenizer = AutoTokenizer.from_pretrained("a")\nthere = os.path.exists("b")\n{TRAIN}')
+    assert found['there = os.path.exists("b")'] is Role.DEFINITION

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.arrivals import around, arrivals, places
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.codemods.to_ray.trainer_calls import Training
@@ -27,6 +28,7 @@ WRITES = (
     *("torch.save", "numpy.save", "numpy.savez", "joblib.dump", "shutil.copy", "shutil.copyfile", "shutil.copy2"),
     *("shutil.copytree", "shutil.make_archive", "shutil.unpack_archive"),
 )
+SHELLS = ("os.system", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output")
 REMOVES_PATH = ("unlink", "rmdir", "rename", "replace")  # of a pathlib.Path
 PATH = "pathlib.Path"
 WRITE_TO_PATHS = ("save_to_disk", "to_csv", "to_json", "to_parquet", "save_pretrained", "write_text", "write_bytes")
@@ -52,7 +54,8 @@ def tell_early_writes(context: Context, rule: Rule, outline: LaunchedOutline, tr
     module = context.module
     for call in dict.fromkeys(_before(outline, training)):
         what = what_it_does(module, call)
-        if what and not is_for_one(module, call):
+        guarded = context.plan.statement(module.statement(call)).within is not None
+        if what and not guarded and not is_for_one(module, call):
             message = f"Every worker {what} before it trains, the same as the others and at the same time:"
             context.manual(rule, call, f"{message} one may find it half done, or gone.", ADVICE)
 
@@ -60,16 +63,15 @@ def tell_early_writes(context: Context, rule: Rule, outline: LaunchedOutline, tr
 def _before(outline: LaunchedOutline, training: Training) -> Iterator[ast.Call]:
     """The calls that workers come to before the training, those of each step once."""
     module, moved, seen = outline.context.module, outline.roles.moved(), set[ast.stmt]()
-    for train in training.trains:
-        step, function = outline.script.step_of(train), module.function(train)
-        for before in moved[: moved.index(step)] if step in moved else ():
+    for place in places(outline.script, moved, training.trains):
+        for before in moved[:place]:
             if not isinstance(before, DEFINITIONS) and before not in seen:
                 seen.add(before)
                 yield from called_by(module, before)
-        if step is not module.statement(train):
-            for statement in getattr(function, "body", ()):
-                if statement.lineno < train.lineno and not module.inside(train, statement):
-                    yield from called_by(module, statement)
+    for call in arrivals(module, training.trains):
+        for statement in around(outline.script, call):
+            if statement.lineno < call.lineno:
+                yield from called_by(module, statement)
 
 
 def called_by(module: Module, code: ast.AST, depth: int = DEPTH) -> Iterator[ast.Call]:
@@ -87,6 +89,8 @@ def what_it_does(module: Module, call: ast.Call) -> str:
     name = module.qualified(call.func) or ""
     if name in REMOVES:
         return "removes or moves a file"
+    if name in SHELLS and _removes(module, call):
+        return "removes or moves a file"
     if name in WRITES:
         return "writes this file"
     if name or not isinstance(call.func, ast.Attribute):
@@ -94,6 +98,16 @@ def what_it_does(module: Module, call: ast.Call) -> str:
     if call.func.attr in REMOVES_PATH and _is_path(module, call.func.value):
         return "removes or moves a file"
     return "writes this" if call.func.attr in WRITE_TO_PATHS else ""
+
+
+def _removes(module: Module, call: ast.Call) -> bool:
+    """Whether a program that is called removes or moves files: `os.system("rm -rf out")`."""
+    given = call.args[0] if call.args else None
+    first = given.elts[0] if isinstance(given, (ast.List, ast.Tuple)) and given.elts else given
+    if isinstance(first, ast.JoinedStr) and first.values:
+        first = first.values[0]
+    text = module.constant(first) if first is not None else ""
+    return isinstance(text, str) and text.split(" ")[0] in ("rm", "mv", "rmdir", "unlink")
 
 
 def _is_path(module: Module, node: ast.expr) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.script import uses_of_function
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import free_name, last_name
@@ -16,6 +18,10 @@ SHOWS = (
     *("IPython.display.display", "IPython.display.clear_output", "IPython.core.display.display"),
 )
 DISPLAY = "display"  # that notebooks know without an import
+INTERRUPT = (
+    "Ctrl-C reaches the driver now, and Ray ends the workers: this is not run then, nor what is behind it. What is left"
+    " of the training are the checkpoints in Ray's storage."
+)
 RUN_BY_TRAINER = ("Callback", "Trainer")  # ends of the names of classes whose methods a Trainer calls
 
 
@@ -32,6 +38,23 @@ def shows_between_steps(module: Module) -> Iterator[ast.Call]:
         shows = free_name(module, call.func) == DISPLAY or module.qualified(call.func) in SHOWS
         if shows and _is_in_training(module, call, set()):
             yield call
+
+
+def tell_interrupts(context: Context, rule: Rule, reached: Collection[ast.AST]) -> None:
+    """Tells that the user cannot end a training with Ctrl-C and go on in the script any more.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+        reached: The calls that train, and those of functions that do.
+    """
+    module = context.module
+    for tried in module.of_type(ast.Try):
+        for handler in tried.handlers:
+            caught = ast.walk(handler.type) if handler.type is not None else ()
+            is_interrupt = any(free_name(module, part) == "KeyboardInterrupt" for part in caught)
+            if is_interrupt and any(module.inside(call, part) for call in reached for part in tried.body):
+                context.note(rule, handler, INTERRUPT)
 
 
 def _is_in_training(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:

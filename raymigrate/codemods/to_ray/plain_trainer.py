@@ -13,12 +13,15 @@ from raymigrate.codemods.shared import plain_callbacks
 from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables
+from raymigrate.codemods.to_ray.arrivals import arrivals
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
+from raymigrate.codemods.to_ray.clock_names import tell_names_by_time
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps, trained_by
 from raymigrate.codemods.to_ray.driver_environment import set_environment
 from raymigrate.codemods.to_ray.early_writes import tell_early_writes
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
+from raymigrate.codemods.to_ray.interactive import tell_interrupts
 from raymigrate.codemods.to_ray.launched import (
     LaunchedOutline,
     tell_importers,
@@ -46,6 +49,8 @@ from raymigrate.codemods.to_ray.refusals import (
     refusal,
     refusal_for_others,
 )
+from raymigrate.codemods.to_ray.repeated import ANEW as EACH_ANEW
+from raymigrate.codemods.to_ray.repeated import repeats, unfit_to_repeat
 from raymigrate.codemods.to_ray.results import return_results
 from raymigrate.codemods.to_ray.saved_files import wait_for_files
 from raymigrate.codemods.to_ray.saving_functions import tell_late_writes
@@ -146,7 +151,7 @@ def convert(context: Context) -> None:
     training = training_of(module)
     if not (training.trains or training.searches):
         return
-    reason = refusal(context, training)
+    reason = refusal(context, training) or unfit_to_repeat(module, training)
     if reason is not None:
         leave(context, reason.node, reason.message)
         return
@@ -154,7 +159,7 @@ def convert(context: Context) -> None:
         launched = launched_of(context)
         script = script_of(module, training.trains)
         roles = roles_of(script, training.trains)
-        release(script, roles, script.step_of(training.trains[0]))
+        release(script, roles, script.step_of(training.trains[-1]))
     except UnfitLaunchError as error:
         leave(context, training.trains[0], str(error))
         return
@@ -205,8 +210,8 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     _tell_defaults(context, training, outline, loaders)
     if outline.may_be_several:
         tell_own_loaders(context, RM806, loaders)
-    tell_early_writes(context, RM806, outline, training)
     make_folders_once(context, RM806, outline)
+    tell_names_by_time(context, RM806, outline, training)
     give_environment(context, outline, training.trains[0])
     give_variables(context, outline, training.trains[0])
     _tell_changes(context, outline)
@@ -218,8 +223,13 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     name_classes(context, outline)
     send_names_of_classes(context, outline, RM801)
     kept = make_paths_absolute(context, outline)
-    callback = _add_callback(context, outline, kept_folder=kept)
-    _finish(context, training.trains, callback, keep_loss_scale(context, training, outline))
+    is_repeated = repeats(context.module, training)
+    # One training may find the checkpoints of another in its folder, as in one that is kept.
+    callback = _add_callback(context, outline, kept_folder=kept or is_repeated)
+    switch = keep_loss_scale(context, training, outline)
+    if is_repeated:
+        context.note(RM806, training.trains[0], EACH_ANEW)
+    _finish(context, training.trains, {"callback": callback, "switch": switch}, resumes=not is_repeated)
     if not outline.use_gpu:
         _train_together_on_cpu(context, training, outline)
     set_environment(context, RM806, outline)
@@ -227,9 +237,11 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     drop_launcher(context, outline)
     drop_deletions(context, RM801, outline)
     return_results(context, RM801, outline, training, unsaved=RM806)
+    tell_early_writes(context, RM806, outline, training)
     tell_late_writes(context, RM806, outline, training)
     tell_shown(context, RM801, outline, training.trains)
     tell_magics(context, RM801, outline, training.trains)
+    tell_interrupts(context, RM806, arrivals(context.module, training.trains))
     if outline.may_be_several:
         wait_for_files(context, outline, training)
     unwrap_in_trainers(context, outline)
@@ -267,6 +279,8 @@ def _tell_changes(context: Context, outline: Outline) -> None:
         for keyword in call.keywords:
             value = module.constant(keyword.value)
             if isinstance(value, (str, bool)) and (keyword.arg, value) in NOTES:
+                if value == "no" and len(arguments_made(module)) > 1:
+                    continue  # another training may save
                 context.note(RM806, keyword, NOTES[keyword.arg, value])
             elif keyword.arg == "fp16" and value is True and not outline.use_gpu:
                 context.note(RM806, keyword, "fp16=True does nothing on workers without a GPU: they train in float32.")
@@ -306,11 +320,10 @@ def _add_callback(context: Context, outline: Outline, *, kept_folder: bool) -> s
     return name
 
 
-def _finish(context: Context, trains: Sequence[ast.Call], callback: str, switch: str) -> None:
+def _finish(context: Context, trains: Sequence[ast.Call], names: dict[str, str], *, resumes: bool) -> None:
     """Lets a Trainer report and resume, around its calls of `train`: one, or one in each branch of an `if`."""
     module = context.module
-    branch = common_branch(module, trains)
-    names = {"callback": callback, "switch": switch}
+    branch = common_branch(module, trains) if resumes else None
     for key in ("checkpoint", "checkpoint_dir"):
         names[key] = key if key not in module.names else f"ray_{key}"
     if branch is not None:
@@ -319,7 +332,7 @@ def _finish(context: Context, trains: Sequence[ast.Call], callback: str, switch:
         set_up = _set_up(trainer, names) + emitted.LAST_CHECKPOINT.format(**names)
         context.plan.statement(branch).before.append(Code(set_up))
     for call in trains:
-        _resume(context, call, names, is_set_up=branch is not None)
+        _resume(context, call, names, is_set_up=branch is not None, resumes=resumes)
 
 
 def _set_up(trainer: str, names: dict[str, str]) -> str:
@@ -327,7 +340,7 @@ def _set_up(trainer: str, names: dict[str, str]) -> str:
     return emitted.SET_UP.format(trainer=trainer, **given)
 
 
-def _resume(context: Context, call: ast.Call, names: dict[str, str], *, is_set_up: bool) -> None:
+def _resume(context: Context, call: ast.Call, names: dict[str, str], *, is_set_up: bool, resumes: bool) -> None:
     """Lets one call of `train` go on from the checkpoint of a run that failed."""
     module, plan = context.module, context.plan
     statement = module.statement(call)
@@ -343,14 +356,15 @@ def _resume(context: Context, call: ast.Call, names: dict[str, str], *, is_set_u
         text = f"{trainer} = $made\n"
         parts["made"] = made
         plan.hoist(made, trainer)
-    keyword = resume_keyword(module, made)
+    keyword = resume_keyword(module, made) if resumes else ""
     text += "" if is_set_up else _set_up(trainer, names)
     if keyword:
         text += "" if is_set_up else emitted.LAST_CHECKPOINT.format(**names)
         folder = names["checkpoint_dir"]
         text += emitted.RESUME.format(trainer=trainer, target=target, keyword=keyword, folder=folder, **names)
     else:
-        context.note(RM806, call, ANEW)
+        if resumes:
+            context.note(RM806, call, ANEW)
         text += f"{target}$train\n"
     plan.statement(statement).replacement = Code(text, parts)
 

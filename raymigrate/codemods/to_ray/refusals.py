@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from pathlib import PurePath
 
 from raymigrate.base.findings import Rule
@@ -17,9 +17,7 @@ from raymigrate.codemods.to_ray.statements import Role, Roles
 from raymigrate.codemods.to_ray.step_kinds import stands_for_cell
 from raymigrate.codemods.to_ray.trainer_calls import (
     Training,
-    common_branch,
     given_arguments,
-    is_trainer,
     makes_arguments,
 )
 from raymigrate.facts.accelerate.launch_form import NoRayFormError
@@ -55,7 +53,6 @@ CALLED_ONCE = (
     "torch.distributed.elastic.multiprocessing.errors.record",
 )
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, *FUNCTIONS, ast.ClassDef)
-LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 OWN_LAUNCHERS = {
     "TPU": ("torch_xla.",),
     "Megatron-LM": ("accelerate.utils.MegatronLM", "accelerate.utils.megatron_lm.", "megatron."),
@@ -124,34 +121,7 @@ def refusal(context: Context, training: Training, besides: tuple[str, ...] = ())
         value = getattr(statement, "value", None)
         if not isinstance(statement, (ast.Expr, ast.Assign, ast.Return)) or value is not call:
             return Reason(call, "train() is called within another expression; give it a statement of its own.")
-    if len(training.trains) > 1 and common_branch(module, training.trains) is None:
-        return several(module, training.trains)
-    repeated = (_repeated(module, call) for call in training.trains)
-    return next(repeated, None) or _arguments_made_elsewhere(module, training) or _asks(module)
-
-
-def _repeated(module: Module, call: ast.Call) -> Reason | None:
-    """Why a training cannot be converted that is carried out several times: a fold or a setting after the other."""
-    node: ast.AST = call
-    seen = set[ast.AST]()
-    while node not in seen:
-        seen.add(node)
-        around = list(takewhile(lambda ancestor: not isinstance(ancestor, FUNCTIONS), module.ancestors(node)))
-        if any(isinstance(ancestor, LOOPS) for ancestor in around):
-            message = (
-                "The training is carried out in a loop: from the second time on it would go on from the checkpoint"
-            )
-            return Reason(node, f"{message} of the first. Start a TorchTrainer for each, or convert one by hand.")
-        function = module.function(node)
-        if not isinstance(function, ast.FunctionDef):
-            return None
-        calls = _calls_of(module, function)
-        if len(calls) > 1:
-            return Reason(
-                calls[1], f"{function.name} trains, and is called several times ({own_lines(module, *calls)})."
-            )
-        node = calls[0] if calls else function
-    return None
+    return _arguments_made_elsewhere(module, training) or _asks(module)
 
 
 def _handed_over(module: Module, call: ast.Call, besides: tuple[str, ...]) -> Reason | None:
@@ -182,15 +152,6 @@ def _is_of_others(module: Module, call: ast.Call, besides: tuple[str, ...]) -> b
     if name is not None:
         return name not in besides and not name.startswith(CALLED_ONCE) and module.elsewhere(call.func) is None
     return isinstance(call.func, ast.Attribute) and not list(methods(module, call.func))
-
-
-def _calls_of(module: Module, function: ast.FunctionDef) -> list[ast.Call]:
-    """The calls of a function by its name, or of a method by any object but a Trainer."""
-    if isinstance(module.parent_of[function], ast.ClassDef):
-        calls = module.method_calls(function.name)
-        return [call for call, method in calls if not is_trainer(module, method.value)]
-    parents = [module.parent_of[use] for use in live_uses(module, function)]
-    return [parent for parent in parents if isinstance(parent, ast.Call)]
 
 
 def _arguments_made_elsewhere(module: Module, training: Training) -> Reason | None:

@@ -13,12 +13,13 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.wandb_runs import START
-from raymigrate.codemods.to_ray.all_workers import leads_to, needs_all
+from raymigrate.codemods.to_ray.all_workers import needs_all
+from raymigrate.codemods.to_ray.arrivals import arrivals, between, places
+from raymigrate.codemods.to_ray.called_back import called_back, written_by_all
 from raymigrate.codemods.to_ray.early_writes import WRITE_TO_PATHS
 from raymigrate.codemods.to_ray.interactive import DISPLAY
 from raymigrate.codemods.to_ray.outline import FROM_WORKERS, Outline
 from raymigrate.codemods.to_ray.saving_functions import before_no_load, only_saves
-from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.codemods.to_ray.shown_values import ends, is_display
 from raymigrate.codemods.to_ray.spread_weights import saves_spread_weights, tell_spread_weights
 from raymigrate.codemods.to_ray.step_kinds import TRACKING, changes_something, stands_for_cell
@@ -28,7 +29,6 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.folders.opened_files import is_method_of_path, opens_to_write
 from raymigrate.facts.folders.read_back import is_read_back
 from raymigrate.facts.ray_train.ranks import rank_condition
-from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import free_name, last_name, reaching
 
 DUMPS = ("json.dump", "yaml.dump", "yaml.safe_dump", "pickle.dump")
@@ -69,6 +69,8 @@ class _Results:
         self.hoisted: dict[str, ast.expr] = {}  # by the name that each gets, evaluations within what shows them
         self.ends = ends(context, self.script.steps)
         self._before_no_load = before_no_load(self.module, outline.roles.moved())
+        self._moved = outline.roles.moved()
+        self._reached = places(self.script, self._moved, training.trains)
         self._run = outline.roles.moved_or_makers()
 
     def arrange(self) -> None:
@@ -76,6 +78,7 @@ class _Results:
             if self._starts_tracking(step):
                 self._put_below(FIRST, step)
         self._guard_inside()
+        self._guard_called_back()
         self._arrange_behind()
         for step in self.outline.roles.moved():
             if self._is_display(step) and step not in self.outline.behind | self.outline.displayed:
@@ -83,6 +86,10 @@ class _Results:
 
     def _arrange_behind(self) -> None:
         """What is shown behind the training is shown on the driver, where that has all it takes."""
+        for step in between(self._moved, self._reached):
+            match step:  # `wait_for_files` lets the others wait where they load it
+                case ast.Expr(ast.Call(ast.Attribute(attr="save_pretrained"))) if self._writes(step):
+                    self._guard(step)
         behind = self._behind()
         if any(isinstance(step, ast.Return) for step in behind):
             return
@@ -106,20 +113,7 @@ class _Results:
 
     def _behind(self) -> list[ast.stmt]:
         """The steps behind the training that move."""
-        moved = self.outline.roles.moved()
-        places = [place for call in self.training.trains for place in self._places(call, moved)]
-        return moved[max(places) + 1 :] if places else []
-
-    def _places(self, call: ast.Call, moved: list[ast.stmt]) -> list[int]:
-        """Where the steps that move come to a call that trains, which may be in a function or a method."""
-        step, function = self.script.step_of(call), self.module.function(call)
-        if step in moved or not isinstance(function, FUNCTIONS):
-            return [moved.index(step)] if step in moved else []
-        return [
-            place
-            for place, other in enumerate(moved)
-            if not isinstance(other, DEFINITIONS) and leads_to(self.module, other, function)
-        ]
+        return self._moved[max(self._reached) + 1 :] if self._reached else []
 
     def _is_display(self, step: ast.stmt) -> bool:
         """Whether a statement does nothing but show a value at the end of a cell."""
@@ -259,7 +253,7 @@ class _Results:
 
     def _guard_inside(self) -> None:
         """Guards what is written behind the training within a step: in a function that trains, or in a branch."""
-        for call in self.training.trains:
+        for call in arrivals(self.module, self.training.trains):
             trains, function = self.module.statement(call), self.module.function(call)
             if trains is self.script.step_of(call):
                 continue
@@ -271,6 +265,13 @@ class _Results:
                     continue
                 if self._writes_inside(step) and not needs_all(self.module, step) and not self._is_read_back(step):
                     self._put_below(self._test(call, step), step)
+
+    def _guard_called_back(self) -> None:
+        """Guards what a Trainer's callbacks, methods and metrics write."""
+        for function, test in called_back(self.module, self.training):
+            for step in written_by_all(self.module, function):
+                if self._writes_inside(step) and not needs_all(self.module, step) and not self._is_read_back(step):
+                    self._put_below(test, step)
 
     def _writes_inside(self, step: ast.With | ast.Expr) -> bool:
         """Whether a statement of a function writes a file, does nothing for others, and is in none that does so."""
@@ -321,6 +322,8 @@ class _Results:
 
     def _test(self, call: ast.Call, step: ast.stmt) -> str:
         """The condition on the rank for a statement behind a training: the Trainer is asked where it is still there."""
+        if call not in self.training.trains:  # of a function that trains
+            return FIRST
         trainer = call.func.value  # type: ignore[attr-defined]
         stays = isinstance(trainer, (ast.Name, ast.Attribute)) and not self._is_deleted(trainer)
         if not stays or self._is_bound_again(trainer, step) or not self._is_bound_for(trainer, step):

@@ -5,9 +5,10 @@ save_model() included (transformers 5.23, trainer.py `save_model`: no barrier), 
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.arrivals import arrivals
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.trainer_calls import Training, arguments_made, is_trainer, makes_arguments
 from raymigrate.edits.plan import Code
@@ -18,6 +19,7 @@ from raymigrate.facts.values import argument, origins
 
 SAVE_MODEL = "save_model"
 FOLDERS = {SAVE_MODEL: "output_dir", "save_pretrained": "save_directory"}
+LOOPS = (ast.For, ast.While)
 LOADS = ("from_pretrained", "load_adapter")
 WAIT = "ray.train.collective.barrier()  # the first worker may still be saving what all of them load"
 
@@ -31,24 +33,30 @@ def wait_for_files(context: Context, outline: Outline, training: Training) -> No
         training: What trains in it.
     """
     module = context.module
-    saves = [call for call, _ in module.method_calls(*FOLDERS) if _is_behind(outline, training, call)]
-    loads = [call for call, _ in module.method_calls(*LOADS) if _is_behind(outline, training, call)]
+    reached = arrivals(module, training.trains)
+    loops = {around for train in reached for around in module.ancestors(train) if isinstance(around, LOOPS)}
+    saves = [call for call, _ in module.method_calls(*FOLDERS) if _is_behind(outline, reached, call)]
+    loads = [
+        call
+        for call, _ in module.method_calls(*LOADS)
+        if _is_behind(outline, reached, call) or any(module.inside(call, loop) for loop in loops)
+    ]
     waiting: set[ast.stmt] = set()
     for save in saves:
         folder = _folder(module, save)
-        after = [load for load in loads if _follows(module, load, save) and _loads_from(module, load, folder)]
-        if after and (place := _beside(module, after[0], save)) is not None and place not in waiting:
+        after = [load for load in loads if _follows(module, load, save, loops) and _loads_from(module, load, folder)]
+        if after and (place := _beside(module, after[0], save, loops)) is not None and place not in waiting:
             waiting.add(place)
             context.plan.need_import("ray.train.collective")
             context.plan.statement(place).before.append(Code(WAIT))
 
 
-def _is_behind(outline: Outline, training: Training, call: ast.Call) -> bool:
+def _is_behind(outline: Outline, reached: Sequence[ast.Call], call: ast.Call) -> bool:
     """Whether every worker comes to a call after the training: it is not under a condition on the rank."""
     module = outline.context.module
     if rank_condition(module, call) is not None:
         return False
-    trains = [train for train in training.trains if module.function(train) is module.function(call)]
+    trains = [train for train in reached if module.function(train) is module.function(call)]
     at_top = all(outline.script.step_of(train) is module.statement(train) for train in trains)
     works = not at_top or outline.is_for_workers(call)
     return works and any(module.start(call) > module.start(train) for train in trains)
@@ -83,11 +91,15 @@ def _meanings(module: Module, path: ast.expr) -> Iterator[str]:
     yield path_key(module, path)
 
 
-def _follows(module: Module, load: ast.Call, save: ast.Call) -> bool:
-    return module.function(load) is module.function(save) and module.start(load) > module.start(save)
+def _follows(module: Module, load: ast.Call, save: ast.Call, loops: Collection[ast.AST]) -> bool:
+    """Whether a call comes behind another one, be it the next time in the loop that trains."""
+    if module.function(load) is not module.function(save):
+        return False
+    is_next = any(module.inside(load, loop) and module.inside(save, loop) for loop in loops)
+    return is_next or module.start(load) > module.start(save)
 
 
-def _beside(module: Module, load: ast.Call, save: ast.Call) -> ast.stmt | None:
+def _beside(module: Module, load: ast.Call, save: ast.Call, loops: Collection[ast.AST]) -> ast.stmt | None:
     """The statement with a call that loads, or around it, in the block in which all workers come to the other one.
 
     None where that block is the branch of a condition: not all workers need come there.
@@ -96,5 +108,6 @@ def _beside(module: Module, load: ast.Call, save: ast.Call) -> ast.stmt | None:
     for parent in (module.statement(load), *module.ancestors(module.statement(load))):
         outer = module.parent_of[parent]
         if outer in around and isinstance(parent, ast.stmt):
-            return parent if isinstance(outer, (ast.Module, ast.FunctionDef, ast.With, ast.If)) else None
+            is_for_all = outer in loops or isinstance(outer, (ast.Module, ast.FunctionDef, ast.With, ast.If))
+            return parent if is_for_all else None
     return None

@@ -7,11 +7,12 @@ calls it alone, like `model.save_pretrained()` itself. Of others it is told what
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.all_workers import body_of, needs_all
+from raymigrate.codemods.to_ray.arrivals import around, arrivals, places
 from raymigrate.codemods.to_ray.early_writes import called_by, is_for_one, what_it_does
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.other_paths import called_elsewhere
@@ -144,15 +145,14 @@ def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, tra
         outline: What becomes of the script.
         training: What trains in it.
     """
-    module, moved = context.module, outline.roles.moved()
-    places = [moved.index(step) for call in training.trains if (step := outline.script.step_of(call)) in moved]
-    if not outline.may_grow or not places:
+    if not outline.may_grow:
         return
-    for step in moved[max(places) + 1 :]:
-        if isinstance(step, DEFINITIONS) or outline.roles.of[step] is not Role.WORKER or _is_for_first(context, step):
+    module = context.module
+    for step in dict.fromkeys(_behind(outline, training)):
+        if _is_for_first(context, step):
             continue
-        # The driver runs what is behind; what saves weights that are spread is told, and not to be done by one.
-        if step in outline.behind or saves_spread_weights(module, outline, step):
+        # What saves weights that are spread is told, and not to be done by one.
+        if saves_spread_weights(module, outline, step):
             continue
         for call in dict.fromkeys(called_by(module, step)):
             if _is_for_first(context, module.statement(call)):
@@ -164,6 +164,20 @@ def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, tra
                 message = f"Every worker {what} behind the training, the same as the others and at the same time:"
                 advice = OF_ALL if needs_all(module, module.statement(call)) else ADVICE
                 context.manual(rule, call, f"{message} one may find it half done, or gone.", advice)
+
+
+def _behind(outline: LaunchedOutline, training: Training) -> Iterator[ast.stmt]:
+    """The statements that every worker comes to behind the training: steps, and what is behind it in functions."""
+    module, moved = outline.context.module, outline.roles.moved()
+    reached = places(outline.script, moved, training.trains)
+    for step in moved[max(reached, default=len(moved)) + 1 :]:
+        # The driver runs what is behind.
+        if not isinstance(step, DEFINITIONS) and outline.roles.of[step] is Role.WORKER and step not in outline.behind:
+            yield step
+    for call in arrivals(module, training.trains) if reached else ():
+        for statement in around(outline.script, call):
+            if statement.lineno > call.lineno and not isinstance(statement, DEFINITIONS):
+                yield statement
 
 
 def _opened(context: Context, call: ast.Call) -> str:

@@ -154,6 +154,23 @@ def script_of(module: Module, trains: Sequence[ast.AST]) -> Script:
     return Script(module)
 
 
+def first_trained(script: Script, trains: Sequence[ast.AST]) -> int:
+    """The place of the first step that trains, or that names a function or class which does."""
+    waiting = [step for node in trains if (step := script.step_of(node)) is not None]
+    places, seen = [len(script.steps)], set[ast.stmt]()
+    while waiting:
+        step = waiting.pop()
+        if step in seen:
+            continue
+        seen.add(step)
+        if isinstance(step, DEFINITIONS):
+            scope = script.scope(step)
+            waiting += [reader for name in script.bound(step) for reader in script.readers(name, scope)]
+        else:
+            places.append(script.number(step))
+    return min(places)
+
+
 def is_main_guard(statement: ast.stmt) -> bool:
     """Whether this is `if __name__ == "__main__":` without an else."""
     if not isinstance(statement, ast.If) or statement.orelse or not isinstance(statement.test, ast.Compare):

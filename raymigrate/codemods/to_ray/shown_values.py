@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.arrivals import places
 from raymigrate.codemods.to_ray.interactive import DISPLAY, SHOWS
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import executed
@@ -82,11 +83,10 @@ def tell_shown(context: Context, rule: Rule, outline: Outline, trains: Collectio
     moved = outline.roles.moved()
     staying = outline.behind | outline.displayed
     _give_display(context, outline, [step for step in moved if step not in staying])
-    places = [moved.index(step) for node in trains if (step := outline.script.step_of(node)) in moved]
-    trained = max(places, default=len(moved))
+    trained = max(places(outline.script, moved, trains), default=len(moved))
     lost = list(_lost(context, outline, moved, trains))
     before = [step for step in lost if moved.index(step) < trained]
-    behind = [step for step in lost if moved.index(step) > trained]
+    behind = [step for step in lost if moved.index(step) >= trained]  # one may train and show: a loop over folds
     if before:
         message = f"{GONE}: {named(module, before)}. Repeat it outside of the training function to see it."
         context.note(rule, before[0], message)

@@ -24,9 +24,9 @@ from raymigrate.pins.needed import RAY
 DEEPEST = 4  # files that lead to the training through one another
 UNSTARTED = "No statement of this file starts the training"
 START_THERE = (
-    "Call {0} there in a function, and start that with TorchTrainer(function, train_loop_config=...,"
-    " scaling_config=...).fit(): {1}. Make relative paths absolute before it, since workers run in a folder of their"
-    f" own. A list of packages has to have {RAY.requirement}."
+    "Call {0} there in a function, with all that uses what it gives, and start that with TorchTrainer(function,"
+    " train_loop_config=..., scaling_config=...).fit(): {1}. Make relative paths absolute before it, since workers run"
+    f" in a folder of their own. A list of packages has to have {RAY.requirement}."
 )
 
 

@@ -24,9 +24,8 @@ from enum import Enum
 from functools import cache
 
 from raymigrate.codemods.to_ray.nested_parsing import parser_steps
-from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed
+from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed, first_trained
 from raymigrate.codemods.to_ray.step_kinds import (
-    FILLING,
     LAUNCHER,
     LIBRARIES,
     OF_DRIVER,
@@ -34,13 +33,18 @@ from raymigrate.codemods.to_ray.step_kinds import (
     SAME_ANYWHERE,
     SETTINGS,
     TRACKING,
+    asks_now,
     draws,
     environment_set,
+    is_filled,
     is_plain,
     is_text,
+    names_by_time,
+    parses,
     reads_rank,
     runs_anywhere,
     sets_backend,
+    sets_process,
     simple_statements,
     speaks_to_run,
     stands_for_cell,
@@ -100,6 +104,8 @@ class Roles:
         self._waiting: deque[ast.stmt] = deque()
         self._for_workers: deque[ast.stmt] = deque()  # steps that workers run, and that were followed up
         self._followed: set[tuple[str, Scope]] = set()
+        trains = list(trains)
+        self._trained_at = first_trained(script, trains)
         for step in script.steps:
             self._begin(step)
         for node in trains:
@@ -112,6 +118,7 @@ class Roles:
         for step, message in (late or {}).items():
             self._move(step, message)
         self._spread()
+        self._keep_times()
         self._pull()
         self._settle()
 
@@ -166,9 +173,9 @@ class Roles:
             self.of[step] = Role.DEFINITION
             return
         if isinstance(step, DEFINITIONS):
-            if self._parses(step):
+            if parses(self.module, step):
                 self._parsers.add(step)
-            elif self._makes(self.module.below(step)) or self._sets(step):
+            elif self._makes(self.module.below(step)) or sets_process(self.module, step):
                 self.makers.add(step)
                 self._waiting.append(step)
             return
@@ -226,18 +233,6 @@ class Roles:
         called = (self._called(node) for node in nodes if isinstance(node, ast.Call))
         return any(name.startswith((*LIBRARIES, *TRACKING)) and not name.startswith(SETTINGS) for name in called)
 
-    def _sets(self, definition: ast.stmt) -> bool:
-        """Whether a function changes settings of the process: `seed_everything`."""
-        nodes = list(self.module.below(definition))
-        called = (self._called(node) for node in nodes if isinstance(node, ast.Call))
-        return any(name.startswith(SETTINGS) for name in called) or any(
-            sets_backend(self.module, node) for node in nodes if isinstance(node, ast.Assign)
-        )
-
-    def _parses(self, definition: ast.stmt) -> bool:
-        """Whether a function makes something of the command line, with argparse."""
-        return any(self.module.inside(call, definition) for call in self.module.calls("argparse.ArgumentParser"))
-
     # -- what follows from it ------------------------------------------------------------------
 
     def _add(self, step: ast.stmt) -> None:
@@ -291,13 +286,13 @@ class Roles:
                 if (name, scope) in pulled:
                     continue
                 pulled.add((name, scope))
-                is_filled = self._is_filled(name, scope)
+                filled = is_filled(self.module, name, scope)
                 for binder in self.script.binders(name, scope):
                     if binder in self.of:
                         continue
                     if isinstance(binder, DEFINITIONS):
                         self._take_along(binder)
-                    elif is_filled or not self._stays(binder):
+                    elif filled or not self._stays(binder):
                         self._add(binder)
             self._spread()
 
@@ -314,7 +309,12 @@ class Roles:
         """Whether a step that binds a name can stay: it is a literal of the module, or comes of the command line."""
         if any(self._reads_command_line(name, scope) for name, scope in self.script.read(step)):
             return True
-        return not self.script.is_in_main(step) and self._is_plain(step)
+        return self._is_plain(step) and (not self.script.is_in_main(step) or self._names_by_time(step))
+
+    def _names_by_time(self, step: ast.stmt) -> bool:
+        """Whether a step before the training makes a name of the time or of chance, which all workers have to share."""
+        is_before = self.script.number(step) < self._trained_at
+        return is_before and self._is_plain(step) and any(names_by_time(self.module, step))
 
     def _is_plain(self, step: ast.stmt) -> bool:
         """As `is_plain`; an object of a class of the module that makes nothing of the workers is plain too."""
@@ -326,15 +326,6 @@ class Roles:
         if not isinstance(definition, ast.ClassDef) or definition in self.makers:
             return False
         return self.of.get(definition, Role.DEFINITION) is Role.DEFINITION
-
-    def _is_filled(self, name: str, scope: Scope) -> bool:
-        """Whether something is put into what a name stands for: a list of losses, a dict of results."""
-        for use in self.module.uses(name, scope):
-            parent = self.module.parent_of[use]
-            filled = isinstance(parent, ast.Attribute) and parent.attr in FILLING
-            if filled or (isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load)):
-                return True
-        return False
 
     def _reads_command_line(self, name: str, scope: Scope) -> bool:
         return any(s in self._parsers or self.of.get(s) is Role.DRIVER for s in self.script.binders(name, scope))
@@ -348,7 +339,7 @@ class Roles:
                 continue
             if isinstance(step, DEFINITIONS):
                 continue
-            if self._belongs_to_driver(step):
+            if self._belongs_to_driver(step) or (self.script.is_in_main(step) and self._names_by_time(step)):
                 self.of[step] = Role.DRIVER
             elif self.script.is_in_main(step):
                 self._take(step)
@@ -390,10 +381,18 @@ class Roles:
         return False
 
     def _makes_parser(self, step: ast.stmt) -> bool:
-        return any(
-            isinstance(node, ast.Call) and self._called(node) in ("argparse.ArgumentParser", ".add_argument_group")
-            for node in executed(self.module, step)
-        )
+        calls = (node for node in executed(self.module, step) if isinstance(node, ast.Call))
+        return any(self._called(call) in ("argparse.ArgumentParser", ".add_argument_group") for call in calls)
+
+    def _keep_times(self) -> None:
+        """Moves what asks for the time, or for what is there, behind something that moves: `start = time.time()`."""
+        is_behind = False
+        for step in self.script.steps:
+            is_behind |= self.of.get(step) is Role.WORKER
+            is_late = self.script.number(step) >= self._trained_at
+            if is_behind and step not in self.of and asks_now(self.module, step, of_disk=is_late):
+                if not self._names_by_time(step):
+                    self._take(step)
 
     def _take(self, step: ast.stmt) -> None:
         self._add(step)

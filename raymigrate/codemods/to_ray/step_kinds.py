@@ -11,6 +11,7 @@ from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, execut
 from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.projects.environment import VISIBLE, set_by_call
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.values import free_name
 
 LIBRARIES = (
@@ -47,6 +48,23 @@ PLAIN = (
     *("os.environ.get", "os.getenv", "os.path.", "pathlib.", "dataclasses.", "collections.", "typing.", "logging."),
     *("datetime.", "time.", "functools.partial", "re.", "string.", "uuid.", "enum."),
 )
+# Methods of a path or a moment that make another one of it, or a text: they read no file.
+OF_PLAIN = frozenset(
+    {
+        *("resolve", "absolute", "expanduser", "joinpath", "with_suffix", "with_name", "with_stem", "as_posix"),
+        *("relative_to", "strftime", "isoformat", "date", "time", "timestamp", "astimezone", "format"),
+    }
+)
+CLOCKS = frozenset(
+    {
+        *("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today"),
+        *("time.time", "time.time_ns"),
+    }
+)
+TIMES = frozenset({"time.perf_counter", "time.monotonic", "time.process_time", "time.strftime", "time.ctime"})
+ON_DISK = frozenset({f"os.path.{name}" for name in ("exists", "isfile", "isdir", "getsize", "getmtime")})
+STAMPS = ("time.strftime", "time.ctime", "time.asctime", "uuid.uuid", "secrets.token_")
+OF_PATHS_AND_MOMENTS = ("pathlib.", "datetime.", "time.")
 PLAIN_BUILTINS = frozenset(
     {
         *("abs", "bool", "dict", "enumerate", "float", "frozenset", "int", "len", "list", "max", "min", "range"),
@@ -97,6 +115,58 @@ def is_plain(module: Module, step: ast.stmt, besides: Collection[ast.Call] = ())
     return True
 
 
+def names_by_time(module: Module, step: ast.AST) -> Iterator[ast.Call]:
+    """The calls in some code that make text of the time or of chance, for names: another text in each process."""
+    for node in executed(module, step):
+        if not isinstance(node, ast.Call):
+            continue
+        name = module.qualified(node.func) or ""
+        if name.startswith(STAMPS) or (name in CLOCKS and _becomes_text(module, node)):
+            yield node
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in ("strftime", "isoformat"):
+            if _is_path_or_moment(module, node.func.value, {}) and _asks_clock(module, node.func.value):
+                yield node
+
+
+def _asks_clock(module: Module, node: ast.expr) -> bool:
+    """Whether a moment is that at which the code runs: `datetime.now()`, and not one of a file or of a text."""
+    parts = [*ast.walk(node), *ast.walk(module.value(node))]
+    return any(isinstance(part, ast.Call) and module.qualified(part.func) in CLOCKS for part in parts)
+
+
+def _becomes_text(module: Module, call: ast.Call) -> bool:
+    """Whether a moment is put into a text where it stands: `f"run-{int(time.time())}"`, `str(datetime.now())`."""
+    for parent in module.ancestors(call):
+        if isinstance(parent, ast.stmt):
+            return False
+        is_str = isinstance(parent, ast.Call) and free_name(module, parent.func) == "str"
+        is_format = isinstance(parent, ast.Call) and getattr(parent.func, "attr", "") == "format"
+        if is_str or is_format or isinstance(parent, ast.JoinedStr):
+            return True
+    return False
+
+
+def asks_now(module: Module, step: ast.stmt, *, of_disk: bool) -> bool:
+    """Whether a step asks what time it is, or what is on the disk: another answer at another place of the script."""
+    asked = CLOCKS | TIMES | (ON_DISK if of_disk else frozenset())
+    calls = (node for node in executed(module, step) if isinstance(node, ast.Call))
+    return any((module.qualified(call.func) or "") in asked for call in calls)
+
+
+def parses(module: Module, definition: ast.stmt) -> bool:
+    """Whether a function makes something of the command line, with argparse."""
+    return any(module.inside(call, definition) for call in module.calls("argparse.ArgumentParser"))
+
+
+def sets_process(module: Module, definition: ast.stmt) -> bool:
+    """Whether a function changes settings of the process: `seed_everything`."""
+    nodes = list(module.below(definition))
+    called = (module.qualified(node.func) or "" for node in nodes if isinstance(node, ast.Call))
+    return any(name.startswith(SETTINGS) for name in called) or any(
+        sets_backend(module, node) for node in nodes if isinstance(node, ast.Assign)
+    )
+
+
 def changes_something(part: ast.AST) -> bool:
     """Whether some code fills or empties something, takes the next of an iterator, or waits for something."""
     for node in ast.walk(part):
@@ -106,6 +176,16 @@ def changes_something(part: ast.AST) -> bool:
             called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
             if called == "next" or called in FILLING:
                 return True
+    return False
+
+
+def is_filled(module: Module, name: str, scope: Scope) -> bool:
+    """Whether something is put into what a name stands for: a list of losses, a dict of results."""
+    for use in module.uses(name, scope):
+        parent = module.parent_of[use]
+        filled = isinstance(parent, ast.Attribute) and parent.attr in FILLING
+        if filled or (isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load)):
+            return True
     return False
 
 
@@ -125,7 +205,27 @@ def _is_plain_call(module: Module, call: ast.Call) -> bool:
         return name.startswith(PLAIN) or SAME_ANYWHERE.fullmatch(name) is not None
     if isinstance(call.func, ast.Name):
         return free_name(module, call.func) in PLAIN_BUILTINS
-    return isinstance(call.func, ast.Attribute) and _is_read_of_literal(module, call.func, {})
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    method, known = call.func, dict[ast.AST, bool]()
+    of_path = method.attr in OF_PLAIN and _is_path_or_moment(module, method.value, known)
+    return of_path or _is_read_of_literal(module, method, {})
+
+
+def _is_path_or_moment(module: Module, node: ast.expr, known: dict[ast.AST, bool]) -> bool:
+    """Whether a value is a path or a moment, or is made of one: `Path(__file__).resolve().parent`, `datetime.now()`."""
+    if node not in known:
+        known[node] = False  # while it is asked about
+        value = module.value(node)
+        if isinstance(value, (ast.Attribute, ast.Subscript)):
+            known[node] = _is_path_or_moment(module, value.value, known)
+        elif isinstance(value, ast.BinOp):
+            known[node] = _is_path_or_moment(module, value.left, known)
+        elif isinstance(value, ast.Call):
+            is_made = (module.qualified(value.func) or "").startswith(OF_PATHS_AND_MOMENTS)
+            is_method = isinstance(value.func, ast.Attribute) and value.func.attr in OF_PLAIN
+            known[node] = is_made or (is_method and _is_path_or_moment(module, value.func.value, known))  # type: ignore[attr-defined]
+    return known[node]
 
 
 def _is_read_of_literal(module: Module, method: ast.Attribute, known: dict[ast.AST, bool]) -> bool:

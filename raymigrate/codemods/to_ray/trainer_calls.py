@@ -141,6 +141,11 @@ def common_branch(module: Module, trains: Sequence[ast.Call]) -> ast.If | None:
     return outermost if isinstance(outermost, ast.If) else None
 
 
+def may_both_run(module: Module, one: ast.AST, other: ast.AST) -> bool:
+    """Whether two calls of a function may both be carried out: no `if` sends them into different branches."""
+    return _is_same_way(_branches(module, one), _branches(module, other))
+
+
 def _branches(module: Module, node: ast.AST) -> dict[ast.AST, bool]:
     """The `if`s around a node in its function, from the nearest on, and whether it is in the else of each."""
     found: dict[ast.AST, bool] = {}

@@ -1,0 +1,79 @@
+"""Where a script comes to its training, which may be in a function, a method or a block, and what stands beside it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from raymigrate.codemods.to_ray.all_workers import leads_to
+from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, live_uses
+from raymigrate.codemods.to_ray.trainer_calls import is_trainer
+from raymigrate.facts.projects.callees import callees
+from raymigrate.facts.projects.import_graph import HOLDS_STATEMENTS
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FUNCTIONS
+
+
+def calls_of(module: Module, function: ast.FunctionDef) -> list[ast.Call]:
+    """The calls of a function by its name, or of a method: of any object but a Trainer where none is seen to be its."""
+    if isinstance(module.parent_of[function], ast.ClassDef):
+        calls = [pair for pair in module.method_calls(function.name) if not is_trainer(module, pair[1].value)]
+        own = [call for call, method in calls if any(c.function is function for c in callees(module, method))]
+        return own or [call for call, _ in calls]
+    parents = [(use, module.parent_of[use]) for use in live_uses(module, function)]
+    return [parent for use, parent in parents if isinstance(parent, ast.Call) and parent.func is use]
+
+
+def arrivals(module: Module, trains: Iterable[ast.Call]) -> list[ast.Call]:
+    """The calls that train, and those of the functions in which these are, and so on."""
+    found: dict[ast.Call, None] = {}
+    waiting = list(trains)
+    while waiting:
+        call = waiting.pop(0)
+        if call in found:
+            continue
+        found[call] = None
+        function = module.function(call)
+        if isinstance(function, ast.FunctionDef):
+            waiting += calls_of(module, function)
+    return list(found)
+
+
+def places(script: Script, moved: Sequence[ast.stmt], trains: Iterable[ast.AST]) -> list[int]:
+    """The numbers of the steps that train, among those that move."""
+    return [place for call in trains for place in _places(script, moved, call)]
+
+
+def _places(script: Script, moved: Sequence[ast.stmt], call: ast.AST) -> list[int]:
+    step, function = script.step_of(call), script.module.function(call)
+    if step in moved or not isinstance(function, FUNCTIONS):
+        return [moved.index(step)] if step in moved else []
+    return [
+        place
+        for place, other in enumerate(moved)
+        if not isinstance(other, DEFINITIONS) and leads_to(script.module, other, function)
+    ]
+
+
+def between(moved: Sequence[ast.stmt], reached: Sequence[int]) -> list[ast.stmt]:
+    """The steps between the first training and the last one, of those that move."""
+    return [moved[place] for place in range(min(reached), max(reached)) if place not in reached] if reached else []
+
+
+def around(script: Script, call: ast.Call) -> Iterator[ast.stmt]:
+    """The statements beside a call that is no step itself: of its function, or of the block that it is in."""
+    step, function = script.step_of(call), script.module.function(call)
+    if step is None or step is script.module.statement(call):
+        return
+    top = [step] if function is None or function is script.main else function.body
+    yield from _beside(script.module, top if isinstance(top, list) else [], call)
+
+
+def _beside(module: Module, block: Sequence[ast.AST], call: ast.Call) -> Iterator[ast.stmt]:
+    """The statements of a block, and of the blocks within that lead to a call: all but those that the call is in."""
+    for part in block:
+        if module.inside(call, part):
+            for name in HOLDS_STATEMENTS:
+                yield from _beside(module, getattr(part, name, None) or (), call)
+        elif isinstance(part, ast.stmt):
+            yield part

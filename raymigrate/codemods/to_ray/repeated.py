@@ -1,0 +1,152 @@
+"""Scripts that train several times: folds, settings, one stage after the other.
+
+All of it is one run of the workers, as it was one run of the script. No training goes on from a checkpoint of Ray then,
+which may be that of another; a run that fails starts with the first again, as the script did.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from itertools import combinations, takewhile
+
+from raymigrate.codemods.to_ray.arrivals import arrivals, calls_of
+from raymigrate.codemods.to_ray.refusals import Reason
+from raymigrate.codemods.to_ray.script import uses_of_function
+from raymigrate.codemods.to_ray.step_kinds import SETTINGS
+from raymigrate.codemods.to_ray.trainer_calls import Training, common_branch, may_both_run
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.named_lines import own_lines
+from raymigrate.facts.syntax.scopes import FUNCTIONS
+from raymigrate.facts.values import free_name, reaching
+
+LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+DRAWS = ("random.", "numpy.random.")
+DRAW_NOTHING = ("seed", "get_state", "getstate", "set_state", "setstate", "Random", "Generator", "default_rng")
+ANEW = (
+    "The script trains several times, now within one run of the workers: where that fails Ray starts with the first"
+    " training again, and result.checkpoint, where there is one, is of the last."
+)
+
+
+def repeats(module: Module, training: Training) -> bool:
+    """Whether a script trains several times: in a loop, at several places, or in a function that is called often."""
+    if len(training.trains) > 1 and common_branch(module, training.trains) is None:
+        return True
+    for call in arrivals(module, training.trains):
+        function = module.function(call)
+        if _loops(module, call):
+            return True
+        if isinstance(function, ast.FunctionDef) and (
+            len(calls_of(module, function)) > 1 or _is_mapped(module, function)
+        ):
+            return True
+    return False
+
+
+def unfit_to_repeat(module: Module, training: Training) -> Reason | None:
+    """Why a script that trains several times is left as it is; None for any other."""
+    if not training.trains or not repeats(module, training):
+        return None
+    for call in arrivals(module, training.trains):
+        if any(isinstance(around, ast.Try) and around.handlers for around in _inside_loop(module, call)):
+            message = "The training is tried again where it fails: one worker may fail alone, while the others wait"
+            return Reason(call, f"{message} for it. Take it out of the `try`.")
+    if (again := _trained_again(module, training.trains)) is not None:
+        return again
+    drawn = next(_draws(module), None)
+    if drawn is not None and not any(_is_seed(name) for name in _called(module)):
+        message = f"{module.source(drawn.func)} draws without a seed, on each worker something else"
+        return Reason(
+            drawn, f"{message}, by which the trainings may differ. Set a seed above: transformers.set_seed(42)."
+        )
+    return None
+
+
+def _loops(module: Module, node: ast.AST) -> list[ast.AST]:
+    """The loops around a node in its function, from the innermost on."""
+    around = takewhile(lambda ancestor: not isinstance(ancestor, FUNCTIONS), module.ancestors(node))
+    return [ancestor for ancestor in around if isinstance(ancestor, LOOPS)]
+
+
+def _inside_loop(module: Module, node: ast.AST) -> Iterator[ast.AST]:
+    """What is around a node within the outermost loop of its function."""
+    loops = _loops(module, node)
+    return takewhile(lambda ancestor: ancestor is not loops[-1], module.ancestors(node)) if loops else iter(())
+
+
+def _is_mapped(module: Module, function: ast.FunctionDef) -> bool:
+    """Whether a function is given to one that calls it for each item: `map(run, folds)`."""
+    given = (module.parent_of[use] for use in uses_of_function(module, function))
+    return any(isinstance(call, ast.Call) and free_name(module, call.func) in ("map", "filter") for call in given)
+
+
+def _trained_again(module: Module, trains: Sequence[ast.Call]) -> Reason | None:
+    """Why a script is left in which one Trainer trains twice: it would report each checkpoint as often."""
+    for call in trains:
+        trainer = call.func.value  # type: ignore[attr-defined]
+        if isinstance(trainer, ast.Call):
+            continue
+        if not (isinstance(trainer, (ast.Name, ast.Attribute)) and _is_made_anew(module, trainer, call)):
+            message = f"The Trainer that trains several times may be the same each time (`{module.source(trainer)}`)"
+            return Reason(call, f"{message}; make a new one where it trains.")
+    for one, other in combinations(trains, 2):
+        if may_both_run(module, one, other) and _is_same(module, one, other):
+            lines = own_lines(module, one, other)
+            return Reason(other, f"One Trainer trains twice ({lines}); make a new one for each training.")
+    return None
+
+
+def _is_same(module: Module, one: ast.Call, other: ast.Call) -> bool:
+    """Whether two calls may train with the same Trainer."""
+    first, second = one.func.value, other.func.value  # type: ignore[attr-defined]
+    if isinstance(first, ast.Name) and isinstance(second, ast.Name):
+        return not {b.node for b in reaching(module, first)}.isdisjoint(b.node for b in reaching(module, second))
+    if not isinstance(first, ast.Attribute) or ast.unparse(first) != ast.unparse(second):
+        return False
+    is_near = module.function(one) is module.function(other)
+    return is_near and not any(one.lineno < kept.lineno < other.lineno for kept in _kept_as(module, first))
+
+
+def _is_made_anew(module: Module, trainer: ast.Name | ast.Attribute, call: ast.Call) -> bool:
+    """Whether a Trainer gets its name where it trains: in the same function, within the same loops."""
+    function, loops = module.function(call), _loops(module, call)
+    if isinstance(trainer, ast.Attribute):
+        return any(_comes_before(module, kept, call, loops) for kept in _kept_as(module, trainer))
+    for binding in reaching(module, trainer):
+        if isinstance(binding.node, ast.arg) or module.function(binding.node) is not function:
+            return False
+        if loops and not module.inside(binding.node, loops[0]):
+            return False
+    return True
+
+
+def _kept_as(module: Module, trainer: ast.Attribute) -> Iterator[ast.stmt]:
+    """The statements that keep a Trainer as an attribute: `self.trainer = Trainer(...)`."""
+    wanted = ast.unparse(trainer)
+    for statement in module.of_type(ast.Assign):
+        if any(isinstance(target, ast.Attribute) and ast.unparse(target) == wanted for target in statement.targets):
+            yield statement
+
+
+def _comes_before(module: Module, kept: ast.stmt, call: ast.Call, loops: Sequence[ast.AST]) -> bool:
+    """Whether each time a call is made a statement was carried out before it, for this time."""
+    around = {module.statement(call), *module.ancestors(call)}
+    is_beside = module.function(kept) is module.function(call) and not around.isdisjoint(module.block_of(kept))
+    return is_beside and kept.lineno < call.lineno and (not loops or module.inside(kept, loops[0]))
+
+
+def _draws(module: Module) -> Iterator[ast.Call]:
+    for call in module.of_type(ast.Call):
+        name = module.qualified(call.func) or ""
+        if name.startswith(DRAWS) and name.rpartition(".")[2] not in DRAW_NOTHING:
+            yield call
+
+
+def _called(module: Module) -> Iterator[str]:
+    for call in module.of_type(ast.Call):
+        yield module.qualified(call.func) or ""
+
+
+def _is_seed(name: str) -> bool:
+    return name.startswith(SETTINGS) and "seed" in name
