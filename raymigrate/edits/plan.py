@@ -70,7 +70,7 @@ class CallEdit:
     values: dict[str, Code] = field(default_factory=dict)
     defaults: set[str] = field(default_factory=set)
     first: Code | None = None
-    instead: dict[str, Code] | None = None
+    instead: dict[str, Code] = field(default_factory=dict)
 
     def set(self, keyword: str, template: str, **parts: Part) -> None:
         """Sets a keyword argument."""
@@ -213,9 +213,7 @@ class Plan:
         for node, call in self.calls.items():
             function = Code(call.function) if isinstance(call.function, str) else call.function
             yield from (
-                (node, code)
-                for code in (*call.values.values(), *(call.instead or {}).values(), call.first, function)
-                if code
+                (node, code) for code in (*call.values.values(), *call.instead.values(), call.first, function) if code
             )
         for display, entries in self.dicts.items():
             yield from ((display, code) for code in entries.values())
@@ -231,8 +229,7 @@ class Plan:
         for node, call in self.calls.items():
             call.values = {keyword: change(node, code) for keyword, code in call.values.items()}
             call.first = change(node, call.first) if call.first is not None else None
-            if call.instead is not None:
-                call.instead = {keyword: change(node, code) for keyword, code in call.instead.items()}
+            call.instead = {keyword: change(node, code) for keyword, code in call.instead.items()}
             if call.function is not None:
                 function = Code(call.function) if isinstance(call.function, str) else call.function
                 call.function = change(node, function)

@@ -204,10 +204,8 @@ def edit_call(
         depth: As in `dict_one_per_line_if_long`; None for a call that has to stay on its line, however long it gets.
         room: How many characters an argument may have on a line of its own.
     """
-    given, had_one_line = len(call.args), has_one_line_of_arguments(call)
-    if edit.instead is not None:
-        call, given = call.with_changes(args=_written_out(call, edit.instead, parse)), 0
-    arguments = list(call.args)
+    given, had_one_line = 0 if edit.instead else len(call.args), has_one_line_of_arguments(call)
+    arguments = _written_out(call, edit.instead, parse) if edit.instead else list(call.args)
     positional = [i for i, a in enumerate(arguments) if a.keyword is None and not a.star]
     for index, name in zip(positional, edit.names, strict=False):
         arguments[index] = arguments[index].with_changes(keyword=cst.Name(name), equal=EQUAL)

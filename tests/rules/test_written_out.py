@@ -1,4 +1,4 @@
-"""RM102 and RM209: arguments of a legacy trainer that stand in a dict come into the call where only it reads them."""
+"""RM102, RM209, RM603: arguments of a legacy trainer or predictor that stand in a dict come into the call where only it reads them."""
 
 import pytest
 
@@ -89,3 +89,48 @@ def test_what_others_read_or_may_change_stays(statements: str) -> None:
     outcome = converted(HEAD + statements)
     assert outcome.text.count("TransformersTrainer(**kwargs)") + outcome.text.count("init, **kwargs)") >= 1
     assert {kind for code, kind, _ in outcome.findings if code == "RM102"} == {Kind.MANUAL}
+
+
+PREDICTORS = """
+import ray
+from ray.train import Checkpoint
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.huggingface import TransformersPredictor
+
+rows = ray.data.read_parquet("rows")
+checkpoint = Checkpoint.from_directory("model")
+made = dict(task="text-classification")
+"""
+BATCHES = "predictor = BatchPredictor.from_checkpoint(checkpoint, TransformersPredictor, **made)\n"
+
+
+def test_the_arguments_of_predictors_are_seen_in_a_dict_of_their_own() -> None:
+    options = 'options = {"batch_size": 8}\noptions["feature_columns"] = ["text"]\n'
+    outcome = converted(f"{PREDICTORS}{BATCHES}{options}predictor.predict(rows, **options)\n", unsafe=True)
+    assert '"checkpoint": checkpoint, "task": "text-classification"' in outcome.text
+    assert 'fn_kwargs={"feature_columns": ["text"]}' in outcome.text
+    assert "batch_size=8" in outcome.text
+    assert not any(name in outcome.text for name in ("options", "made", "BatchPredictor"))
+
+
+def test_one_predictor_takes_its_arguments_out_of_a_dict_of_its_own() -> None:
+    use = "predictor = TransformersPredictor.from_checkpoint(checkpoint, **made)\nprint(predictor.predict(frame))\n"
+    outcome = converted(PREDICTORS + use, unsafe=True)
+    assert 'predictor = PipelinePredictor(checkpoint, task="text-classification", device="cpu")' in outcome.text
+    assert "made = " not in outcome.text
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        f"{BATCHES}predictor.predict(rows, **options())\n",
+        f"{BATCHES}options = dict(batch_size=8)\npredictor.predict(rows, **options)\nprint(options)\n",
+        f"{BATCHES}options = dict(ray_remote_args=dict(num_cpus=2))\npredictor.predict(rows, **options)\n",
+        f"print(made)\n{BATCHES}predictor.predict(rows)\n",
+        "print(made)\nTransformersPredictor.from_checkpoint(checkpoint, **made)\n",
+    ],
+)
+def test_predictors_whose_arguments_others_read_stay(use: str) -> None:
+    outcome = converted(PREDICTORS + use, unsafe=True)
+    assert use in outcome.text
+    assert outcome.lines("RM603", Kind.MANUAL)

@@ -19,18 +19,31 @@ def write_out(context: Context, call: ast.Call, rule: Rule) -> None:
         rule: What tells of arguments that cannot be seen.
     """
     context.module.as_written(call)
-    found = unpacked_alone(context.module, call)
-    if found is None or _is_more_than_code(context.module, call, found):
+    found = dict_of_its_own(context.module, call)
+    if found is None:
         return
     name = context.module.source(call.func).rpartition(".")[2]
     given = context.module.source(found.keyword.value) if found.statements else "a dict"
     message = f"{name} is gone from Ray >= 2.9, and took its arguments out of {given}; now they stand in the call."
     if context.converts(rule, call, message):
+        take_out_of_dict(context, call)
+        context.module.write_out(call, found.keyword, found.entries)
+
+
+def dict_of_its_own(module: Module, call: ast.Call) -> Unpacked | None:
+    """The dict that a call unpacks, if nothing else makes use of it, and nobody says anything of its entries."""
+    found = unpacked_alone(module, call)
+    return None if found is None or _is_more_than_code(module, call, found) else found
+
+
+def take_out_of_dict(context: Context, call: ast.Call) -> None:
+    """Puts the entries of the dict of its own that a call unpacks, if there is one, into the call in place of it."""
+    found = dict_of_its_own(context.module, call)
+    if found is not None:
         context.plan.write_out(call, found.entries)
         for statement in found.statements:
             edit = context.plan.statement(statement)
             edit.removed = edit.comments_stay = True
-        context.module.write_out(call, found.keyword, found.entries)
 
 
 def _is_more_than_code(module: Module, call: ast.Call, found: Unpacked) -> bool:
