@@ -1,4 +1,4 @@
-"""RM102, RM209, RM603: arguments of a legacy trainer or predictor that stand in a dict come into the call where only it reads them."""
+"""RM102, RM209, RM603: arguments in a dict of its own come into the call of a trainer or predictor, others are told."""
 
 import pytest
 
