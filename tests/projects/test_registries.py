@@ -11,18 +11,18 @@ from raymigrate.facts.syntax.module import Module
 from tests.projects.files import codes, convert, write
 
 REGISTRY = """
-from ray.train.torch import TorchTrainer
+from ray.train.huggingface import AccelerateTrainer
 from jobs import loop, load
 
-REGISTRY = {"a": TorchTrainer(loop), "b": TorchTrainer(loop)}
+REGISTRY = {"a": AccelerateTrainer(loop, accelerate_config={}), "b": AccelerateTrainer(loop, accelerate_config={})}
 trainers = {}
-trainers["x"] = TorchTrainer(loop)
-runs = [TorchTrainer(loop)]
-mixed = [TorchTrainer(loop), load()]
+trainers["x"] = AccelerateTrainer(loop, accelerate_config={})
+runs = [AccelerateTrainer(loop, accelerate_config={})]
+mixed = [AccelerateTrainer(loop, accelerate_config={}), load()]
 
 
 def build():
-    return TorchTrainer(loop)
+    return AccelerateTrainer(loop, accelerate_config={})
 
 
 MAKERS = {"a": build, "b": load}
@@ -49,7 +49,7 @@ def classes(folder: Path, taken: str) -> set[str | None]:
 
 @pytest.mark.parametrize("taken", TAKEN)
 def test_they_are_of_the_class_that_makes_them(tmp_path: Path, taken: str) -> None:
-    assert classes(tmp_path, taken) == {"ray.train.torch.TorchTrainer"}
+    assert classes(tmp_path, taken) == {"ray.train.huggingface.AccelerateTrainer"}
 
 
 @pytest.mark.parametrize("taken", OTHERS)
