@@ -1,7 +1,7 @@
 """States that an epoch saves in files of its own, under whatever names, itself or in functions that it calls.
 
-`torch.save({"MODEL": model.state_dict(), "EPOCH": epoch}, path)`, `save_snapshot(epoch)`, and `save_state` of accelerate
-in a function.
+`torch.save({"MODEL": model.state_dict(), "EPOCH": epoch}, path)`, `save_snapshot(epoch)`, and `save_state` of
+accelerate in a function.
 """
 
 import ast
