@@ -256,3 +256,21 @@ def test_nobody_is_told_to_change_a_name_that_other_calls_complete(given: str) -
     for outcome in (first, converted(first.text)):
         [message] = told_of(outcome)
         assert 'Write "stanfordnlp/" before it here' in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ('"facebook/voxpopuli", "en", trust_remote_code=True', True),
+        ('path="facebook/voxpopuli", trust_remote_code=TRUST', True),
+        ('"facebook/voxpopuli", "en", trust_remote_code=False', False),
+        ('"facebook/voxpopuli", "en"', False),
+        ('"nyu-mll/glue", "cola", trust_remote_code=True', False),
+        (f'"facebook/voxpopuli", "en", trust_remote_code=True, {COPY}', False),
+        ('"./data/rows", trust_remote_code=True', False),
+        ('"csv", trust_remote_code=True', False),
+    ],
+)
+def test_a_dataset_whose_code_is_trusted_may_be_a_script(arguments: str, told: bool) -> None:
+    outcome = converted(SCRIPT.format(arguments=arguments).replace("\n\n", "\nTRUST = True\n", 1))
+    assert outcome.lines("RM715", Kind.MANUAL) == ([4] if told else [])
