@@ -281,7 +281,7 @@ def test_a_transformers_trainer_splits_the_training_data_only_whatever_the_versi
 
     Each worker lists them by itself, so they come in one order.
     """
-    split = 'DataConfig(execution_options=ExecutionOptions(preserve_order=True), datasets_to_split=["train"])'
+    split = 'DataConfig(datasets_to_split=["train"], execution_options=ExecutionOptions(preserve_order=True))'
     for version in ("2.6", "2.7"):
         call = 'TransformersTrainer(init, dataset_config=DataConfig(), datasets={"train": f(), "evaluation": f()})'
         script = (

@@ -168,6 +168,9 @@ def handed_down(
                 [*lines, *more] if any(line.comment for line in (*lines, *more)) else max(lines, list(more), key=len)
             )
             continue
+        if statement in new and is_definition(statement) and any(line.comment for line in lines):
+            result.append(statement)  # a helper, of which no comment of the script speaks
+            continue
         if lines:
             own = statement.leading_lines  # type: ignore[attr-defined]
             if not any(line.comment for line in lines):  # blank lines do not add up

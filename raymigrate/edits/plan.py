@@ -60,6 +60,7 @@ class CallEdit:
         values: Keywords to set, replacing the value of one that is there.
         defaults: Those of them that give way to what the call unpacks with `**`.
         first: New value of the first argument.
+        instead: Keywords that take the place of what the call unpacks with `**`, with their values.
     """
 
     function: Code | str | None = None
@@ -69,6 +70,7 @@ class CallEdit:
     values: dict[str, Code] = field(default_factory=dict)
     defaults: set[str] = field(default_factory=set)
     first: Code | None = None
+    instead: dict[str, Code] = field(default_factory=dict)
 
     def set(self, keyword: str, template: str, **parts: Part) -> None:
         """Sets a keyword argument."""
@@ -210,7 +212,9 @@ class Plan:
         yield from self.expressions.items()
         for node, call in self.calls.items():
             function = Code(call.function) if isinstance(call.function, str) else call.function
-            yield from ((node, code) for code in (*call.values.values(), call.first, function) if code)
+            yield from (
+                (node, code) for code in (*call.values.values(), *call.instead.values(), call.first, function) if code
+            )
         for display, entries in self.dicts.items():
             yield from ((display, code) for code in entries.values())
         for place, edit in self.statements.items():
@@ -225,6 +229,7 @@ class Plan:
         for node, call in self.calls.items():
             call.values = {keyword: change(node, code) for keyword, code in call.values.items()}
             call.first = change(node, call.first) if call.first is not None else None
+            call.instead = {keyword: change(node, code) for keyword, code in call.instead.items()}
             if call.function is not None:
                 function = Code(call.function) if isinstance(call.function, str) else call.function
                 call.function = change(node, function)
@@ -250,6 +255,10 @@ class Plan:
     def call(self, node: ast.Call) -> CallEdit:
         """The changes to a call, to be added to."""
         return self.calls.setdefault(node, CallEdit())
+
+    def write_out(self, node: ast.Call, entries: Mapping[str, ast.expr]) -> None:
+        """Puts keyword arguments in the place of what a call unpacks with `**`."""
+        self.call(node).instead = {name: Code("$value", {"value": value}) for name, value in entries.items()}
 
     def dict_entry(self, node: ast.Dict, key: str, template: str, **parts: Part) -> None:
         """Adds an entry to a dict display."""

@@ -1,7 +1,7 @@
 """Adds elements to calls and dicts in the layout that they already have."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import libcst as cst
@@ -204,8 +204,8 @@ def edit_call(
         depth: As in `dict_one_per_line_if_long`; None for a call that has to stay on its line, however long it gets.
         room: How many characters an argument may have on a line of its own.
     """
-    given, had_one_line = len(call.args), has_one_line_of_arguments(call)
-    arguments = list(call.args)
+    given, had_one_line = 0 if edit.instead else len(call.args), has_one_line_of_arguments(call)
+    arguments = _written_out(call, edit.instead, parse) if edit.instead else list(call.args)
     positional = [i for i, a in enumerate(arguments) if a.keyword is None and not a.star]
     for index, name in zip(positional, edit.names, strict=False):
         arguments[index] = arguments[index].with_changes(keyword=cst.Name(name), equal=EQUAL)
@@ -245,6 +245,19 @@ def edit_call(
     if depth is not None and values and had_one_line:
         return one_per_line_if_full(edited, depth, room)
     return one_per_line_if_long(edited, depth, edit.values) if grown and depth is not None else edited
+
+
+def _written_out(call: cst.Call, entries: Mapping[str, Code], parse: ParseExpression) -> list[cst.Arg]:
+    """The arguments of a call with keywords in place of what it unpacks, each on its own line where the others are."""
+    place = next(index for index, argument in enumerate(call.args) if argument.star == "**")
+    opening = call.whitespace_before_args
+    comma = cst.Comma(whitespace_after=_without_comment(opening)) if is_multiline(opening) else COMMA
+    written = [
+        cst.Arg(keyword=cst.Name(name), value=parse(code), equal=EQUAL, comma=comma) for name, code in entries.items()
+    ]
+    unpacked = call.args[place]
+    behind = {"comma": unpacked.comma, "whitespace_after_arg": unpacked.whitespace_after_arg}
+    return [*call.args[:place], *written[:-1], written[-1].with_changes(**behind), *call.args[place + 1 :]]
 
 
 def _indent_of_arguments(call: cst.Call, depth: int) -> int | None:

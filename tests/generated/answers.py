@@ -15,8 +15,8 @@ from tests.generated.trials import Program
 
 # Written for Ray 2.6 however they spell their imports, which would else decide on the size of a mapper's batches.
 RAY_26 = Job(Options(from_ray="2.6"))
-# What converts but for one argument, and what does not convert: its arguments are not written out.
-NOT_WRITTEN_OUT = frozenset({"RM102", "RM401", "RM402", "RM405"})
+# What converts but for one argument, which is not written out.
+NOT_WRITTEN_OUT = frozenset({"RM401", "RM402", "RM405"})
 PRINTED = {
     "metrics": "{'loss': 0.5}",
     "folder": "/results/run",
@@ -45,7 +45,7 @@ def is_left(means: Meaning, spelled: Spelling) -> bool:
     hidden = spelled.run_config in ("unpacked", "pieces")
     folder = means.folder is not None and hidden
     tuned = means.tuned and hidden and bool(means.name or means.folder or means.kept or means.resumes)
-    return spelled.given == "unpacked" or folder or tuned
+    return folder or tuned
 
 
 def is_loop_left(means: LoopMeaning, spelled: LoopSpelling) -> bool:

@@ -4,7 +4,7 @@ import pytest
 
 from raymigrate.base.findings import Kind
 from raymigrate.run.engine import convert
-from tests.rules.scripts import converted
+from tests.rules.scripts import Outcome, converted
 
 SCRIPT = "import ray\nfrom datasets import load_dataset\n\nrows = load_dataset({arguments})\n"
 COPY = 'revision="refs/convert/parquet"'
@@ -218,3 +218,59 @@ def test_those_that_the_call_cannot_name_in_full_are_told(given: str) -> None:
     )
     assert f"load_dataset({given})" in outcome.text
     assert outcome.lines("RM714", Kind.MANUAL)
+
+
+OF_CONFIGURATION = """
+import ray
+from dataclasses import dataclass
+from datasets import load_dataset
+from ray.air import session
+
+@dataclass
+class Config:
+    dataset: str = "imdb"
+
+class Job:
+    cfg: Config
+
+    def rows(self):
+        return load_dataset(self.cfg.dataset)
+
+"""
+
+
+def told_of(outcome: Outcome) -> list[str]:
+    return [message for message in outcome.messages if "raises an HfUriError today where it gets" in message]
+
+
+def test_the_attribute_of_an_object_is_what_its_class_says() -> None:
+    [message] = told_of(converted(OF_CONFIGURATION))
+    assert 'load_dataset(self.cfg.dataset) raises an HfUriError today where it gets "imdb".' in message
+    assert message.endswith('Use "stanfordnlp/imdb" where the name is set.')
+
+
+@pytest.mark.parametrize("given", ["cfg.dataset", "path=cfg.dataset", "name"])
+def test_nobody_is_told_to_change_a_name_that_other_calls_complete(given: str) -> None:
+    first = converted(f"{OF_CONFIGURATION}cfg = Config()\nname = cfg.dataset\nprint(name)\nload_dataset({given})\n")
+    assert '"stanfordnlp/' in first.text
+    for outcome in (first, converted(first.text)):
+        [message] = told_of(outcome)
+        assert 'Write "stanfordnlp/" before it here' in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ('"facebook/voxpopuli", "en", trust_remote_code=True', True),
+        ('path="facebook/voxpopuli", trust_remote_code=TRUST', True),
+        ('"facebook/voxpopuli", "en", trust_remote_code=False', False),
+        ('"facebook/voxpopuli", "en"', False),
+        ('"nyu-mll/glue", "cola", trust_remote_code=True', False),
+        (f'"facebook/voxpopuli", "en", trust_remote_code=True, {COPY}', False),
+        ('"./data/rows", trust_remote_code=True', False),
+        ('"csv", trust_remote_code=True', False),
+    ],
+)
+def test_a_dataset_whose_code_is_trusted_may_be_a_script(arguments: str, told: bool) -> None:
+    outcome = converted(SCRIPT.format(arguments=arguments).replace("\n\n", "\nTRUST = True\n", 1))
+    assert outcome.lines("RM715", Kind.MANUAL) == ([4] if told else [])

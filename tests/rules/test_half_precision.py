@@ -214,3 +214,29 @@ def test_weights_of_a_loaded_configuration_are_in_its_dtype(config: str, argumen
     assert len([m for m in converted(script).messages if "configuration holds since" in m]) == told
     made = converted(script, freeze_numerics=True).text.partition(".from_config(")[2]
     assert ("dtype=torch.float32" in made) == (told or "torch_dtype" in arguments)
+
+
+LOADS = {
+    "model = AutoModelForCausalLM.from_pretrained(folder)\nprint(model.generate(rows))\n": True,
+    "model = AutoModelForCausalLM.from_pretrained(folder).to(0).eval()\nprint(model(**rows))\n": True,
+    "print(AutoModelForCausalLM.from_pretrained(folder).generate(rows))\n": True,
+    "print(pipeline('text-generation', model=AutoModelForCausalLM.from_pretrained(folder))(rows))\n": True,
+    "model = AutoModelForCausalLM.from_pretrained(folder)\nmodel.eval()\npipeline('x', model=model)\n": True,
+    "model = AutoModelForCausalLM.from_pretrained(folder)\nmodel.eval()\nmodel.train()\n": False,
+    "model = AutoModelForCausalLM.from_pretrained(folder)\nmodel.eval()\noptimizer(model.parameters())\n": False,
+    "model = AutoModelForCausalLM.from_pretrained(folder)\nmodel.generate(rows)\nfit(model)\n": False,
+    "model = AutoModelForCausalLM.from_pretrained(folder)\nmodel.eval()\nmodel = prepare(model)\n": False,
+    "model = AutoModelForCausalLM.from_pretrained(folder)\nprint(model(**rows))\n": False,
+}
+
+
+@pytest.mark.parametrize(("load", "is_asked"), LOADS.items())
+def test_fp16_says_nothing_of_a_model_that_is_asked_alone(load: str, is_asked: bool) -> None:
+    script = SCRIPT.format(model='"gpt2"', arguments="fp16=True").replace("import Auto", "import pipeline, Auto")
+    notes = [
+        message
+        for message in converted(f"{script}\n{load}").messages
+        if "from_pretrained" in message or "dtype" in message
+    ]
+    assert len(notes) == 1
+    assert ("fp16 needs" in notes[0]) is not is_asked

@@ -31,7 +31,8 @@ CPU = ScalingConfig(num_workers=2)
 FIRST = 'first = TransformersTrainer(init, scaling_config=CPU, datasets={"train": data})\n'
 SECOND = FIRST.replace("first =", "second =")
 UNPACKED = "second = TransformersTrainer(init, **shared)\n"
-SCRIPT = f"{HEAD}{FIRST}shared = dict(scaling_config=CPU, datasets={{'train': data}})\n{UNPACKED}"
+SHARED = "shared = dict(scaling_config=CPU, datasets={'train': data})\nprint(shared)\n"
+SCRIPT = f"{HEAD}{FIRST}{SHARED}{UNPACKED}"
 
 
 def again(script: str, before: str, after: str) -> str:

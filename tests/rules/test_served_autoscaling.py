@@ -127,3 +127,19 @@ def test_what_bind_gives_is_no_handle_where_it_is_made() -> None:
         FRONT.format(decorator="@serve.deployment", made="app = Front.bind(Model.bind())\napp.remote()")
     )
     assert outcome.lines("RM723", Kind.MANUAL) == [28]
+
+
+def test_a_dict_for_several_keeps_its_key_where_one_of_them_has_the_new_one() -> None:
+    several = f'scaling = {{"{OLD}": 5}}\none = AutoscalingConfig(target_ongoing_requests=2, **scaling)\n'
+    outcome = converted(f"{HEAD}{several}\n\n@serve.deployment(autoscaling_config=scaling){CLASS}")
+    assert f'"{OLD}": 5' in outcome.text
+    assert len(outcome.lines("RM693", Kind.MANUAL)) == 2
+    assert not outcome.lines("RM693", Kind.CONVERTED)
+    assert all("Give each a dict of its own" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize("call", ["serve.deployment(**options)(Model)", "serve.deployment(Model).options(**options)"])
+@pytest.mark.parametrize(("key", "told"), [("max_concurrent_queries", 1), ("max_ongoing_requests", 0)])
+def test_what_a_deployment_unpacks_and_refuses_is_told(call: str, key: str, told: int) -> None:
+    outcome = converted(f'{HEAD}options = {{"{key}": 5}}\n{CLASS}\n{call}\n')
+    assert len(outcome.lines("RM693", Kind.MANUAL)) == told

@@ -11,6 +11,7 @@ from tests.projects.files import convert as convert_folder
 from tests.rules.scripts import converted
 
 SCRIPT = """
+import contextlib
 import os
 
 import torch
@@ -23,6 +24,10 @@ DIRECTORY = os.getcwd()
 
 def save(model, path):
     torch.save(model.state_dict(), path)
+
+
+def go():
+    os.chdir(DIRECTORY)
 
 
 def loop(config):
@@ -42,6 +47,12 @@ trainer.fit()
         ("os.chdir(DIRECTORY)", 0),
         ('os.chdir("/shared/run")', 0),
         ("os.chdir(os.path.abspath(__file__))", 0),
+        ("os.chdir(path=DIRECTORY)", 0),
+        ("go()", 0),
+        ("try:\n        os.chdir(DIRECTORY)\n    finally:\n        print(config)", 0),
+        ("with open('/log') as log:\n        os.chdir(DIRECTORY)", 0),
+        ("with contextlib.chdir(DIRECTORY):\n      torch.save(model, 'a.pt')\n      torch.save(model, 'b.pt')", 2),
+        ("with contextlib.chdir('run'):\n      torch.save(model, 'a.pt')", 3),
         ("pass", 2),
         ('os.chdir("run")', 2),
         ("os.chdir(config['folder'])", 2),

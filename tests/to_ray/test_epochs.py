@@ -136,3 +136,39 @@ def test_what_a_loop_that_saves_no_state_begins_with(first: str, start: str, say
     found = converted(f"{HEAD}{ACCELERATOR}{PREPARE}{loop}", to_ray=True).messages
     [told] = [message for message in found if "no checkpoint is reported" in message]
     assert f"after a failure {says}" in told
+
+
+SNAPSHOT = '{"MODEL": model.state_dict(), "EPOCH": epoch}'
+KEPT = {
+    "a dict": f'    torch.save({SNAPSHOT}, "snapshot.pt")\n',
+    "a dict with a name": f'    kept = {SNAPSHOT}\n    accelerator.save(kept, "snapshot.pt")\n',
+    "keywords": '    torch.save(dict(model=accelerator.get_state_dict(model), epoch=epoch), "snapshot.pt")\n',
+    "piece by piece": (
+        '    kept = {}\n    kept["a"] = model.state_dict()\n    kept["b"] = optimizer.state_dict()\n'
+        '    torch.save(kept, "x")\n'
+    ),
+    "two files": '    torch.save(model.state_dict(), "a.pt")\n    torch.save(optimizer.state_dict(), "b.pt")\n',
+    "a helper": "    keep(epoch)\n",
+}
+HELPER = f'def keep(epoch):\n    torch.save({SNAPSHOT}, "snapshot.pt")\n'
+NOT_KEPT = {
+    "weights alone": '    torch.save(model.state_dict(), "model.pt")\n',
+    "in memory": f"    best = {SNAPSHOT}\n",
+    "figures": '    torch.save({"loss": 1, "epoch": epoch}, "losses.pt")\n',
+}
+
+
+def why_again(saving: str) -> str:
+    script = f"{HEAD}{HELPER}{ACCELERATOR}{PREPARE}{EPOCHS}{saving}"
+    [told] = [message for message in converted(script, to_ray=True).messages if "after a failure" in message]
+    return told
+
+
+@pytest.mark.parametrize("saving", KEPT.values(), ids=KEPT)
+def test_a_state_that_the_script_keeps_itself_is_named(saving: str) -> None:
+    assert why_again(saving).startswith("The script keeps its state where Ray does not look (line ")
+
+
+@pytest.mark.parametrize("saving", NOT_KEPT.values(), ids=NOT_KEPT)
+def test_what_no_training_can_go_on_from_is_no_state(saving: str) -> None:
+    assert why_again(saving).startswith("No save_state() of the script ends each epoch, and no checkpoint is reported: ")

@@ -1,11 +1,14 @@
 """What becomes of the runs of trackers that a plain script starts: the first worker alone keeps one."""
 
+import ast
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from raymigrate.cli import main
+from raymigrate.codemods.to_ray.trackers import is_for_one_process
+from raymigrate.facts.syntax.module import Module
 from tests.rules.scripts import Outcome, converted
 from tests.to_ray.test_plain_trainer import HEAD, MAKE, TRAIN
 
@@ -162,3 +165,23 @@ def test_functions_and_names_that_ask_for_the_rank(head: str, test: str, told: b
     text = f"import os, sys, torch\nfrom torch.utils.tensorboard import SummaryWriter\n{head}"
     outcome = moved(head=text, train=f"{MAKE}trainer.train()\nif {test}:\n    {use}\n")
     assert any("each starts a run of its own" in message for message in outcome.messages) is told
+
+
+# Which `should_save` asks for the process, before a statement that only the first one may run.
+SAVES = {
+    "trainer.args.should_save": True,
+    "args.should_save": True,
+    "args.should_save and args.do_train": True,
+    "control.should_save": False,
+    "should_save(force=True)": False,
+    "jobs.should_save(3)": False,
+    "should_save": False,
+    "kept.should_save": False,
+}
+
+
+@pytest.mark.parametrize(("test", "is_guard"), SAVES.items(), ids=SAVES)
+def test_only_the_training_arguments_know_whether_this_process_saves(test: str, is_guard: bool) -> None:
+    text = "import jobs\nclass Kept: pass\nkept = Kept()\nkept.should_save = jobs.due\nshould_save = jobs.due\n"
+    module = Module(f"{text}if {test}:\n    print('saved')\n")
+    assert is_for_one_process(module, module.of_type(ast.Call)[-1]) is is_guard

@@ -18,6 +18,7 @@ from raymigrate.codemods.shared.class_uses import ARGUMENTS, other_use, tell_cal
 from raymigrate.codemods.shared.functions_not_found import WITH_ITS_BLOCK, report_loop_not_found
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.trainer_annotations import name_as_type
+from raymigrate.codemods.shared.written_out import write_out
 from raymigrate.facts.ray_train.trainers import TrainerCall, trainer_calls
 from raymigrate.facts.syntax.functions import parameters
 from raymigrate.facts.syntax.guards import expecting
@@ -62,6 +63,13 @@ RM209 = Rule(
 
 FIRST = "train_loop_per_worker"
 GIVE_IT_ONE = "Give it a training function and run raymigrate again."
+
+
+@codemod("AccelerateTrainer", phase=Phase.POSITIONS)
+def write_out_arguments(context: Context) -> None:
+    """Lets the calls take their arguments one by one, where they unpack a dict of their own."""
+    for call in context.module.calls(*ACCELERATE_TRAINERS):
+        write_out(context, call, RM209)
 
 
 @codemod("AccelerateTrainer", phase=Phase.TRAINERS)

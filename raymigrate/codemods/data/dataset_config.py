@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.data.own_data_config import DATASET_CONFIGS, IN_ORDER
+from raymigrate.codemods.data.own_data_config import DATASET_CONFIGS, kept_order
 from raymigrate.codemods.data.preprocessors import Choices
 from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.edits.plan import Code
@@ -186,8 +186,7 @@ def convert_dataset_config(
     context.plan.need_import("ray.train", "DataConfig", near=near)
     given_to_it = f"datasets_to_split=[{', '.join(map(string_literal, split))}]"
     if not in_order:
-        context.plan.need_import("ray.data", "ExecutionOptions", near=near)
-        given_to_it += f", execution_options={IN_ORDER}"
+        given_to_it += kept_order(context, call, near)
     context.plan.call(call.node).set("dataset_config", f"DataConfig({given_to_it})")
     _remove(context, given, choices)
     named = _named(call, choices)

@@ -9,6 +9,8 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.edits.plan import Code
+from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.ray_train.scaling import has_one_worker
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.literals import string_literal
@@ -19,6 +21,9 @@ PLACE_OF_ORDER = 2  # of preserve_order= among the parameters of ExecutionOption
 DATA_CONFIG = "ray.train.DataConfig"
 DATASET_CONFIGS = ("ray.air.DatasetConfig", "ray.air.config.DatasetConfig", "ray.train.DatasetConfig")
 IN_ORDER = "ExecutionOptions(preserve_order=True)"
+# Ray Train hands on what a DataContext says, but not beside options of the DataConfig (ray 2.60,
+# train/_internal/data_config.py:79): those of the script would be lost.
+OF_CONTEXT = "ray.data.DataContext.get_current().execution_options.preserve_order = True"
 OPTIONS = frozenset(
     f"ray.data.{place}ExecutionOptions" for place in ("", "context.", "_internal.execution.interfaces.")
 )
@@ -81,7 +86,7 @@ def list_evaluation_rows(context: Context, call: TrainerCall, rule: Rule, *, in_
     if not _keep_whole(context, given, made, rule):
         return False
     if not in_order and not _says_it_elsewhere(context):
-        _keep_order(context, made, rule)
+        _keep_order(context, call, made, rule)
     return True
 
 
@@ -103,6 +108,29 @@ def _says_it_elsewhere(context: Context) -> bool:
         for assigned in context.module.of_type(ast.Assign)
         for target in assigned.targets
     )
+
+
+def kept_order(context: Context, call: TrainerCall, near: ast.stmt | None) -> str:
+    """What lets the rows of a trainer come in one order: an argument of its DataConfig, or else empty, and a statement.
+
+    Args:
+        context: The module.
+        call: The trainer call.
+        near: The import whose place new ones take.
+    """
+    if not _sets_options(context.module):
+        context.plan.need_import("ray.data", "ExecutionOptions", near=near)
+        return f", execution_options={IN_ORDER}"
+    edit = context.plan.statement(call.statement)
+    if not _says_it_elsewhere(context) and all(code.template != OF_CONTEXT for code in edit.before):
+        context.plan.need_import("ray")
+        edit.before.append(Code(OF_CONTEXT))
+    return ""
+
+
+def _sets_options(module: Module) -> bool:
+    """Whether a script, or a file that it imports, has to do with the options that a DataContext has."""
+    return any(other.attributes("execution_options") for other in with_imported(module))
 
 
 def _keep_whole(context: Context, given: ast.expr, made: ast.Call, rule: Rule) -> bool:
@@ -137,26 +165,27 @@ def _is_only_for(context: Context, given: ast.expr, made: ast.Call) -> bool:
     return isinstance(given, ast.Name) and module.uses(given.id, module.scope_of[given]) == [given]
 
 
-def _keep_order(context: Context, made: ast.Call, rule: Rule) -> None:
+def _keep_order(context: Context, call: TrainerCall, made: ast.Call, rule: Rule) -> None:
     """Lets the rows of a DataConfig keep their order; those of other trainers may as well."""
     module, node = context.module, argument(made, 1, "execution_options")
     message = "Each worker lists the evaluation rows by itself; now in one order, so that each row is evaluated once."
     if node is None or is_none(node):
         if context.converts(rule, made, message):
-            near = module.reference_at[made.func].binding.statement
-            context.plan.need_import("ray.data", "ExecutionOptions", near=near)
+            options = kept_order(context, call, module.reference_at[made.func].binding.statement)
+            if not options:
+                return
             if node is None:
                 context.plan.call(made).set("execution_options", IN_ORDER)
             else:
                 context.plan.replace(node, IN_ORDER)
         return
-    options = module.value(node)
-    if not isinstance(options, ast.Call) or not _takes_order_by_name(module, options):
+    given = module.value(node)
+    if not isinstance(given, ast.Call) or not _takes_order_by_name(module, given):
         context.manual(rule, node, UNSEEN, ADVICE)
-    elif module.constant(keyword_argument(options, "preserve_order")) is not True and context.converts(
-        rule, options, message
+    elif module.constant(keyword_argument(given, "preserve_order")) is not True and context.converts(
+        rule, given, message
     ):
-        context.plan.call(options).set("preserve_order", "True")
+        context.plan.call(given).set("preserve_order", "True")
 
 
 def _takes_order_by_name(module: Module, options: ast.Call) -> bool:

@@ -8,6 +8,7 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.edits.plan import Code
 from raymigrate.facts.ray_train.scaling import has_one_worker
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.values import is_none
@@ -106,7 +107,8 @@ def split_train_only(context: Context, call: TrainerCall, options: str = "") -> 
     """
     made = open_data_config(context, call)
     if made is not None:
-        context.plan.call(made).set("datasets_to_split", TRAIN_ONLY)
+        edit = context.plan.call(made)
+        edit.values = {"datasets_to_split": Code(TRAIN_ONLY), **edit.values}  # what is split comes first
         return
     near = context.module.reference_at[call.node.func].binding.statement
     context.plan.need_import("ray.train", "DataConfig", near=near)

@@ -5,7 +5,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context, Prepared
 from raymigrate.codemods.data.dataset_config import convert_dataset_config, shuffles, untransformed
-from raymigrate.codemods.data.own_data_config import IN_ORDER, has_data_config, list_evaluation_rows
+from raymigrate.codemods.data.own_data_config import has_data_config, kept_order, list_evaluation_rows
 from raymigrate.codemods.data.preprocessors import preprocessing, transformed
 from raymigrate.codemods.data.preprocessors_without_use import drop_without_use
 from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, leaves_split_open, split_train_only
@@ -55,8 +55,7 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
     # Who applies a preprocessor that stays may do so lazily, and then the rows come in any order.
     if mapped and "preprocessor" not in edit.remove:
         if in_order and "dataset_config" in edit.values:  # which a dict became, with no need to keep an order
-            _import_options(context, call)
-            edit.set("dataset_config", f'DataConfig(datasets_to_split=["train"], execution_options={IN_ORDER})')
+            edit.set("dataset_config", f'DataConfig(datasets_to_split=["train"]{_kept_order(context, call)})')
         in_order = False
     whole = function.splits_train_only and call.datasets.may_have("evaluation")
     if whole and has_data_config(context, call):
@@ -73,14 +72,12 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
         options = ""
         if not in_order and not has_data_config(context, call):
             # Each worker reads the evaluation rows for itself, so they have to come in the same order.
-            _import_options(context, call)
-            options = f", execution_options={IN_ORDER}"
+            options = _kept_order(context, call)
         split_train_only(context, call, options)
 
 
-def _import_options(context: Context, call: TrainerCall) -> None:
-    near = context.module.reference_at[call.node.func].binding.statement
-    context.plan.need_import("ray.data", "ExecutionOptions", near=near)
+def _kept_order(context: Context, call: TrainerCall) -> str:
+    return kept_order(context, call, context.module.reference_at[call.node.func].binding.statement)
 
 
 def _was_mapped_once(context: Context, function: TrainFunction) -> bool:

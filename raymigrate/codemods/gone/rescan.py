@@ -47,6 +47,7 @@ from raymigrate.knowledge.libraries import (
 )
 from raymigrate.knowledge.successors import successor
 
+OF_SERVE = ("ray.serve.deployment", "Deployment.options")
 ADVICE = {
     ("ray.train.torch.prepare_model", "ddp_kwargs"): "parallel_strategy_kwargs= took its place.",
     ("ray.train.torch.TorchTrainer", "accelerate_config"): (
@@ -57,7 +58,7 @@ ADVICE = {
     ("ray.train.torch.prepare_model", "wrap_ddp"): "Give parallel_strategy=None where it was False.",
     **{
         (owner, name): advice
-        for owner in ("ray.serve.deployment", "Deployment.options")
+        for owner in OF_SERVE
         for name, advice in {
             "max_concurrent_queries": "max_ongoing_requests= took its place.",
             "route_prefix": "Give it to serve.run(), with what .bind() of the deployment makes: serve.run(X.bind(...),"
@@ -296,8 +297,8 @@ def _arguments(context: Context, call: ast.Call, of_stars: Mapping[ast.AST, str]
     if given is None or call in context.tuned or (is_dealt_with(context, function) and not is_moved):
         return
     for keyword in call.keywords:
-        if keyword.arg is None and name.startswith(OF_HUB):
-            _unpacked(context, call, keyword, given)
+        if keyword.arg is None and name.startswith((*OF_HUB, *OF_SERVE)):
+            _unpacked(context, name, call, keyword, given)
         if keyword.arg is None or _is_taken(name, given, keyword.arg) or is_spoken_of(context, call, keyword):
             continue
         if is_guarded(context.module, keyword, keyword.arg) or _is_of_own_method(context.module, function):
@@ -316,12 +317,15 @@ def _arguments(context: Context, call: ast.Call, of_stars: Mapping[ast.AST, str]
             context.manual(RM693, keyword, f"{message}.", took)
 
 
-def _unpacked(context: Context, call: ast.Call, keyword: ast.keyword, given: tuple[str, ...]) -> None:
-    """Tells of renamed arguments that a function of the hub gets out of a dict."""
+def _unpacked(context: Context, name: str, call: ast.Call, keyword: ast.keyword, given: tuple[str, ...]) -> None:
+    """Tells of what a function of the hub, or a deployment of Ray Serve, gets out of a dict and refuses."""
     for entry in carried(context.module, keyword.value).entries:
         new = RENAMED.get(entry.name)
         if new is not None and takes(given, new) and not takes(given, entry.name):
             tell_key(context, entry, keyword.value, Change(new), shown(context.module, call, keyword))
+        elif (name, entry.name) in ADVICE and not takes(given, entry.name):
+            message = f"{name}({entry.name}=) is refused today: it is in what is unpacked here."
+            context.manual(RM693, keyword, message, ADVICE[name, entry.name])
 
 
 def _is_of_own_method(module: Module, function: ast.expr) -> bool:

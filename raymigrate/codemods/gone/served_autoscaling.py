@@ -12,12 +12,13 @@ from raymigrate.codemods.gone.rescan import RM693
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_named
-from raymigrate.facts.values.carried import carried
+from raymigrate.facts.values.carried import Entry, carried
 
 OLD = "target_num_ongoing_requests_per_replica"
 NEW = "target_ongoing_requests"
 INSTEAD = f"{NEW} took its place. Its default is 2, which was 1."
 BESIDE = f"Delete it: {NEW}, which is given too, is what counts."
+SEVERAL = f"Give each a dict of its own: {NEW} took its place, and another one that gets this dict has both."
 IGNORED = f"{OLD} of an autoscaling_config is left out without a word today"
 CONFIGURATION = ("ray.serve.config.AutoscalingConfig", "ray.serve.AutoscalingConfig")
 
@@ -26,6 +27,14 @@ CONFIGURATION = ("ray.serve.config.AutoscalingConfig", "ray.serve.AutoscalingCon
 def autoscaling(context: Context) -> None:
     """Renames the number of requests at which replicas are added, or tells of it."""
     module = context.module
+    given = [
+        *((k.value, k) for call in module.calls(*CONFIGURATION) for k in call.keywords if k.arg is None),
+        *((k.value, k) for call, k in module.keywords("autoscaling_config") if _is_of_serve(module, call)),
+    ]
+    # One dict may be for several: the new key would be given twice to one that has it already.
+    beside = {entry.key for value, keyword in given for entry in _old_beside_new(module, value, keyword)}
+    alone = [value for value, keyword in given if not _old_beside_new(module, value, keyword)]
+    several = beside & {entry.key for value in alone for entry in carried(module, value).entries}
     for call in module.calls(*CONFIGURATION):
         if keyword := keyword_named(call, OLD):
             dicts = [carried(module, other.value) for other in call.keywords if other.arg is None]
@@ -33,11 +42,8 @@ def autoscaling(context: Context) -> None:
                 context.manual(RM693, keyword, f"{IGNORED}.", BESIDE)
             else:
                 _renamed(context, call, keyword)
-        for unpacked in (keyword for keyword in call.keywords if keyword.arg is None):
-            _carried(context, unpacked.value, unpacked)
-    for call, keyword in module.keywords("autoscaling_config"):
-        if _is_of_serve(module, call):
-            _carried(context, keyword.value, keyword)
+    for value, keyword in given:
+        _carried(context, value, keyword, several)
 
 
 def _is_of_serve(module: Module, call: ast.Call) -> bool:
@@ -46,15 +52,23 @@ def _is_of_serve(module: Module, call: ast.Call) -> bool:
     return is_made or (isinstance(call.func, ast.Attribute) and call.func.attr == "options")
 
 
-def _carried(context: Context, value: ast.expr, given: ast.keyword) -> None:
+def _old_beside_new(module: Module, value: ast.expr, given: ast.keyword) -> list[Entry]:
+    """The entries of the old name in a dict that becomes such a configuration, if it gets the new one too."""
+    entries, call = carried(module, value).entries, module.parent_of[given]
+    has_new = any(entry.name == NEW for entry in entries) or (isinstance(call, ast.Call) and keyword_named(call, NEW))
+    return [entry for entry in entries if has_new and entry.name == OLD]
+
+
+def _carried(context: Context, value: ast.expr, given: ast.keyword, several: set[ast.AST]) -> None:
     """Deals with a dict that becomes such a configuration."""
-    entries, call = carried(context.module, value).entries, context.module.parent_of[given]
-    is_beside = any(entry.name == NEW for entry in entries) or (isinstance(call, ast.Call) and keyword_named(call, NEW))
-    for entry in entries:
+    is_beside = bool(_old_beside_new(context.module, value, given))
+    for entry in carried(context.module, value).entries:
         if entry.name != OLD:
             continue
         holder = context.module.parent_of.get(entry.key)
-        if is_beside:
+        if entry.key in several:
+            context.manual(RM693, given, f"{IGNORED}: this one has it, from a dict for several.", SEVERAL)
+        elif is_beside:
             context.manual(RM693, entry.key if entry.module is context.module else given, f"{IGNORED}.", BESIDE)
         elif entry.module is not context.module:
             context.manual(RM693, given, f"{IGNORED}: this one has it, from another file.", INSTEAD)

@@ -139,6 +139,7 @@ def dataset_names(context: Context) -> None:
         if given is None or is_on_disk(context.module, given):
             continue
         found = [*constants(context.module, given), *_in_tables(context.module, given)]
+        told.with_namespace |= _behind_namespace(context.module, given)
         local = any(keyword.arg in ("data_files", "data_dir") for keyword in call.keywords)
         if len(found) == 1 and isinstance(found[0][1], str):
             _one_name(context, told, given, *found[0])
@@ -160,9 +161,17 @@ class _Told:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._found: dict[tuple[str, str | None, str], list[ast.expr]] = {}
+        self._named: list[tuple[ast.expr, Source, str]] = []
+        self.with_namespace: set[ast.AST] = set()  # names that other calls give their namespace
 
-    def add_name(self, given: ast.expr, source: Source, name: str, advice: str | None) -> None:
+    def add_name(self, given: ast.expr, source: Source, name: str) -> None:
         """Notes a name that a call may get: told where it is written, or at the call if another file writes it."""
+        self._named.append((given, source, name))
+
+    def _tell_name(self, given: ast.expr, source: Source, name: str) -> None:
+        advice = advice_of(name)
+        if source.node in self.with_namespace:
+            advice = f'Write "{NAMESPACES[name]}/" before it here, as other calls have it now; the name stays as it is.'
         module = self._context.module
         written, here = ast.unparse(given), source.module is module
         if here and (source.node is given or module.inside(source.node, given)):
@@ -170,7 +179,7 @@ class _Told:
             return
         where = "" if here else f", which {line_of_file(source.module, source.node)} writes"
         message = f'load_dataset({written}) {RAISES} where it gets "{name}"{where}.'
-        self.add(given, message, advice, source.node if here else given)
+        self.add(given, message, advice, source.node if here and source.node not in self.with_namespace else given)
 
     def add(self, given: ast.expr, message: str, advice: str | None = None, place: ast.expr | None = None) -> None:
         """Notes what to say of the argument of one call, and where if not there."""
@@ -183,6 +192,8 @@ class _Told:
 
     def report(self) -> None:
         """Reports each at its first place, with the number of the others."""
+        for named in self._named:
+            self._tell_name(*named)
         for (message, advice, written), places in self._found.items():
             more = len(places) - 1
             others = (
@@ -204,7 +215,9 @@ def _one_name(context: Context, told: _Told, given: ast.expr, source: Source, na
     if context.converts(RM714, given, f'{message}; now "{namespace}/{name}".'):
         if source.node is given or _names_datasets_only(context, source):
             context.plan.replace(source.node, f'"{namespace}/{name}"')
-        elif isinstance(given, ast.Name):
+            return
+        told.with_namespace.add(source.node)
+        if isinstance(given, ast.Name):
             context.plan.replace(given, f'f"{namespace}/{{{given.id}}}"')
         else:
             context.plan.replace(given, f'"{namespace}/" + $name', name=given)
@@ -215,7 +228,7 @@ def _several_names(context: Context, told: _Told, given: ast.expr, found: list[t
     short = [(str(value), source) for source, value in found if is_short(value)]
     others = {name: source for name, source in short if not _name_at_the_call(context, given, source, name)}
     for name, source in sorted(others.items()):
-        told.add_name(given, source, name, advice_of(name))
+        told.add_name(given, source, name)
     unseen = any(value is ... for _, value in found) and context.of_legacy_job
     if not short and unseen and not _never_runs(context.module, given):
         told.add(given, f"load_dataset {RAISES} if this is a name without its namespace.", UNSEEN)
@@ -233,6 +246,15 @@ def _name_at_the_call(context: Context, given: ast.expr, source: Source, name: s
     if context.converts(RM714, source.node, f'load_dataset("{name}") {RAISES}; now {whole}.'):
         context.plan.replace(source.node, whole)
     return True
+
+
+def _behind_namespace(module: Module, given: ast.expr) -> set[ast.AST]:
+    """The names to which a call itself gives their namespace: `"nyu-mll/" + config.name`."""
+    parts = [given.left, given.right] if isinstance(given, ast.BinOp) else getattr(given, "values", [])
+    if len(parts) != 2 or not str(module.constant(parts[0])).endswith("/"):
+        return set()
+    name = parts[1].value if isinstance(parts[1], ast.FormattedValue) else parts[1]
+    return {source.node for source, value in constants(module, name) if is_short(value)}
 
 
 def advice_of(name: str) -> str | None:

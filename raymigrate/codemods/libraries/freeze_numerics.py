@@ -17,6 +17,7 @@ from raymigrate.codemods.libraries.quantized_loading import is_quantized
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.train_function import TrainFunction
+from raymigrate.facts.hugging_face.asked_models import is_only_asked
 from raymigrate.facts.hugging_face.models import OF_PEFT
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.module import Module
@@ -57,6 +58,7 @@ LOADED_QUANTIZED = (
 FROM_CONFIG = ("from_config", "_from_config")
 MADE = "Weights are made in the dtype that the configuration holds since transformers 5, before in float32"
 IN_HALF = 'if it holds half precision, dtype="float32" here keeps that'
+SCALED = 'fp16 needs dtype="float32" here if it holds float16'
 OF_UNKNOWN_AGE = 'if that is half precision, and the script ran with transformers 4, dtype="float32" here keeps float32'
 FUSED = (
     "The default optimizer is torch's fused AdamW since transformers 5, and was torch's plain one from 4.32 on; up to"
@@ -116,8 +118,9 @@ def _note_added_rows(context: Context) -> None:
 def _note_half_precision(context: Context) -> None:
     """Notes models whose weights may come in half precision today."""
     module = context.module
-    what = 'fp16 needs dtype="float32" here if it holds float16' if _scales_gradients(module) else IN_HALF
+    scales = _scales_gradients(module)
     for call, loads_weights in _models(module):
+        what = SCALED if scales and not is_only_asked(module, call) else IN_HALF
         if not loads_weights:
             context.note(RM751, call, f"{MADE}: {what}.")
             continue

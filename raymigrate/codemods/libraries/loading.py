@@ -6,13 +6,14 @@ tests/test_library_drift.py asks the installed ones again.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
-from raymigrate.codemods.libraries.dataset_names import LOADERS, RM715
+from raymigrate.codemods.libraries.dataset_names import LOADERS, NAMESPACES, RM715, SCRIPTS
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.values import argument, constants, keyword_argument
@@ -53,6 +54,11 @@ TASKS = {
     "conversational": 'Use pipeline("text-generation"), which takes a list of messages.',
 }
 # Measured with mlflow 3.17: an MlflowException for a dict of components, a KeyError for a folder.
+REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w.-]+")
+TRUSTED = (
+    'If "{path}" is a script, whose code trust_remote_code=True let datasets run, load_dataset raises a RuntimeError'
+    " today."
+)
 LOGS_PIPELINES = ("mlflow.transformers.log_model", "mlflow.transformers.save_model")
 LOG_FILES = (
     "Log the files instead, mlflow.log_artifacts(folder) after save_pretrained(folder); or mlflow.pyfunc.log_model()"
@@ -62,12 +68,23 @@ LOG_FILES = (
 
 @codemod("load_dataset", "load_dataset_builder", phase=Phase.LIBRARIES)
 def dataset_scripts(context: Context) -> None:
-    """Reports `load_dataset("my_dataset.py")`."""
+    """Reports `load_dataset("my_dataset.py")`, and datasets whose code a script trusts."""
     for call in context.module.calls(*LOADERS):
         given = argument(call, 0, "path")
         path = context.module.constant(given)
         if given is not None and isinstance(path, str) and path.endswith(".py"):
             context.manual(RM715, given, f'"{path}" is a script: load_dataset raises a RuntimeError today.')
+        elif given is not None and isinstance(path, str) and _may_have_code(context, call, path):
+            context.manual(RM715, given, TRUSTED.format(path=path))
+
+
+def _may_have_code(context: Context, call: ast.Call, path: str) -> bool:
+    """Whether the code of a repository is trusted of which it is not known whether it holds data instead."""
+    trusted = context.module.constant(keyword_argument(call, "trust_remote_code")) is True
+    known = path in SCRIPTS or path in (f"{namespace}/{name}" for name, namespace in NAMESPACES.items())
+    given = {keyword.arg for keyword in call.keywords}
+    is_of_hub = REPOSITORY.fullmatch(path) is not None
+    return trusted and not known and is_of_hub and given.isdisjoint({"data_files", "revision"})
 
 
 @codemod(*GONE_FROM_HUB, phase=Phase.LIBRARIES)

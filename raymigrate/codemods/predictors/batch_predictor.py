@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.predictors.pipeline_predictor import NotSure
+from raymigrate.codemods.shared.written_out import dict_of_its_own
 from raymigrate.facts.ray_train.checkpoint_folders import folder_ends_before
 from raymigrate.facts.ray_train.results import is_set_to_none
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import has_unpacking, is_none, keyword_argument, named_arguments
+from raymigrate.facts.values import has_unpacking, is_none, named_arguments
 
 PARAMETERS = ("checkpoint", "predictor_cls")
 LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -52,6 +53,12 @@ class BatchPredictor:
     preprocessor_taken_out: bool
 
 
+def arguments_of(module: Module, call: ast.Call) -> dict[str, ast.expr]:
+    """The arguments of a call by name, those of a dict of its own too."""
+    found = dict_of_its_own(module, call)
+    return named_arguments(call) | (found.entries if found is not None else {})
+
+
 def batch_predictor(context: Context, call: ast.Call) -> BatchPredictor:
     """Follows a BatchPredictor to the calls of predict() on it.
 
@@ -63,15 +70,17 @@ def batch_predictor(context: Context, call: ast.Call) -> BatchPredictor:
         NotSure: If something else is done with it, or its arguments cannot move to those calls.
     """
     module = context.module
-    if has_unpacking(call):
+    unpacked = dict_of_its_own(module, call)
+    if has_unpacking(call) and unpacked is None:
         raise NotSure("Its arguments cannot be seen here.")
-    given = named_arguments(call, PARAMETERS)
+    given = named_arguments(call, PARAMETERS) | (unpacked.entries if unpacked is not None else {})
+    filling = unpacked.statements if unpacked is not None else []
     if not set(PARAMETERS) <= given.keys():
         raise NotSure("Its arguments cannot be seen here.")
     checkpoint, predictor = given.pop("checkpoint"), given.pop("predictor_cls")
     parent = module.parent_of[call]
     if isinstance(parent, ast.Attribute):
-        return BatchPredictor(call, checkpoint, predictor, given, [_predict(module, call)], [], False)
+        return BatchPredictor(call, checkpoint, predictor, given, [_predict(module, call)], filling, False)
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
         raise NotSure("What is done with it cannot be followed.")
     name = parent.targets[0]
@@ -89,7 +98,7 @@ def batch_predictor(context: Context, call: ast.Call) -> BatchPredictor:
     for predict in predictions:
         if not all(_moves(module, argument, predict, once=len(predictions) == 1) for argument in arguments):
             raise NotSure("Its arguments may have other values where predict() is called.")
-    statements = [parent, *(module.statement(use) for use in out)]
+    statements = [*filling, parent, *(module.statement(use) for use in out)]
     return BatchPredictor(call, checkpoint, predictor, given, predictions, statements, bool(out))
 
 
@@ -109,9 +118,10 @@ def _predict(module: Module, value: ast.expr) -> ast.Call:
     names = {keyword.arg for keyword in call.keywords}
     positional = [argument for argument in call.args if not isinstance(argument, ast.Starred)]
     by_name = not call.args and bool(call.keywords) and call.keywords[0].arg == "data"
-    if None in names or not (len(positional) == len(call.args) == 1 or by_name):
+    is_seen = None not in names or dict_of_its_own(module, call) is not None
+    if not is_seen or not (len(positional) == len(call.args) == 1 or by_name):
         raise NotSure("The arguments of its predict() cannot be seen here.")
-    if not is_none(keyword_argument(call, "ray_remote_args")):
+    if not is_none(arguments_of(module, call).get("ray_remote_args")):
         raise NotSure("Its ray_remote_args= have to become arguments of map_batches.")
     return call
 

@@ -17,6 +17,7 @@ from raymigrate.codemods.predictors.batch_predictor import (
     POOL,
     TO_MAP_BATCHES,
     BatchPredictor,
+    arguments_of,
     batch_predictor,
 )
 from raymigrate.codemods.predictors.given_data import is_array, is_frame, sources_of_data
@@ -47,6 +48,7 @@ from raymigrate.codemods.predictors.served import SERVED, SERVED_HERE, SERVED_OW
 from raymigrate.codemods.shared.checkpoint_files import not_carried
 from raymigrate.codemods.shared.generation import RM752
 from raymigrate.codemods.shared.torch_models import loads_model
+from raymigrate.codemods.shared.written_out import dict_of_its_own, take_out_of_dict
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.ray_train.checkpoint_folders import folder_is_temporary
 from raymigrate.facts.ray_train.results import is_set_to_none
@@ -55,7 +57,7 @@ from raymigrate.facts.syntax.calls import calls_on
 from raymigrate.facts.syntax.guards import goes_on_without, is_ready
 from raymigrate.facts.syntax.literals import string_literal
 from raymigrate.facts.syntax.scopes import Reference
-from raymigrate.facts.values import argument, class_named, is_none, keyword_argument, named_arguments, sources
+from raymigrate.facts.values import argument, class_named, has_unpacking, is_none, sources
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.legacy import BATCH_PREDICTORS, HF, HF_UNRELEASED, paths_in_ml
 from raymigrate.knowledge.successors import WITH_MAP_BATCHES
@@ -245,9 +247,9 @@ def _predictor(context: Context, reference: Reference, pipeline: PipelinePredict
         is_base = isinstance(module.parent_of[reference.node], ast.ClassDef)
         given_away = is_base or is_of_batch_predictor(module, reference.node)
         raise NotSure("" if given_away else "Only its from_checkpoint() is converted.")
-    given = named_arguments(call)
+    given = arguments_of(module, call)
     checkpoint = call.args[0] if len(call.args) == 1 else given.pop("checkpoint", None)
-    if checkpoint is None or isinstance(checkpoint, ast.Starred) or any(k.arg is None for k in call.keywords):
+    if checkpoint is None or (has_unpacking(call) and dict_of_its_own(module, call) is None):
         raise NotSure("Its arguments cannot be seen here.")
     unknown = preprocessor_unknown(context, checkpoint, call)
     arguments = pipeline_arguments(context, given)
@@ -260,6 +262,7 @@ def _predictor(context: Context, reference: Reference, pipeline: PipelinePredict
     unseen = [predict for predict in predictions if not is_frame(module, predict)]
     if unseen:
         context.note(RM603, unseen[0], ONLY_FRAMES)
+    take_out_of_dict(context, call)
     edit = context.plan.call(call)
     edit.function = pipeline.name
     edit.rename |= renamed(context, given)
@@ -305,7 +308,7 @@ def _batch_predictor(context: Context, reference: Reference, pipeline: PipelineP
     own = None
     if of_ray is not None and of_ray.qualified in PIPELINE_PREDICTORS:
         for predict in batch.predictions:
-            pipeline_arguments(context, batch.arguments, _num_gpus(predict))
+            pipeline_arguments(context, batch.arguments, _num_gpus(context, predict))
         pipeline.check()
     else:
         own = own_predictor(context, batch.predictor)
@@ -318,18 +321,17 @@ def _batch_predictor(context: Context, reference: Reference, pipeline: PipelineP
             context.handle(of_ray, gone=False)
         return
     for predict in batch.predictions:
-        num_gpus = _num_gpus(predict)
+        num_gpus = _num_gpus(context, predict)
+        given = {name for name, value in arguments_of(context.module, predict).items() if not is_none(value)}
         if own is not None:
-            own.columns |= {"feature_columns", "keep_columns"} & {
-                k.arg for k in predict.keywords if not is_none(k.value)
-            }
+            own.columns |= {"feature_columns", "keep_columns"} & given
             made_with = own.arguments(batch.arguments, num_gpus)
             _map_batches(context, batch, predict, own.name, own.batch_format, made_with)
         else:
             assert of_ray is not None
             pipeline.use(predict, _name(of_ray).rpartition(".")[2], batch.checkpoint, batch.arguments, [predict])
             pipeline.batches = True
-            pipeline.keeps |= any(k.arg == "keep_columns" and not is_none(k.value) for k in predict.keywords)
+            pipeline.keeps |= "keep_columns" in given
             made_with = pipeline_arguments(context, batch.arguments, num_gpus)
             _map_batches(context, batch, predict, pipeline.name, "pandas", made_with)
             context.handle(of_ray, gone=True)
@@ -341,8 +343,8 @@ def _batch_predictor(context: Context, reference: Reference, pipeline: PipelineP
     context.handle(reference, gone=True)
 
 
-def _num_gpus(predict: ast.Call) -> ast.expr | None:
-    return keyword_argument(predict, "num_gpus_per_worker")
+def _num_gpus(context: Context, predict: ast.Call) -> ast.expr | None:
+    return arguments_of(context.module, predict).get("num_gpus_per_worker")
 
 
 def _map_batches(
@@ -354,14 +356,15 @@ def _map_batches(
     made_with: dict[str, tuple[str, dict[str, Part]]],
 ) -> None:
     """Plans `data.map_batches(Class, ...)` in place of a call of predict()."""
-    given = named_arguments(predict)
+    given = arguments_of(context.module, predict)
     data = predict.args[0] if predict.args else given.pop("data")
     # None is the default of all of these but the batch size, for which it means whole blocks, then and now.
     given = {k: v for k, v in given.items() if k == "batch_size" or not is_none(v)}
     edit = context.plan.call(predict)
     edit.function = Code("$data.map_batches", {"data": data})
     edit.set_first(name)
-    edit.remove |= {keyword.arg for keyword in predict.keywords if keyword.arg and keyword.arg != "data"}
+    take_out_of_dict(context, predict)
+    edit.remove |= {name for name in arguments_of(context.module, predict) if name != "data"}
     _set_dict(edit, "fn_constructor_kwargs", {"checkpoint": ("$value", {"value": batch.checkpoint}), **made_with})
     to_predict = {k: v for k, v in given.items() if k not in (*TO_MAP_BATCHES, "batch_size")}
     if to_predict:

@@ -15,6 +15,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.carried_values import carried_values
 from raymigrate.codemods.to_ray.epoch_metrics import Metrics, metrics_of
+from raymigrate.codemods.to_ray.own_states import state_saved
 from raymigrate.codemods.to_ray.save_conditions import save_condition
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed, uses_of_function
 from raymigrate.codemods.to_ray.skipped_batches import skipped_batches
@@ -199,6 +200,8 @@ def report_epochs(context: Context, epochs: Epochs) -> None:
         return
     _put(context, loop, f"ray.train.report({shown})")
     why = "No save_state() of the script ends each epoch, and no checkpoint is reported"
+    if saved := state_saved(context.module, loop):
+        why = f"The script keeps its state where Ray does not look ({saved})"
     if saving is not None:
         why = "At which epoch the loop could start is not seen"
     if saving is not None or _saving(context.module, loop) is None:

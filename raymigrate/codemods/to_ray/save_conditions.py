@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from raymigrate.codemods.to_ray.trackers import ASKED
+from raymigrate.codemods.to_ray.trackers import is_asked_rank
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import last_name
 
@@ -27,7 +27,7 @@ def save_condition(module: Module, loop: Loop, saving: ast.Call) -> str | None:
         Empty where every epoch saves; what asks for the rank is left out, since all workers take part in a checkpoint.
         None where it may have another value at the end of the epoch.
     """
-    tests = [(test, holds) for test, holds in _tests(module, loop, saving) if not _asks_for_rank(test)]
+    tests = [(test, holds) for test, holds in _tests(module, loop, saving) if not _asks_for_rank(module, test)]
     if any(_may_change(module, loop, saving, test) for test, _ in tests):
         return None
     return " and ".join(_source(module, test, holds, alone=len(tests) == 1) for test, holds in reversed(tests))
@@ -46,8 +46,8 @@ def _tests(module: Module, loop: Loop, saving: ast.Call) -> Iterator[tuple[ast.e
         child = around
 
 
-def _asks_for_rank(test: ast.expr) -> bool:
-    return any(last_name(part) in ASKED for part in ast.walk(test))
+def _asks_for_rank(module: Module, test: ast.expr) -> bool:
+    return any(is_asked_rank(module, part) for part in ast.walk(test))
 
 
 def _may_change(module: Module, loop: Loop, saving: ast.Call, test: ast.expr) -> bool:

@@ -22,6 +22,7 @@ from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.edits.plan import Code
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import class_named, last_name
 
 RM807 = Rule(
     "RM807",
@@ -41,8 +42,11 @@ STARTS = (
 ASKED = {
     *("is_main_process", "is_local_main_process", "on_main_process", "on_local_main_process"),
     *("rank", "local_rank", "process_index", "local_process_index", "get_rank", "get_world_rank", "get_local_rank"),
-    *("is_world_process_zero", "is_local_process_zero", "should_save", "RANK", "LOCAL_RANK"),
+    *("is_world_process_zero", "is_local_process_zero", "RANK", "LOCAL_RANK"),
 }
+SAVES = (
+    "should_save"  # of TrainingArguments: whether this process saves; TrainerControl says with it whether it is time
+)
 
 TESTS = (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.IfExp, ast.Attribute)
 DEEPEST = 4  # names and functions behind one another
@@ -129,8 +133,17 @@ def is_for_one_process(module: Module, node: ast.AST) -> bool:
     around = [ancestor for ancestor in module.ancestors(node) if isinstance(ancestor, (ast.If, ast.IfExp))]
     decorators = [d for ancestor in module.ancestors(node) for d in getattr(ancestor, "decorator_list", ())]
     parts = [part for each in (*around, *decorators) for part in _asked(module, getattr(each, "test", each))]
-    names = {getattr(part, "attr", getattr(part, "id", getattr(part, "value", ""))) for part in parts if _is_name(part)}
-    return not names.isdisjoint(ASKED)
+    return any(is_asked_rank(module, part) for part in parts)
+
+
+def is_asked_rank(module: Module, part: ast.AST) -> bool:
+    """Whether a part of a test is what a script asks to learn whether its process is the first one."""
+    if isinstance(part, ast.Attribute) and part.attr == SAVES:
+        is_called = isinstance(call := module.parent_of.get(part), ast.Call) and call.func is part
+        made = module.value(part.value)
+        is_own = isinstance(made, ast.Call) and class_named(module, made.func) is not None
+        return not is_called and not is_own and last_name(part.value) not in ("control", "self")
+    return _is_name(part) and getattr(part, "attr", getattr(part, "id", getattr(part, "value", ""))) in ASKED
 
 
 def _asked(module: Module, test: ast.AST, depth: int = 0) -> Iterator[ast.AST]:

@@ -16,6 +16,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.captured_metrics import given_functions, reached_functions
 from raymigrate.facts.folders.downloads import FUNCTIONS as DOWNLOADS
 from raymigrate.facts.folders.downloads import UNPACK, downloads, is_in_turn
+from raymigrate.facts.folders.entered_folders import goes_to_folder, is_in_other_folder
 from raymigrate.facts.folders.folder_writes import is_by_rank, starts
 from raymigrate.facts.folders.given_by_methods import given_by_methods
 from raymigrate.facts.folders.opened_files import opens_to_write
@@ -125,6 +126,8 @@ def relative_writes(context: Context) -> None:
         path = writes[node]
         if not functions.intersection(module.ancestors(node)) or is_in_checkpoint(module, node, path):
             continue
+        if is_in_other_folder(module, node):
+            continue
         where, first = _where(module, path), module.source(head(module, path).node)
         by_all = several and not is_by_rank(module, node, path)
         if not where or _is_reported(module, path):
@@ -152,7 +155,7 @@ def relative_downloads(context: Context) -> None:
         above = leading_text(module, path).startswith("..")  # the folder of the trial, which the workers shared before
         if where in told or not where or where.startswith(UNSEEN) or above:
             continue
-        if functions.intersection(module.ancestors(call)):
+        if functions.intersection(module.ancestors(call)) and not is_in_other_folder(module, call):
             told.add(where)
             context.manual(RM483, call, AT_ONCE.format(where=where), IN_TURN)
 
@@ -181,24 +184,15 @@ def _functions(context: Context) -> set[ast.AST]:
     if not given and _is_used_in_own_folders(module):
         return set()
     roots = [*handed, *given]
-    elsewhere = reached_functions(module, [root for root in roots if _goes_to_folder(module, root)])
+    elsewhere = reached_functions(module, [root for root in roots if goes_to_folder(module, root)])
     return reached_functions(module, [root for root in roots if root not in elsewhere])
-
-
-def _goes_to_folder(module: Module, function: ast.AST | None) -> bool:
-    """Whether a function goes to a folder of its own choice: `os.chdir(DIRECTORY)`, the one of the driver."""
-    if not isinstance(function, ast.FunctionDef):
-        return False
-    calls = [step.value for step in function.body if isinstance(step, ast.Expr) and isinstance(step.value, ast.Call)]
-    moves = [call for call in calls if call.args and module.qualified(call.func) == "os.chdir"]
-    return any(is_absolute(module, call.args[0]) for call in moves)
 
 
 def _is_used_in_own_folders(module: Module) -> bool:
     """Whether the files that import a module train, and all of their workers go to a folder of their own choice."""
     users = importing_modules(module.project, module) if module.project is not None else ()
     given = [(user, function) for user in users for function in given_functions(user)]
-    return bool(given) and all(_goes_to_folder(user, function) for user, function in given)
+    return bool(given) and all(goes_to_folder(user, function) for user, function in given)
 
 
 def _writes(module: Module) -> dict[ast.Call, ast.expr]:

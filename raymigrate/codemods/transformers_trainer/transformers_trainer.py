@@ -17,6 +17,7 @@ from raymigrate.codemods.shared.cpu_workers import train_together_on_cpu
 from raymigrate.codemods.shared.functions_not_found import OF_INIT, WITH_ITS_BLOCK, report_not_found
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.trainer_annotations import name_as_type
+from raymigrate.codemods.shared.written_out import write_out
 from raymigrate.codemods.tracking.tracking import report_logs
 from raymigrate.codemods.transformers_trainer.function_elsewhere import FunctionElsewhere, train_function
 from raymigrate.codemods.transformers_trainer.reports_to import check_use_of_datasets, silence_loggers
@@ -52,7 +53,8 @@ RM102 = Rule(
     "RM102",
     "a TransformersTrainer call with arguments that cannot be seen",
     "The class is gone, and arguments passed as *args or **kwargs cannot be rewritten one by one.",
-    "Write the arguments out as keywords and run raymigrate again.",
+    "Those of a dict that only this call reads now stand in the call; write others out as keywords, and run raymigrate"
+    " again.",
     GUIDE,
 )
 RM103 = Rule(
@@ -112,6 +114,13 @@ RM914 = Rule(
 
 FIRST = "trainer_init_per_worker"
 ALONE = "Give the trainer a function that returns the Trainer only, and run raymigrate again."
+
+
+@codemod("HuggingFaceTrainer", "TransformersTrainer", phase=Phase.POSITIONS)
+def write_out_arguments(context: Context) -> None:
+    """Lets the calls take their arguments one by one, where they unpack a dict of their own."""
+    for call in context.module.calls(*TRANSFORMERS_TRAINERS):
+        write_out(context, call, RM102)
 
 
 @codemod("HuggingFaceTrainer", "TransformersTrainer", phase=Phase.TRAINERS)

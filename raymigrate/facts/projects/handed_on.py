@@ -14,7 +14,7 @@ from raymigrate.facts.syntax.functions import default_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, class_named, has_unpacking, is_none, sources
 from raymigrate.facts.values.calls import called_function, returned_by
-from raymigrate.facts.values.items import collections_of, items_of
+from raymigrate.facts.values.items import collections_of, items_behind, items_of
 from raymigrate.facts.values.members import methods_of_object
 from raymigrate.knowledge.legacy import GONE_TORCH_TRAINERS, TORCH_TRAINERS, TRAINERS
 from raymigrate.knowledge.libraries import look_up
@@ -87,7 +87,8 @@ def trainer_classes(module: Module, trainer: ast.expr) -> set[str | None]:
     found: set[str | None] = set()
     for source in module.origins(trainer):
         if not is_none(source.node):  # `self.trainer = None`, before there is one
-            found |= _classes_of_made(source) or ({None} if not _is_stored(source) else set())
+            classes = _classes_of_made(source) or _classes_of_item(source)
+            found |= classes or ({None} if not _is_stored(source) else set())
     makers = [source.func for source in sources(module, trainer) if isinstance(source, ast.Call)]
     declared = {name for maker in makers for name in _declared(*_returned(module, maker))} if None in found else set()
     return found - {None} | declared if declared else found
@@ -108,6 +109,12 @@ def _classes_of_made(made: Source) -> set[str | None]:
         return {*classes, *(() if classes else _declared(*_returned(module, node.func)))}
     parameter = module.definition(node)
     return {*_of_self(module, parameter), *_declared(module, getattr(parameter, "annotation", None))}
+
+
+def _classes_of_item(picked: Source) -> set[str | None]:
+    """The classes of the trainers among which one is picked: `for one in trainers.values()`, `trainers[name]`."""
+    items = (origin for item in items_behind(picked) for origin in item.module.origins(item.node))
+    return {name for made in items if not is_none(made.node) for name in _classes_of_made(made) or {None}}
 
 
 def named_trainers(function: Source) -> Iterator[str]:

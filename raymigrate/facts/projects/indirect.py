@@ -13,7 +13,8 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, class_named, keyword_argument
 from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.constructors import fields
-from raymigrate.facts.values.members import EMPTY_BASES, MOST_BASES
+from raymigrate.facts.values.lineages import MOST_BASES
+from raymigrate.facts.values.members import EMPTY_BASES
 from raymigrate.facts.values.parsers import HF_PARSING
 from raymigrate.facts.values.partials import PARTIAL, function_of
 from raymigrate.knowledge.libraries import constructor, look_up

@@ -7,7 +7,7 @@ import builtins
 import warnings
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -70,6 +70,7 @@ class Module(Nodes):
         self.comments: list[Comment] | None = None  # as far as `facts/syntax/comments.py` was asked for them
         self.keys: dict[tuple[Scope, str], Keys] = {}  # of dicts, by their uses, likewise of `facts/values/keys.py`
         self._as_written: dict[ast.Call, tuple[list[ast.expr], list[ast.keyword]]] = {}
+        self._owners: dict[ast.AST, ast.AST] = {}  # of values that `write_out` shows in a call
 
     def _scopes(self) -> ScopeBuilder:
         """Builds the scopes of the tree; a view of a module may see both in another way."""
@@ -301,9 +302,26 @@ class Module(Nodes):
             self.scope_of[keyword] = self.scope_of[call]
         call.args, call.keywords = [], [*keywords, *call.keywords]
 
+    def write_out(self, call: ast.Call, unpacked: ast.keyword, entries: Mapping[str, ast.expr]) -> None:
+        """Shows the entries of a dict that a call unpacks as keyword arguments of it from now on."""
+        self._as_written[call] = (call.args, call.keywords)
+        place = call.keywords.index(unpacked)
+        keywords = [ast.copy_location(ast.keyword(name, value), value) for name, value in entries.items()]
+        for keyword in keywords:
+            self._owners[keyword.value] = self.parent_of[keyword.value]
+            self.parent_of[keyword], self.parent_of[keyword.value] = call, keyword
+            self.scope_of[keyword] = self.scope_of[call]
+        call.keywords = [*call.keywords[:place], *keywords, *call.keywords[place + 1 :]]
+
+    def parent_in_text(self, node: ast.AST) -> ast.AST:
+        """The node around another one where it stands in the text, whatever `write_out` shows."""
+        return self._owners.get(node) or self.parent_of[node]
+
     def as_written(self, call: ast.Call) -> None:
-        """Takes back what `name_arguments` did."""
+        """Takes back what `name_arguments` and `write_out` did."""
         if call in self._as_written:
+            for keyword in call.keywords:
+                self.parent_of[keyword.value] = self._owners.pop(keyword.value, self.parent_of[keyword.value])
             call.args, call.keywords = self._as_written.pop(call)
 
     @cached_property

@@ -25,7 +25,7 @@ def nesting(module: Module, enough: int) -> int:
     depth: dict[ast.AST, int] = {module.tree: 0}
     for node in module.nodes[1:]:
         hidden = _hidden(module, node, enough) if node.__class__ in NESTED_FURTHER else 0
-        depth[node] = depth[module.parent_of[node]] + 1 + hidden
+        depth[node] = depth[module.parent_in_text(node)] + 1 + hidden
     return max(depth.values())
 
 

@@ -37,13 +37,13 @@ from raymigrate.facts.values.dicts import (
     seen_items,
 )
 from raymigrate.facts.values.fixtures import of_conftest
+from raymigrate.facts.values.lineages import lineage
 from raymigrate.facts.values.members import (
     attribute,
     class_named,
     class_of_cls,
     entry,
     item,
-    lineage,
     method_of,
     methods,
     methods_of_object,

@@ -107,8 +107,17 @@ def called_function(module: Module, call: ast.Call, *, elsewhere: bool) -> tuple
     if not isinstance(function, ast.FunctionDef):
         function = module.value(called)
     if elsewhere and not isinstance(function, (ast.FunctionDef, ast.Lambda)):
-        module, function = _function_elsewhere(module, called) or (module, function)
+        module, function = _function_elsewhere(module, called) or _looked_up(module, called) or (module, function)
     return module, function
+
+
+def _looked_up(module: Module, called: ast.expr) -> tuple[Module, ast.AST] | None:
+    """The function that a table gives for a key, if it gives one alone: `MAKERS["own"]()`."""
+    if not isinstance(called, (ast.Subscript, ast.Call)):
+        return None
+    found = {(source.module, source.module.definition(source.node)) for source in module.origins(called)}
+    home, function = found.pop() if len(found) == 1 else (module, None)
+    return (home, function) if isinstance(function, ast.FunctionDef) else None
 
 
 def _task(module: Module, call: ast.Call) -> ast.expr | None:

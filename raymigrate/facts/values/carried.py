@@ -15,7 +15,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode, Scope
 from raymigrate.facts.values import Source, class_named, holds_items, key_name, names_of, reaching
 from raymigrate.facts.values.keys import places_taken_out
-from raymigrate.facts.values.members import lineage
+from raymigrate.facts.values.lineages import lineage
 
 COPIES = ("copy.copy", "copy.deepcopy")
 MAKERS = ("dict", "OrderedDict")

@@ -13,6 +13,7 @@ from raymigrate.facts.values.calls import argument, given_back, has_unpacking, i
 from raymigrate.facts.values.dicts import attribute_fillings, holds_items, imported_value
 from raymigrate.facts.values.given import may_be_given, may_be_member, options
 from raymigrate.facts.values.just_stored import just_stored
+from raymigrate.facts.values.lineages import MOST_BASES, derived, lineage
 from raymigrate.facts.values.parsers import parsed_into
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ FIELDS = {
     "metaflow.Parameter": 1,  # the command line may give another value (metaflow 2.19, parameters.py)
 }
 EMPTY_BASES = ("abc.ABC", "typing.Generic", "typing.Protocol")
-MOST_BASES = 8  # of a class, that are followed
 ENVIRONMENT = ("os.environ.get", "os.getenv")
 READERS = ("get", "pop", "setdefault")
 
@@ -170,7 +170,7 @@ def _assigned_to(module: Module, targets: list[ast.AST]) -> Behind:
 
 def _of_kin(module: Module, home: ast.ClassDef, name: str) -> Behind:
     """What an attribute of `self` is given by classes that are derived from its class, and by others they come from."""
-    kin = [line for child in _derived(module).get(home, []) for line in lineage(module, child)]
+    kin = [line for child in derived(module).get(home, []) for line in lineage(module, child)]
     others = [line for line in dict.fromkeys(kin) if line not in lineage(module, home)]
     return _assigned_to(module, [target for line in others for target in _targets(module, line, name)])
 
@@ -238,8 +238,8 @@ def methods_of_object(
         homes = [_class_of_object(made, elsewhere=elsewhere) for made in module.origins(owner, elsewhere=elsewhere)]
     found = [_method(*home, name, elsewhere=elsewhere) if home is not None else None for home in homes]
     if homes[0] is not None and _owner(module, owner) is homes[0][1]:  # may be one of a derived class
-        derived = [(module, child) for child in _derived(module).get(homes[0][1], [])]
-        methods = [_method(*home, name, elsewhere=elsewhere) for home in derived]
+        children = [(module, child) for child in derived(module).get(homes[0][1], [])]
+        methods = [_method(*home, name, elsewhere=elsewhere) for home in children]
         made = [one for one in (*found, *methods) if one is None or not _is_abstract(*one)]
         found = list(dict.fromkeys(made)) or found
     known = [one for one in found if one is not None]
@@ -262,13 +262,13 @@ def methods(module: Module, node: ast.Attribute) -> list[ast.FunctionDef]:
         return []
     home = _class_of(module, node.value, elsewhere=False)
     if home is None and (own := class_of_cls(module, node.value)) is not None:
-        homes = _derived(module).get(own, [own])
+        homes = derived(module).get(own, [own])
     elif home is None:
         owners = module.origins(node.value, elsewhere=False)
         made = [_class_of_object(owner, elsewhere=False) for owner in owners]
         homes = [found[1] for found in made if found is not None]
     elif _owner(module, node.value) is home[1]:
-        homes = _derived(module).get(home[1], [home[1]])
+        homes = derived(module).get(home[1], [home[1]])
     else:
         homes = [home[1]]
     return list(dict.fromkeys(function for home in homes for function in method_of(module, home, node.attr)))
@@ -282,27 +282,6 @@ def method_of(module: Module, home: ast.ClassDef, name: str) -> list[ast.Functio
     return []
 
 
-def _derived(module: Module) -> dict[ast.ClassDef, list[ast.ClassDef]]:
-    """The classes of a module that have each class in their line."""
-    found = module.asked.derived
-    if not found:
-        for child in module.of_type(ast.ClassDef):
-            for line in lineage(module, child):
-                found.setdefault(line, []).append(child)
-    return found
-
-
-def lineage(module: Module, home: ast.ClassDef) -> list[ast.ClassDef]:
-    """A class and its base classes in the module, the nearest first; not those of very many."""
-    found = [home]
-    for line in found:  # which grows meanwhile
-        if len(found) > MOST_BASES:
-            break
-        parents = [module.definition(base) for base in line.bases]
-        found += [parent for parent in parents if isinstance(parent, ast.ClassDef) and parent not in found]
-    return found
-
-
 def _class_of_object(source: Source, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
     """The class that an expression makes an object of, or that a parameter is annotated with."""
     module, made = source.module, source.node
@@ -310,9 +289,22 @@ def _class_of_object(source: Source, *, elsewhere: bool) -> tuple[Module, ast.Cl
         return _class_of(module, made.func, elsewhere=elsewhere)
     parameter = module.definition(made)
     annotation = parameter.annotation if isinstance(parameter, ast.arg) else None
+    if isinstance(made, ast.Attribute) and (declared := _declared(module, made, elsewhere=elsewhere)) is not None:
+        return declared
     if isinstance(made, (ast.Name, ast.Attribute)) and annotation is None:
         return _class_of(module, made, elsewhere=elsewhere)  # see `parsed_into`
     return _class_of(module, annotation, elsewhere=elsewhere) if annotation is not None else None
+
+
+def _declared(module: Module, node: ast.Attribute, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
+    """The class that the body of a class says an attribute is of: `self.config`, where it has `config: Config`."""
+    owner = _class_of(module, node.value, elsewhere=elsewhere)
+    for line in lineage(*owner) if owner is not None else ():
+        for binding in owner[0].scope(line).bindings.get(node.attr, []):  # type: ignore[index]
+            statement = owner[0].parent_of.get(binding.node)  # type: ignore[index]
+            if isinstance(statement, ast.AnnAssign):
+                return _class_of(owner[0], statement.annotation, elsewhere=elsewhere)  # type: ignore[index]
+    return None
 
 
 def _of_object(source: Source, name: str, *, elsewhere: bool) -> Behind:

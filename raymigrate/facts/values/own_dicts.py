@@ -1,0 +1,140 @@
+"""Dicts that are written out for one call alone, which unpacks them: their entries can stand in the call itself.
+
+`f(**{"a": 1})`, and `options = dict(a=1)`, `options["b"] = 2`, `f(**options)`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from keyword import iskeyword
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from raymigrate.facts.syntax.module import Module
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """A dict of which one call alone makes use.
+
+    Args:
+        keyword: The `**` of the call.
+        entries: Its keys with their values, in order.
+        statements: Those that fill it, if it has a name.
+    """
+
+    keyword: ast.keyword
+    entries: dict[str, ast.expr]
+    statements: list[ast.stmt] = field(default_factory=list)
+
+
+def unpacked_alone(module: Module, call: ast.Call) -> Unpacked | None:
+    """The dict that a call unpacks, if its entries may as well stand in the call; None of any other.
+
+    Args:
+        module: The module.
+        call: The call.
+    """
+    unpacked = [keyword for keyword in call.keywords if keyword.arg is None]
+    if len(unpacked) != 1 or any(isinstance(given, ast.Starred) for given in call.args):
+        return None
+    given = unpacked[0].value
+    found = _named(module, call, given) if isinstance(given, ast.Name) else None
+    statements, pairs = found or ([], _pairs(module, given))
+    names = [name for name, _ in pairs or ()]
+    if not pairs or not all(name.isidentifier() and not iskeyword(name) for name in names):
+        return None
+    if len({*names, *(keyword.arg for keyword in call.keywords)}) < len(names) + len(call.keywords):
+        return None  # what is given twice: the last one counts, or it raises
+    return Unpacked(unpacked[0], dict(pairs), statements)
+
+
+def _named(
+    module: Module, call: ast.Call, use: ast.Name
+) -> tuple[list[ast.stmt], list[tuple[str, ast.expr]] | None] | None:
+    """The statements that fill a dict with a name, and what they put there; None unless only they and a call use it."""
+    target = module.definition(use)
+    scope = module.scope_of[use].find(use.id)
+    made = module.assigned(target) if isinstance(target, ast.Name) else None
+    if made is None or scope is None or scope is not module.scope_of[call] or not module.is_bound_once(target):
+        return None
+    first, last = module.statement(made), module.statement(call)
+    uses = [other for other in module.uses(use.id, scope) if other is not use]
+    statements = [first, *(module.statement(other) for other in uses)]
+    block = module.block_of(last)
+    if not isinstance(first, (ast.Assign, ast.AnnAssign)) or first.value is not made or len(_targets(first)) > 1:
+        return None
+    if len({*statements}) < len(statements) or not all(statement in block for statement in statements):
+        return None
+    places = [block.index(statement) for statement in (*statements, last)]
+    pairs = [_pairs(module, made), *(_added(module, other) for other in uses)]
+    if places != sorted({*places}) or None in pairs:
+        return None
+    found = [pair for part in pairs for pair in part or ()]
+    between = [other for other in block[places[0] : places[-1]] if other not in statements]
+    is_same = _is_same_later(module, [value for _, value in found], between)
+    return (statements, found) if is_same else None
+
+
+def _targets(statement: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
+    return statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+
+
+def _pairs(module: Module, node: ast.expr) -> list[tuple[str, ast.expr]] | None:
+    """The entries of `{...}` and `dict(...)`; None where not all of them are written out there."""
+    if isinstance(node, ast.Dict):
+        keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
+        return _if_text(keys, node.values)
+    is_dict = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict"
+    if not is_dict or not isinstance(node, ast.Call) or node.args or module.scope_of[node].find("dict"):
+        return None
+    return _if_text([keyword.arg for keyword in node.keywords], [keyword.value for keyword in node.keywords])
+
+
+def _if_text(keys: Sequence[object], values: Sequence[ast.expr]) -> list[tuple[str, ast.expr]] | None:
+    pairs = [(key, value) for key, value in zip(keys, values, strict=True) if isinstance(key, str)]
+    return pairs if len(pairs) == len(values) else None
+
+
+def _added(module: Module, use: ast.Name) -> list[tuple[str, ast.expr]] | None:
+    """What a statement puts into a dict that it names: `d["key"] = value`, `d.update(key=value)`; None of others."""
+    match module.statement(use):
+        case ast.Assign(targets=[ast.Subscript(value=owner, slice=ast.Constant(value=str(key)))], value=value):
+            return [(key, value)] if owner is use else None
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr="update")) as call) if owner is use:
+            if call.args:
+                return _pairs(module, call.args[0]) if len(call.args) == 1 and not call.keywords else None
+            return _if_text([keyword.arg for keyword in call.keywords], [keyword.value for keyword in call.keywords])
+    return None
+
+
+def _is_same_later(module: Module, values: list[ast.expr], between: list[ast.stmt]) -> bool:
+    """Whether expressions give the same after some statements as before them, and no order of calls changes."""
+    if not between:
+        return True
+    if not all(_is_plain(module, part) for value in values for part in ast.walk(value)):
+        return False
+    read = {part.id for value in values for part in ast.walk(value) if isinstance(part, ast.Name)}
+    return read.isdisjoint(_bound(between))
+
+
+def _is_plain(module: Module, part: ast.AST) -> bool:
+    """Whether a part of an expression reads nothing that changes, and does nothing: configurations of Ray are such."""
+    if isinstance(part, ast.Call):
+        return (module.qualified(part.func) or "").startswith("ray.") and ast.unparse(part.func).endswith("Config")
+    if isinstance(part, ast.Attribute):
+        return module.qualified(part) is not None
+    return isinstance(part, (ast.Name, ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.keyword, ast.expr_context))
+
+
+def _bound(statements: list[ast.stmt]) -> Iterator[str]:
+    """The names that statements may bind, and those of what they fill."""
+    for part in (part for statement in statements for part in ast.walk(statement)):
+        if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
+            yield part.id
+        elif isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield part.name
+        elif isinstance(part, ast.alias):
+            yield (part.asname or part.name).partition(".")[0]

@@ -1,0 +1,136 @@
+"""RM102, RM209, RM603: arguments in a dict of its own come into the call of a trainer or predictor, others are told."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+HEAD = """
+import ray
+from ray.air.config import RunConfig, ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from ray.train.huggingface.accelerate import AccelerateTrainer
+from job import init, loop, show, trainers
+
+data = ray.data.read_parquet("rows")
+"""
+# By what it shows: statements, and what stands in the call afterwards.
+WRITTEN = {
+    "a dict that is filled": (
+        """
+# The trainer's.
+kwargs = dict(trainer_init_per_worker=init, datasets={"train": data})
+kwargs["scaling_config"] = ScalingConfig(num_workers=2)
+kwargs.update(run_config=RunConfig(name="run"))
+kwargs.update({"resume_from_checkpoint": None})
+trainer = TransformersTrainer(**kwargs)
+""",
+        "# The trainer's.\ntrainer = TorchTrainer(",
+    ),
+    "a display": (
+        """
+kwargs: dict = {"trainer_init_per_worker": init, "scaling_config": ScalingConfig(num_workers=2)}
+trainer = TransformersTrainer(**kwargs)
+""",
+        "scaling_config=ScalingConfig(num_workers=2)",
+    ),
+    "no name": ("""trainer = TransformersTrainer(init, **{"scaling_config": ScalingConfig()})\n""", "scaling_config="),
+    "in a function, after a statement that changes nothing of it": (
+        """
+def main(workers):
+    kwargs = dict(scaling_config=ScalingConfig(num_workers=workers))
+    show(workers)
+    return TransformersTrainer(trainer_init_per_worker=init, **kwargs)
+""",
+        "scaling_config=ScalingConfig(num_workers=workers)",
+    ),
+    "AccelerateTrainer": (
+        """
+kwargs = dict(train_loop_per_worker=loop, scaling_config=ScalingConfig(num_workers=2))
+trainer = AccelerateTrainer(accelerate_config={"mixed_precision": "no"}, **kwargs)
+""",
+        "train_loop_per_worker=",
+    ),
+}
+OWN = "kwargs = dict(trainer_init_per_worker=init)\n"
+TRAINER = "trainer = TransformersTrainer(**kwargs)\n"
+TOLD = {
+    "under a condition": f"{OWN}if data:\n    kwargs['datasets'] = {{}}\n{TRAINER}",
+    "read elsewhere": f"{OWN}{TRAINER}show(kwargs)\n",
+    "two trainers": f"{OWN}{TRAINER}{TRAINER}",
+    "bound twice": f"{OWN}kwargs = kwargs or dict(a=1)\n{TRAINER}",
+    "a key twice": f"kwargs = dict(trainer_init_per_worker=init, datasets=data)\nkwargs['datasets'] = {{}}\n{TRAINER}",
+    "comments": f"kwargs = dict(\n    trainer_init_per_worker=init,  # ours\n)\n{TRAINER}",
+    "calls in another order": f"kwargs = dict(trainer_init_per_worker=init, datasets=show())\nshow(1)\n{TRAINER}",
+    "another value later": (
+        "workers = 2\nkwargs = dict(trainer_init_per_worker=init, scaling_config=ScalingConfig(num_workers=workers))\n"
+        f"workers = 3\n{TRAINER}"
+    ),
+    "a parameter": "def main(**kwargs):\n    return TransformersTrainer(init, **kwargs)\n",
+    "more behind it": f"kwargs = dict(trainer_init_per_worker=init, **show())\n{TRAINER}",
+    "outside the function": (
+        "kwargs = dict(trainer_init_per_worker=init)\ndef main():\n    return TransformersTrainer(**kwargs)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize(("statements", "shown"), WRITTEN.values(), ids=WRITTEN)
+def test_the_arguments_come_into_the_call(statements: str, shown: str) -> None:
+    outcome = converted(HEAD + statements)
+    assert shown in outcome.text
+    assert "(**kwargs)" not in outcome.text
+    assert "\nkwargs" not in outcome.text.replace("    kwargs", "kwargs")
+    assert "TorchTrainer(" in outcome.text
+    assert [kind for code, kind, _ in outcome.findings if code in ("RM102", "RM209")] == [Kind.CONVERTED]
+
+
+@pytest.mark.parametrize("statements", TOLD.values(), ids=TOLD)
+def test_what_others_read_or_may_change_stays(statements: str) -> None:
+    outcome = converted(HEAD + statements)
+    assert outcome.text.count("TransformersTrainer(**kwargs)") + outcome.text.count("init, **kwargs)") >= 1
+    assert {kind for code, kind, _ in outcome.findings if code == "RM102"} == {Kind.MANUAL}
+
+
+PREDICTORS = """
+import ray
+from ray.train import Checkpoint
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.huggingface import TransformersPredictor
+
+rows = ray.data.read_parquet("rows")
+checkpoint = Checkpoint.from_directory("model")
+made = dict(task="text-classification")
+"""
+BATCHES = "predictor = BatchPredictor.from_checkpoint(checkpoint, TransformersPredictor, **made)\n"
+
+
+def test_the_arguments_of_predictors_are_seen_in_a_dict_of_their_own() -> None:
+    options = 'options = {"batch_size": 8}\noptions["feature_columns"] = ["text"]\n'
+    outcome = converted(f"{PREDICTORS}{BATCHES}{options}predictor.predict(rows, **options)\n", unsafe=True)
+    assert '"checkpoint": checkpoint, "task": "text-classification"' in outcome.text
+    assert 'fn_kwargs={"feature_columns": ["text"]}' in outcome.text
+    assert "batch_size=8" in outcome.text
+    assert not any(name in outcome.text for name in ("options", "made", "BatchPredictor"))
+
+
+def test_one_predictor_takes_its_arguments_out_of_a_dict_of_its_own() -> None:
+    use = "predictor = TransformersPredictor.from_checkpoint(checkpoint, **made)\nprint(predictor.predict(frame))\n"
+    outcome = converted(PREDICTORS + use, unsafe=True)
+    assert 'predictor = PipelinePredictor(checkpoint, task="text-classification", device="cpu")' in outcome.text
+    assert "made = " not in outcome.text
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        f"{BATCHES}predictor.predict(rows, **options())\n",
+        f"{BATCHES}options = dict(batch_size=8)\npredictor.predict(rows, **options)\nprint(options)\n",
+        f"{BATCHES}options = dict(ray_remote_args=dict(num_cpus=2))\npredictor.predict(rows, **options)\n",
+        f"print(made)\n{BATCHES}predictor.predict(rows)\n",
+        "print(made)\nTransformersPredictor.from_checkpoint(checkpoint, **made)\n",
+    ],
+)
+def test_predictors_whose_arguments_others_read_stay(use: str) -> None:
+    outcome = converted(PREDICTORS + use, unsafe=True)
+    assert use in outcome.text
+    assert outcome.lines("RM603", Kind.MANUAL)
