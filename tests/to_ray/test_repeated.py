@@ -46,6 +46,9 @@ OWN = CLASS.replace("trainer", "self.trainer")
         f"{TRAIN}second = Trainer(AutoModel.from_pretrained('b'), TrainingArguments('two'))\nsecond.train()\n",
         "for fold in range(3):\n    Trainer(AutoModel.from_pretrained('b'), TrainingArguments('two')).train()\n",
         f"set_seed(1)\nfor n in range(3):\n    lr = random.random()\n{indented(TRAIN)}",
+        f"rng = random.Random(1)\nfor n in range(3):\n    lr = rng.random()\n{indented(TRAIN)}",
+        f"try:\n    for n in range(3):\n{indented(indented(TRAIN))}except RuntimeError:\n    print('failed')\n",
+        f"for n in range(3):\n    try:\n{indented(indented(TRAIN))}    except OSError:\n        print(n)\n        raise\n",
     ],
 )
 def test_several_trainings_are_one_run_that_starts_anew(script: str) -> None:
@@ -100,6 +103,34 @@ def test_one_training_goes_on_from_a_checkpoint(script: str) -> None:
             f"for n in range(3):\n    try:\n{indented(indented(TRAIN))}        break\n    except RuntimeError:\n"
             "        pass\n",
             "one worker may fail alone",
+        ),
+        (
+            f"{MAKE}for n in range(3):\n    again = trainer\n    again.train()\n",
+            "may be the same each time (`again`)",
+        ),
+        (f"{TRAIN}second = trainer\nsecond.train()\n", "One Trainer trains twice (lines 7, 9)"),
+        (f"try:\n{indented(TRAIN)}except RuntimeError:\n{indented(TRAIN)}", "one worker may fail alone"),
+        (
+            f"{RUN}def tried(lr):\n    try:\n        run(lr)\n    except RuntimeError:\n        print(lr)\n\n\n"
+            "for lr in (1, 2):\n    tried(lr)\n",
+            "one worker may fail alone",
+        ),
+        (
+            f"import contextlib\nfor n in range(3):\n    with contextlib.suppress(RuntimeError):\n"
+            f"{indented(indented(TRAIN))}",
+            "one worker may fail alone",
+        ),
+        (
+            f"np.random.seed(1)\nrng = np.random.default_rng()\nfor n in range(3):\n    lr = rng.uniform(1, 2)\n"
+            f"{indented(TRAIN)}",
+            "np.random.default_rng is given no seed",
+        ),
+        (
+            "def one():\n    model = AutoModel.from_pretrained('a')\n"
+            "    Trainer(model, TrainingArguments('one')).train()\n\n\n"
+            "def two():\n    model = AutoModel.from_pretrained('a')\n"
+            f"    Trainer(model, TrainingArguments('two')).train()\n\n\n{TRAIN}one()\ntwo()\n",
+            "goes on with models or data of the training",
         ),
         (
             f"for n in range(3):\n    lr = 10 ** random.uniform(-5, -3)\n{indented(TRAIN)}",
@@ -159,3 +190,11 @@ def test_that_nothing_is_saved_is_said_where_no_training_saves() -> None:
     assert not any("Nothing is saved" in message for message in converted(HEAD + twice, to_ray=True).messages)
     once = f"for n in range(2):\n{indented(unsaved)}"
     assert any("Nothing is saved" in message for message in converted(HEAD + once, to_ray=True).messages)
+
+
+def test_no_worker_waits_on_the_driver() -> None:
+    save = 'trainer.model.save_pretrained("best")\n'
+    script = f"for n in range(2):\n{indented(TRAIN + save)}print(AutoModel.from_pretrained('best'))\n"
+    outcome = converted(HEAD + script, to_ray=True, workers=2)
+    assert outcome.text.endswith(".fit()\nprint(AutoModel.from_pretrained('best'))\n")
+    assert "ray.train.collective" not in outcome.text

@@ -13,7 +13,7 @@ from raymigrate.codemods.shared import plain_callbacks
 from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables
-from raymigrate.codemods.to_ray.arrivals import arrivals
+from raymigrate.codemods.to_ray.arrivals import arrivals, last_trained
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.clock_names import tell_names_by_time
@@ -159,7 +159,7 @@ def convert(context: Context) -> None:
         launched = launched_of(context)
         script = script_of(module, training.trains)
         roles = roles_of(script, training.trains)
-        release(script, roles, script.step_of(training.trains[-1]))
+        release(script, roles, last_trained(script, roles, training.trains))
     except UnfitLaunchError as error:
         leave(context, training.trains[0], str(error))
         return

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.arrivals import arrivals
 from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.codemods.to_ray.trainer_calls import Training, arguments_made, is_trainer, makes_arguments
 from raymigrate.edits.plan import Code
 from raymigrate.facts.folders.read_back import path_key
@@ -57,9 +58,9 @@ def _is_behind(outline: Outline, reached: Sequence[ast.Call], call: ast.Call) ->
     if rank_condition(module, call) is not None:
         return False
     trains = [train for train in reached if module.function(train) is module.function(call)]
-    at_top = all(outline.script.step_of(train) is module.statement(train) for train in trains)
-    works = not at_top or outline.is_for_workers(call)
-    return works and any(module.start(call) > module.start(train) for train in trains)
+    step = outline.script.step_of(call)
+    is_for_workers = isinstance(step, DEFINITIONS) or (step is not None and outline.is_for_workers(call))
+    return is_for_workers and any(module.start(call) > module.start(train) for train in trains)
 
 
 def _folder(module: Module, save: ast.Call) -> ast.expr | None:
