@@ -48,7 +48,7 @@ OWN = CLASS.replace("trainer", "self.trainer")
         f"set_seed(1)\nfor n in range(3):\n    lr = random.random()\n{indented(TRAIN)}",
         f"rng = random.Random(1)\nfor n in range(3):\n    lr = rng.random()\n{indented(TRAIN)}",
         f"try:\n    for n in range(3):\n{indented(indented(TRAIN))}except RuntimeError:\n    print('failed')\n",
-        f"for n in range(3):\n    try:\n{indented(indented(TRAIN))}    except OSError:\n        print(n)\n        raise\n",
+        f"for n in range(3):\n    try:\n{indented(indented(TRAIN))}    except OSError:\n        raise\n",
     ],
 )
 def test_several_trainings_are_one_run_that_starts_anew(script: str) -> None:
@@ -198,3 +198,31 @@ def test_no_worker_waits_on_the_driver() -> None:
     outcome = converted(HEAD + script, to_ray=True, workers=2)
     assert outcome.text.endswith(".fit()\nprint(AutoModel.from_pretrained('best'))\n")
     assert "ray.train.collective" not in outcome.text
+
+
+WAITS = "Each worker asks this for itself, at another moment"
+MADE = (
+    f"def run(n):\n    if os.path.exists(str(n)):\n        return\n{indented(TRAIN)}\n\nfor n in (1, 2):\n    run(n)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("script", "is_told"),
+    [
+        (f"import time\nstart = time.time()\nwhile time.time() - start < 9:\n{indented(TRAIN)}", True),
+        (f"for n in range(2):\n    if os.path.exists(f'out/{{n}}'):\n        continue\n{indented(TRAIN)}", True),
+        (f"for n in range(2):\n    done = os.path.exists(str(n))\n    if not done:\n{indented(indented(TRAIN))}", True),
+        (MADE, True),
+        (f"for n in range(2):\n    if n in job.done:\n        continue\n{indented(TRAIN)}", False),
+        (
+            f"for n in range(2):\n    for m in job.all:\n        if m.exists():\n            break\n{indented(TRAIN)}",
+            False,
+        ),
+        (f"if os.path.exists('a'):\n    for n in range(2):\n{indented(indented(TRAIN))}", False),
+    ],
+)
+def test_conditions_that_each_worker_asks_for_itself_are_told(script: str, is_told: bool) -> None:
+    outcome = converted(HEAD + script, to_ray=True, workers=2)
+    assert "TorchTrainer(" in outcome.text
+    assert any(WAITS in message for message in outcome.messages) is is_told
+    assert not any(WAITS in message for message in converted(HEAD + script, to_ray=True, workers=1).messages)

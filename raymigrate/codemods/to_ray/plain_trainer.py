@@ -50,7 +50,7 @@ from raymigrate.codemods.to_ray.refusals import (
     refusal_for_others,
 )
 from raymigrate.codemods.to_ray.repeated import ANEW as EACH_ANEW
-from raymigrate.codemods.to_ray.repeated import repeats, unfit_to_repeat
+from raymigrate.codemods.to_ray.repeated import repeats, tell_choices, unfit_to_repeat
 from raymigrate.codemods.to_ray.results import return_results
 from raymigrate.codemods.to_ray.saved_files import wait_for_files
 from raymigrate.codemods.to_ray.saving_functions import tell_late_writes
@@ -229,6 +229,8 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     switch = keep_loss_scale(context, training, outline)
     if is_repeated:
         context.note(RM806, training.trains[0], EACH_ANEW)
+        if outline.may_be_several:
+            tell_choices(context, RM806, training)
     _finish(context, training.trains, {"callback": callback, "switch": switch}, resumes=not is_repeated)
     if not outline.use_gpu:
         _train_together_on_cpu(context, training, outline)

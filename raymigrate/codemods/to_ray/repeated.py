@@ -10,10 +10,12 @@ import ast
 from collections.abc import Iterator, Sequence
 from itertools import combinations, takewhile
 
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.arrivals import arrivals, calls_of
 from raymigrate.codemods.to_ray.refusals import Reason
 from raymigrate.codemods.to_ray.script import uses_of_function
-from raymigrate.codemods.to_ray.step_kinds import SETTINGS
+from raymigrate.codemods.to_ray.step_kinds import CLOCKS, ON_DISK, SETTINGS, TIMES
 from raymigrate.codemods.to_ray.trainer_calls import Training, common_branch, may_both_run
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import own_lines
@@ -29,6 +31,16 @@ ANEW = (
     " training again, and result.checkpoint, where there is one, is of the last."
 )
 
+ASKED_BY_EACH = (
+    "Each worker asks this for itself, at another moment: where the answers differ, one trains and waits for the others"
+    " for ever."
+)
+ASK_ONCE = (
+    "Ask above the training function, on the driver; or on the first worker, whose answer"
+    " ray.train.collective.broadcast_from_rank_zero() gives to all."
+)
+EXISTS = frozenset({"exists", "is_file", "is_dir", "glob", "rglob", "iterdir"})  # of a pathlib.Path
+
 
 def repeats(module: Module, training: Training) -> bool:
     """Whether a script trains several times: in a loop, at several places, or in a function that is called often."""
@@ -36,11 +48,7 @@ def repeats(module: Module, training: Training) -> bool:
         return True
     for call in arrivals(module, training.trains):
         function = module.function(call)
-        if _loops(module, call):
-            return True
-        if isinstance(function, ast.FunctionDef) and (
-            len(calls_of(module, function)) > 1 or _is_mapped(module, function)
-        ):
+        if _loops(module, call) or (isinstance(function, ast.FunctionDef) and _is_often_called(module, function)):
             return True
     return False
 
@@ -67,6 +75,72 @@ def unfit_to_repeat(module: Module, training: Training) -> Reason | None:
             drawn, f"{message}, by which the trainings may differ. Set a seed above: transformers.set_seed(42)."
         )
     return None
+
+
+def tell_choices(context: Context, rule: Rule, training: Training) -> None:
+    """Tells of conditions by which some workers may train where others do not: on the time, or on what is there.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+        training: What trains in it, several times.
+    """
+    module = context.module
+    reached = arrivals(module, training.trains)
+    tests = dict.fromkeys(test for call in reached for test in _tests(module, call, reached))
+    for test in tests:
+        if asked := next(_asks_now(module, test), None):
+            context.manual(rule, asked, ASKED_BY_EACH, ASK_ONCE)
+
+
+def _tests(module: Module, call: ast.Call, reached: Sequence[ast.Call]) -> Iterator[ast.expr]:
+    """The conditions on which a training depends, asked behind another one or between those of a loop."""
+    function, loops = module.function(call), _loops(module, call)
+    is_often = isinstance(function, ast.FunctionDef) and _is_often_called(module, function)
+    for outer in takewhile(lambda ancestor: not isinstance(ancestor, FUNCTIONS), module.ancestors(call)):
+        if not isinstance(outer, (ast.While, ast.If)):
+            continue
+        is_between = is_often or outer in loops or any(module.inside(outer, loop) for loop in loops)
+        if is_between or any(
+            module.function(other) is function and module.start(other) < module.start(outer) for other in reached
+        ):
+            yield outer.test
+    for block in (*loops, *([function] if is_often else [])):
+        for part in module.below(block):
+            if isinstance(part, ast.If) and module.function(part) is function and _leaves(module, part, block):
+                yield part.test
+
+
+def _is_often_called(module: Module, function: ast.FunctionDef) -> bool:
+    calls = calls_of(module, function)
+    return len(calls) > 1 or _is_mapped(module, function) or any(_loops(module, call) for call in calls)
+
+
+def _leaves(module: Module, condition: ast.If, block: ast.AST | None) -> bool:
+    """Whether a condition ends a loop or a turn of it, or a function."""
+    for last in (condition.body[-1], *condition.orelse[-1:]):
+        if isinstance(last, ast.Return):
+            return True
+        if isinstance(last, (ast.Continue, ast.Break)) and _loops(module, condition)[:1] == [block]:
+            return True
+    return False
+
+
+def _asks_now(module: Module, test: ast.expr) -> Iterator[ast.expr]:
+    """What in a condition asks for the time or the disk: itself, or where a name of it gets its value."""
+    for part in ast.walk(test):
+        given = module.value(part) if isinstance(part, ast.Name) else part
+        calls = ast.walk(given) if given is not part else (part,)
+        for call in calls:
+            if isinstance(call, ast.Call) and _is_asked_now(module, call):
+                yield part  # type: ignore[misc]
+
+
+def _is_asked_now(module: Module, call: ast.Call) -> bool:
+    name = module.qualified(call.func) or ""
+    if name in CLOCKS | TIMES | ON_DISK or name in ("os.listdir", "glob.glob"):
+        return True
+    return not name and isinstance(call.func, ast.Attribute) and call.func.attr in EXISTS
 
 
 def _loops(module: Module, node: ast.AST) -> list[ast.AST]:
