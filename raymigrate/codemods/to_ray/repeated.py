@@ -96,16 +96,16 @@ def tell_choices(context: Context, rule: Rule, training: Training) -> None:
 def _tests(module: Module, call: ast.Call, reached: Sequence[ast.Call]) -> Iterator[ast.expr]:
     """The conditions on which a training depends, asked behind another one or between those of a loop."""
     function, loops = module.function(call), _loops(module, call)
-    is_often = isinstance(function, ast.FunctionDef) and _is_often_called(module, function)
+    often = [function] if isinstance(function, ast.FunctionDef) and _is_often_called(module, function) else []
     for outer in takewhile(lambda ancestor: not isinstance(ancestor, FUNCTIONS), module.ancestors(call)):
         if not isinstance(outer, (ast.While, ast.If)):
             continue
-        is_between = is_often or outer in loops or any(module.inside(outer, loop) for loop in loops)
+        is_between = bool(often) or outer in loops or any(module.inside(outer, loop) for loop in loops)
         if is_between or any(
             module.function(other) is function and module.start(other) < module.start(outer) for other in reached
         ):
             yield outer.test
-    for block in (*loops, *([function] if is_often else [])):
+    for block in (*loops, *often):
         for part in module.below(block):
             if isinstance(part, ast.If) and module.function(part) is function and _leaves(module, part, block):
                 yield part.test
