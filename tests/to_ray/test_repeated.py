@@ -226,3 +226,10 @@ def test_conditions_that_each_worker_asks_for_itself_are_told(script: str, is_to
     assert "TorchTrainer(" in outcome.text
     assert any(WAITS in message for message in outcome.messages) is is_told
     assert not any(WAITS in message for message in converted(HEAD + script, to_ray=True, workers=1).messages)
+
+
+def test_a_function_called_again_waits_for_what_it_saved() -> None:
+    body = TRAIN.replace('"bert"', "start") + "trainer.save_model(end)\n"
+    script = f"def stage(start, end):\n{indented(body)}\n\nstage('bert', 'one')\nstage('one', 'two')\n"
+    text = converted(HEAD + script, to_ray=True, workers=2).text
+    assert text.index("ray.train.collective.barrier()") < text.index("AutoModel.from_pretrained(start)")

@@ -48,7 +48,7 @@ def repeats(module: Module, training: Training) -> bool:
         return True
     for call in arrivals(module, training.trains):
         function = module.function(call)
-        if _loops(module, call) or (isinstance(function, ast.FunctionDef) and _is_often_called(module, function)):
+        if _loops(module, call) or (isinstance(function, ast.FunctionDef) and is_often_called(module, function)):
             return True
     return False
 
@@ -96,7 +96,7 @@ def tell_choices(context: Context, rule: Rule, training: Training) -> None:
 def _tests(module: Module, call: ast.Call, reached: Sequence[ast.Call]) -> Iterator[ast.expr]:
     """The conditions on which a training depends, asked behind another one or between those of a loop."""
     function, loops = module.function(call), _loops(module, call)
-    often = [function] if isinstance(function, ast.FunctionDef) and _is_often_called(module, function) else []
+    often = [function] if isinstance(function, ast.FunctionDef) and is_often_called(module, function) else []
     for outer in takewhile(lambda ancestor: not isinstance(ancestor, FUNCTIONS), module.ancestors(call)):
         if not isinstance(outer, (ast.While, ast.If)):
             continue
@@ -111,7 +111,8 @@ def _tests(module: Module, call: ast.Call, reached: Sequence[ast.Call]) -> Itera
                 yield part.test
 
 
-def _is_often_called(module: Module, function: ast.FunctionDef) -> bool:
+def is_often_called(module: Module, function: ast.FunctionDef) -> bool:
+    """Whether a function is called several times: at several places, in a loop, or for each item of something."""
     calls = calls_of(module, function)
     return len(calls) > 1 or _is_mapped(module, function) or any(_loops(module, call) for call in calls)
 
