@@ -27,6 +27,12 @@ LOOP = (
             "    a.mean().backward(retain_graph=True)\n    loss.backward()\n",
             True,
         ),
+        (  # sums of sums, each of which is followed once
+            "    a = model(x)\n"
+            + "    a = a + a * a\n" * 20
+            + "    a.mean().backward(retain_graph=True)\n    a.sum().backward()\n",
+            True,
+        ),
         ("    a = model(x)\n    a.mean().backward()\n    a = model(2 * x)\n    a.mean().backward()\n", False),
         ("    a, b = model(x), other(x[:, :2])\n    a.mean().backward()\n    b.mean().backward()\n", False),
         (

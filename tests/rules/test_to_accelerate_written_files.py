@@ -77,10 +77,12 @@ loader = DataLoader(data, batch_size=8, shuffle=True)
         ("wanted(fold)", False),
         ("fold == loader.local_rank", False),
         ("fold in [int(x) for x in data]", False),
+        ("Settings.best", False),  # which each process sets by itself
     ],
 )
 def test_a_file_is_read_when_it_is_written(test: str, waits: bool) -> None:
-    outcome = accelerated(FOLD, f"for fold in range(2):\n    if {test}:\n        run(fold)\n", head=HEAD)
+    script = f"for fold in range(2):\n    Settings.best = wanted(fold)\n    if {test}:\n        run(fold)\n"
+    outcome = accelerated(FOLD, script, head=HEAD)
     assert "accelerator.save(" in outcome.text
     assert (f'    {WAIT}    return torch.load(f"{{fold}}.pt")' in outcome.text) is waits
     assert is_said(EARLY, outcome.messages) is not waits

@@ -106,3 +106,10 @@ def test_a_time_that_names_no_folder_is_nothing_to_tell(line: str) -> None:
 def test_what_a_function_that_no_worker_calls_names_is_nothing_to_tell() -> None:
     before = 'def report():\n    return os.path.join("out", time.strftime("%H"))'
     assert not parts("'out'", before)[1]
+
+
+def test_names_of_names_are_followed_once() -> None:
+    more = "".join(f"    name = name + '{number}'\n" for number in range(60))
+    make = f"def made():\n    name = datetime.now().isoformat()\n{more}    return name\n\n\n"
+    _, told = parts("'out'", f"{make}print(made())")
+    assert not told

@@ -46,6 +46,9 @@ OWN = CLASS.replace("trainer", "self.trainer")
         f"{TRAIN}second = Trainer(AutoModel.from_pretrained('b'), TrainingArguments('two'))\nsecond.train()\n",
         "for fold in range(3):\n    Trainer(AutoModel.from_pretrained('b'), TrainingArguments('two')).train()\n",
         f"set_seed(1)\nfor n in range(3):\n    lr = random.random()\n{indented(TRAIN)}",
+        f"rng = random.Random(1)\nfor n in range(3):\n    lr = rng.random()\n{indented(TRAIN)}",
+        f"try:\n    for n in range(3):\n{indented(indented(TRAIN))}except RuntimeError:\n    print('failed')\n",
+        f"for n in range(3):\n    try:\n{indented(indented(TRAIN))}    except OSError:\n        raise\n",
     ],
 )
 def test_several_trainings_are_one_run_that_starts_anew(script: str) -> None:
@@ -100,6 +103,34 @@ def test_one_training_goes_on_from_a_checkpoint(script: str) -> None:
             f"for n in range(3):\n    try:\n{indented(indented(TRAIN))}        break\n    except RuntimeError:\n"
             "        pass\n",
             "one worker may fail alone",
+        ),
+        (
+            f"{MAKE}for n in range(3):\n    again = trainer\n    again.train()\n",
+            "may be the same each time (`again`)",
+        ),
+        (f"{TRAIN}second = trainer\nsecond.train()\n", "One Trainer trains twice (lines 7, 9)"),
+        (f"try:\n{indented(TRAIN)}except RuntimeError:\n{indented(TRAIN)}", "one worker may fail alone"),
+        (
+            f"{RUN}def tried(lr):\n    try:\n        run(lr)\n    except RuntimeError:\n        print(lr)\n\n\n"
+            "for lr in (1, 2):\n    tried(lr)\n",
+            "one worker may fail alone",
+        ),
+        (
+            f"import contextlib\nfor n in range(3):\n    with contextlib.suppress(RuntimeError):\n"
+            f"{indented(indented(TRAIN))}",
+            "one worker may fail alone",
+        ),
+        (
+            f"np.random.seed(1)\nrng = np.random.default_rng()\nfor n in range(3):\n    lr = rng.uniform(1, 2)\n"
+            f"{indented(TRAIN)}",
+            "np.random.default_rng is given no seed",
+        ),
+        (
+            "def one():\n    model = AutoModel.from_pretrained('a')\n"
+            "    Trainer(model, TrainingArguments('one')).train()\n\n\n"
+            "def two():\n    model = AutoModel.from_pretrained('a')\n"
+            f"    Trainer(model, TrainingArguments('two')).train()\n\n\n{TRAIN}one()\ntwo()\n",
+            "goes on with models or data of the training",
         ),
         (
             f"for n in range(3):\n    lr = 10 ** random.uniform(-5, -3)\n{indented(TRAIN)}",
@@ -159,3 +190,46 @@ def test_that_nothing_is_saved_is_said_where_no_training_saves() -> None:
     assert not any("Nothing is saved" in message for message in converted(HEAD + twice, to_ray=True).messages)
     once = f"for n in range(2):\n{indented(unsaved)}"
     assert any("Nothing is saved" in message for message in converted(HEAD + once, to_ray=True).messages)
+
+
+def test_no_worker_waits_on_the_driver() -> None:
+    save = 'trainer.model.save_pretrained("best")\n'
+    script = f"for n in range(2):\n{indented(TRAIN + save)}print(AutoModel.from_pretrained('best'))\n"
+    outcome = converted(HEAD + script, to_ray=True, workers=2)
+    assert outcome.text.endswith(".fit()\nprint(AutoModel.from_pretrained('best'))\n")
+    assert "ray.train.collective" not in outcome.text
+
+
+WAITS = "Each worker asks this for itself, at another moment"
+MADE = (
+    f"def run(n):\n    if os.path.exists(str(n)):\n        return\n{indented(TRAIN)}\n\nfor n in (1, 2):\n    run(n)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("script", "is_told"),
+    [
+        (f"import time\nstart = time.time()\nwhile time.time() - start < 9:\n{indented(TRAIN)}", True),
+        (f"for n in range(2):\n    if os.path.exists(f'out/{{n}}'):\n        continue\n{indented(TRAIN)}", True),
+        (f"for n in range(2):\n    done = os.path.exists(str(n))\n    if not done:\n{indented(indented(TRAIN))}", True),
+        (MADE, True),
+        (f"for n in range(2):\n    if n in job.done:\n        continue\n{indented(TRAIN)}", False),
+        (
+            f"for n in range(2):\n    for m in job.all:\n        if m.exists():\n            break\n{indented(TRAIN)}",
+            False,
+        ),
+        (f"if os.path.exists('a'):\n    for n in range(2):\n{indented(indented(TRAIN))}", False),
+    ],
+)
+def test_conditions_that_each_worker_asks_for_itself_are_told(script: str, is_told: bool) -> None:
+    outcome = converted(HEAD + script, to_ray=True, workers=2)
+    assert "TorchTrainer(" in outcome.text
+    assert any(WAITS in message for message in outcome.messages) is is_told
+    assert not any(WAITS in message for message in converted(HEAD + script, to_ray=True, workers=1).messages)
+
+
+def test_a_function_called_again_waits_for_what_it_saved() -> None:
+    body = TRAIN.replace('"bert"', "start") + "trainer.save_model(end)\n"
+    script = f"def stage(start, end):\n{indented(body)}\n\nstage('bert', 'one')\nstage('one', 'two')\n"
+    text = converted(HEAD + script, to_ray=True, workers=2).text
+    assert text.index("ray.train.collective.barrier()") < text.index("AutoModel.from_pretrained(start)")

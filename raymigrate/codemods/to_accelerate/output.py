@@ -299,6 +299,8 @@ class Output(Side):
         if not isinstance(condition, ast.If) or OF_ONE.search(self.module.source(condition.test)):
             return False
         for part in ast.walk(condition.test):
+            if isinstance(part, ast.Attribute) and self.module.stores(part.attr):
+                return False  # `State.is_best = loss < State.best`, by what each process finds
             if isinstance(part, OF_SETTINGS) or (isinstance(part, ast.Name) and self._is_setting(part)):
                 continue
             return False

@@ -16,7 +16,6 @@ from raymigrate.facts.syntax.module import Module
 
 LOOPS = (ast.For, ast.While)
 CUT = frozenset({"detach", "item", "numpy", "tolist", "argmax"})  # what gives a value without its graph
-MAX_STEPS = 12  # from a loss to the models behind it
 
 
 def tell_second_backwards(changes: Changes, training: Training) -> None:
@@ -52,6 +51,7 @@ class Graphs:
         self.training = training
         self.module: Module = training.module
         self.models = set(training.models)
+        self._of_loops: dict[ast.AST, list[ast.Assign | ast.AnnAssign | ast.AugAssign]] = {}
 
     def is_run_again(self, earlier: ast.Call, later: ast.Call) -> bool:
         """Whether a backward() goes through a run of a model through which an earlier one has gone."""
@@ -82,29 +82,36 @@ class Graphs:
         """The calls of models that a loss comes from, in a loop, each with the models."""
         assert isinstance(backward.func, ast.Attribute)
         found: dict[ast.Call, frozenset[Variable]] = {}
-        self._follow(backward.func.value, loop, found, MAX_STEPS)
+        waiting: list[ast.AST] = [backward.func.value]
+        seen: set[ast.AST] = set()  # each value is followed once, however often sums of sums lead to it
+        while waiting:
+            node = waiting.pop()
+            if node in seen or isinstance(node, ast.Lambda):
+                continue
+            seen.add(node)
+            if isinstance(node, ast.Call):
+                if getattr(node.func, "attr", "") in CUT:
+                    continue
+                if models := self.training.variables.of(node.func) & self.models:
+                    found[node] = models
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                waiting += self._given(node, loop)
+            waiting += ast.iter_child_nodes(node)
         return found
 
-    def _follow(self, node: ast.AST, loop: ast.AST, found: dict[ast.Call, frozenset[Variable]], depth: int) -> None:
-        if not depth or (isinstance(node, ast.Call) and getattr(node.func, "attr", "") in CUT):
-            return
-        if isinstance(node, ast.Call):
-            models = self.training.variables.of(node.func) & self.models
-            if models and node not in found:
-                found[node] = models
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            for value in self._given(node, loop):
-                self._follow(value, loop, found, depth - 1)
-        for child in ast.iter_child_nodes(node):
-            if not isinstance(child, ast.Lambda):
-                self._follow(child, loop, found, depth)
+    def _assignments(self, loop: ast.AST) -> list[ast.Assign | ast.AnnAssign | ast.AugAssign]:
+        """The assignments in a loop, in source order."""
+        if loop not in self._of_loops:
+            below = self.module.below(loop)
+            found = [part for part in below if isinstance(part, (ast.Assign, ast.AnnAssign, ast.AugAssign))]
+            self._of_loops[loop] = sorted(found, key=self.module.start)
+        return self._of_loops[loop]
 
     def _given(self, name: ast.Name, loop: ast.AST) -> list[ast.expr]:
         """What a name has got last before it is read here, in the loop."""
         here = self.module.start(name)
-        statements = [s for s in self.module.below(loop) if isinstance(s, (ast.Assign, ast.AnnAssign, ast.AugAssign))]
         values: list[ast.expr] = []
-        for statement in sorted(statements, key=self.module.start, reverse=True):
+        for statement in reversed(self._assignments(loop)):
             if self.module.end(statement) > here or statement.value is None:
                 continue
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from raymigrate.codemods.to_ray.all_workers import leads_to
-from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, live_uses
+from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, live_uses, trained_places
+from raymigrate.codemods.to_ray.statements import Roles
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.projects.import_graph import HOLDS_STATEMENTS
@@ -37,6 +38,17 @@ def arrivals(module: Module, trains: Iterable[ast.Call]) -> list[ast.Call]:
         if isinstance(function, ast.FunctionDef):
             waiting += calls_of(module, function)
     return list(found)
+
+
+def last_trained(script: Script, roles: Roles, trains: Sequence[ast.Call]) -> ast.stmt | None:
+    """The last step that trains: by itself, by a function of the script, or by a method of it."""
+    written = script.step_of(trains[-1])
+    if written is None or not roles.of[written].moves:
+        return written
+    steps = [script.step_of(call) for call in arrivals(script.module, trains)]
+    reached = {script.number(step) for step in steps if step is not None}.union(trained_places(script, trains))
+    moved = (number for number in reached if roles.of[script.steps[number]].moves)
+    return script.steps[max(moved, default=script.number(written))]
 
 
 def places(script: Script, moved: Sequence[ast.stmt], trains: Iterable[ast.AST]) -> list[int]:

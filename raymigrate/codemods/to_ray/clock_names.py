@@ -21,7 +21,6 @@ from raymigrate.facts.values import last_name
 
 FOLDERS = ("output_dir", "logging_dir", "save_directory", "hub_model_id")
 TAKE_PATHS = frozenset({"makedirs", "mkdir", "Path", "TrainingArguments"})
-DEPTH = 4  # names that get their values of one another
 MESSAGE = (
     "Each worker names this folder by itself, at another moment: where the names differ, only the first finds its"
     " checkpoints there, and load_best_model_at_end leaves the others with another model."
@@ -44,7 +43,7 @@ def tell_names_by_time(context: Context, rule: Rule, outline: LaunchedOutline, t
     steps, trained = None, first_trained(outline.script, training.trains)
     for call in _made(module):
         step = outline.script.step_of(call)
-        if step is None or not _names_folder(module, call, DEPTH):
+        if step is None or not _names_folder(module, call):
             continue
         steps = run_by_workers(outline) if steps is None else steps
         is_before = outline.roles.of[step].moves and outline.script.number(step) <= trained
@@ -60,8 +59,24 @@ def _made(module: Module) -> Iterator[ast.Call]:
     yield from found
 
 
-def _names_folder(module: Module, node: ast.AST, depth: int) -> bool:
+def _names_folder(module: Module, value: ast.AST) -> bool:
     """Whether a value becomes part of the name of a folder: itself, by a name, or as what a function returns."""
+    waiting, seen = [value], set[ast.stmt]()
+    while waiting:
+        becomes = _becomes(module, waiting.pop())
+        if becomes is True:
+            return True
+        if isinstance(becomes, ast.stmt) and becomes not in seen:
+            seen.add(becomes)
+            targets = _targets(becomes)
+            if any(isinstance(target, ast.Attribute) and target.attr in FOLDERS for target in targets):
+                return True
+            waiting += _given_on(module, becomes, targets)
+    return False
+
+
+def _becomes(module: Module, node: ast.AST) -> ast.stmt | bool:
+    """Whether a value is part of the name of a folder where it stands; else the statement that may give it on."""
     child = node
     for parent in module.ancestors(node):
         if isinstance(parent, ast.keyword) and parent.arg in FOLDERS:
@@ -75,30 +90,29 @@ def _names_folder(module: Module, node: ast.AST, depth: int) -> bool:
         if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div):
             return True
         if isinstance(parent, ast.stmt):
-            return bool(depth) and _named_by(module, parent, depth - 1)
+            return parent
         child = parent
     return False
 
 
-def _named_by(module: Module, statement: ast.stmt, depth: int) -> bool:
-    """The same of what a statement makes of the value."""
-    if isinstance(statement, ast.Return):
-        function = module.function(statement)
-        uses = module.uses(function.name, module.scope_of[function]) if isinstance(function, ast.FunctionDef) else []
-        calls = [module.parent_of[use] for use in uses]
-        return any(isinstance(call, ast.Call) and _names_folder(module, call, depth) for call in calls)
-    if not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-        return False
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    if isinstance(statement, (ast.AnnAssign, ast.AugAssign)):
+        return [statement.target]
+    return statement.targets if isinstance(statement, ast.Assign) else []
+
+
+def _given_on(module: Module, statement: ast.stmt, targets: list[ast.expr]) -> Iterator[ast.AST]:
+    """Where what a statement makes of a value is read: by its names, or where its function is called."""
+    function = module.function(statement) if isinstance(statement, ast.Return) else None
+    if isinstance(function, ast.FunctionDef):
+        calls = (module.parent_of[use] for use in module.uses(function.name, module.scope_of[function]))
+        yield from (call for call in calls if isinstance(call, ast.Call))
     for target in targets:
         if isinstance(target, ast.Attribute):
-            if target.attr in FOLDERS or any(_names_folder(module, read, depth) for read in _reads(module, target)):
-                return True
-        if isinstance(target, ast.Name):
+            yield from _reads(module, target)
+        elif isinstance(target, ast.Name):
             uses = module.uses(target.id, module.scope_of[target])
-            if any(isinstance(use.ctx, ast.Load) and _names_folder(module, use, depth) for use in uses):
-                return True
-    return False
+            yield from (use for use in uses if isinstance(use.ctx, ast.Load))
 
 
 def _reads(module: Module, kept: ast.Attribute) -> Iterator[ast.Attribute]:

@@ -63,25 +63,39 @@ def tell_early_writes(context: Context, rule: Rule, outline: LaunchedOutline, tr
 def _before(outline: LaunchedOutline, training: Training) -> Iterator[ast.Call]:
     """The calls that workers come to before the training, those of each step once."""
     module, moved, seen = outline.context.module, outline.roles.moved(), set[ast.stmt]()
+    followed = dict[ast.AST, int]()
     for place in places(outline.script, moved, training.trains):
         for before in moved[:place]:
             if not isinstance(before, DEFINITIONS) and before not in seen:
                 seen.add(before)
-                yield from called_by(module, before)
+                yield from called_by(module, before, followed=followed)
     for call in arrivals(module, training.trains):
         for statement in around(outline.script, call):
             if statement.lineno < call.lineno:
-                yield from called_by(module, statement)
+                yield from called_by(module, statement, followed=followed)
 
 
-def called_by(module: Module, code: ast.AST, depth: int = DEPTH) -> Iterator[ast.Call]:
-    """The calls in some code, and in the functions of the module that it calls."""
+def called_by(
+    module: Module, code: ast.AST, depth: int = DEPTH, followed: dict[ast.AST, int] | None = None
+) -> Iterator[ast.Call]:
+    """The calls in some code, and in the functions of the module that it calls.
+
+    Args:
+        module: The module.
+        code: The code.
+        depth: How many functions may still call each other.
+        followed: The functions whose calls were given, with the depth then: each is followed once, from where it is
+            nearest.
+    """
+    followed = {} if followed is None else followed
     for node in executed(module, code):
         if isinstance(node, ast.Call):
             yield node
             function = module.definition(node.func) if depth else None
-            for statement in function.body if isinstance(function, ast.FunctionDef) else ():
-                yield from called_by(module, statement, depth - 1)
+            if isinstance(function, ast.FunctionDef) and followed.get(function, 0) < depth:
+                followed[function] = depth
+                for statement in function.body:
+                    yield from called_by(module, statement, depth - 1, followed)
 
 
 def what_it_does(module: Module, call: ast.Call) -> str:

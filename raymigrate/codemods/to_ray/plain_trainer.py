@@ -13,7 +13,7 @@ from raymigrate.codemods.shared import plain_callbacks
 from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables
-from raymigrate.codemods.to_ray.arrivals import arrivals
+from raymigrate.codemods.to_ray.arrivals import arrivals, last_trained
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.clock_names import tell_names_by_time
@@ -50,7 +50,7 @@ from raymigrate.codemods.to_ray.refusals import (
     refusal_for_others,
 )
 from raymigrate.codemods.to_ray.repeated import ANEW as EACH_ANEW
-from raymigrate.codemods.to_ray.repeated import repeats, unfit_to_repeat
+from raymigrate.codemods.to_ray.repeated import repeats, tell_choices, unfit_to_repeat
 from raymigrate.codemods.to_ray.results import return_results
 from raymigrate.codemods.to_ray.saved_files import wait_for_files
 from raymigrate.codemods.to_ray.saving_functions import tell_late_writes
@@ -159,7 +159,7 @@ def convert(context: Context) -> None:
         launched = launched_of(context)
         script = script_of(module, training.trains)
         roles = roles_of(script, training.trains)
-        release(script, roles, script.step_of(training.trains[-1]))
+        release(script, roles, last_trained(script, roles, training.trains))
     except UnfitLaunchError as error:
         leave(context, training.trains[0], str(error))
         return
@@ -229,6 +229,8 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     switch = keep_loss_scale(context, training, outline)
     if is_repeated:
         context.note(RM806, training.trains[0], EACH_ANEW)
+        if outline.may_be_several:
+            tell_choices(context, RM806, training)
     _finish(context, training.trains, {"callback": callback, "switch": switch}, resumes=not is_repeated)
     if not outline.use_gpu:
         _train_together_on_cpu(context, training, outline)

@@ -10,10 +10,12 @@ import ast
 from collections.abc import Iterator, Sequence
 from itertools import combinations, takewhile
 
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.arrivals import arrivals, calls_of
 from raymigrate.codemods.to_ray.refusals import Reason
 from raymigrate.codemods.to_ray.script import uses_of_function
-from raymigrate.codemods.to_ray.step_kinds import SETTINGS
+from raymigrate.codemods.to_ray.step_kinds import CLOCKS, ON_DISK, SETTINGS, TIMES
 from raymigrate.codemods.to_ray.trainer_calls import Training, common_branch, may_both_run
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import own_lines
@@ -22,11 +24,22 @@ from raymigrate.facts.values import free_name, reaching
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 DRAWS = ("random.", "numpy.random.")
+GENERATORS = ("random.Random", "numpy.random.RandomState", "numpy.random.default_rng")
 DRAW_NOTHING = ("seed", "get_state", "getstate", "set_state", "setstate", "Random", "Generator", "default_rng")
 ANEW = (
     "The script trains several times, now within one run of the workers: where that fails Ray starts with the first"
     " training again, and result.checkpoint, where there is one, is of the last."
 )
+
+ASKED_BY_EACH = (
+    "Each worker asks this for itself, at another moment: where the answers differ, one trains and waits for the others"
+    " for ever."
+)
+ASK_ONCE = (
+    "Ask above the training function, on the driver; or on the first worker, whose answer"
+    " ray.train.collective.broadcast_from_rank_zero() gives to all."
+)
+EXISTS = frozenset({"exists", "is_file", "is_dir", "glob", "rglob", "iterdir"})  # of a pathlib.Path
 
 
 def repeats(module: Module, training: Training) -> bool:
@@ -35,11 +48,7 @@ def repeats(module: Module, training: Training) -> bool:
         return True
     for call in arrivals(module, training.trains):
         function = module.function(call)
-        if _loops(module, call):
-            return True
-        if isinstance(function, ast.FunctionDef) and (
-            len(calls_of(module, function)) > 1 or _is_mapped(module, function)
-        ):
+        if _loops(module, call) or (isinstance(function, ast.FunctionDef) and is_often_called(module, function)):
             return True
     return False
 
@@ -48,12 +57,17 @@ def unfit_to_repeat(module: Module, training: Training) -> Reason | None:
     """Why a script that trains several times is left as it is; None for any other."""
     if not training.trains or not repeats(module, training):
         return None
-    for call in arrivals(module, training.trains):
-        if any(isinstance(around, ast.Try) and around.handlers for around in _inside_loop(module, call)):
-            message = "The training is tried again where it fails: one worker may fail alone, while the others wait"
-            return Reason(call, f"{message} for it. Take it out of the `try`.")
+    reached = arrivals(module, training.trains)
+    for call in reached:
+        if any(_goes_on(module, tried, reached, set()) for tried in _catching(module, call)):
+            message = "The training is tried, and another follows where it fails: one worker may fail alone, while the"
+            return Reason(call, f"{message} others wait for it. Take it out of the `try`.")
     if (again := _trained_again(module, training.trains)) is not None:
         return again
+    chance = next((call for call in module.calls(*GENERATORS) if not call.keywords and not any(call.args)), None)
+    if chance is not None:
+        message = f"{module.source(chance.func)} is given no seed: on each worker it draws something else"
+        return Reason(chance, f"{message}, by which the trainings may differ. Give it one.")
     drawn = next(_draws(module), None)
     if drawn is not None and not any(_is_seed(name) for name in _called(module)):
         message = f"{module.source(drawn.func)} draws without a seed, on each worker something else"
@@ -63,16 +77,115 @@ def unfit_to_repeat(module: Module, training: Training) -> Reason | None:
     return None
 
 
+def tell_choices(context: Context, rule: Rule, training: Training) -> None:
+    """Tells of conditions by which some workers may train where others do not: on the time, or on what is there.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+        training: What trains in it, several times.
+    """
+    module = context.module
+    reached = arrivals(module, training.trains)
+    tests = dict.fromkeys(test for call in reached for test in _tests(module, call, reached))
+    for test in tests:
+        if asked := next(_asks_now(module, test), None):
+            context.manual(rule, asked, ASKED_BY_EACH, ASK_ONCE)
+
+
+def _tests(module: Module, call: ast.Call, reached: Sequence[ast.Call]) -> Iterator[ast.expr]:
+    """The conditions on which a training depends, asked behind another one or between those of a loop."""
+    function, loops = module.function(call), _loops(module, call)
+    often = [function] if isinstance(function, ast.FunctionDef) and is_often_called(module, function) else []
+    for outer in takewhile(lambda ancestor: not isinstance(ancestor, FUNCTIONS), module.ancestors(call)):
+        if not isinstance(outer, (ast.While, ast.If)):
+            continue
+        is_between = bool(often) or outer in loops or any(module.inside(outer, loop) for loop in loops)
+        if is_between or any(
+            module.function(other) is function and module.start(other) < module.start(outer) for other in reached
+        ):
+            yield outer.test
+    for block in (*loops, *often):
+        for part in module.below(block):
+            if isinstance(part, ast.If) and module.function(part) is function and _leaves(module, part, block):
+                yield part.test
+
+
+def is_often_called(module: Module, function: ast.FunctionDef) -> bool:
+    """Whether a function is called several times: at several places, in a loop, or for each item of something."""
+    calls = calls_of(module, function)
+    return len(calls) > 1 or _is_mapped(module, function) or any(_loops(module, call) for call in calls)
+
+
+def _leaves(module: Module, condition: ast.If, block: ast.AST | None) -> bool:
+    """Whether a condition ends a loop or a turn of it, or a function."""
+    for last in (condition.body[-1], *condition.orelse[-1:]):
+        if isinstance(last, ast.Return):
+            return True
+        if isinstance(last, (ast.Continue, ast.Break)) and _loops(module, condition)[:1] == [block]:
+            return True
+    return False
+
+
+def _asks_now(module: Module, test: ast.expr) -> Iterator[ast.expr]:
+    """What in a condition asks for the time or the disk: itself, or where a name of it gets its value."""
+    for part in ast.walk(test):
+        given = module.value(part) if isinstance(part, ast.Name) else part
+        calls = ast.walk(given) if given is not part else (part,)
+        for call in calls:
+            if isinstance(call, ast.Call) and _is_asked_now(module, call):
+                yield part  # type: ignore[misc]
+
+
+def _is_asked_now(module: Module, call: ast.Call) -> bool:
+    name = module.qualified(call.func) or ""
+    if name in CLOCKS | TIMES | ON_DISK or name in ("os.listdir", "glob.glob"):
+        return True
+    return not name and isinstance(call.func, ast.Attribute) and call.func.attr in EXISTS
+
+
 def _loops(module: Module, node: ast.AST) -> list[ast.AST]:
     """The loops around a node in its function, from the innermost on."""
     around = takewhile(lambda ancestor: not isinstance(ancestor, FUNCTIONS), module.ancestors(node))
     return [ancestor for ancestor in around if isinstance(ancestor, LOOPS)]
 
 
-def _inside_loop(module: Module, node: ast.AST) -> Iterator[ast.AST]:
-    """What is around a node within the outermost loop of its function."""
-    loops = _loops(module, node)
-    return takewhile(lambda ancestor: ancestor is not loops[-1], module.ancestors(node)) if loops else iter(())
+def _catching(module: Module, call: ast.Call) -> Iterator[ast.Try | ast.With]:
+    """What is around a call in its function and goes on where it fails: `try`, `with contextlib.suppress(...)`."""
+    around = takewhile(lambda ancestor: not isinstance(ancestor, FUNCTIONS), module.ancestors(call))
+    for outer in around:
+        if isinstance(outer, ast.Try) and any(module.inside(call, part) for part in outer.body):
+            if any(not _passes_on(module, handler) for handler in outer.handlers):
+                yield outer
+        elif isinstance(outer, ast.With):
+            opened = (item.context_expr for item in outer.items if isinstance(item.context_expr, ast.Call))
+            if any(module.qualified(one.func) == "contextlib.suppress" for one in opened):
+                yield outer
+
+
+def _passes_on(module: Module, handler: ast.ExceptHandler) -> bool:
+    """Whether a handler lets the script end: it raises again, or is there for Ctrl-C."""
+    if handler.type is not None and free_name(module, handler.type) == "KeyboardInterrupt":
+        return True
+    return isinstance(handler.body[-1], ast.Raise)
+
+
+def _goes_on(module: Module, node: ast.AST, reached: Sequence[ast.Call], seen: set[ast.AST]) -> bool:
+    """Whether another training comes behind some code, in its function or in what calls that."""
+    function = module.function(node)
+    body = node.body if isinstance(node, (ast.Try, ast.With)) else [node]
+    for call in reached:
+        is_behind = module.function(call) is function and module.start(call) > module.start(node)
+        if is_behind and may_both_run(module, node, call) and not any(module.inside(call, part) for part in body):
+            return True
+    if _loops(module, node):
+        return True
+    if not isinstance(function, ast.FunctionDef) or function in seen:
+        return False
+    seen.add(function)
+    calls = calls_of(module, function)
+    is_repeated = len(calls) > 1 or _is_mapped(module, function)
+    return is_repeated or any(_goes_on(module, call, reached, seen) for call in calls)
 
 
 def _is_mapped(module: Module, function: ast.FunctionDef) -> bool:
@@ -101,11 +214,21 @@ def _is_same(module: Module, one: ast.Call, other: ast.Call) -> bool:
     """Whether two calls may train with the same Trainer."""
     first, second = one.func.value, other.func.value  # type: ignore[attr-defined]
     if isinstance(first, ast.Name) and isinstance(second, ast.Name):
-        return not {b.node for b in reaching(module, first)}.isdisjoint(b.node for b in reaching(module, second))
+        return not _made_at(module, first, set()).isdisjoint(_made_at(module, second, set()))
     if not isinstance(first, ast.Attribute) or ast.unparse(first) != ast.unparse(second):
         return False
     is_near = module.function(one) is module.function(other)
     return is_near and not any(one.lineno < kept.lineno < other.lineno for kept in _kept_as(module, first))
+
+
+def _made_at(module: Module, name: ast.Name, seen: set[ast.AST]) -> set[ast.AST]:
+    """Where names get a Trainer that one name may stand for, which others may be given before it."""
+    for binding in reaching(module, name):
+        if binding.node not in seen:
+            seen.add(binding.node)
+            if isinstance(value := module.assigned(binding.node), ast.Name):
+                _made_at(module, value, seen)
+    return seen
 
 
 def _is_made_anew(module: Module, trainer: ast.Name | ast.Attribute, call: ast.Call) -> bool:
@@ -113,10 +236,10 @@ def _is_made_anew(module: Module, trainer: ast.Name | ast.Attribute, call: ast.C
     function, loops = module.function(call), _loops(module, call)
     if isinstance(trainer, ast.Attribute):
         return any(_comes_before(module, kept, call, loops) for kept in _kept_as(module, trainer))
-    for binding in reaching(module, trainer):
-        if isinstance(binding.node, ast.arg) or module.function(binding.node) is not function:
+    for made in _made_at(module, trainer, set()):
+        if isinstance(made, ast.arg) or module.function(made) is not function:
             return False
-        if loops and not module.inside(binding.node, loops[0]):
+        if loops and not module.inside(made, loops[0]):
             return False
     return True
 

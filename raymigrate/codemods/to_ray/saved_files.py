@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.arrivals import arrivals
 from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.repeated import is_often_called
+from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.codemods.to_ray.trainer_calls import Training, arguments_made, is_trainer, makes_arguments
 from raymigrate.edits.plan import Code
 from raymigrate.facts.folders.read_back import path_key
@@ -34,7 +36,11 @@ def wait_for_files(context: Context, outline: Outline, training: Training) -> No
     """
     module = context.module
     reached = arrivals(module, training.trains)
-    loops = {around for train in reached for around in module.ancestors(train) if isinstance(around, LOOPS)}
+    loops: set[ast.AST] = {
+        around for train in reached for around in module.ancestors(train) if isinstance(around, LOOPS)
+    }
+    functions = {function for train in reached if isinstance(function := module.function(train), ast.FunctionDef)}
+    loops.update(function for function in functions if is_often_called(module, function))  # which are as a loop
     saves = [call for call, _ in module.method_calls(*FOLDERS) if _is_behind(outline, reached, call)]
     loads = [
         call
@@ -57,9 +63,9 @@ def _is_behind(outline: Outline, reached: Sequence[ast.Call], call: ast.Call) ->
     if rank_condition(module, call) is not None:
         return False
     trains = [train for train in reached if module.function(train) is module.function(call)]
-    at_top = all(outline.script.step_of(train) is module.statement(train) for train in trains)
-    works = not at_top or outline.is_for_workers(call)
-    return works and any(module.start(call) > module.start(train) for train in trains)
+    step = outline.script.step_of(call)
+    is_for_workers = isinstance(step, DEFINITIONS) or (step is not None and outline.is_for_workers(call))
+    return is_for_workers and any(module.start(call) > module.start(train) for train in trains)
 
 
 def _folder(module: Module, save: ast.Call) -> ast.expr | None:
@@ -76,6 +82,10 @@ def _loads_from(module: Module, load: ast.Call, folder: ast.expr | None) -> bool
     given = argument(load, 0, "pretrained_model_name_or_path")
     if folder is None or given is None:
         return False
+    if isinstance(folder, ast.Name) and isinstance(given, ast.Name):
+        parts = (module.definition(folder), module.definition(given))
+        if folder.id != given.id and all(isinstance(part, ast.arg) for part in parts):
+            return True  # `stage("one", "two")`, `stage("two", "three")`
     wanted = set(_meanings(module, folder))
     return any(meaning in wanted for meaning in _meanings(module, given))
 

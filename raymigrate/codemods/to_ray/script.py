@@ -156,8 +156,13 @@ def script_of(module: Module, trains: Sequence[ast.AST]) -> Script:
 
 def first_trained(script: Script, trains: Sequence[ast.AST]) -> int:
     """The place of the first step that trains, or that names a function or class which does."""
+    return min(trained_places(script, trains), default=len(script.steps))
+
+
+def trained_places(script: Script, trains: Sequence[ast.AST]) -> list[int]:
+    """The places of the steps that train, or that name a function or class which does."""
     waiting = [step for node in trains if (step := script.step_of(node)) is not None]
-    places, seen = [len(script.steps)], set[ast.stmt]()
+    places, seen = list[int](), set[ast.stmt]()
     while waiting:
         step = waiting.pop()
         if step in seen:
@@ -168,7 +173,7 @@ def first_trained(script: Script, trains: Sequence[ast.AST]) -> int:
             waiting += [reader for name in script.bound(step) for reader in script.readers(name, scope)]
         else:
             places.append(script.number(step))
-    return min(places)
+    return places
 
 
 def is_main_guard(statement: ast.stmt) -> bool:
