@@ -289,5 +289,5 @@ def test_a_dataset_whose_code_is_trusted_may_be_a_script(arguments: str, told: b
 )
 def test_a_name_that_has_a_slash_has_its_namespace(given: str, *, told: bool) -> None:
     legacy = "from ray.train.huggingface import TransformersTrainer\nfrom datasets import load_dataset\n"
-    outcome = converted(f"{legacy}\n\ndef main(args):\n    TransformersTrainer(load_dataset({given}))\n")
+    outcome = converted(f"{legacy}from own import args\n\nTransformersTrainer(load_dataset({given}))\n")
     assert any("without its namespace" in message for message in outcome.messages) is told
