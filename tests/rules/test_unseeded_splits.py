@@ -2,6 +2,8 @@
 
 import pytest
 
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.runs_before import RunsBefore
 from tests.rules.scripts import converted
 from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
 
@@ -118,3 +120,10 @@ def test_an_option_for_the_rank_does_not_keep_settings_from_the_accelerator() ->
     text = accelerated(loop, head=head).text
     assert 'accelerator = Accelerator(mixed_precision="fp16" if args.fp16 else "no")\n' in text
     assert text.index("parse_args()") < text.index("Accelerator(mixed")
+
+
+def test_functions_that_call_one_another_twice_are_gone_through_once() -> None:
+    steps = "".join(f"def f{step}():\n    f{step + 1}()\n    f{step + 1}()\n\n\n" for step in range(40))
+    module = Module(f"{steps}def f40():\n    last()\n\n\nf0()\nlast()\n", "job.py")
+    inner, *_, outer = module.named_calls("last")
+    assert RunsBefore(module).surely_before(inner, outer)

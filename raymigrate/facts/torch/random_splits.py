@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.runs_before import RunsBefore
 from raymigrate.facts.torch.picked_rows import is_in_step, is_only_shown
@@ -32,10 +33,15 @@ SEED_EVERYTHING = ("seed_everything", "set_seed", "seed_all", "fix_seed", "set_r
 
 def unseeded_splits(module: Module) -> Iterator[ast.Call]:
     """The calls that share out rows by random numbers, where the script sets no seed for them, or sets it later."""
+    order: RunsBefore | None = None
     for call in module.of_type(ast.Call):
         kind = _drawn_from(module, call)
         given = [k for k in call.keywords if k.arg in SEEDS and not is_none(k.value)]
-        if kind is None or given or _is_seeded(module, kind, call) or _is_kept(module, call):
+        if kind is None or given or _is_kept(module, call):
+            continue
+        seeds = _seeds(module, kind)
+        order = order or RunsBefore(module)
+        if seeds and not all(order.surely_before(call, seed) for seed in seeds):
             continue
         if (module.qualified(call.func) or "") not in PICKS or not _only_picks(module, call):
             yield call
@@ -62,14 +68,15 @@ def _drawn_from(module: Module, call: ast.Call) -> str | None:
     return "numpy" if call.func.attr == "train_test_split" and shuffles else None  # of datasets.Dataset
 
 
-def _is_seeded(module: Module, kind: str, split: ast.Call) -> bool:
-    """Whether a script sets the seed of a generator before it splits, itself or by a function that is called so."""
-    seeds = [*module.calls(*EVERY, *SETTERS[kind])]
-    for call in module.of_type(ast.Call):
-        if getattr(call.func, "id", getattr(call.func, "attr", "")) in SEED_EVERYTHING:
-            seeds.append(call)
-    order = RunsBefore(module) if seeds else None
-    return order is not None and not all(order.surely_before(split, seed) for seed in seeds)
+@kept
+def _seeds(module: Module, kind: str) -> list[ast.Call]:
+    """Where a script sets the seed of a generator, itself or by a function that is called so."""
+    named = (
+        call
+        for call in module.of_type(ast.Call)
+        if getattr(call.func, "id", getattr(call.func, "attr", "")) in SEED_EVERYTHING
+    )
+    return [*module.calls(*EVERY, *SETTERS[kind]), *named]
 
 
 def _is_kept(module: Module, call: ast.Call) -> bool:
