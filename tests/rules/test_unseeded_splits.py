@@ -60,6 +60,8 @@ def test_of_a_trainer(split: str, told: bool) -> None:
 
 
 PICTURES = [
+    "print(frame.sample(frac=0.1))\n",
+    "few = frame.sample(frac=0.1)\nprint(few)\n",
     "perm = torch.randperm(len(test_data))[:16]\nsave_image(torch.stack([test_data[i][0] for i in perm]), 'a.png')\n",
     "save_image(test_data.images[torch.randperm(100)[:8]], 'a.png')\n",
     "perm = torch.randperm(100)\nfor n, i in enumerate(perm.tolist()):\n    plt.imshow(test_data[i][0])\n",
@@ -67,6 +69,7 @@ PICTURES = [
     "rows = test_data.images[torch.randperm(100)[:8]]\nout = model(rows)\nsave_image(make_grid(out), 'a.png')\n",
 ]
 SHARED_OUT = [
+    "rows = frame.sample(frac=1).reset_index(drop=True)\nparts = [rows[i] for i in range(80)]\ncheck(parts)\n",
     "perm = torch.randperm(100)\nparts = torch.utils.data.Subset(data, perm[:80])\n",
     "perm = torch.randperm(100)\ndata.rows = data.rows[perm]\n",
     "import random\npicked = random.sample(range(100), 80)\nparts = [data[i] for i in picked]\ncheck(parts)\n",

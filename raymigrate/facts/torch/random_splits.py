@@ -20,7 +20,8 @@ OF_NUMPY = (
 )
 FOLDS = ("sklearn.model_selection.KFold", "sklearn.model_selection.StratifiedKFold")  # in order, unless told to shuffle
 OF_PYTHON = ("random.shuffle", "random.sample")
-# What gives numbers or rows that may also be for something else than a split.
+OF_FRAMES = "sample"  # of a pandas.DataFrame, with frac=
+# What gives numbers or rows that may also be for something else than a split; so does the one of frames.
 PICKS = ("torch.randperm", "numpy.random.permutation", "random.sample")
 EVERY = ("transformers.set_seed", "transformers.trainer_utils.set_seed", "accelerate.utils.set_seed")
 SETTERS = {
@@ -43,13 +44,16 @@ def unseeded_splits(module: Module) -> Iterator[ast.Call]:
         order = order or RunsBefore(module)
         if seeds and not all(order.surely_before(call, seed) for seed in seeds):
             continue
-        if (module.qualified(call.func) or "") not in PICKS or not _only_picks(module, call):
+        picks = (module.qualified(call.func) or "") in PICKS or getattr(call.func, "attr", "") == OF_FRAMES
+        if not picks or not _only_picks(module, call):
             yield call
 
 
 def _only_picks(module: Module, call: ast.Call) -> bool:
     """Whether random numbers pick rows to show, or mix those of one batch, and share out none."""
-    return is_in_step(module, call) or is_only_shown(module, call)
+    name = module.name_of(call)
+    is_read = name is None or bool(module.uses_of(name))
+    return is_in_step(module, call) or (is_read and is_only_shown(module, call))
 
 
 def _drawn_from(module: Module, call: ast.Call) -> str | None:
@@ -62,7 +66,7 @@ def _drawn_from(module: Module, call: ast.Call) -> str | None:
         return "numpy" if shuffled else None
     if not isinstance(call.func, ast.Attribute):
         return None
-    if call.func.attr == "sample" and any(k.arg == "frac" for k in call.keywords):  # of a pandas.DataFrame
+    if call.func.attr == OF_FRAMES and any(k.arg == "frac" for k in call.keywords):
         return "numpy"
     shuffles = not any(k.arg == "shuffle" and module.constant(k.value) is False for k in call.keywords)
     return "numpy" if call.func.attr == "train_test_split" and shuffles else None  # of datasets.Dataset

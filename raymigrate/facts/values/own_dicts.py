@@ -158,7 +158,9 @@ def _is_same_later(module: Module, values: list[ast.expr], between: list[ast.stm
     if not all(_is_plain(module, part) for value in values for part in ast.walk(value)):
         return False
     read = {part.id for value in values for part in ast.walk(value) if isinstance(part, ast.Name)}
-    elsewhere = {name for kind in (ast.Global, ast.Nonlocal) for node in module.of_type(kind) for name in node.names}
+    declared = [node.names for node in module.of_type(ast.Global)]
+    declared += [node.names for node in module.of_type(ast.Nonlocal)]
+    elsewhere = {name for names in declared for name in names}
     return read.isdisjoint(_bound(between)) and read.isdisjoint(elsewhere)  # which a call may bind anew
 
 
