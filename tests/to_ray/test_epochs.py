@@ -171,4 +171,6 @@ def test_a_state_that_the_script_keeps_itself_is_named(saving: str) -> None:
 
 @pytest.mark.parametrize("saving", NOT_KEPT.values(), ids=NOT_KEPT)
 def test_what_no_training_can_go_on_from_is_no_state(saving: str) -> None:
-    assert why_again(saving).startswith("No save_state() of the script ends each epoch, and no checkpoint is reported: ")
+    assert why_again(saving).startswith(
+        "No save_state() of the script ends each epoch, and no checkpoint is reported: "
+    )
