@@ -274,3 +274,20 @@ def test_nobody_is_told_to_change_a_name_that_other_calls_complete(given: str) -
 def test_a_dataset_whose_code_is_trusted_may_be_a_script(arguments: str, told: bool) -> None:
     outcome = converted(SCRIPT.format(arguments=arguments).replace("\n\n", "\nTRUST = True\n", 1))
     assert outcome.lines("RM715", Kind.MANUAL) == ([4] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ('f"{args.owner}/{args.name}"', False),
+        ('"nyu-mll/" + args.name', False),
+        ('args.owner + "/" + args.name', False),
+        ('"nyu-mll/%s" % args.name', False),
+        ('"glue" + args.paths["a/b"]', True),
+        ("args.name", True),
+    ],
+)
+def test_a_name_that_has_a_slash_has_its_namespace(given: str, *, told: bool) -> None:
+    legacy = "from ray.train.huggingface import TransformersTrainer\nfrom datasets import load_dataset\n"
+    outcome = converted(f"{legacy}from own import args\n\nTransformersTrainer(load_dataset({given}))\n")
+    assert any("without its namespace" in message for message in outcome.messages) is told

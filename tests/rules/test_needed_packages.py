@@ -271,3 +271,8 @@ def test_a_plain_script_that_moves_to_ray_lacks_ray_there() -> None:
     text = METADATA.format('"transformers", "accelerate"') + trains
     assert any("Add ray[train]" in message for message in converted(text, to_ray=True).messages)
     assert not converted(text).findings
+
+
+def test_they_are_read_in_a_file_of_windows_too() -> None:
+    text = (METADATA.format('"transformers"') + script().lstrip()).replace("\n", "\r\n")
+    assert converted(text).lines("RM732", Kind.MANUAL)

@@ -44,6 +44,8 @@ def test_a_method_that_is_replaced_is_told(use: str, told: str) -> None:
     [
         "class Own(Attention):\n    pass\n\n\nOwn.forward = fast",
         "LlamaForCausalLM.supports_gradient_checkpointing = True",
+        "LlamaForCausalLM._no_split_modules = ['LlamaDecoderLayer']",
+        "LlamaForCausalLM.config_class = transformers.LlamaConfig",
         "model = LlamaForCausalLM.from_pretrained('m')\nmodel.config.use_cache = False",
         "transformers.Trainer._save = fast",
         "before = Attention.forward",
@@ -51,3 +53,10 @@ def test_a_method_that_is_replaced_is_told(use: str, told: str) -> None:
 )
 def test_settings_and_own_classes_are_left_alone(use: str) -> None:
     assert "RM762" not in [code for code, _, _ in converted(LEGACY + use).findings]
+
+
+@pytest.mark.parametrize("name", ["LlamaFlashAttention2.forward", "LLAMA_ATTENTION_CLASSES"])
+def test_what_is_gone_is_told_once(name: str) -> None:
+    outcome = converted(f"{LEGACY}modeling_llama.{name} = fast")
+    assert outcome.lines("RM692", Kind.MANUAL)
+    assert not outcome.lines("RM762", Kind.MANUAL)

@@ -99,3 +99,22 @@ def test_a_config_that_may_be_another_is_told_with_that_condition(use: str) -> N
 )
 def test_what_holds_rope_theta_or_is_no_config_of_transformers_stays(use: str) -> None:
     assert "RM767" not in [code for code, _, _ in converted(LEGACY + use).findings]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "c.rope_parameters",
+        "c.rope_scaling",
+        "dict(c.rope_parameters, factor=2.0)",
+        "copy.deepcopy(c.rope_scaling)",
+        "c.rope_scaling.copy()",
+        'c.rope_parameters | {"factor": 2.0}',
+        "{**dict(c.rope_parameters)}",
+        "c.rope_parameters if args else c.rope_scaling",
+    ],
+)
+def test_a_copy_of_what_a_config_had_keeps_rope_theta(value: str) -> None:
+    """Directly, and where it has a name and is filled."""
+    for use in (f"c.rope_scaling = {value}", f'new = {value}\nnew["factor"] = 4.0\nc.rope_scaling = new'):
+        assert "RM767" not in [code for code, _, _ in converted(f"import copy\n{LEGACY}{CONFIG}{use}").findings]

@@ -2,6 +2,8 @@
 
 import pytest
 
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.runs_before import RunsBefore
 from tests.rules.scripts import converted
 from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
 
@@ -58,6 +60,8 @@ def test_of_a_trainer(split: str, told: bool) -> None:
 
 
 PICTURES = [
+    "print(frame.sample(frac=0.1))\n",
+    "few = frame.sample(frac=0.1)\nprint(few)\n",
     "perm = torch.randperm(len(test_data))[:16]\nsave_image(torch.stack([test_data[i][0] for i in perm]), 'a.png')\n",
     "save_image(test_data.images[torch.randperm(100)[:8]], 'a.png')\n",
     "perm = torch.randperm(100)\nfor n, i in enumerate(perm.tolist()):\n    plt.imshow(test_data[i][0])\n",
@@ -65,6 +69,7 @@ PICTURES = [
     "rows = test_data.images[torch.randperm(100)[:8]]\nout = model(rows)\nsave_image(make_grid(out), 'a.png')\n",
 ]
 SHARED_OUT = [
+    "rows = frame.sample(frac=1).reset_index(drop=True)\nparts = [rows[i] for i in range(80)]\ncheck(parts)\n",
     "perm = torch.randperm(100)\nparts = torch.utils.data.Subset(data, perm[:80])\n",
     "perm = torch.randperm(100)\ndata.rows = data.rows[perm]\n",
     "import random\npicked = random.sample(range(100), 80)\nparts = [data[i] for i in picked]\ncheck(parts)\n",
@@ -118,3 +123,10 @@ def test_an_option_for_the_rank_does_not_keep_settings_from_the_accelerator() ->
     text = accelerated(loop, head=head).text
     assert 'accelerator = Accelerator(mixed_precision="fp16" if args.fp16 else "no")\n' in text
     assert text.index("parse_args()") < text.index("Accelerator(mixed")
+
+
+def test_functions_that_call_one_another_twice_are_gone_through_once() -> None:
+    steps = "".join(f"def f{step}():\n    f{step + 1}()\n    f{step + 1}()\n\n\n" for step in range(40))
+    module = Module(f"{steps}def f40():\n    last()\n\n\nf0()\nlast()\n", "job.py")
+    inner, *_, outer = module.named_calls("last")
+    assert RunsBefore(module).surely_before(inner, outer)

@@ -44,6 +44,13 @@ def main(workers):
 """,
         "scaling_config=ScalingConfig(num_workers=workers)",
     ),
+    "what is read, behind what is read": (
+        """
+kwargs = dict(scaling_config=ScalingConfig(num_workers=show.workers))
+show.trainers[show()] = TransformersTrainer(init, trainer_init_config={"rate": show.rate}, **kwargs)
+""",
+        "scaling_config=ScalingConfig(num_workers=show.workers)",
+    ),
     "AccelerateTrainer": (
         """
 kwargs = dict(train_loop_per_worker=loop, scaling_config=ScalingConfig(num_workers=2))
@@ -68,6 +75,30 @@ TOLD = {
     ),
     "a parameter": "def main(**kwargs):\n    return TransformersTrainer(init, **kwargs)\n",
     "more behind it": f"kwargs = dict(trainer_init_per_worker=init, **show())\n{TRAINER}",
+    "what the call evaluates before": (
+        "kwargs = dict(run_config=show())\ntrainer = TransformersTrainer(scaling_config=show(), "
+        "trainer_init_per_worker=init, **kwargs)\n"
+    ),
+    "made once, trained with again and again": (
+        f"{OWN}kwargs['run_config'] = show()\nwhile TransformersTrainer(**kwargs).fit().error:\n    pass\n"
+    ),
+    "a call under a condition": (
+        f"{OWN}kwargs['run_config'] = show()\ntrainer = TransformersTrainer(**kwargs) if data else None\n"
+    ),
+    "a copy of what is filled later": (
+        f"rows = {{}}\nkwargs = dict(trainer_init_per_worker=init, datasets={{**rows}})\nrows['train'] = 1\n{TRAINER}"
+    ),
+    "a global that a function sets": (
+        "def load():\n    global data\n    data = 1\n\n\n"
+        f"kwargs = dict(trainer_init_per_worker=init, datasets=data)\nload()\n{TRAINER}"
+    ),
+    "the name of an exception": (
+        f"kwargs = dict(trainer_init_per_worker=init, datasets=data)\ntry:\n    show()\nexcept OSError as data:\n"
+        f"    pass\n{TRAINER}"
+    ),
+    "an attribute of a class": (
+        "class Job:\n    kwargs = dict(trainer_init_per_worker=init)\n    trainer = TransformersTrainer(**kwargs)\n"
+    ),
     "outside the function": (
         "kwargs = dict(trainer_init_per_worker=init)\ndef main():\n    return TransformersTrainer(**kwargs)\n"
     ),

@@ -230,7 +230,7 @@ def _several_names(context: Context, told: _Told, given: ast.expr, found: list[t
     for name, source in sorted(others.items()):
         told.add_name(given, source, name)
     unseen = any(value is ... for _, value in found) and context.of_legacy_job
-    if not short and unseen and not _never_runs(context.module, given):
+    if not short and unseen and not _has_slash(given) and not _never_runs(context.module, given):
         told.add(given, f"load_dataset {RAISES} if this is a name without its namespace.", UNSEEN)
 
 
@@ -246,6 +246,17 @@ def _name_at_the_call(context: Context, given: ast.expr, source: Source, name: s
     if context.converts(RM714, source.node, f'load_dataset("{name}") {RAISES}; now {whole}.'):
         context.plan.replace(source.node, whole)
     return True
+
+
+def _has_slash(given: ast.expr) -> bool:
+    """Whether a name is put together with a slash in it, which those without their namespace have not."""
+    parts = [given]
+    for part in parts:  # which grows meanwhile
+        if isinstance(part, ast.BinOp):
+            parts += [part.left, part.right]
+        elif isinstance(part, ast.JoinedStr):
+            parts += part.values
+    return any(isinstance(part, ast.Constant) and "/" in str(part.value) for part in parts)
 
 
 def _behind_namespace(module: Module, given: ast.expr) -> set[ast.AST]:

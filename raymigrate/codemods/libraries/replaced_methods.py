@@ -15,6 +15,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import is_model_class
 from raymigrate.facts.syntax.module import Module
+from raymigrate.knowledge.libraries import look_up
 
 RM762 = Rule(
     "RM762",
@@ -45,6 +46,9 @@ def replaced_methods(context: Context) -> None:
         whole = module.qualified(owner) or ""
         if not (whole.startswith(OF_MODELS) or is_model_class(whole)) or _is_setting(module, node):
             continue
+        # RM692 tells of what is gone, which nothing calls any more; not of a name that setattr() sets.
+        if look_up(f"{whole}.{name}" if isinstance(node, ast.Attribute) else whole).gone is not None:
+            continue
         what = f"{name} of {whole.rpartition('.')[2]} is replaced here"
         if name in GONE:
             context.manual(RM762, node, f"{what}: nothing in transformers 5 calls that, and it has no effect.", ADVICE)
@@ -67,6 +71,12 @@ def _set(module: Module) -> Iterator[tuple[ast.AST, ast.expr, str]]:
 
 
 def _is_setting(module: Module, node: ast.AST) -> bool:
-    """Whether a value is a plain setting, no function: `LlamaModel.supports_gradient_checkpointing = True`."""
+    """Whether a value is a plain setting, no function: `LlamaModel.supports_gradient_checkpointing = True`.
+
+    A list of names, `_no_split_modules`, and a class of configurations, `config_class`, are such too.
+    """
     value = node.args[2] if isinstance(node, ast.Call) else module.assigned(node)
-    return isinstance(module.value(value), ast.Constant) if value is not None else False
+    if value is None:
+        return False
+    is_config = (module.qualified(value) or "").endswith("Config")
+    return is_config or isinstance(module.value(value), (ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict))

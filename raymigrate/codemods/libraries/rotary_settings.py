@@ -28,6 +28,7 @@ from raymigrate.facts.hugging_face.models import CLASS
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_argument, seen_entries
+from raymigrate.facts.values.carried import COPIES
 
 RM767 = Rule(
     "RM767",
@@ -55,6 +56,7 @@ READ = f'Read {WHOLE}["{THETA}"] of it.'
 NAMED_CONFIG = re.compile(r"(?:.*_)?config", re.IGNORECASE)
 OWN_CONFIG = re.compile("Config|Arg|Settings|Params")  # a layer that takes rope_theta over from a config is no config
 MOST_ENTRIES = 8
+DEEPEST = 3  # copies of copies
 
 
 @dataclass(frozen=True)
@@ -172,13 +174,33 @@ def _with_the_rest(value: ast.expr) -> tuple[str, dict[str, ast.expr]] | None:
     return f"{{**$config.{WHOLE}, {entries}}}", parts
 
 
-def _keeps_theta(module: Module, value: ast.expr) -> bool:
-    """Whether what is set as rope_scaling holds rope_theta, or all that the config had."""
+def _keeps_theta(module: Module, value: ast.expr, depth: int = 0) -> bool:
+    """Whether what is set as rope_scaling holds rope_theta, or all that a config had, or a copy of that."""
     made = module.value(value)
-    parts = zip(made.keys, made.values, strict=True) if isinstance(made, ast.Dict) else ()
-    unpacked = [part for key, part in parts if key is None]
-    whole = any(isinstance(part, ast.Attribute) and part.attr in (SCALING, WHOLE) for part in unpacked)
-    return whole or THETA in seen_entries(module, value)
+    if made is None or depth > DEEPEST:
+        return False
+    if isinstance(made, ast.IfExp):
+        return all(_keeps_theta(module, part, depth + 1) for part in (made.body, made.orelse))
+    if isinstance(made, ast.Attribute) and made.attr in (SCALING, WHOLE):  # of the script's own arguments, perhaps
+        return made.attr == WHOLE or depth > 0 or _config(module, made.value) is not None
+    return any(_keeps_theta(module, part, depth + 1) for part in _copied(module, made)) or THETA in seen_entries(
+        module, value
+    )
+
+
+def _copied(module: Module, made: ast.expr) -> list[ast.expr]:
+    """The dicts that go into another one: `{**d}`, `d | {...}`, `dict(d)`, `d.copy()`, `copy.deepcopy(d)`."""
+    if isinstance(made, ast.Dict):
+        return [part for key, part in zip(made.keys, made.values, strict=True) if key is None]
+    if isinstance(made, ast.BinOp) and isinstance(made.op, ast.BitOr):
+        return [made.left, made.right]
+    if not isinstance(made, ast.Call):
+        return []
+    if isinstance(made.func, ast.Attribute) and made.func.attr == "copy" and not made.args:
+        return [made.func.value]
+    if getattr(made.func, "id", "") == "dict" or module.qualified(made.func) in COPIES:
+        return [*made.args[:1], *(keyword.value for keyword in made.keywords if keyword.arg is None)]
+    return []
 
 
 def _config(module: Module, node: ast.expr) -> Config | None:

@@ -38,7 +38,7 @@ RM732 = Rule(
 AUDIO_CLASSES = ("datasets.Audio", "datasets.features.Audio", "datasets.features.audio.Audio")
 
 # The block at the top of a script by which uv and pipx make its environment (PEP 723).
-METADATA = re.compile(r"^# /// script[ \t]*\n((?:#[^\n]*\n)*?)# ///[ \t]*$", re.MULTILINE)
+METADATA = re.compile(r"^# /// script[ \t]*\r?\n((?:#[^\n]*\n)*?)# ///[ \t]*\r?$", re.MULTILINE)
 
 
 def message(needed: Needed) -> str:

@@ -1,11 +1,13 @@
 """Arguments of a legacy trainer that stand in a dict of its own come into the call, where every rule finds them."""
 
 import ast
+from bisect import bisect_left, bisect_right
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.facts.projects.project_uses import takers
 from raymigrate.facts.syntax.comments import comments_in
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values.own_dicts import Unpacked, unpacked_alone
 
@@ -50,6 +52,12 @@ def _is_more_than_code(module: Module, call: ast.Call, found: Unpacked) -> bool:
     """Whether there are comments beside the entries, or another file takes the dict."""
     given = found.keyword.value
     places = [(module.start(part)[0], module.end(part)[0]) for part in (*found.statements, given)]
-    commented = any(first <= comment.line <= last for comment in comments_in(module) for first, last in places)
+    lines = _commented_lines(module)
+    commented = any(bisect_left(lines, first) < bisect_right(lines, last) for first, last in places)
     is_global = isinstance(given, ast.Name) and module.function(call) is None
     return commented or (is_global and any(takers(module, module.source(given))))
+
+
+@kept
+def _commented_lines(module: Module) -> list[int]:
+    return sorted(comment.line for comment in comments_in(module))

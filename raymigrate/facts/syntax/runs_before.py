@@ -30,22 +30,24 @@ class RunsBefore:
         """Whether a node runs before another one: of the same function, or as the script goes."""
         if self.module.function(node) is self.module.function(other):
             return self.module.start(node) < self.module.start(other)
-        first, last = self._at_top(node, ()), self._at_top(other, ())
+        first, last = self._at_top(node), self._at_top(other)
         return bool(first) and (not last or min(first) < max(last))  # what other processes run is sent at the end
 
     def surely_before(self, node: ast.AST, other: ast.AST) -> bool:
         """Whether a node runs before another one does for the first time; not where either is not seen to run."""
         if self.module.function(node) is self.module.function(other):
             return self.module.start(node) < self.module.start(other)
-        first, last = self._at_top(node, ()), self._at_top(other, ())
+        first, last = self._at_top(node), self._at_top(other)
         return bool(first and last) and min(first) < min(last)
 
-    def _at_top(self, node: ast.AST, above: tuple[ast.AST, ...]) -> list[Position]:
+    def _at_top(self, node: ast.AST) -> list[Position]:
         """Where the top of the script runs a node."""
-        function = self.module.function(node)
-        if function is None:
-            return [self.module.start(node)]
-        if function in above:
-            return []
-        callers = self._callers.get(function, ())
-        return [position for call in callers for position in self._at_top(call, (*above, function))]
+        found, seen, waiting = list[Position](), set[ast.AST](), [node]
+        for place in waiting:  # which grows meanwhile
+            function = self.module.function(place)
+            if function is None:
+                found.append(self.module.start(place))
+            elif function not in seen:
+                seen.add(function)
+                waiting += self._callers.get(function, ())
+        return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.runs_before import RunsBefore
 from raymigrate.facts.torch.picked_rows import is_in_step, is_only_shown
@@ -19,7 +20,8 @@ OF_NUMPY = (
 )
 FOLDS = ("sklearn.model_selection.KFold", "sklearn.model_selection.StratifiedKFold")  # in order, unless told to shuffle
 OF_PYTHON = ("random.shuffle", "random.sample")
-# What gives numbers or rows that may also be for something else than a split.
+OF_FRAMES = "sample"  # of a pandas.DataFrame, with frac=
+# What gives numbers or rows that may also be for something else than a split; so does the one of frames.
 PICKS = ("torch.randperm", "numpy.random.permutation", "random.sample")
 EVERY = ("transformers.set_seed", "transformers.trainer_utils.set_seed", "accelerate.utils.set_seed")
 SETTERS = {
@@ -32,18 +34,26 @@ SEED_EVERYTHING = ("seed_everything", "set_seed", "seed_all", "fix_seed", "set_r
 
 def unseeded_splits(module: Module) -> Iterator[ast.Call]:
     """The calls that share out rows by random numbers, where the script sets no seed for them, or sets it later."""
+    order: RunsBefore | None = None
     for call in module.of_type(ast.Call):
         kind = _drawn_from(module, call)
         given = [k for k in call.keywords if k.arg in SEEDS and not is_none(k.value)]
-        if kind is None or given or _is_seeded(module, kind, call) or _is_kept(module, call):
+        if kind is None or given or _is_kept(module, call):
             continue
-        if (module.qualified(call.func) or "") not in PICKS or not _only_picks(module, call):
+        seeds = _seeds(module, kind)
+        order = order or RunsBefore(module)
+        if seeds and not all(order.surely_before(call, seed) for seed in seeds):
+            continue
+        picks = (module.qualified(call.func) or "") in PICKS or getattr(call.func, "attr", "") == OF_FRAMES
+        if not picks or not _only_picks(module, call):
             yield call
 
 
 def _only_picks(module: Module, call: ast.Call) -> bool:
     """Whether random numbers pick rows to show, or mix those of one batch, and share out none."""
-    return is_in_step(module, call) or is_only_shown(module, call)
+    name = module.name_of(call)
+    is_read = name is None or bool(module.uses_of(name))
+    return is_in_step(module, call) or (is_read and is_only_shown(module, call))
 
 
 def _drawn_from(module: Module, call: ast.Call) -> str | None:
@@ -56,20 +66,21 @@ def _drawn_from(module: Module, call: ast.Call) -> str | None:
         return "numpy" if shuffled else None
     if not isinstance(call.func, ast.Attribute):
         return None
-    if call.func.attr == "sample" and any(k.arg == "frac" for k in call.keywords):  # of a pandas.DataFrame
+    if call.func.attr == OF_FRAMES and any(k.arg == "frac" for k in call.keywords):
         return "numpy"
     shuffles = not any(k.arg == "shuffle" and module.constant(k.value) is False for k in call.keywords)
     return "numpy" if call.func.attr == "train_test_split" and shuffles else None  # of datasets.Dataset
 
 
-def _is_seeded(module: Module, kind: str, split: ast.Call) -> bool:
-    """Whether a script sets the seed of a generator before it splits, itself or by a function that is called so."""
-    seeds = [*module.calls(*EVERY, *SETTERS[kind])]
-    for call in module.of_type(ast.Call):
-        if getattr(call.func, "id", getattr(call.func, "attr", "")) in SEED_EVERYTHING:
-            seeds.append(call)
-    order = RunsBefore(module) if seeds else None
-    return order is not None and not all(order.surely_before(split, seed) for seed in seeds)
+@kept
+def _seeds(module: Module, kind: str) -> list[ast.Call]:
+    """Where a script sets the seed of a generator, itself or by a function that is called so."""
+    named = (
+        call
+        for call in module.of_type(ast.Call)
+        if getattr(call.func, "id", getattr(call.func, "attr", "")) in SEED_EVERYTHING
+    )
+    return [*module.calls(*EVERY, *SETTERS[kind]), *named]
 
 
 def _is_kept(module: Module, call: ast.Call) -> bool:

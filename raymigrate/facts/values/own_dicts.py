@@ -14,6 +14,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module
 
+NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+# What stands in these may be evaluated never, or again and again.
+ON_CONDITION = (ast.IfExp, ast.BoolOp, ast.Compare, ast.While, ast.Assert, ast.comprehension)
+
 
 @dataclass(frozen=True)
 class Unpacked:
@@ -46,6 +50,8 @@ def unpacked_alone(module: Module, call: ast.Call) -> Unpacked | None:
     names = [name for name, _ in pairs or ()]
     if not pairs or not all(name.isidentifier() and not iskeyword(name) for name in names):
         return None
+    if statements and not _may_come_later(module, unpacked[0], [value for _, value in pairs]):
+        return None
     if len({*names, *(keyword.arg for keyword in call.keywords)}) < len(names) + len(call.keywords):
         return None  # what is given twice: the last one counts, or it raises
     return Unpacked(unpacked[0], dict(pairs), statements)
@@ -59,6 +65,8 @@ def _named(
     scope = module.scope_of[use].find(use.id)
     made = module.assigned(target) if isinstance(target, ast.Name) else None
     if made is None or scope is None or scope is not module.scope_of[call] or not module.is_bound_once(target):
+        return None
+    if isinstance(scope.node, ast.ClassDef):  # an attribute, which anybody may read
         return None
     first, last = module.statement(made), module.statement(call)
     uses = [other for other in module.uses(use.id, scope) if other is not use]
@@ -110,6 +118,39 @@ def _added(module: Module, use: ast.Name) -> list[tuple[str, ast.expr]] | None:
     return None
 
 
+def _may_come_later(module: Module, unpacked: ast.keyword, values: list[ast.expr]) -> bool:
+    """Whether expressions may be evaluated where a call unpacks them, behind what its statement evaluates before."""
+    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(module.statement(unpacked))):
+        return False
+    if all(_is_plain(module, part) for value in values for part in ast.walk(value)):
+        return True
+    before = list[ast.AST]()
+    inner: ast.AST = unpacked
+    while not isinstance(inner, ast.stmt):
+        outer = module.parent_in_text(inner)
+        if isinstance(outer, ON_CONDITION):
+            return False
+        if not isinstance(outer, (ast.Assign, ast.AnnAssign)):  # whose targets are evaluated behind the value
+            parts = list(ast.iter_child_nodes(outer))
+            given = parts[: parts.index(inner)]
+            before += given[1:] if inner is unpacked and _is_way(given[0]) else given
+        inner = outer
+    found = [part for node in before for part in ast.walk(node)]
+    if all(_is_plain(module, part) for part in found):
+        return True
+    return not any(_has_effect(module, part) for node in (*before, *values) for part in ast.walk(node))
+
+
+def _is_way(function: ast.AST) -> bool:
+    """Whether a function is named without a call: `predictor.predict`."""
+    return all(isinstance(part, (ast.Name, ast.Attribute, ast.expr_context)) for part in ast.walk(function))
+
+
+def _has_effect(module: Module, part: ast.AST) -> bool:
+    """Whether a part of an expression may do something, besides giving a value."""
+    return isinstance(part, (ast.Call, ast.Await, ast.Yield, ast.YieldFrom)) and not _is_plain(module, part)
+
+
 def _is_same_later(module: Module, values: list[ast.expr], between: list[ast.stmt]) -> bool:
     """Whether expressions give the same after some statements as before them, and no order of calls changes."""
     if not between:
@@ -117,7 +158,10 @@ def _is_same_later(module: Module, values: list[ast.expr], between: list[ast.stm
     if not all(_is_plain(module, part) for value in values for part in ast.walk(value)):
         return False
     read = {part.id for value in values for part in ast.walk(value) if isinstance(part, ast.Name)}
-    return read.isdisjoint(_bound(between))
+    declared = [node.names for node in module.of_type(ast.Global)]
+    declared += [node.names for node in module.of_type(ast.Nonlocal)]
+    elsewhere = {name for names in declared for name in names}
+    return read.isdisjoint(_bound(between)) and read.isdisjoint(elsewhere)  # which a call may bind anew
 
 
 def _is_plain(module: Module, part: ast.AST) -> bool:
@@ -126,15 +170,19 @@ def _is_plain(module: Module, part: ast.AST) -> bool:
         return (module.qualified(part.func) or "").startswith("ray.") and ast.unparse(part.func).endswith("Config")
     if isinstance(part, ast.Attribute):
         return module.qualified(part) is not None
-    return isinstance(part, (ast.Name, ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.keyword, ast.expr_context))
+    if isinstance(part, ast.Dict):
+        return None not in part.keys  # `{**options}` copies what is in another one
+    return isinstance(part, (ast.Name, ast.Constant, ast.List, ast.Tuple, ast.keyword, ast.expr_context))
 
 
 def _bound(statements: list[ast.stmt]) -> Iterator[str]:
-    """The names that statements may bind, and those of what they fill."""
+    """The names that statements may bind."""
     for part in (part for statement in statements for part in ast.walk(statement)):
         if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
             yield part.id
-        elif isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield part.name
+        elif isinstance(part, NAMED):
+            yield part.name or ""
+        elif isinstance(part, ast.MatchMapping) and part.rest is not None:
+            yield part.rest
         elif isinstance(part, ast.alias):
             yield (part.asname or part.name).partition(".")[0]
