@@ -233,7 +233,7 @@ OWN = {
     "gone name": (TRIED, {}, "and {} fails.", ("Trainer(backend",)),
     "taken out": (TAKEN, {}, "unless {} takes it out;", ('config.pop("evaluation',)),
     "two loops": (LOOP, {"to_accelerate": True}, "two trainings in one script ({});", ("# two", "# one")),
-    "two trainings": (TRAINED, {"to_ray": True}, "Two trainings in one script ({});", ("# one", "# two")),
+    "two trainings": (TRAINED, {"to_ray": True}, "One Trainer trains twice ({});", ("# one", "# two")),
 }
 
 
