@@ -7,8 +7,9 @@ which may be that of another; a run that fails starts with the first again, as t
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import combinations, takewhile
+from itertools import takewhile
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
@@ -203,22 +204,32 @@ def _trained_again(module: Module, trains: Sequence[ast.Call]) -> Reason | None:
         if not (isinstance(trainer, (ast.Name, ast.Attribute)) and _is_made_anew(module, trainer, call)):
             message = f"The Trainer that trains several times may be the same each time (`{module.source(trainer)}`)"
             return Reason(call, f"{message}; make a new one where it trains.")
-    for one, other in combinations(trains, 2):
-        if may_both_run(module, one, other) and _is_same(module, one, other):
-            lines = own_lines(module, one, other)
-            return Reason(other, f"One Trainer trains twice ({lines}); make a new one for each training.")
+    earlier: defaultdict[ast.AST | str, list[ast.Call]] = defaultdict(list)
+    for other in trains:
+        for trainer in _trainers_of(module, other):
+            for one in earlier[trainer]:
+                if may_both_run(module, one, other) and not _is_kept_between(module, one, other):
+                    lines = own_lines(module, one, other)
+                    return Reason(other, f"One Trainer trains twice ({lines}); make a new one for each training.")
+            earlier[trainer].append(other)
     return None
 
 
-def _is_same(module: Module, one: ast.Call, other: ast.Call) -> bool:
-    """Whether two calls may train with the same Trainer."""
-    first, second = one.func.value, other.func.value  # type: ignore[attr-defined]
-    if isinstance(first, ast.Name) and isinstance(second, ast.Name):
-        return not _made_at(module, first, set()).isdisjoint(_made_at(module, second, set()))
-    if not isinstance(first, ast.Attribute) or ast.unparse(first) != ast.unparse(second):
+def _trainers_of(module: Module, call: ast.Call) -> set[ast.AST] | set[str]:
+    """What a call may train: where its Trainer gets a name, or the attribute that it is kept as."""
+    trainer = call.func.value  # type: ignore[attr-defined]
+    if isinstance(trainer, ast.Name):
+        return _made_at(module, trainer, set())
+    return {ast.unparse(trainer)} if isinstance(trainer, ast.Attribute) else set()
+
+
+def _is_kept_between(module: Module, one: ast.Call, other: ast.Call) -> bool:
+    """Whether an attribute may hold another Trainer at the second of two calls."""
+    trainer = one.func.value  # type: ignore[attr-defined]
+    if not isinstance(trainer, ast.Attribute):
         return False
     is_near = module.function(one) is module.function(other)
-    return is_near and not any(one.lineno < kept.lineno < other.lineno for kept in _kept_as(module, first))
+    return not is_near or any(one.lineno < kept.lineno < other.lineno for kept in _kept_as(module, trainer))
 
 
 def _made_at(module: Module, name: ast.Name, seen: set[ast.AST]) -> set[ast.AST]:
