@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from tests.conftest import DOCUMENTS, FIXTURES, ROOT, case_name
 # The pattern of `language` has a bracket that is not escaped, which a strict reader of regular expressions refuses.
 SCHEMA = json.loads((ROOT / "tests/data/sarif-2.1.0-rtm.5.json").read_text().replace("{2}]?$", r"{2}\\]?$"))
 LEGACY = FIXTURES / "transformers_trainer/readme_example/before.py"
+FAMILIES = sorted(path.name for path in FIXTURES.iterdir() if path.is_dir())
 NOT_PLAIN = [path for path in DOCUMENTS if path.is_relative_to(FIXTURES / "notebooks")]
 STARTS_WITH = {
     "RM101": r"\w+Trainer\(",
@@ -60,16 +62,11 @@ def applied(text: str, fix: dict[str, Any]) -> str:
     return text
 
 
-@pytest.mark.minutes
-@pytest.mark.parametrize(
-    ("options", "folder"),
-    [
-        (["--check"], FIXTURES),
-        (["--diff"], FIXTURES / "ray_air"),
-        (["--check", "--unsafe"], FIXTURES / "transformers_trainer"),
-    ],
-)
-def test_a_log_of_fixtures_is_valid(options: list[str], folder: Path) -> None:
+@pytest.mark.rotating(6)
+@pytest.mark.parametrize("options", [["--check"], ["--diff"], ["--check", "--unsafe"]], ids=" ".join)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_log_of_fixtures_is_valid(options: list[str], family: str, tmp_path: Path) -> None:
+    folder = shutil.copytree(FIXTURES / family, tmp_path / family)
     runner = CliRunner().invoke(main, ["--output-format", "sarif", *options, str(folder)])
     validator().validate(json.loads(runner.stderr if "--diff" in options else runner.stdout))
 
