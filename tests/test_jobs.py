@@ -23,6 +23,7 @@ def train_log(outcome: Outcome) -> list[dict[str, float]]:
     return state["log_history"]
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("case", TRANSFORMERS_JOBS)
 def test_a_converted_transformers_job_trains(case: str, hub_url: str, tmp_path: Path) -> None:
     outcome = run_job(FIXTURES / "transformers_trainer" / case / "after.py", hub_url, tmp_path)

@@ -79,6 +79,7 @@ RUNS = [
 
 
 @pytest.mark.ray
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize(("case", "script", "variables", "printed"), RUNS, ids=[f"{run[0]}-{run[1]}" for run in RUNS])
 def test_a_converted_project_runs(
     tmp_path: Path,

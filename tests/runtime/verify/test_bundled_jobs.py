@@ -52,6 +52,7 @@ def test_gpt2_with_own_data_trains_as_before_and_all_reports_say_so(tmp_path: Pa
         assert "proved bit for bit" in (tmp_path / name).read_text()
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize("job", [BERT, GPT2_RAY_DATA], ids=["own-loop", "trainer"])
 def test_a_job_can_be_cut_short(job: Path, tmp_path: Path) -> None:
     done = verify(job, "--max-steps", "3", "--report", "out.json", folder=tmp_path)
