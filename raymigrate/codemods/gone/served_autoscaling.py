@@ -31,10 +31,9 @@ def autoscaling(context: Context) -> None:
         *((k.value, k) for call in module.calls(*CONFIGURATION) for k in call.keywords if k.arg is None),
         *((k.value, k) for call, k in module.keywords("autoscaling_config") if _is_of_serve(module, call)),
     ]
+    found = [(keyword, *_old_entries(module, value, keyword)) for value, keyword in given]
     # One dict may be for several: the new key would be given twice to one that has it already.
-    beside = {entry.key for value, keyword in given for entry in _old_beside_new(module, value, keyword)}
-    alone = [value for value, keyword in given if not _old_beside_new(module, value, keyword)]
-    several = beside & {entry.key for value in alone for entry in carried(module, value).entries}
+    beside, alone = ({e.key for _, old, has_new in found if has_new is which for e in old} for which in (True, False))
     for call in module.calls(*CONFIGURATION):
         if keyword := keyword_named(call, OLD):
             dicts = [carried(module, other.value) for other in call.keywords if other.arg is None]
@@ -42,8 +41,10 @@ def autoscaling(context: Context) -> None:
                 context.manual(RM693, keyword, f"{IGNORED}.", BESIDE)
             else:
                 _renamed(context, call, keyword)
-    for value, keyword in given:
-        _carried(context, value, keyword, several)
+    several = beside & alone
+    for keyword, old, has_new in found:
+        for entry in old:
+            _carried(context, keyword, entry, is_beside=has_new, in_several=entry.key in several)
 
 
 def _is_of_serve(module: Module, call: ast.Call) -> bool:
@@ -52,32 +53,29 @@ def _is_of_serve(module: Module, call: ast.Call) -> bool:
     return is_made or (isinstance(call.func, ast.Attribute) and call.func.attr == "options")
 
 
-def _old_beside_new(module: Module, value: ast.expr, given: ast.keyword) -> list[Entry]:
-    """The entries of the old name in a dict that becomes such a configuration, if it gets the new one too."""
+def _old_entries(module: Module, value: ast.expr, given: ast.keyword) -> tuple[list[Entry], bool]:
+    """The entries of the old name in a dict that becomes such a configuration, and whether it gets the new one too."""
     entries, call = carried(module, value).entries, module.parent_of[given]
-    has_new = any(entry.name == NEW for entry in entries) or (isinstance(call, ast.Call) and keyword_named(call, NEW))
-    return [entry for entry in entries if has_new and entry.name == OLD]
+    is_named = isinstance(call, ast.Call) and keyword_named(call, NEW) is not None
+    return [entry for entry in entries if entry.name == OLD], is_named or any(entry.name == NEW for entry in entries)
 
 
-def _carried(context: Context, value: ast.expr, given: ast.keyword, several: set[ast.AST]) -> None:
-    """Deals with a dict that becomes such a configuration."""
-    is_beside = bool(_old_beside_new(context.module, value, given))
-    for entry in carried(context.module, value).entries:
-        if entry.name != OLD:
-            continue
-        holder = context.module.parent_of.get(entry.key)
-        if entry.key in several:
-            context.manual(RM693, given, f"{IGNORED}: this one has it, from a dict for several.", SEVERAL)
-        elif is_beside:
-            context.manual(RM693, entry.key if entry.module is context.module else given, f"{IGNORED}.", BESIDE)
-        elif entry.module is not context.module:
-            context.manual(RM693, given, f"{IGNORED}: this one has it, from another file.", INSTEAD)
-        elif isinstance(holder, ast.Call) and not _is_asked_for(context.module):
-            _renamed(context, holder, entry.key)
-        elif not isinstance(entry.key, ast.Constant) or _is_asked_for(context.module):
-            context.manual(RM693, entry.key, f"{IGNORED}.", INSTEAD)
-        elif context.converts(RM693, entry.key, f"{IGNORED}; now {NEW}."):
-            context.plan.replace(entry.key, f'"{NEW}"')
+def _carried(context: Context, given: ast.keyword, entry: Entry, *, is_beside: bool, in_several: bool) -> None:
+    """Deals with an entry of a dict that becomes such a configuration."""
+    module = context.module
+    holder = module.parent_of.get(entry.key)
+    if in_several:
+        context.manual(RM693, given, f"{IGNORED}: this one has it, from a dict for several.", SEVERAL)
+    elif is_beside:
+        context.manual(RM693, entry.key if entry.module is module else given, f"{IGNORED}.", BESIDE)
+    elif entry.module is not module:
+        context.manual(RM693, given, f"{IGNORED}: this one has it, from another file.", INSTEAD)
+    elif isinstance(holder, ast.Call) and not _is_asked_for(module):
+        _renamed(context, holder, entry.key)
+    elif not isinstance(entry.key, ast.Constant) or _is_asked_for(module):
+        context.manual(RM693, entry.key, f"{IGNORED}.", INSTEAD)
+    elif context.converts(RM693, entry.key, f"{IGNORED}; now {NEW}."):
+        context.plan.replace(entry.key, f'"{NEW}"')
 
 
 def _is_asked_for(module: Module) -> bool:

@@ -11,10 +11,12 @@ from raymigrate.codemods.to_ray.statements import Roles
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.projects.import_graph import HOLDS_STATEMENTS
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 
 
+@kept
 def calls_of(module: Module, function: ast.FunctionDef) -> list[ast.Call]:
     """The calls of a function by its name, or of a method: of any object but a Trainer where none is seen to be its."""
     if isinstance(module.parent_of[function], ast.ClassDef):

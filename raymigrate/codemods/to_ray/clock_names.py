@@ -51,12 +51,11 @@ def tell_names_by_time(context: Context, rule: Rule, outline: LaunchedOutline, t
             context.manual(rule, call, MESSAGE, ADVICE)
 
 
-def _made(module: Module) -> Iterator[ast.Call]:
+def _made(module: Module) -> dict[ast.Call, None]:
     """The calls that make text of the time or of chance, where a function or the module runs them."""
     blocks = [module.tree.body, *(function.body for function in module.of_type(ast.FunctionDef))]
     blocks += [guard.body for guard in module.tree.body if isinstance(guard, ast.If) and is_main_guard(guard)]
-    found = dict.fromkeys(call for block in blocks for part in block for call in names_by_time(module, part))
-    yield from found
+    return dict.fromkeys(call for block in blocks for part in block for call in names_by_time(module, part))
 
 
 def _names_folder(module: Module, value: ast.AST) -> bool:

@@ -98,7 +98,7 @@ def _tests(module: Module, call: ast.Call, reached: Sequence[ast.Call]) -> Itera
     """The conditions on which a training depends, asked behind another one or between those of a loop."""
     function, loops = module.function(call), _loops(module, call)
     often = [function] if isinstance(function, ast.FunctionDef) and is_often_called(module, function) else []
-    for outer in takewhile(lambda ancestor: not isinstance(ancestor, FUNCTIONS), module.ancestors(call)):
+    for outer in _around(module, call):
         if not isinstance(outer, (ast.While, ast.If)):
             continue
         is_between = bool(often) or outer in loops or any(module.inside(outer, loop) for loop in loops)
@@ -145,16 +145,19 @@ def _is_asked_now(module: Module, call: ast.Call) -> bool:
     return not name and isinstance(call.func, ast.Attribute) and call.func.attr in EXISTS
 
 
+def _around(module: Module, node: ast.AST) -> Iterator[ast.AST]:
+    """What is around a node in its function, from the innermost on."""
+    return takewhile(lambda ancestor: not isinstance(ancestor, FUNCTIONS), module.ancestors(node))
+
+
 def _loops(module: Module, node: ast.AST) -> list[ast.AST]:
     """The loops around a node in its function, from the innermost on."""
-    around = takewhile(lambda ancestor: not isinstance(ancestor, FUNCTIONS), module.ancestors(node))
-    return [ancestor for ancestor in around if isinstance(ancestor, LOOPS)]
+    return [ancestor for ancestor in _around(module, node) if isinstance(ancestor, LOOPS)]
 
 
 def _catching(module: Module, call: ast.Call) -> Iterator[ast.Try | ast.With]:
     """What is around a call in its function and goes on where it fails: `try`, `with contextlib.suppress(...)`."""
-    around = takewhile(lambda ancestor: not isinstance(ancestor, FUNCTIONS), module.ancestors(call))
-    for outer in around:
+    for outer in _around(module, call):
         if isinstance(outer, ast.Try) and any(module.inside(call, part) for part in outer.body):
             if any(not _passes_on(module, handler) for handler in outer.handlers):
                 yield outer
@@ -185,8 +188,7 @@ def _goes_on(module: Module, node: ast.AST, reached: Sequence[ast.Call], seen: s
         return False
     seen.add(function)
     calls = calls_of(module, function)
-    is_repeated = len(calls) > 1 or _is_mapped(module, function)
-    return is_repeated or any(_goes_on(module, call, reached, seen) for call in calls)
+    return is_often_called(module, function) or any(_goes_on(module, call, reached, seen) for call in calls)
 
 
 def _is_mapped(module: Module, function: ast.FunctionDef) -> bool:

@@ -44,9 +44,8 @@ ASKED = {
     *("rank", "local_rank", "process_index", "local_process_index", "get_rank", "get_world_rank", "get_local_rank"),
     *("is_world_process_zero", "is_local_process_zero", "RANK", "LOCAL_RANK"),
 }
-SAVES = (
-    "should_save"  # of TrainingArguments: whether this process saves; TrainerControl says with it whether it is time
-)
+# Of TrainingArguments: whether this process saves. TrainerControl says with it whether it is time.
+SAVES = "should_save"
 
 TESTS = (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.IfExp, ast.Attribute)
 DEEPEST = 4  # names and functions behind one another
