@@ -255,3 +255,13 @@ def test_a_line_beside_the_package_of_the_script(line: str, now: str, tmp_path: 
     (tmp_path / "Makefile").write_text(f"train:\n\t{line}\n")
     found = told(folder, {})
     assert [f"`{now}`" in finding.message for finding in found] == ([True] if is_package else [])
+
+
+def test_a_line_that_was_changed_since_the_last_conversion_is_read_anew(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    said = []
+    for launch in (LAUNCH, LAUNCH.replace("torchrun", "deepspeed", 1)):
+        (tmp_path / "run.sh").write_text(f"{launch}\n")
+        result = convert(SCRIPT, str(tmp_path / "train.py"), options=Options(to_ray=True))
+        said += [finding.message.partition("`")[2] for finding in result.findings if finding.code == "RM824"]
+    assert [text.split()[0] for text in said] == ["torchrun", "deepspeed"]

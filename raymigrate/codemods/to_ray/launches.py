@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 from raymigrate.codemods.to_ray.launch_line import Launch
@@ -15,6 +14,8 @@ from raymigrate.documents.python_commands import shell_of_python
 from raymigrate.documents.shell_lines import is_databricks_source, shell_of_notebook, shell_of_source
 from raymigrate.facts.accelerate.accelerate_config import read_file
 from raymigrate.facts.projects.project import Project
+from raymigrate.facts.projects.searched import Searched
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import SKIPPED
 from raymigrate.files.script import UndecodableError
@@ -52,39 +53,44 @@ SWITCHES = frozenset(
 )
 
 
-def launches_of(script: str) -> list[Launch]:
+def launches_of(script: str, project: Project | None = None) -> list[Launch]:
     """The lines that launch a script: its own, and those in its folder, in the folders above it in its project, and a
     little way below those.
+
+    Args:
+        script: The script.
+        project: That of the script, which keeps what its files hold; None: they are read now.
     """
-    return [launch for launch in _starts_of(script) if not launch.is_plain]
+    return [launch for launch in _starts_of(script, project) if not launch.is_plain]
 
 
-def plain_starts_of(script: str) -> list[Launch]:
+def plain_starts_of(script: str, project: Project | None = None) -> list[Launch]:
     """The lines there that start a script with python."""
-    return [launch for launch in _starts_of(script) if launch.is_plain]
+    return [launch for launch in _starts_of(script, project) if launch.is_plain]
 
 
-def _starts_of(script: str) -> list[Launch]:
+def _starts_of(script: str, project: Project | None) -> list[Launch]:
     if not script:
         return []
     path = Path(script).absolute()
     folders = _folders(Path(script))
-    others = (launch for launch in _lines_around(path) if launch.file.absolute() != path)
+    others = (launch for launch in _lines_around(path, project) if launch.file.absolute() != path)
     found = [
         launch for launch in (*_launches_of_file(Path(script), is_own=True), *others) if launch.starts(path, folders)
     ]
     return sorted(found, key=lambda launch: (launch.file, launch.cell, launch.line))
 
 
-def _lines_around(script: Path) -> list[Launch]:
+def _lines_around(script: Path, project: Project | None) -> list[Launch]:
     """All lines of the project that start something, whichever script it is."""
     if not script.exists():  # a cell of a notebook writes it
         return [launch for file in notebooks_writing(script) for launch in _launches_of_file(file)]
-    below = (folder for above in _folders(script) for folder in _with_folders_below(above, DEEPEST))
-    return [launch for folder in dict.fromkeys(below) for launch in _launches_in(folder)]
+    searched = project.searched if project is not None else Searched()
+    below = (folder for above in _folders(script) for folder in _with_folders_below(searched, above, DEEPEST))
+    return [launch for folder in dict.fromkeys(below) for launch in _launches_in(searched, folder)]
 
 
-def may_read_file(script: str, launches: list[Launch]) -> bool:
+def may_read_file(script: str, launches: list[Launch], project: Project | None = None) -> bool:
     """Whether a file of accelerate may have been in force for a script: only `accelerate launch` reads one.
 
     It does not start notebooks, and not what the project's lines start with python or with another launcher alone.
@@ -92,11 +98,12 @@ def may_read_file(script: str, launches: list[Launch]) -> bool:
     Args:
         script: The script.
         launches: The lines that launch it.
+        project: That of the script.
     """
     if launches:
         return any(launch.may_read_file for launch in launches)
     is_cells = script.endswith(NOTEBOOK) or (script != "" and is_databricks(Path(script)))
-    return not is_cells and not plain_starts_of(script)
+    return not is_cells and not plain_starts_of(script, project)
 
 
 def notebooks_writing(script: Path) -> Iterator[Path]:
@@ -137,14 +144,14 @@ def file_of(script: str, launches: list[Launch], project: Project | None = None)
         return None
     default = next((folder / DEFAULT_FILE for folder in folders if _is_accelerates(folder / DEFAULT_FILE)), None)
     found = default or file_beside(script)
-    if found is None or is_named_for_others(script, found):
+    if found is None or is_named_for_others(script, found, project):
         return None
     return found if default or launches or not other_scripts(Path(script), project) else None
 
 
-def is_named_for_others(script: str, file: Path) -> bool:
+def is_named_for_others(script: str, file: Path, project: Project | None = None) -> bool:
     """Whether lines of the project name a file of accelerate, none of which starts this script."""
-    return any(launch.names(file.absolute()) for launch in _lines_around(Path(script).absolute()))
+    return any(launch.names(file.absolute()) for launch in _lines_around(Path(script).absolute(), project))
 
 
 def file_beside(script: str) -> Path | None:
@@ -176,19 +183,19 @@ def _folders(script: Path) -> list[Path]:
     return folders[: 1 + next(n for n, folder in enumerate(folders) if not (folder / "__init__.py").exists())]
 
 
-@cache
-def _with_folders_below(folder: Path, depth: int) -> tuple[Path, ...]:
+@kept
+def _with_folders_below(searched: Searched, folder: Path, depth: int) -> tuple[Path, ...]:
     """A folder, and those in it that may hold source of the project, down to a depth."""
     try:
         names = sorted(entry.name for entry in os.scandir(folder) if depth and entry.is_dir(follow_symlinks=False))
     except OSError:
         return (folder,)
     inside = [folder / name for name in names if name not in SKIPPED and not name.startswith(".")][:MOST_FOLDERS]
-    return (folder, *(deeper for below in inside for deeper in _with_folders_below(below, depth - 1)))
+    return (folder, *(deeper for below in inside for deeper in _with_folders_below(searched, below, depth - 1)))
 
 
-@cache
-def _launches_in(folder: Path) -> tuple[Launch, ...]:
+@kept
+def _launches_in(_: Searched, folder: Path) -> tuple[Launch, ...]:
     """The launch lines in the files of a folder: those of shells, of notebooks, and of what Python hands a shell."""
     try:
         files = sorted(folder.iterdir())[: 10 * MOST_FILES]

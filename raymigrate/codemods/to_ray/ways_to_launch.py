@@ -50,7 +50,7 @@ def launched_of(context: Context, notebook: NotebookLaunch | None = None) -> Lau
     Raises:
         UnfitLaunchError: If that has no form on Ray.
     """
-    launches = launches_of(context.path)
+    launches = launches_of(context.path, context.module.project)
     if notebook is not None:  # which reads no file
         return Launched(launches, notebook=notebook)
     return launched_with(context.path, launches, context.module.project)
@@ -67,7 +67,7 @@ def launched_with(path: str, launches: list[Launch], project: Project | None) ->
     Raises:
         UnfitLaunchError: If that has no form on Ray.
     """
-    file = file_of(path, launches, project) if may_read_file(path, launches) else None
+    file = file_of(path, launches, project) if may_read_file(path, launches, project) else None
     flags = launches[0].known_flags if is_launched_one_way(launches) else {}
     name = file.name if file is not None else "the command"
     try:

@@ -21,6 +21,7 @@ class Searched:
         ways: Whether the imports of a file lead to another one, in one step or several, by path and real path.
         strings: The strings of files that may be names of functions; None where a file cannot be parsed.
         scripts: The names of the scripts of a folder that accelerate may have launched, by folder.
+        kept: What functions marked as `kept` found.
     """
 
     contents: dict[str, dict[str, bytes | None]] = field(default_factory=dict)
@@ -31,6 +32,7 @@ class Searched:
     ways: dict[tuple[str, str], bool] = field(default_factory=dict)
     strings: dict[str, frozenset[str] | None] = field(default_factory=dict)
     scripts: dict[str, list[str]] = field(default_factory=dict)
+    kept: dict[object, object] = field(default_factory=dict)
 
 
 @dataclass

@@ -1,30 +1,38 @@
-"""What is found in a module once, however many rules ask for it, and kept as long as the module."""
+"""What is found once, however many rules ask for it, and kept as long as what it was found in: a module, a project."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module
 
+
+class Keeper(Protocol):
+    """What keeps the answers of functions that were asked about it, by function and arguments."""
+
+    kept: dict[object, object]
+
+
+Asked = TypeVar("Asked", bound=Keeper)
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
 
 
-def kept(find: Callable[Concatenate[Module, Given], Found]) -> Callable[Concatenate[Module, Given], Found]:
-    """Marks a function whose answer for a module stays as it is; its other arguments have to be hashable.
+def kept(find: Callable[Concatenate[Asked, Given], Found]) -> Callable[Concatenate[Asked, Given], Found]:
+    """Marks a function whose answer for a module, or a project, stays as it is; its other arguments are hashable.
 
-    A cache beside the function would keep the trees of files that are done.
+    A cache beside the function would keep the trees of files that are done, and what files held in an earlier run.
     """
 
     @wraps(find)
-    def asked(module: Module, /, *given: Given.args, **named: Given.kwargs) -> Found:
+    def asked(about: Asked, /, *given: Given.args, **named: Given.kwargs) -> Found:
         key = (find, given, *named.items())
-        if key not in module.kept:
-            module.kept[key] = find(module, *given, **named)
-        return module.kept[key]  # type: ignore[return-value]
+        if key not in about.kept:
+            about.kept[key] = find(about, *given, **named)
+        return about.kept[key]  # type: ignore[return-value]
 
     return asked
 
