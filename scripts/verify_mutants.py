@@ -38,9 +38,10 @@ from raymigrate.runtime.hub import HubServer, cached_hub
 from raymigrate.runtime.verify.arms import INJECTED, ArmFailure, Overrides, Run, run_arm
 from raymigrate.runtime.verify.compare import compare, pair_of
 from raymigrate.runtime.verify.pins import PINS
+from raymigrate.runtime.verify.request import Request
 from raymigrate.runtime.verify.results import Comparison, Status
 from raymigrate.runtime.verify.scripts import Sources
-from raymigrate.runtime.verify.verification import Preparation, Request, where_to_kill
+from raymigrate.runtime.verify.verification import Preparation, where_to_kill
 from scripts.mutant_oracle import Seen, seen, unlike
 from scripts.mutants import OPERATORS, Mutant, mutants
 from scripts.prove import FIXTURES, ROOT

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from raymigrate.facts.projects.submitted_jobs import JobScript, SubmittedJob
+    from raymigrate.base.submitted_jobs import JobScript, SubmittedJob
 
 
 ACCELERATE_LAUNCH = "accelerate launch"

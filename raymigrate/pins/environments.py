@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from raymigrate.base.submitted_jobs import SubmittedJob
 from raymigrate.facts.projects.environment import RUNTIME_ENV
-from raymigrate.facts.projects.submitted_jobs import SubmittedJob, entries_of, submissions
+from raymigrate.facts.projects.submitted_jobs import entries_of, submissions
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import named_arguments, seen_items, sources
 from raymigrate.facts.values.carried import carried

@@ -7,17 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.submitted_jobs import JobScript, SubmittedJob
 from raymigrate.codemods.gone.submitted_jobs import RAISES
 from raymigrate.documents import Document, edited
 from raymigrate.documents.notebook import Notebook
 from raymigrate.documents.remarks import RM905, shell_text
-from raymigrate.facts.projects.submitted_jobs import (
-    METHOD,
-    JobScript,
-    SubmittedJob,
-    submitted_by_code,
-    submitted_by_commands,
-)
+from raymigrate.facts.projects.submitted_jobs import METHOD, submitted_by_code, submitted_by_commands
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.older_ray import is_for_older_ray
 from raymigrate.pins.written_for import written_for

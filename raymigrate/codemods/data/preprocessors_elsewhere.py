@@ -8,10 +8,10 @@ from raymigrate.codemods.data.batch_mappers import change_helper, function_body,
 from raymigrate.codemods.data.preprocessors import RM501
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
-from raymigrate.facts.projects.definitions import Definition
 from raymigrate.facts.projects.requests import DatasetFunction
 from raymigrate.facts.ray_data.preprocessor_uses import has_place
 from raymigrate.facts.ray_data.preprocessors import Helper, Imported, Mapper, imported_as
+from raymigrate.facts.syntax.definitions import Definition
 
 
 @codemod("BatchMapper", phase=Phase.CONFIGURATION)

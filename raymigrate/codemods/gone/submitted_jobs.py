@@ -4,11 +4,12 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
+from raymigrate.base.submitted_jobs import SubmittedJob
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.projects.project_uses import importing_modules
-from raymigrate.facts.projects.submitted_jobs import SubmittedJob, fields_of, given_by_name, submitted_beside
+from raymigrate.facts.projects.submitted_jobs import fields_of, given_by_name, submitted_beside
 from raymigrate.facts.values import argument, keyword_argument, leading_text
 
 RM698 = Rule(

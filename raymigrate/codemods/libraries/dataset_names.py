@@ -14,8 +14,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.facts.folders.local_paths import is_on_disk
-from raymigrate.facts.projects.definitions import Definition
 from raymigrate.facts.projects.project_uses import Uses, answer
+from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.values import Source, argument, constants, origins

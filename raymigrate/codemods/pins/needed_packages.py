@@ -8,11 +8,11 @@ import ast
 import re
 
 from raymigrate.base.findings import Rule
+from raymigrate.base.submitted_jobs import JobScript
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.pins.listed_for import ListedFor
-from raymigrate.facts.projects.submitted_jobs import JobScript
 from raymigrate.facts.values import keyword_argument
 from raymigrate.pins.environments import package_lists
 from raymigrate.pins.evidence import is_legacy, may_be_converted

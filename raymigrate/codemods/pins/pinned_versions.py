@@ -7,12 +7,12 @@ found by `raymigrate.run.pins`, after the scripts.
 
 from collections.abc import Collection
 
+from raymigrate.base.submitted_jobs import JobScript
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.pins.listed_for import ListedFor
 from raymigrate.documents.remarks import RM731
-from raymigrate.facts.projects.submitted_jobs import JobScript
 from raymigrate.knowledge.versions import Pin
 from raymigrate.pins.environments import BY_PACKAGE, CONDA_ENV, IN_LISTS, INSTALLERS, KEYWORDS, environment_pins
 from raymigrate.pins.evidence import is_converted, is_legacy, uses_ray

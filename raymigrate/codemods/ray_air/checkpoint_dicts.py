@@ -20,7 +20,6 @@ from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.codemods.shared.torch_models import BY_CLASS, makes_by_class_alone
 from raymigrate.edits.plan import Code
 from raymigrate.facts.hugging_face.models import models_in
-from raymigrate.facts.projects.definitions import Definition
 from raymigrate.facts.projects.helpers import Helper
 from raymigrate.facts.projects.project_uses import uses_of
 from raymigrate.facts.ray_train.framework_checkpoints import CLASSES, framework_class
@@ -35,6 +34,7 @@ from raymigrate.facts.ray_train.results import (
     layout,
     made_by_script,
 )
+from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Reference
 from raymigrate.facts.values import is_none, keyword_argument, sources

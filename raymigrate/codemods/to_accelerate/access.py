@@ -21,8 +21,8 @@ from raymigrate.codemods.to_accelerate.stores import stores_of
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.edits.plan import Code
-from raymigrate.facts.projects.definitions import Definition
 from raymigrate.facts.projects.project_uses import uses_of
+from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import has_unpacking
 

@@ -11,7 +11,7 @@ from raymigrate.codemods.to_accelerate.objects import ObjectView, view_of
 from raymigrate.codemods.to_accelerate.obstacles import imported, is_native, mentions_accelerator
 from raymigrate.codemods.to_accelerate.rules import RM851, Refusal
 from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.facts.projects.definitions import Definition
+from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
 
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)

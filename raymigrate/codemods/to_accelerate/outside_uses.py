@@ -13,7 +13,7 @@ from raymigrate.codemods.to_accelerate.obstacles import is_native
 from raymigrate.codemods.to_accelerate.rules import RM850, RM857, RM858
 from raymigrate.codemods.to_accelerate.shares import MODES, hidden_devices
 from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.facts.projects.definitions import Definition
+from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
 
 AS_BEFORE = MODES | {"training", "device", "dtype"}  # what a wrapper has, and what is the same of it

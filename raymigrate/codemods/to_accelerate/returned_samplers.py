@@ -7,8 +7,8 @@ import ast
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.variables import Variable
-from raymigrate.facts.projects.definitions import Definition
 from raymigrate.facts.projects.project_uses import uses_of
+from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.functions import returned_values
 
 

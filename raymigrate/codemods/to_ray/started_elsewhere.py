@@ -12,8 +12,8 @@ from raymigrate.codemods.to_ray.launched import tell_starts
 from raymigrate.codemods.to_ray.refusals import leave
 from raymigrate.codemods.to_ray.script import top_definition
 from raymigrate.facts.projects.callees import callees
-from raymigrate.facts.projects.definitions import Definition
 from raymigrate.facts.projects.project_uses import uses_of
+from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.syntax.scopes import FUNCTIONS

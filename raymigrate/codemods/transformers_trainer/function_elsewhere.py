@@ -19,11 +19,11 @@ from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.codemods.tracking.tracking import is_tracked
 from raymigrate.codemods.transformers_trainer.guide_form import guide_form
 from raymigrate.codemods.transformers_trainer.reports_to import check_use_of_datasets, silence_loggers
-from raymigrate.facts.projects.definitions import Definition
 from raymigrate.facts.projects.project_uses import answer
 from raymigrate.facts.projects.requests import TrainingFunction
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.calls import calls_in
+from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.functions import has_inline_form
 from raymigrate.facts.values import has_unpacking
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS

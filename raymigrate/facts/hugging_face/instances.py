@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from raymigrate.facts.hugging_face.callbacks import EVENTS, is_callback
 from raymigrate.facts.ray_train.trainers import is_transformers_trainer, library_bases, trainer_base
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, definition, origins, reaching
 from raymigrate.facts.values.parsers import parsed_into
@@ -55,10 +56,16 @@ def classes_of(module: Module, node: ast.expr, depth: int = 0) -> frozenset[str]
     bound = definition(module, node) if not depth else None
     if bound is None:  # or on the way to an answer, where what leads back to itself counts as unknown
         return _classes_of(module, node, depth)
-    known = module.classes_of_bound
+    known = _known_by_binding(module)
     if bound not in known:  # one answer for all uses that see the same binding
         known[bound] = _classes_of(module, node, depth)
     return known[bound]
+
+
+@kept
+def _known_by_binding(module: Module) -> dict[ast.AST, frozenset[str]]:
+    """The classes that were found so far, of names by what binds them."""
+    return {}
 
 
 def _classes_of(module: Module, node: ast.expr, depth: int) -> frozenset[str]:
@@ -139,11 +146,17 @@ def _made_by_cls(module: Module, value: ast.expr) -> str:
 
 def _class_of_value(module: Module, node: ast.expr, depth: int) -> str:
     """The class of one value; it is looked for once, since many values may come from the same ones."""
-    known = module.classes
+    known = _known(module)
     if node not in known:
         known[node] = ""  # meanwhile: what leads back to itself is unknown
         known[node] = _looked_for(module, node, depth)
     return known[node]
+
+
+@kept
+def _known(module: Module) -> dict[ast.AST, str]:
+    """The class of each value, as far as it was looked for."""
+    return {}
 
 
 def _looked_for(module: Module, node: ast.expr, depth: int) -> str:

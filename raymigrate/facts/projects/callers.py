@@ -2,10 +2,10 @@
 
 import ast
 
-from raymigrate.facts.projects.definitions import Definition
 from raymigrate.facts.projects.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTION, WRAPPERS, Place, Places
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.projects.project_uses import Uses, uses_of
+from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 

@@ -7,9 +7,9 @@ are looked up in a dict, or by what a function says that it returns.
 import ast
 from collections.abc import Iterator
 
-from raymigrate.facts.projects.definitions import Definition
 from raymigrate.facts.projects.project_uses import uses_of
 from raymigrate.facts.ray_train.trainers import library_bases
+from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.functions import default_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, class_named, has_unpacking, is_none, sources

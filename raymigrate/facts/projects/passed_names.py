@@ -8,7 +8,7 @@ import ast
 import builtins
 from dataclasses import dataclass, field
 
-from raymigrate.facts.projects.definitions import ways_of_import
+from raymigrate.facts.projects.imported_names import ways_of_import
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 from raymigrate.base.findings import Finding
 from raymigrate.base.isolation import working_on
 from raymigrate.documents import UndecodableError, open_document
-from raymigrate.facts.projects.definitions import Definition, Search, common
 from raymigrate.facts.projects.helpers import NOTHING_SHARED, SharedHelpers
+from raymigrate.facts.projects.imported_names import Search, common
 from raymigrate.facts.projects.requests import Request
 from raymigrate.facts.projects.searched import Paths, Searched
 from raymigrate.facts.syntax.attribute_chains import names_of_chain, root_of_chain
+from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES, MARKERS, is_own_module
 from raymigrate.facts.syntax.packages import is_below, module_file, package_root, upwards
@@ -32,7 +33,6 @@ from raymigrate.files.contents import read_bytes
 
 if TYPE_CHECKING:
     from raymigrate.facts.projects.places import Place
-    from raymigrate.facts.ray_train.hydra_trainers import NamedTrainer
 
 MODULES_KEPT = 64
 
@@ -67,7 +67,7 @@ class Project:
         self.asked: dict[str, list[Request]] = {}  # what files are asked to change, by real path
         self.refused: set[str] = set()  # real paths of files that could not be changed so
         self.uses: dict[tuple[str, str, str], bool] = {}  # answers of project_uses.py, which cost a search each
-        self.named_trainers: dict[str, list[NamedTrainer]] = {}  # by folder, as hydra_trainers.py was asked
+        self.kept: dict[object, object] = {}  # for `facts/syntax/kept.py`
         self.searched = Searched()
         self._names = {os.path.realpath(path): path for path in reversed(named)}
         self._name_tops = [(os.path.join(os.path.realpath(top or "."), ""), top) for top in tops]
@@ -86,7 +86,7 @@ class Project:
         other = copy.copy(self)
         other._planned = {**self._planned, **planned}
         other._modules = OrderedDict()
-        other.asked, other.uses, other.places = {}, {}, {}
+        other.asked, other.uses, other.places, other.kept = {}, {}, {}, {}
         contents = self.searched.contents.items()
         other.searched = Searched(
             {

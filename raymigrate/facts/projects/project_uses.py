@@ -9,11 +9,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from raymigrate.facts.projects.definitions import Definition
 from raymigrate.facts.projects.import_graph import IMPORT, imported_paths
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.projects.searched import dotted, quotes, takes_by_module, word
 from raymigrate.facts.syntax.annotations import in_annotation
+from raymigrate.facts.syntax.definitions import Definition
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Binding
 from raymigrate.files.discovery import SKIPPED
@@ -169,12 +170,10 @@ def files_with(project: Project, folder: str, *words: bytes) -> Iterator[tuple[s
             yield path, data
 
 
+@kept
 def names_any(project: Project, folder: str, *words: str) -> bool:
-    """Whether any file of a folder holds one of some words; it is looked for once for all files that ask."""
-    key = ("names", folder, " ".join(words))
-    if key not in project.uses:
-        project.uses[key] = any(files_with(project, folder, *(word.encode() for word in words)))
-    return project.uses[key]
+    """Whether any file of a folder holds one of some words."""
+    return any(files_with(project, folder, *(word.encode() for word in words)))
 
 
 def takers(module: Module, name: str) -> Iterator[tuple[Module, ast.AST]]:

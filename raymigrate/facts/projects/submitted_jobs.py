@@ -9,11 +9,11 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import PurePath
 
-from raymigrate.base.findings import Finding
+from raymigrate.base.submitted_jobs import SubmittedJob
 from raymigrate.facts.projects.environment import ENV_VARS, RUNTIME_ENV
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.projects.project_uses import files_with
@@ -25,42 +25,6 @@ METHOD = "submit_job"
 OBJECTS = ("codeflare_sdk.RayJob", "codeflare_sdk.ray.RayJob", "codeflare_sdk.ray.rayjobs.RayJob")
 COMMAND = "ray job submit"
 LINE = re.compile(rf"\b{COMMAND}\b((?:\\\r?\n|[^\n])*)")
-
-
-@dataclass(frozen=True)
-class SubmittedJob:
-    """One job.
-
-    Args:
-        entrypoint: What is known of its command.
-        fields: The fields of its runtime environment that are seen; a variable as "NAME in env_vars".
-        is_for_older_ray: Whether what submits it was written for an older Ray, or another script that it submits.
-        folder: The name of the folder that its working_dir says the script is in; empty where it is not seen.
-    """
-
-    entrypoint: str
-    fields: frozenset[str]
-    is_for_older_ray: bool = False
-    folder: str = ""
-
-    def runs(self, path: str) -> bool:
-        """Whether its command names a script, as a file or as a module."""
-        return re.search(rf"(?<!\w){re.escape(PurePath(path).stem)}(?:\.py\b|(?![\w.]))", self.entrypoint) is not None
-
-
-@dataclass(frozen=True)
-class JobScript:
-    """A script that a job runs, or a file that such a script imports.
-
-    Args:
-        path: Its name.
-        text: What it holds.
-        findings: What was found in it.
-    """
-
-    path: str
-    text: str
-    findings: tuple[Finding, ...]
 
 
 def entries_of(module: Module, environment: ast.expr) -> dict[str, ast.expr]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from raymigrate.facts.projects.callers import is_used_elsewhere
 from raymigrate.facts.ray_data.preprocessors import class_name
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, is_none, keyword_argument
 from raymigrate.facts.values.items import collections_of, items_behind, items_of
@@ -110,20 +111,26 @@ def _begins(asked: _Value, step: Step) -> bool:
     waiting, seen, starts_somewhere = [asked], set[_Value](), False
     while waiting:
         value = waiting.pop()
-        known = value.module.datasets.get((step, value.node, value.several))
+        known = _known(value.module, step).get((value.node, value.several))
         if known or value in seen:
             starts_somewhere |= bool(known)
             continue
         seen.add(value)
         behind = None if known is False else _behind(value, step)
         if behind is None:
-            asked.module.datasets[step, asked.node, asked.several] = False
+            _known(asked.module, step)[asked.node, asked.several] = False
             return False
         starts_somewhere |= not behind
         waiting += behind
     for value in seen:
-        value.module.datasets[step, value.node, value.several] = starts_somewhere
+        _known(value.module, step)[value.node, value.several] = starts_somewhere
     return starts_somewhere
+
+
+@kept
+def _known(module: Module, step: Step) -> dict[tuple[ast.AST, bool], bool]:
+    """What was found so far: values of a module, and whether each begins where it is to begin."""
+    return {}
 
 
 def is_made_here(module: Module, dataset: ast.expr, known: Known, *, several: bool = False) -> bool:

@@ -2,10 +2,10 @@
 
 import ast
 
-from raymigrate.facts.projects.definitions import Definition
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.projects.project_uses import Uses, answer
 from raymigrate.facts.ray_data.preprocessors import CHAINS
+from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 

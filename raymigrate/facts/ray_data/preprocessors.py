@@ -3,7 +3,7 @@
 import ast
 from dataclasses import dataclass
 
-from raymigrate.facts.projects.definitions import Definition
+from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.functions import returns
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import has_unpacking, keyword_argument, named_arguments, sources

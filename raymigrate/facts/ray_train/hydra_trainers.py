@@ -12,6 +12,7 @@ from raymigrate.base.findings import named_line
 from raymigrate.facts.projects.indirect import INSTANTIATES
 from raymigrate.facts.projects.project_uses import files_with, settings_files
 from raymigrate.facts.projects.settings import TARGET, targets
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.values import argument, last_name
 from raymigrate.files.discovery import CONFIGURATION
 from raymigrate.knowledge.legacy import TRAINERS
@@ -93,15 +94,17 @@ def makers_of(project: Project, trainer: NamedTrainer) -> Iterator[tuple[Module,
 
 def _trainers_of(project: Project, path: str) -> list[NamedTrainer]:
     project.read_others(path)
-    folder = project.folder(path)
-    if folder not in project.named_trainers:
-        project.named_trainers[folder] = [
-            trainer
-            for file, data in settings_files(project, folder)
-            if file.endswith(CONFIGURATION) and TARGET.encode() in data
-            for trainer in named_in(data.decode(errors="replace"), project.name(file))
-        ]
-    return project.named_trainers[folder]
+    return _trainers_below(project, project.folder(path))
+
+
+@kept
+def _trainers_below(project: Project, folder: str) -> list[NamedTrainer]:
+    return [
+        trainer
+        for file, data in settings_files(project, folder)
+        if file.endswith(CONFIGURATION) and TARGET.encode() in data
+        for trainer in named_in(data.decode(errors="replace"), project.name(file))
+    ]
 
 
 def _name_of_settings(module: Module, call: ast.Call) -> str:

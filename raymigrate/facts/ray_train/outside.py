@@ -4,11 +4,11 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 
-from raymigrate.facts.projects.definitions import Definition
 from raymigrate.facts.projects.places import Places, functions_behind
 from raymigrate.facts.projects.project_uses import uses_of
 from raymigrate.facts.ray_data.datasets import MAPPERS, is_dataset
 from raymigrate.facts.ray_train.own_objects import is_sent_by_name
+from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, method_of, methods_of_object

@@ -8,12 +8,12 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
-from raymigrate.facts.projects.definitions import Definition
 from raymigrate.facts.projects.places import Places, functions_behind
 from raymigrate.facts.projects.project_uses import names_any, uses_of
 from raymigrate.facts.ray_train.trainers import is_named_as_trainer, is_transformers_trainer, library_bases
 from raymigrate.facts.syntax.annotations import in_annotation
 from raymigrate.facts.syntax.calls import Grouped, grouped
+from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.values import argument, class_named

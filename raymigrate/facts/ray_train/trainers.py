@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from raymigrate.facts.projects.definitions import Definition
 from raymigrate.facts.projects.places import functions_behind
 from raymigrate.facts.ray_train.scaling import UNKNOWN, UseGpu, has_one_worker, same_gpus, use_gpu_of_call
+from raymigrate.facts.syntax.definitions import Definition
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.values import (
@@ -162,15 +163,15 @@ def train_on_one_worker(module: Module) -> bool:
     return bool(trainers) and all(has_one_worker(module, keyword_argument(call, "scaling_config")) for call in trainers)
 
 
+@kept
 def _gpus_by_function(module: Module, first: str) -> dict[ast.AST, UseGpu]:
     """Whether the workers have a GPU, by the training function; several trainers may share one."""
-    if first not in module.gpus:
-        found = module.gpus[first] = dict[ast.AST, UseGpu]()
-        for call in trainer_calls(module, WITH_FUNCTION[first], first):
-            own = use_gpu_of_call(module, call.node)
-            for function in call.functions:
-                found[function] = own if same_gpus(found.get(function, own), own) else UNKNOWN
-    return module.gpus[first]
+    found: dict[ast.AST, UseGpu] = {}
+    for call in trainer_calls(module, WITH_FUNCTION[first], first):
+        own = use_gpu_of_call(module, call.node)
+        for function in call.functions:
+            found[function] = own if same_gpus(found.get(function, own), own) else UNKNOWN
+    return found
 
 
 def is_no_trainer(module: Module, node: ast.expr) -> bool:

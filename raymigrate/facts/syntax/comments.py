@@ -7,6 +7,7 @@ from itertools import takewhile
 from operator import itemgetter
 
 from raymigrate.comments.tokens import Comment, read_comments
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 
 STRINGS = (ast.JoinedStr, getattr(ast, "TemplateStr", ast.JoinedStr))
@@ -15,14 +16,13 @@ STRINGS = (ast.JoinedStr, getattr(ast, "TemplateStr", ast.JoinedStr))
 Span = tuple[tuple[int, int], tuple[int, int]]  # line (from 1) and column in characters (from 0) of start and end
 
 
+@kept
 def comments_in(module: Module) -> list[Comment]:
     """The comments of a module, in order.
 
     The tree says where the strings are, and any other `#` begins a comment. To read all tokens takes ten times as long.
     """
-    if module.comments is None:
-        module.comments = list(_comments(module))
-    return module.comments
+    return list(_comments(module))
 
 
 def _comments(module: Module) -> Iterator[Comment]:

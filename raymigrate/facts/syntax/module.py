@@ -12,7 +12,6 @@ from functools import cache, cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from raymigrate.comments.tokens import Comment
 from raymigrate.facts import values
 from raymigrate.facts.syntax.alternatives import Arm, legacy_alternatives
 from raymigrate.facts.syntax.nodes import Nodes, Numbered, in_order, numbered
@@ -23,11 +22,8 @@ from raymigrate.files.script import lines_of, lines_with_ends
 from raymigrate.knowledge.legacy import are_one
 
 if TYPE_CHECKING:
-    from raymigrate.facts.projects.definitions import Definition
     from raymigrate.facts.projects.project import Project
-    from raymigrate.facts.ray_train.scaling import UseGpu
-    from raymigrate.facts.torch.trained import Trained
-    from raymigrate.facts.values.keys import Keys
+    from raymigrate.facts.syntax.definitions import Definition
 
 STARS = ("transformers", "accelerate", "datasets")
 FEW = 50  # bindings of one name
@@ -59,16 +55,6 @@ class Module(Nodes):
         self._unclear: set[ast.AST] = set()  # bindings that are seen by reads which may see others too
         self._offsets_of_lines: dict[int, Sequence[int]] = {}
         self.asked = values.Asked()
-        self.classes: dict[
-            ast.AST, str
-        ] = {}  # of values, as far as `facts/hugging_face/instances.py` was asked for them
-        self.classes_of_bound: dict[ast.AST, frozenset[str]] = {}  # likewise, of names by what binds them
-        self.grouped_calls: dict[tuple[str, ...], dict[ast.AST, list[ast.Call]]] = {}  # for `facts/syntax/calls.py`
-        self.datasets: dict[tuple[object, ast.AST, bool], bool] = {}  # as far as `facts/ray_data/datasets.py` was asked
-        self.trained: Trained | None = None  # what gradients are made for, once `facts/torch/trained.py` was asked
-        self.gpus: dict[str, dict[ast.AST, UseGpu]] = {}  # of training functions: see `facts/ray_train/trainers.py`
-        self.comments: list[Comment] | None = None  # as far as `facts/syntax/comments.py` was asked for them
-        self.keys: dict[tuple[Scope, str], Keys] = {}  # of dicts, by their uses, likewise of `facts/values/keys.py`
         self._as_written: dict[ast.Call, tuple[list[ast.expr], list[ast.keyword]]] = {}
         self._owners: dict[ast.AST, ast.AST] = {}  # of values that `write_out` shows in a call
 

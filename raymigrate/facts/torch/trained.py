@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import reaching
 from raymigrate.facts.values.numbers import is_number
@@ -33,23 +34,21 @@ class Trained:
         return node in self.nodes or (isinstance(node, ast.Attribute) and key_of(module, node) in self.attributes)
 
 
+@kept
 def trained(module: Module) -> Trained:
-    """The values of a module that gradients are made for; looked for once."""
-    if module.trained is None:
-        module.trained = found = Trained()
-        waiting = list(_given(module)) if _is_for_torch(module) else []
-        while waiting:
-            node = waiting.pop()
-            if node not in found.nodes:
-                found.nodes.add(node)
-                waiting += _behind(module, node)
-        attributes = [node for node in found.nodes if isinstance(node, ast.Attribute)]
-        found.attributes = {key for node in attributes if (key := key_of(module, node)) is not None}
-        calls = [source.node for node in attributes for source in module.origins(node.value)]
-        found.models = {
-            call.func.id for call in calls if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-        }
-    return module.trained
+    """The values of a module that gradients are made for."""
+    found = Trained()
+    waiting = list(_given(module)) if _is_for_torch(module) else []
+    while waiting:
+        node = waiting.pop()
+        if node not in found.nodes:
+            found.nodes.add(node)
+            waiting += _behind(module, node)
+    attributes = [node for node in found.nodes if isinstance(node, ast.Attribute)]
+    found.attributes = {key for node in attributes if (key := key_of(module, node)) is not None}
+    calls = [source.node for node in attributes for source in module.origins(node.value)]
+    found.models = {call.func.id for call in calls if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)}
+    return found
 
 
 def key_of(module: Module, node: ast.Attribute) -> object:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from raymigrate.facts.projects.definitions import Definition
+    from raymigrate.facts.syntax.definitions import Definition
     from raymigrate.facts.syntax.module import Module
 
 # Constants of Ray that name a dataset.

@@ -44,9 +44,7 @@ def keys_of(module: Module, node: ast.expr) -> Keys:
     _add(module, node, keys)
     scope = module.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
     if scope is not None and isinstance(node, ast.Name):
-        if (scope, node.id) not in module.keys:
-            module.keys[scope, node.id] = _of_uses(module, module.uses(node.id, scope))
-        used = module.keys[scope, node.id]
+        used = _of_uses(module, node.id, scope)
         keys.strings += used.strings
         keys.keywords += used.keywords
         keys.reads += used.reads
@@ -166,10 +164,11 @@ def _first_part(node: ast.AST) -> ast.AST | None:
     return next((part for name in FIRST_PARTS if (part := getattr(node, name, None)) is not None), None)
 
 
-def _of_uses(module: Module, uses: list[ast.Name]) -> Keys:
+@kept
+def _of_uses(module: Module, name: str, scope: Scope) -> Keys:
     """The keys that the uses of a name tell of."""
     keys = Keys()
-    for use in uses:
+    for use in module.uses(name, scope):
         known = len(keys.reads)
         _add_use(module, use, keys)
         if any(isinstance(outer, ast.JoinedStr) for outer in module.ancestors(use)):

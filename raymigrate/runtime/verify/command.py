@@ -18,9 +18,9 @@ from raymigrate.runtime.watcher import temporary_folder
 
 if TYPE_CHECKING:
     from raymigrate.runtime.verify.cluster import Cluster
+    from raymigrate.runtime.verify.request import Request
     from raymigrate.runtime.verify.results import Verification
     from raymigrate.runtime.verify.scripts import Sources
-    from raymigrate.runtime.verify.verification import Request
 
 ARMS = ("P", "Q", "A", "O", "B", "C")
 LEGACY, PLAIN, AS_THEY_ARE = ("B", "C"), ("P", "C"), ("P", "Q")  # what runs unless --arms says otherwise
@@ -191,7 +191,8 @@ def verify(
         try:
             from raymigrate.runtime.verify.arms import Overrides  # noqa: PLC0415
             from raymigrate.runtime.verify.paths import typed  # noqa: PLC0415
-            from raymigrate.runtime.verify.verification import Request, environment_of, has_gpu  # noqa: PLC0415
+            from raymigrate.runtime.verify.request import Request  # noqa: PLC0415
+            from raymigrate.runtime.verify.verification import environment_of, has_gpu  # noqa: PLC0415
 
             plain = to_ray or to_accelerate
             options = Options(

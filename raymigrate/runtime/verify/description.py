@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 
@@ -16,11 +15,9 @@ from raymigrate.base.findings import Finding, Kind
 from raymigrate.runtime.verify.arms import TITLES, ArmFailure, Run
 from raymigrate.runtime.verify.paths import shown
 from raymigrate.runtime.verify.pins import PINS
+from raymigrate.runtime.verify.request import Request
 from raymigrate.runtime.verify.results import ArmRun, Series, Setting, Verification
 from raymigrate.runtime.verify.trace import Attempt
-
-if TYPE_CHECKING:
-    from raymigrate.runtime.verify.verification import Request
 
 LEFT = "left for a person in the converted script"
 

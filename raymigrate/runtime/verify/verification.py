@@ -7,27 +7,26 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from raymigrate.base.options import Options
 from raymigrate.runtime import environments
 from raymigrate.runtime.hub import cached_hub, hub_environment
 from raymigrate.runtime.hub.server import HubServer
-from raymigrate.runtime.verify.arms import TITLES, WORK, Arm, ArmFailure, Overrides, Run, run_arm
+from raymigrate.runtime.verify.arms import TITLES, WORK, Arm, ArmFailure, Run, run_arm
 from raymigrate.runtime.verify.cluster import Cluster
 from raymigrate.runtime.verify.compare import compare_all
 from raymigrate.runtime.verify.description import LEFT, described, machine, not_covered, note, outline
 from raymigrate.runtime.verify.errors import VerifyError
 from raymigrate.runtime.verify.gates.outcome import reported_checkpoints
 from raymigrate.runtime.verify.paths import shown
-from raymigrate.runtime.verify.pins import PINS
+from raymigrate.runtime.verify.request import Request
 from raymigrate.runtime.verify.results import Verification
-from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources, uses_ray, workers_of
+from raymigrate.runtime.verify.scripts import RAY_ONLY, uses_ray, workers_of
 from raymigrate.runtime.watcher import MARKER, temporary_folder
 
 TIMES_AS_LONG = 8  # as the slowest arm before; then a run hangs
@@ -54,57 +53,6 @@ class Progress(Protocol):
 def environment_of(from_ray: str) -> str:
     """The environment of arm A for a script that was written for this Ray; "" if that is not said."""
     return "2.7" if from_ray and int(from_ray.split(".")[1]) >= 7 else "2.6"
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the user asked for.
-
-    Args:
-        sources: The two versions of the job.
-        arguments: Command-line arguments of the script.
-        letters: The arms, in the order in which they run.
-        old_ray: Environment of arm A, "2.6" or "2.7".
-        options: For the conversion.
-        dropped_pins: Pins that are off.
-        overrides: The same for every arm.
-        offline: Whether models and datasets come from the offline hub.
-        hub_size: Size of the offline hub's models, "tiny" or "full".
-        timeout: Seconds for each run.
-        repeat: How often each arm runs.
-        cluster: Where the arms run; None for a Ray of their own on this machine.
-        kill_worker: Whether each arm that trains on Ray runs once more with a worker killed in the middle.
-        launches: Arm -> the words that start it, for two scripts as they are; Python or torchrun by itself.
-        environments: Arm -> requirements file or folder of its environment, for two scripts as they are.
-        command: The command line that repeats it.
-    """
-
-    sources: Sources
-    arguments: tuple[str, ...] = ()
-    letters: tuple[str, ...] = ("B", "C")
-    old_ray: str = "2.6"
-    options: Options = field(default_factory=Options)
-    dropped_pins: tuple[str, ...] = ()
-    overrides: Overrides = field(default_factory=Overrides)
-    offline: bool = False
-    hub_size: str = "tiny"
-    timeout: float = 3600.0
-    repeat: int = 1
-    kill_worker: bool = False
-    launches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    environments: Mapping[str, Path] = field(default_factory=dict)
-    cluster: Cluster | None = None
-    command: str = ""
-
-    @property
-    def processes(self) -> int:
-        """In how many processes a plain script trains, unless the converted one says otherwise."""
-        return self.overrides.workers or self.options.workers or 1
-
-    @property
-    def pins(self) -> dict[str, Any]:
-        """Pin -> value, of those that are on."""
-        return {pin.name: pin.value for pin in PINS if pin.name not in self.dropped_pins}
 
 
 def verify(request: Request, progress: Progress, keep: Path | None = None) -> Verification:

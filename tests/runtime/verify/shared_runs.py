@@ -10,9 +10,10 @@ import pytest
 
 from raymigrate.runtime.verify.arms import Overrides, Run
 from raymigrate.runtime.verify.compare import compare, pair_of
+from raymigrate.runtime.verify.request import Request
 from raymigrate.runtime.verify.results import Comparison
 from raymigrate.runtime.verify.scripts import Sources
-from raymigrate.runtime.verify.verification import Request, run_arms
+from raymigrate.runtime.verify.verification import run_arms
 from scripts.verify_mutants import Silent
 from tests.conftest import FIXTURES
 

@@ -12,10 +12,10 @@ import pytest
 from raymigrate.runtime.verify.compare import compare, pair_of
 from raymigrate.runtime.verify.pins import PINS, SEED
 from raymigrate.runtime.verify.reporting.wording import verdict
+from raymigrate.runtime.verify.request import Request
 from raymigrate.runtime.verify.results import Comparison, Status
 from raymigrate.runtime.verify.scripts import Sources
 from raymigrate.runtime.verify.trace import Trace
-from raymigrate.runtime.verify.verification import Request
 from tests.runtime.verify.runs import made_up
 from tests.runtime.verify.test_recorder import run, train
 
