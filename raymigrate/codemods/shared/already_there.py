@@ -77,12 +77,13 @@ def _by_shape(module: Module, kind: type[Definition]) -> dict[Hashable, list[Def
 
 
 def _shape(definition: Definition) -> Hashable:
-    """The bases of a class or the parameters of a function, and how its code ends."""
+    """The bases of a class or the parameters of a function, the kinds of its last statements, and their names."""
     if isinstance(definition, ast.ClassDef):
         takes = [ast.dump(base) for base in definition.bases]
     else:
         takes = [parameter.arg for parameter in parameters(definition)]
-    return (type(definition.body[-1]), *takes)
+    last = definition.body[-2:] if len(definition.body) > 2 else definition.body[-1:]  # the first may be a docstring
+    return (*takes, *((type(statement), getattr(statement, "name", None)) for statement in last))
 
 
 def _has_imports(module: Module, helper: Helper, definition: ast.AST) -> bool:
