@@ -42,16 +42,17 @@ def same_definition(module: Module, source: str, users: Sequence[ast.AST]) -> st
     return next((d.name for d in _like(module, wanted) if can_use(module, d, d.name, users)), None)
 
 
-def definitions_of(module: Module, helper: Helper) -> Iterator[Definition]:
+@kept
+def definitions_of(module: Module, helper: Helper) -> list[Definition]:
     """The definitions of a helper in a module, under whatever name."""
+    found: list[Definition] = []
     *inner, _ = _statements(helper.source())
     inner_names = [d.name for part in inner if isinstance(part, Definition) for d in _like(module, part)]
     for name in dict.fromkeys(inner_names if inner else [helper.inner]):
         wanted = _statements(helper.source(inner=name))[-1]
         assert isinstance(wanted, Definition)
-        for definition in _like(module, wanted):
-            if _has_imports(module, helper, definition):
-                yield definition
+        found += [each for each in _like(module, wanted) if _has_imports(module, helper, each)]
+    return found
 
 
 @lru_cache(256)
@@ -77,13 +78,12 @@ def _by_shape(module: Module, kind: type[Definition]) -> dict[Hashable, list[Def
 
 
 def _shape(definition: Definition) -> Hashable:
-    """The bases of a class or the parameters of a function, the kinds of its last statements, and their names."""
+    """The bases of a class or the parameters of a function, and how its code ends."""
     if isinstance(definition, ast.ClassDef):
         takes = [ast.dump(base) for base in definition.bases]
     else:
         takes = [parameter.arg for parameter in parameters(definition)]
-    last = definition.body[-2:] if len(definition.body) > 2 else definition.body[-1:]  # the first may be a docstring
-    return (*takes, *((type(statement), getattr(statement, "name", None)) for statement in last))
+    return (type(definition.body[-1]), *takes)
 
 
 def _has_imports(module: Module, helper: Helper, definition: ast.AST) -> bool:

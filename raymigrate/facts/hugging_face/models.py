@@ -85,7 +85,7 @@ def models_in(module: Module, node: ast.expr) -> list[MadeModel]:
         node: The value.
     """
     found: dict[ast.Call, MadeModel] = {}
-    waiting, seen = [Source(module, node)] if _may_hold_models(module) else [], set[Source]()
+    waiting, seen = [Source(module, node)] if may_hold_models(module) else [], set[Source]()
     while waiting:
         value = waiting.pop()
         if value in seen:
@@ -100,7 +100,7 @@ def models_in(module: Module, node: ast.expr) -> list[MadeModel]:
 
 
 @kept
-def _may_hold_models(module: Module) -> bool:
+def may_hold_models(module: Module) -> bool:
     """Whether a value of the module can be a model at all: most scripts name no class of models."""
     named = (reference.qualified for reference in module.references)
     return bool(module.names_of_files) or any(CLASS.match(name) or name in PIPELINES for name in named)
