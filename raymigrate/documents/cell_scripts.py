@@ -19,6 +19,7 @@ MAGIC = "# MAGIC "
 LANGUAGE = re.compile(r"%%?(\w+)")
 # https://jupytext.readthedocs.io/en/latest/formats-scripts.html; `# In[3]:` is what nbconvert writes.
 PERCENT = re.compile(r"# ?%%(?:$|[\s\[])|# In\[[\d ]*\]:")
+SIGNS = ("%%", "# In[")  # one of them is in each of these
 # A marker that says nothing of its cell.
 BARE = re.compile(r"# ?%%\s*$|# In\[[\d ]*\]:\s*$|# COMMAND -{10}\s*$")
 # A quick look for lines that are not Python but IPython's.
@@ -27,8 +28,11 @@ MAGIC_LINE = re.compile(r"^\s*[%!?]|=\s*[%!](?!=)|\?\s*$|^(?:pip|conda) ", re.MU
 
 def cell_script(script: Script, *, for_ray: bool = False) -> Regions | None:
     """The cells of a script; None if it is an ordinary one. For `for_ray` see `Document.for_ray`."""
+    is_databricks = script.text.startswith(DATABRICKS)
+    if not is_databricks and not any(sign in script.text for sign in SIGNS) and not MAGIC_LINE.search(script.text):
+        return None  # as most files
     lines = [line.text for line in split_lines(script.text)]
-    if lines and lines[0].startswith(DATABRICKS):
+    if is_databricks:
         edges = [index for index, line in enumerate(lines) if COMMAND.match(line)]
     else:
         edges = [index for index, line in enumerate(lines) if PERCENT.match(line)]

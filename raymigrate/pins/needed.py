@@ -97,7 +97,7 @@ def needed_still(text: str) -> list[Needed]:
     needed = {
         ACCELERATE: TRAINS.search(text) and trains_as_converted(text.encode(errors="replace")),
         IMPORTED: IMPORTS_EVALUATE.search(text),
-        TORCHCODEC: AUDIO.search(text),
+        TORCHCODEC: "Audio" in text and AUDIO.search(text),
     }
     return [package for package, is_needed in needed.items() if is_needed]
 

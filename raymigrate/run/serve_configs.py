@@ -48,7 +48,7 @@ INSTEAD = {
 
 def serves(result: FileResult) -> bool:
     """Whether a script for Serve is changed, or a person has to change something in it."""
-    return SERVE.search(result.before) is not None and is_legacy(result.findings)
+    return "serve" in result.before and SERVE.search(result.before) is not None and is_legacy(result.findings)
 
 
 def told_in_serve_configs(

@@ -83,7 +83,7 @@ def wraps_first(call: TrainerCall) -> bool:
     A transformers.Trainer that is given none makes it then (5.23, trainer.py, `delay_optimizer_creation`).
     """
     module = home_of(call)
-    if next(optimizers(module), None) is not None:
+    if optimizers(module):
         return are_of_prepared_models(module)
     return any(module.calls(*TRAINING_ARGUMENTS)) and not any(module.calls(*ACCELERATORS))
 
@@ -117,7 +117,7 @@ def _keep_in(context: Context, call: TrainerCall, plugin: Source) -> None:
 def _tell_groups(context: Context, call: TrainerCall) -> None:
     """Tells where groups of parameters were one group, in the file of the training function."""
     module = home_of(call)
-    made = list(optimizers(module))
+    made = optimizers(module)
     if not made:
         context.manual(RM210, call.node, f"If the optimizer, which is not seen here, has groups: {GROUPS}.", AS_BEFORE)
     for optimizer in made:

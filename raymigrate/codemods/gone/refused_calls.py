@@ -188,6 +188,8 @@ def _called(module: Module, call: ast.Call) -> list[_Called]:
     name = module.qualified(call.func)
     if name is not None:
         return [_named(module, name)]
+    if not _holders(module, call.func):
+        return []  # a method of whatever object, of a name that Ray does not refuse
     if isinstance(call.func, ast.Attribute) and (kind := instance_of(module, call.func.value)):
         return [_Called(f"{kind.rpartition('.')[2]}.{call.func.attr}", kind, call.func.attr)]
     return [_named(module, name) for name in dict.fromkeys(_names_behind(module, call.func))]

@@ -22,6 +22,7 @@ from raymigrate.facts.hugging_face.own_arguments import own_arguments
 from raymigrate.facts.ray_train.trainers import is_transformers_trainer
 from raymigrate.facts.syntax.functions import parameters
 from raymigrate.facts.syntax.guards import is_guarded, is_ready
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.knowledge.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.knowledge.libraries import constructor, look_up, takes
@@ -36,23 +37,24 @@ COUNT = "num_items_in_batch"
 ALIKE = "diffusers"  # whose models have such methods too, and still heed these arguments
 
 
-def has_old_arguments(context: Context) -> bool:
+@kept
+def has_old_arguments(module: Module) -> bool:
     """Whether TrainingArguments, a Trainer or what loads a model have arguments that transformers 5 no longer takes.
 
     Once the module is converted they are gone, so that a second run does not find them.
     """
-    loads = (call for call, _ in context.module.method_calls("from_pretrained"))
+    loads = (call for call, _ in module.method_calls("from_pretrained"))
     if any(keyword.arg in BITS for call in loads for keyword in call.keywords):
         return True
-    own = own_arguments(context.module, TRAINING_ARGUMENTS_CHANGES)
+    own = own_arguments(module, TRAINING_ARGUMENTS_CHANGES)
     if any(keyword.arg in TRAINING_ARGUMENTS_CHANGES for call, _ in own for keyword in call.keywords):
         return True
-    if _has_old_arguments_of_trl(context.module) or give_old_tokenizer(context.module):
+    if _has_old_arguments_of_trl(module) or give_old_tokenizer(module):
         return True
     return any(
         keyword.arg in changes
         for names, changes in ((TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_CHANGES), (HF_TRAINERS, TRAINER_CHANGES))
-        for call in context.module.calls(*names)
+        for call in module.calls(*names)
         for keyword in call.keywords
     )
 
@@ -92,7 +94,7 @@ def is_for_old_transformers(context: Context) -> bool:
     """Whether a module ran with transformers 4: it is of a legacy job, or its arguments or names show it."""
     return (
         context.of_legacy_job
-        or has_old_arguments(context)
+        or has_old_arguments(context.module)
         or _has_arguments_without_effect(context.module)
         or _has_old_names(context.module)
     )

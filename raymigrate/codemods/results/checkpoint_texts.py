@@ -43,8 +43,10 @@ WITH_TEXT = frozenset(("match", "fullmatch", "search", "findall", "finditer", *A
 def checkpoint_texts(context: Context) -> None:
     """Reports what a legacy script does with the text of a checkpoint, other than to show it."""
     module = context.module
+    if not _is_legacy(context):
+        return
     texts = {text for text, checkpoint in _texts(module) if _is_checkpoint(module, checkpoint)}
-    if not texts or not _is_legacy(context):
+    if not texts:
         return
     for node in chain(module.of_type(ast.Compare), module.of_type(ast.Call), module.of_type(ast.Subscript)):
         looked_at = _looked_at(node)

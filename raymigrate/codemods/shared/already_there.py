@@ -42,16 +42,17 @@ def same_definition(module: Module, source: str, users: Sequence[ast.AST]) -> st
     return next((d.name for d in _like(module, wanted) if can_use(module, d, d.name, users)), None)
 
 
-def definitions_of(module: Module, helper: Helper) -> Iterator[Definition]:
+@kept
+def definitions_of(module: Module, helper: Helper) -> list[Definition]:
     """The definitions of a helper in a module, under whatever name."""
+    found: list[Definition] = []
     *inner, _ = _statements(helper.source())
     inner_names = [d.name for part in inner if isinstance(part, Definition) for d in _like(module, part)]
     for name in dict.fromkeys(inner_names if inner else [helper.inner]):
         wanted = _statements(helper.source(inner=name))[-1]
         assert isinstance(wanted, Definition)
-        for definition in _like(module, wanted):
-            if _has_imports(module, helper, definition):
-                yield definition
+        found += [each for each in _like(module, wanted) if _has_imports(module, helper, each)]
+    return found
 
 
 @lru_cache(256)

@@ -60,7 +60,7 @@ def _spells(module: Module, key: str) -> bool:
 
 def _handed(module: Module) -> Iterator[ast.AST]:
     """The words that spell keys which TorchTrainers of the module hand to their training functions."""
-    shards = list(definitions_of(module, TRAIN_SHARD))
+    shards = definitions_of(module, TRAIN_SHARD)
     for definition in shards:
         yield from (node for node in module.of_type(ast.arg) if module.inside(node, definition))
     functions = set[ast.AST | None]()

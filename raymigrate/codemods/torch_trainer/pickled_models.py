@@ -12,7 +12,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hugging_face.models import MadeModel, asks_for_states, models_in
+from raymigrate.facts.hugging_face.models import MadeModel, asks_for_states, may_hold_models, models_in
 from raymigrate.facts.ray_train.own_objects import is_sent_by_name
 from raymigrate.facts.ray_train.pickling import given_functions, sent_functions, sent_values
 from raymigrate.facts.syntax.module import Module
@@ -58,7 +58,7 @@ SAVING = ("torch.save", "pickle.dump", "pickle.dumps", "cloudpickle.dump", "clou
 def pickled_models(context: Context) -> None:
     """Reports models that go to another process, or to a file, where that fails or changes what they give."""
     module = context.module
-    if context.keeps_transformers:
+    if context.keeps_transformers or not may_hold_models(module):
         return
     fates = _Fates(module)
     by_name = [] if is_sent_by_name(module) else _taken_along(module, sent_functions(module, context.places))

@@ -55,7 +55,7 @@ class Run:
 @codemod("TorchTrainer", phase=Phase.TRAINERS)
 def torch_trainers(context: Context) -> None:
     """Keeps CPU workers together and the loss what it was, in training functions for older libraries."""
-    is_old = context.is_legacy_script or has_old_arguments(context)
+    is_old = context.is_legacy_script or has_old_arguments(context.module)
     if not is_old and not has_old_losses(context.module):
         return
     runs = []

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from raymigrate.facts.syntax.functions import default_of
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, methods, seen_entries
 from raymigrate.knowledge.pickled_models import Pickling, pickling
@@ -84,7 +85,7 @@ def models_in(module: Module, node: ast.expr) -> list[MadeModel]:
         node: The value.
     """
     found: dict[ast.Call, MadeModel] = {}
-    waiting, seen = [Source(module, node)], set[Source]()
+    waiting, seen = [Source(module, node)] if may_hold_models(module) else [], set[Source]()
     while waiting:
         value = waiting.pop()
         if value in seen:
@@ -96,6 +97,13 @@ def models_in(module: Module, node: ast.expr) -> list[MadeModel]:
         else:
             waiting += _held(value)
     return list(found.values())
+
+
+@kept
+def may_hold_models(module: Module) -> bool:
+    """Whether a value of the module can be a model at all: most scripts name no class of models."""
+    named = (reference.qualified for reference in module.references)
+    return bool(module.names_of_files) or any(CLASS.match(name) or name in PIPELINES for name in named)
 
 
 def asks_for_states(module: Module, made: MadeModel) -> bool:

@@ -10,7 +10,7 @@ from raymigrate.facts.projects.settings import TARGET
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, class_named, keyword_argument
+from raymigrate.facts.values import argument, class_named, keyword_argument, reaching
 from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.constructors import fields
 from raymigrate.facts.values.lineages import MOST_BASES
@@ -70,7 +70,10 @@ def _calls_of_values(module: Module) -> list[tuple[ast.Call, frozenset[str]]]:
 def _may_hold_class(module: Module, function: ast.expr) -> bool:
     """Whether what is called may be a class that something holds: to follow everything would cost more."""
     if isinstance(function, ast.Name):
-        return isinstance(module.definition(function), (ast.Name, ast.arg, type(None)))
+        bindings = reaching(module, function)
+        if len(bindings) != 1:
+            return bool(bindings or module.names_of_files)  # what nothing binds is Python's own: print()
+        return isinstance(bindings[0].node, (ast.Name, ast.arg))
     if isinstance(function, ast.Attribute):
         return bool(module.stores(function.attr)) or function.attr in module.assigned_names
     return isinstance(function, (ast.IfExp, ast.Subscript))

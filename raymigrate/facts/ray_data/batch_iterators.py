@@ -54,6 +54,7 @@ def later_passes(module: Module, made: list[ast.Call]) -> dict[ast.expr, ast.Cal
     Returns:
         The first such place for each object, with the call that gives it, or the first of those that may.
     """
+    made = [call for call in made if getattr(module.parent_of[call], "iter", None) is not call]  # one loop has it alone
     places: dict[ast.AST, list[ast.expr]] = {call: [] for call in made}
     for place in _gone_over(module) if made else ():
         for value in _values(module, place) & places.keys():

@@ -34,6 +34,8 @@ def outside(module: Module, places: Places, asked: set[ast.AST]) -> dict[ast.AST
         places: Where its functions run.
         asked: The functions.
     """
+    if not asked:
+        return {}
     found = dict.fromkeys(_mapped(module, places) & asked, Outside.RAY_DATA)
     found |= dict.fromkeys(places.tested & asked, Outside.TEST)
     found |= dict.fromkeys(places.called_outside & asked, Outside.DRIVER)

@@ -220,12 +220,11 @@ def local_imports(module: Module, body: Sequence[ast.AST]) -> list[LocalImport]:
         body: The statements, or the expression, of the function.
     """
     imported: dict[str, list[ast.Name]] = {}
-    of_packages = _of_packages(module)
-    for node in (inner for outer in body for inner in (outer, *module.below(outer))):
-        if isinstance(node, ast.Name) and node.id in of_packages and isinstance(node.ctx, ast.Load):
-            packages = {(binding.qualified or "").partition(".")[0] for binding in _imports(module, node)}
-            if packages & PACKAGES:
-                imported.setdefault(node.id, []).append(node)
+    reads_in = _reads_of_packages(module)
+    for node in (read for outer in body for read in reads_in.get(outer, ())):
+        packages = {(binding.qualified or "").partition(".")[0] for binding in _imports(module, node)}
+        if packages & PACKAGES:
+            imported.setdefault(node.id, []).append(node)
     names = {name for node in body for name in _own_names(module, node)} if imported else set()
     found: dict[str, LocalImport] = {}
     while True:
@@ -239,11 +238,19 @@ def local_imports(module: Module, body: Sequence[ast.AST]) -> list[LocalImport]:
 
 
 @kept
-def _of_packages(module: Module) -> frozenset[str]:
-    """The names by which the module imports something of these packages."""
+def _reads_of_packages(module: Module) -> dict[ast.AST, list[ast.Name]]:
+    """The reads of names by which the module imports something of these packages, in source order.
+
+    They are found by each node that they are in or are: functions are asked one by one, and are part of others.
+    """
     bound = module.scope_of[module.tree].bindings.items()
     of = {name: {(binding.qualified or "").partition(".")[0] for binding in bindings} for name, bindings in bound}
-    return frozenset(name for name, packages in of.items() if packages & PACKAGES)
+    found: dict[ast.AST, list[ast.Name]] = {}
+    for read in module.of_type(ast.Name):
+        if isinstance(read.ctx, ast.Load) and of.get(read.id, set()) & PACKAGES:
+            for outer in (read, *module.ancestors(read)):
+                found.setdefault(outer, []).append(read)
+    return found
 
 
 def _needed(module: Module, reads: list[ast.Name], names: set[str]) -> Iterator[LocalImport]:

@@ -11,6 +11,7 @@ from raymigrate.facts.ray_train.best_checkpoints import CHECKPOINT, results_of_p
 from raymigrate.facts.ray_train.run_folders import results_of_folder
 from raymigrate.facts.ray_tune.trials import is_trial, legacy_trainers_of, tuners_of
 from raymigrate.facts.ray_tune.tune_objects import is_tune_checkpoint
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.threads import run_elsewhere, waited_for
 from raymigrate.facts.values import Source, argument, is_none, reaching, sources
@@ -135,6 +136,7 @@ def is_checkpoint(module: Module, node: ast.expr) -> bool:
     return all(_is_of_result(module, source) for source in sources(module, node))
 
 
+@kept
 def is_any_checkpoint(module: Module, node: ast.expr) -> bool:
     """Whether a value is a checkpoint of Ray: of a run, a trial, get_checkpoint(), made here, or annotated as one."""
     parameter = module.definition(node)

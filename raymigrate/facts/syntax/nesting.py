@@ -42,8 +42,7 @@ def _hidden(module: Module, node: ast.AST, enough: int) -> int:
 
 def _pieces(module: Module, node: ast.expr, enough: int) -> int:
     """How many strings in a row a string is; 1 where they are surely not many."""
-    (line, column), (end_line, end_column) = module.start(node), module.end(node)
-    if line == end_line and end_column - column < 2 * enough:
+    if node.lineno == node.end_lineno and (node.end_col_offset or 0) - node.col_offset < 2 * enough:  # in bytes
         return 1
     source = module.source(node)
     if source.count('"') + source.count("'") < 2 * enough:

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.facts.ray_train.trainers import library_bases
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, class_named
 from raymigrate.facts.values.constructors import may_call_own_class
@@ -18,16 +19,17 @@ PREPARES = ("prepare", "prepare_model")
 COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp)
 
 
-def optimizers(module: Module) -> Iterator[ast.Call]:
+@kept
+def optimizers(module: Module) -> list[ast.Call]:
     """The constructions of optimizers, also of classes of the project, in source order."""
     own = set(may_call_own_class(module))
     calls = (call for call in module.of_type(ast.Call) if call in own or module.qualified(call.func) is not None)
-    return (call for call in calls if _is_optimizer(module, call.func))
+    return [call for call in calls if _is_optimizer(module, call.func)]
 
 
 def are_of_prepared_models(module: Module) -> bool:
     """Whether a file makes optimizers, and all of them from models that `accelerator.prepare` has returned."""
-    made = list(optimizers(module))
+    made = optimizers(module)
     return bool(made) and all(is_of_prepared_model(module, optimizer) for optimizer in made)
 
 
