@@ -20,7 +20,11 @@ from raymigrate.codemods.shared.trainer_annotations import name_as_type
 from raymigrate.codemods.shared.written_out import write_out
 from raymigrate.codemods.tracking.tracking import report_logs
 from raymigrate.codemods.transformers_trainer.function_elsewhere import FunctionElsewhere, train_function
-from raymigrate.codemods.transformers_trainer.reports_to import check_use_of_datasets, silence_loggers
+from raymigrate.codemods.transformers_trainer.reports_to import (
+    check_use_of_datasets,
+    silence_loggers,
+    tell_loader_processes,
+)
 from raymigrate.facts.hugging_face.datasets import is_hf_dataset
 from raymigrate.facts.ray_train.trainers import TrainerCall, is_no_trainer, trainer_calls
 from raymigrate.facts.syntax.functions import parameters, returned_values
@@ -168,6 +172,7 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
     if not isinstance(function, FunctionElsewhere):  # else these are the other file's business
         train_together_on_cpu(context, call, function)
         silence_loggers(context, function)
+        tell_loader_processes(context, function)
         keep_loss_scale(context, call, function)
         report_logs(context, call, function)
         keep_loss_mean(context, call, function)
