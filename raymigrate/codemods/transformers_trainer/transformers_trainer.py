@@ -117,6 +117,7 @@ RM914 = Rule(
 )
 
 FIRST = "trainer_init_per_worker"
+WRITE_OUT = "Write them out as keywords, and run raymigrate again."
 ALONE = "Give the trainer a function that returns the Trainer only, and run raymigrate again."
 
 
@@ -156,7 +157,8 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
     """Converts one construction; returns whether it was."""
     name = context.module.source(call.node.func)
     if call.unpacked:
-        context.manual(RM102, call.node, f"{name} is gone from Ray >= 2.9, and its arguments cannot be seen here.")
+        message = f"{name} is gone from Ray >= 2.9, and its arguments cannot be seen here."
+        context.manual(RM102, call.node, message, WRITE_OUT)
         return False
     if "train_loop_per_worker" in call.arguments:
         return context.converts(RM913, call.node, f"{name} never took train_loop_per_worker; now TorchTrainer.")
