@@ -22,6 +22,7 @@ TOLD_TWICE = (
 # The same of what they tell in one line.
 TOLD_TWICE_THERE = (
     ("Every process of a distributed run writes this file", "Every process writes this file"),
+    ("goes through two backward() here", "goes through two backward() here"),
     ("Weights are loaded in the dtype of the checkpoint", "Weights are loaded in the dtype of the checkpoint"),
 )
 # What the first step tells of torchrun, which starts nothing any more where Ray does.

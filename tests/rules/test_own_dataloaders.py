@@ -74,3 +74,41 @@ def test_without_datasets_of_ray_the_function_keeps_its_own() -> None:
 
 def test_a_function_that_reads_none_of_them_keeps_its_own() -> None:
     assert told("print(rows.column_names)", method="get_train_dataloader", given="rows") == []
+
+
+def noted(made: str, *, before: str = "pass", datasets: str = DATASETS, given: str = "train_dataset") -> list[int]:
+    """The lines that RM106 notes, with these TrainingArguments and a line before them."""
+    script = SCRIPT.format(
+        body=before, method="other", parameters="train_dataset, eval_dataset=None", given=given, datasets=datasets
+    )
+    return converted(script.replace('TrainingArguments("out")', made)).lines("RM106", Kind.NOTE)
+
+
+MADE_LINE, CALL_LINE = 15, 18
+
+
+@pytest.mark.parametrize(
+    ("made", "before", "lines"),
+    [
+        ('TrainingArguments("out", dataloader_num_workers=4)', "pass", [MADE_LINE]),
+        ('TrainingArguments("out", dataloader_num_workers=config["n"])', "pass", [MADE_LINE]),
+        ('TrainingArguments("out", **more)', 'more = {"dataloader_num_workers": 2}', [BODY_LINE]),
+        ('TrainingArguments("out", **more)', "more = dict(dataloader_num_workers=2)", [BODY_LINE]),
+        ("args", 'args = TrainingArguments("out"); args.dataloader_num_workers = 2', [BODY_LINE]),
+        ('TrainingArguments("out", dataloader_num_workers=0)', "pass", []),
+        ("args", "args = job.make(); TrainingArguments('other', dataloader_num_workers=0)", []),
+        ('TrainingArguments("out")', 'TrainingArguments("other", dataloader_num_workers=4)', []),
+    ],
+)
+def test_rows_of_ray_data_come_without_loader_processes(made: str, before: str, lines: list[int]) -> None:
+    assert noted(made, before=before) == lines
+
+
+def test_processes_of_a_configuration_are_told_where_it_is_written() -> None:
+    config = DATASETS + ', trainer_init_config={"dataloader_num_workers": 3}'
+    assert noted('TrainingArguments("out", **config)', datasets=config) == [CALL_LINE]
+
+
+def test_other_rows_keep_their_loader_processes() -> None:
+    made = 'TrainingArguments("out", dataloader_num_workers=4)'
+    assert noted(made, datasets="") == noted(made, given="rows") == []

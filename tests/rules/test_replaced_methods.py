@@ -40,6 +40,26 @@ def test_a_method_that_is_replaced_is_told(use: str, told: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("use", "is_there"),
+    [
+        ("Attention.forward = fast", True),
+        ("modeling_llama.apply_rotary_pos_emb = fast", True),
+        ("before = Attention.attend\nAttention.attend = fast", True),
+        ("Attention.features = fast", False),
+        ("setattr(LlamaForCausalLM, 'features', fast)", False),
+        ("modeling_llama.LlamaModel.features = fast", False),
+    ],
+)
+def test_a_method_that_may_be_new_is_not_said_to_be_replaced(use: str, is_there: bool) -> None:
+    (told,) = [
+        message
+        for message in converted(LEGACY + use).messages
+        if " is replaced here" in message or " is set here" in message
+    ]
+    assert (" is replaced here" in told) == is_there
+
+
+@pytest.mark.parametrize(
     "use",
     [
         "class Own(Attention):\n    pass\n\n\nOwn.forward = fast",

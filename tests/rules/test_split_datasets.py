@@ -128,6 +128,24 @@ def test_a_shard_that_some_workers_read_is_told(reads: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("head", "given", "told"),
+    [
+        ('common = {"num_workers": 1}', "**common", False),
+        ("common = dict(num_workers=1, use_gpu=True)", "**common", False),
+        ('common = {}\ncommon["num_workers"] = 1', "use_gpu=True, **common", False),
+        ('def common():\n    return {"num_workers": 1}\n', "**common()", False),
+        ('common = {"num_workers": 1}\nif rows:\n    common["num_workers"] = 4', "**common", True),
+        ('common = {"num_workers": 1} | load()', "**common", True),
+        ("common = load()", "**common", True),
+        ('common = {"use_gpu": True}', "num_workers=1, **common", False),
+    ],
+)
+def test_the_workers_may_be_in_a_dict_that_the_scaling_config_unpacks(head: str, given: str, told: bool) -> None:
+    text = script(READ_ALONE).replace("num_workers=2", given).replace("trainer = ", f"{head}\ntrainer = ")
+    assert any(m.startswith("Only some") for m in converted(text, from_ray="2.7").messages) == told
+
+
+@pytest.mark.parametrize(
     "reads",
     [
         "for batch in shard.iter_batches():\n        if rank == 0:\n            print(batch)",

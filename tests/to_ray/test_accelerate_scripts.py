@@ -129,12 +129,47 @@ def test_a_loop_that_one_worker_may_leave_is_told(end: str, told: bool) -> None:
         ("if accelerator.is_main_process:\n    torch.save(model.state_dict(), 'm.pt')", False),
         ("if accelerator.is_local_main_process and epoch:\n    torch.save(model.state_dict(), 'm.pt')", False),
         ("accelerator.save(model.state_dict(), 'm.pt')", False),
+        ("import numpy as np\nnp.save('a.npy', [total])", True),
+        ("import pathlib\npathlib.Path('a').write_text('x')", True),
+        ("table.to_csv('a.csv')", True),
+        ("print(table.to_csv())", False),
+        ("table.to_csv(f'a{accelerator.process_index}.csv')", False),
+        ("if not accelerator.is_main_process:\n    continue\ntable.to_csv('a.csv')", False),
+        ("if accelerator.process_index == 0:\n    table.to_csv('a.csv')", False),
     ],
 )
 def test_a_file_that_every_process_writes_is_told(end: str, told: bool) -> None:
     found = [f for f in converted(end).findings if f.code == "RM828" and "Every process writes" in f.message]
     assert bool(found) is told
     assert all(("accelerator.save" in (f.advice or "")) == ("torch.save" in end) for f in found)
+
+
+def test_a_file_that_the_driver_writes_is_written_once() -> None:
+    text = SCRIPT.format(arguments="", end="pass").replace("def train(", "table.to_csv('a.csv')\n\n\ndef train(")
+    found = convert(text, "", Options(to_ray=True)).findings
+    assert any(f.code == "RM820" for f in found)
+    assert not [f for f in found if "Every process writes" in f.message]
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        ("out = model(batch)\naccelerator.backward(out.sum())\naccelerator.backward(out.mean())", True),
+        ("out = model(batch)\na, b = out.sum(), out.mean()\naccelerator.backward(b)\naccelerator.backward(a)", True),
+        ("net = model\nout = net(batch)\naccelerator.backward(out.sum())\naccelerator.backward(out.mean())", True),
+        ("accelerator.backward(model(batch).sum())\naccelerator.backward(model(batch).mean())", False),
+        ("out = model(batch)\naccelerator.backward(out.sum())\naccelerator.backward(other(out.detach()))", False),
+        ("out = other(batch)\naccelerator.backward(out.sum())\naccelerator.backward(out.mean())", False),
+        ("out = model(batch)\naccelerator.backward(out.sum() + out.mean())", False),
+    ],
+)
+def test_a_second_backward_through_one_run_is_told(step: str, told: bool) -> None:
+    lines = "            loss = model(**batch).loss\n            accelerator.backward(loss)\n"
+    text = SCRIPT.format(arguments="", end="        pass")
+    assert lines in text
+    text = text.replace(lines, textwrap.indent(step, " " * 12) + "\n")
+    found = convert(text, "", Options(to_ray=True)).findings
+    assert any("two backward() here" in f.message for f in found if f.code == "RM828") is told
 
 
 @pytest.mark.parametrize(

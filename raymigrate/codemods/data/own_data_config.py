@@ -76,7 +76,7 @@ def list_evaluation_rows(context: Context, call: TrainerCall, rule: Rule, *, in_
         Whether each worker gets all evaluation rows.
     """
     given, made = call.arguments["dataset_config"], made_here(context, call)
-    if has_one_worker(context.module, call.arguments.get("scaling_config")):
+    if has_one_worker(call.module, call.node):
         return True
     if made is None and all(_is_right(source, in_order) for source in context.module.origins(given)):
         return True

@@ -38,7 +38,7 @@ def shards_by_rank(context: Context) -> None:
     users_of = ShardUsers(trainers, [module])
     for shard in shards:
         users = users_of.of(shard)
-        several = [user for user in users if not has_one_worker(module, user.arguments.get("scaling_config"))]
+        several = [user for user in users if not has_one_worker(module, user.node)]
         if not users and not any(module.calls(*TRANSFORMERS_TRAINERS)):
             context.note(RM205, shard.call, READ_ALONE)
         elif any(_may_split(context, user, shard) for user in several):

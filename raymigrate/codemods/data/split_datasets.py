@@ -86,14 +86,14 @@ def tell_open(context: Context, call: TrainerCall) -> None:
 def tell_unknown(context: Context, call: TrainerCall) -> None:
     """Tells that nothing shows which datasets were split; one worker reads all of them in either case."""
     assert call.datasets.node is not None
-    if not has_one_worker(context.module, call.arguments.get("scaling_config")):
+    if not has_one_worker(call.module, call.node):
         context.manual(RM205, call.datasets.node, UNKNOWN, IF_OLDER)
 
 
 def tell_unseen(context: Context, call: TrainerCall) -> None:
     """Tells of a trainer whose DataConfig may be among what is unpacked in its call."""
     assert call.datasets.node is not None
-    if not has_one_worker(context.module, call.arguments.get("scaling_config")):
+    if not has_one_worker(call.module, call.node):
         context.manual(RM205, call.datasets.node, UNSEEN, GIVE_ONE)
 
 

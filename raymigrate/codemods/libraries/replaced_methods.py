@@ -15,7 +15,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import is_model_class
 from raymigrate.facts.syntax.module import Module
-from raymigrate.knowledge.libraries import look_up
+from raymigrate.knowledge.libraries import is_module, look_up
 
 RM762 = Rule(
     "RM762",
@@ -33,6 +33,7 @@ ADVICE = (
     "Write it for the installed version, or take it out:"
     ' from_pretrained(attn_implementation="flash_attention_2"), or "sdpa", chooses an attention.'
 )
+OF_ALL = ("forward", "__init__")  # what every model has
 TAKES = {"calls": "takes", "may call": "take"}
 # Methods that 4.30.2 called, and 5.23 does not have.
 GONE = frozenset({"_prepare_decoder_attention_mask", "_expand_mask", "_make_causal_mask"})
@@ -53,6 +54,8 @@ def replaced_methods(context: Context) -> None:
         if name in GONE:
             context.manual(RM762, node, f"{what}: nothing in transformers 5 calls that, and it has no effect.", ADVICE)
             continue
+        if not _is_there(module, whole, name):
+            what = f"{name} of {whole.rpartition('.')[2]} is set here, and takes the place of a method if there is one"
         calls = "calls" if name == "forward" and whole.endswith("Attention") else "may call"
         does = f"transformers 5 {calls} it with other arguments than 4 did, and {TAKES[calls]} other results"
         context.manual(RM762, node, f"{what}: {does}.", ADVICE)
@@ -68,6 +71,12 @@ def _set(module: Module) -> Iterator[tuple[ast.AST, ast.expr, str]]:
         name = module.constant(call.args[1]) if len(call.args) == 3 else None
         if isinstance(name, str):
             yield call, call.args[0], name
+
+
+def _is_there(module: Module, owner: str, name: str) -> bool:
+    """Whether what is set is seen to be there already; of the methods of a model not all are known."""
+    reads = (node for node in module.attributes(name) if isinstance(node.ctx, ast.Load))
+    return name in OF_ALL or is_module(owner) or any(module.qualified(node) == f"{owner}.{name}" for node in reads)
 
 
 def _is_setting(module: Module, node: ast.AST) -> bool:

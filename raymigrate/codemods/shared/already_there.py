@@ -141,6 +141,18 @@ def can_use(module: Module, definition: ast.stmt, name: str, users: Sequence[ast
     )
 
 
+def first_of_blocks(module: Module, statement: ast.stmt) -> list[ast.stmt]:
+    """The first statements of the blocks that a statement is in, from the inside up to its function or the module.
+
+    What new code puts before a statement of one of them is there for those that follow in the same one.
+    """
+    scope, found = module.scope_of[statement], list[ast.stmt]()
+    for outer in (statement, *module.ancestors(statement)):
+        if isinstance(outer, ast.stmt) and module.scope_of[outer] is scope:
+            found.append(_block(module, outer)[0])
+    return found
+
+
 def _block(module: Module, statement: ast.stmt) -> list[ast.stmt]:
     """The statements beside one, itself among them."""
     lists = [value for _, value in ast.iter_fields(module.parent_of[statement]) if isinstance(value, list)]

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared import emitted
-from raymigrate.codemods.shared.already_there import same_definition
+from raymigrate.codemods.shared.already_there import first_of_blocks, same_definition
 from raymigrate.codemods.shared.handed_keys import free_key
 from raymigrate.codemods.shared.helpers import take, top_level
 from raymigrate.codemods.shared.import_cleanup import is_exported
@@ -357,26 +357,25 @@ class TrainFunction:
         definition = f"({config}):\n{textwrap.indent(body, '    ')}"
         code = f"def {self.name}{definition}"
         anchor = self.call.statement
-        written = code.replace("$init", self.module.source(self.given))
-        there = None if before else same_definition(self.module, written, self._users)
-        if there is not None:
+        written = definition.replace("$init", self.module.source(self.given))
+        there = None if before else same_definition(self.module, f"def {self.name}{written}", self._users)
+        init = self.init if self._place is self.init and self._is_at_top else None
+        places = [init] if init is not None else first_of_blocks(self.module, anchor)
+        emitted_here = self.context.emitted
+        there = there or next((emitted_here[written, at] for at in places if (written, at) in emitted_here), None)
+        if there is not None:  # also that of another trainer with this init function
             self.context.give_back(self.name)
             self.name = there
             return
-        if (
-            self.init is not None
-            and self._place is self.init
-            and isinstance(self.module.parent_of[self.init], ast.Module)
-        ):
-            same = self.context.emitted.get((definition, self.init))
-            if same is not None:  # of another trainer with this init function
-                self.context.give_back(self.name)
-                self.name = same
-                return
-            self.context.emitted[definition, self.init] = self.name
-            plan.statement(self.init).after.append(Code(code, {"init": self.given}))
-            return
-        plan.statement(anchor).before.append(Code(before + code, {"init": self.given}))
+        emitted_here[written, places[0]] = self.name
+        if init is not None:
+            plan.statement(init).after.append(Code(code, {"init": self.given}))
+        else:
+            plan.statement(anchor).before.append(Code(before + code, {"init": self.given}))
+
+    @property
+    def _is_at_top(self) -> bool:
+        return self.init is not None and isinstance(self.module.parent_of[self.init], ast.Module)
 
     def _callee(self) -> tuple[str, str]:
         """How the adapter calls the init function, and the code that gives it a name where it has none."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
+from raymigrate.codemods.shared import second_backwards
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.device_maps import tell_device_maps
 from raymigrate.codemods.to_accelerate.processes import SET_UP
 from raymigrate.codemods.to_accelerate.rules import RM858
-from raymigrate.codemods.to_accelerate.second_backwards import tell_second_backwards
 from raymigrate.codemods.to_accelerate.training import Loop, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.codemods.to_accelerate.wrappers import DDP
@@ -34,7 +34,11 @@ def tell_draws(changes: Changes, training: Training, loaders: Collection[Variabl
     module = training.module
     if any(module.calls(*DDP, *SET_UP)):  # it had several processes before
         return
-    tell_second_backwards(changes, training)
+    losses = {call: call.func.value for call in training.backwards if isinstance(call.func, ast.Attribute)}
+    models = frozenset(training.models)
+    again = second_backwards.second_backwards(module, losses, lambda called: training.variables.of(called) & models)
+    for later in again:
+        changes.manual(RM858, later, second_backwards.MESSAGE, second_backwards.ADVICE)
     seed = shared_seed(module)
     if seed is not None:
         changes.note(

@@ -180,7 +180,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     report_epochs(context, epochs)
     unwrap_prepared(context, outline)
     tell_handed_models(context, outline)
-    tell_traps(context, epochs)
+    tell_traps(context, outline, epochs)
     make_folders_once(context, RM828, outline)
     tell_data(context, RM828)
     keep_one_run(context, outline)

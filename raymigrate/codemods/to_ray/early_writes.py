@@ -132,8 +132,11 @@ def _is_path(module: Module, node: ast.expr) -> bool:
 
 def is_for_one(module: Module, call: ast.Call) -> bool:
     """Whether one worker does it alone or before the others, or each to a path of its own."""
-    if is_in_turn(module, call):
-        return True
+    return is_in_turn(module, call) or is_to_own_path(module, call)
+
+
+def is_to_own_path(module: Module, call: ast.Call) -> bool:
+    """Whether a call writes or removes what each process has for itself, by the rank or in a temporary folder."""
     path = argument(call, 1 if what_it_does(module, call) == "writes this file" else 0, "path", "dst")
     given = [value for value in (path, *call.args) if value is not None]
     if isinstance(call.func, ast.Attribute):

@@ -22,6 +22,7 @@ from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.edits.plan import Code
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.main_process import is_for_main
 from raymigrate.facts.values import class_named, last_name
 
 RM807 = Rule(
@@ -128,7 +129,9 @@ def _tell_of_disabled(context: Context, outline: Outline) -> None:
 
 
 def is_for_one_process(module: Module, node: ast.AST) -> bool:
-    """Whether code is below an `if`, or in a function with a decorator, that asks for the rank of the process."""
+    """Whether the rank is asked for by an `if` around code or one that leaves before it, or a function's decorator."""
+    if is_for_main(module, node):
+        return True
     around = [ancestor for ancestor in module.ancestors(node) if isinstance(ancestor, (ast.If, ast.IfExp))]
     decorators = [d for ancestor in module.ancestors(node) for d in getattr(ancestor, "decorator_list", ())]
     parts = [part for each in (*around, *decorators) for part in _asked(module, getattr(each, "test", each))]

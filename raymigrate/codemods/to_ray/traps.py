@@ -7,11 +7,16 @@ from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared import second_backwards
+from raymigrate.codemods.to_ray.cell_lines import run_by_workers
+from raymigrate.codemods.to_ray.early_writes import is_to_own_path
 from raymigrate.codemods.to_ray.epochs import Epochs, leaves
+from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.prepared import tell_prepared
 from raymigrate.codemods.to_ray.trackers import is_for_one_process
-from raymigrate.facts.folders.opened_files import opens_to_write
+from raymigrate.facts.folders.opened_files import written_files
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.wrapped_models import is_wrapped_by_accelerate
 from raymigrate.facts.values import origins
 
 RM828 = Rule(
@@ -34,11 +39,12 @@ GATHERED = {"gather", "gather_for_metrics", "reduce", "all_reduce", "compute", "
 PER_EPOCH = ("StepLR", "MultiStepLR", "ExponentialLR", "ReduceLROnPlateau", "CosineAnnealingLR")
 
 
-def tell_traps(context: Context, epochs: Epochs) -> None:
+def tell_traps(context: Context, outline: Outline, epochs: Epochs) -> None:
     """Tells what a person should look at, in a script that is converted.
 
     Args:
         context: The module.
+        outline: What becomes of it.
         epochs: Its loop over epochs.
     """
     module = context.module
@@ -53,7 +59,9 @@ def tell_traps(context: Context, epochs: Epochs) -> None:
         )
         advice = "Decide by a value of all: accelerator.gather(loss).mean(), or set_trigger() and check_trigger()."
         context.manual(RM828, test, message, advice)
-    for call in _unguarded_saves(module):
+    for call in _second_backwards(module):
+        context.manual(RM828, call, second_backwards.MESSAGE, second_backwards.ADVICE)
+    for call in _unguarded_saves(module, outline):
         message = (
             "Every process writes this file, one over the other; it belongs below `if accelerator.is_main_process:`."
         )
@@ -154,15 +162,24 @@ def _loops(module: Module, node: ast.AST) -> int:
     return sum(isinstance(around, (ast.For, ast.While)) for around in module.ancestors(node))
 
 
-def _unguarded_saves(module: Module) -> Iterator[ast.Call]:
-    """Calls that write a file in every process, without asking for the rank."""
-    for call in module.of_type(ast.Call):
-        name = module.qualified(call.func) or ""
-        is_open = isinstance(call.func, ast.Name) and call.func.id == "open" and not name
-        if name != SAVE and not (is_open and opens_to_write(module, call)):
+def _unguarded_saves(module: Module, outline: Outline) -> Iterator[ast.Call]:
+    """Calls that write a file in every process, without asking for the rank, also not for its path."""
+    of_workers = run_by_workers(outline)
+    for call in (*module.calls(SAVE), *written_files(module)):
+        if outline.script.step_of(call) not in of_workers:
             continue
-        if not is_for_one_process(module, call):
+        if not is_for_one_process(module, call) and not is_to_own_path(module, call):
             yield call
+
+
+def _second_backwards(module: Module) -> Iterator[ast.Call]:
+    """The second backward() through one run of a prepared model."""
+    losses = {call: call.args[0] for call, _ in module.method_calls("backward") if call.args}
+
+    def models(called: ast.expr) -> list[str]:
+        return [module.source(called)] if is_wrapped_by_accelerate(module, called) else []
+
+    return second_backwards.second_backwards(module, losses, models)
 
 
 def _saved_adapters(module: Module) -> Iterator[ast.Call]:

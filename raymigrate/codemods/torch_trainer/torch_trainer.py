@@ -80,7 +80,7 @@ def _made_by(context: Context, names: frozenset[str], runs: list[Run]) -> Iterat
             by_function.setdefault(function, []).append(run.call)
     for made in module.calls(*names):
         calls = [call for around in module.ancestors(made) for call in by_function.get(around, ())]
-        if not all(has_one_worker(module, call.arguments.get("scaling_config")) for call in calls):
+        if not all(has_one_worker(module, call.node) for call in calls):
             differ = not all(same_gpus(calls[0].gpus, call.gpus) for call in calls)
             yield made, replace(calls[0], other_workers=differ)
 

@@ -18,7 +18,11 @@ from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.codemods.tracking.tracking import is_tracked
 from raymigrate.codemods.transformers_trainer.guide_form import guide_form
-from raymigrate.codemods.transformers_trainer.reports_to import check_use_of_datasets, silence_loggers
+from raymigrate.codemods.transformers_trainer.reports_to import (
+    check_use_of_datasets,
+    silence_loggers,
+    tell_loader_processes,
+)
 from raymigrate.facts.projects.project_uses import answer
 from raymigrate.facts.projects.requests import TrainingFunction
 from raymigrate.facts.ray_train.trainers import TrainerCall
@@ -149,6 +153,7 @@ def convert_for_others(context: Context) -> None:
         function.name = request.new_name
         check_use_of_datasets(context, function)
         silence_loggers(context, function)
+        tell_loader_processes(context, function)
         train_together_on_cpu(context, call, function)
         keep_loss_scale(context, call, function)
         function.emit()

@@ -18,6 +18,13 @@ from raymigrate.knowledge.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
 
 GUIDE = "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide"
 
+OFF: tuple[object, ...] = (None, "none", [])  # values of report_to that start nothing
+LOADER_PROCESSES = "dataloader_num_workers"
+NO_PROCESSES = (
+    " has no effect on the training rows of Ray Data: no process beside the worker's own can read its shard, so the"
+    " collator runs in that. What is slow in it is done ahead in map_batches() of the Dataset."
+)
+
 RM105 = Rule(
     "RM105",
     "report_to, which the legacy trainer ignored",
@@ -28,7 +35,7 @@ RM105 = Rule(
 )
 RM106 = Rule(
     "RM106",
-    "a Trainer subclass or a dataset used in a way that the Ray Data loader cannot keep",
+    "a Trainer or a dataset used in a way that the Ray Data loader cannot keep",
     "The legacy trainer handed over a Hugging Face IterableDataset and patched get_train_dataloader().",
     "Check this place by hand.",
     GUIDE,
@@ -52,6 +59,36 @@ def check_use_of_datasets(context: Context, function: TrainFunction) -> None:
             )
 
 
+def tell_loader_processes(context: Context, function: TrainFunction) -> None:
+    """Tells that the training rows of Ray Data come without the loader processes that a script asks for.
+
+    The legacy trainer started them, and mostly broke: docs/semantics/traps.md#t37.
+
+    Args:
+        context: The module.
+        function: The training function.
+    """
+    if not function.uses_ray_data or not function.call.datasets.may_have("train"):
+        return
+    made = [arguments for _, arguments in _made(function)]
+    for home in dict.fromkeys((*function.shown.modules, context.module)):
+        others = [call for call in home.calls(*TRAINING_ARGUMENTS) if call not in made]
+        for place in _settings(home, LOADER_PROCESSES, (None, 0)):
+            if home.parent_of[place] in others:
+                continue
+            is_here = home is context.module
+            where = "" if is_here else f" in {home.path}"
+            context.note(RM106, place if is_here else function.call.node, f"{LOADER_PROCESSES}{where}{NO_PROCESSES}")
+
+
+def _made(function: TrainFunction) -> list[tuple[Module, ast.Call]]:
+    """The calls that make the arguments of a function's Trainer; all of its files where not all of them are seen."""
+    seen = function.shown.seen_arguments
+    if seen is None:
+        return [(home, made) for home in function.shown.modules for made in home.calls(*TRAINING_ARGUMENTS)]
+    return [(source.module, source.node) for source in seen if isinstance(source.node, ast.Call)]
+
+
 def silence_loggers(context: Context, function: TrainFunction) -> None:
     """Keeps the loggers off that the legacy trainer removed, wherever report_to is set.
 
@@ -63,11 +100,7 @@ def silence_loggers(context: Context, function: TrainFunction) -> None:
         function: The training function.
     """
     module = function.body_module
-    seen = function.shown.seen_arguments
-    if seen is None:
-        anywhere = [(home, made) for home in function.shown.modules for made in home.calls(*TRAINING_ARGUMENTS)]
-    else:  # others are for something else
-        anywhere = [(source.module, source.node) for source in seen if isinstance(source.node, ast.Call)]
+    anywhere = _made(function)
     inside = [(home, made) for home, made in anywhere if home is module and home.inside(made, function.body)]
     made = inside or anywhere
     ours = bool(inside) and function.inline and module is context.module
@@ -101,7 +134,9 @@ def _places(
     """
     homes = dict.fromkeys((*function.shown.modules, context.module, *(home for home, _ in made)))
     for home in homes:
-        yield from ((home, place) for place in (home.stores("report_to") if made else _settings(home)))
+        yield from (
+            (home, place) for place in (home.stores("report_to") if made else _settings(home, "report_to", OFF))
+        )
     for home, arguments in made:
         yield from ((home, place) for place in _left_in(home, arguments, ours=ours))
         if keyword_argument(arguments, "report_to") is None and names_it(constructors(home, arguments), "report_to"):
@@ -134,19 +169,19 @@ def _left_in(module: Module, arguments: ast.Call, *, ours: bool) -> Iterator[ast
         yield from (k for k in arguments.keywords if k.arg is None and _may_set(module, k.value))
 
 
-def _settings(module: Module) -> Iterator[ast.AST]:
-    """Where report_to gets a value that starts loggers: an argument, a key of a dict, an attribute."""
+def _settings(module: Module, name: str, off: Sequence[object]) -> Iterator[ast.AST]:
+    """Where an argument gets a value that is not one of those given: a keyword, a key of a dict, an attribute."""
     for keyword in module.of_type(ast.keyword):
-        if keyword.arg == "report_to" and _starts_loggers(module, keyword.value):
+        if keyword.arg == name and module.constant(keyword.value) not in off:
             yield keyword
-    for word in module.spelling("report_to"):
+    for word in module.spelling(name):
         outer = module.parent_of[word]
         if isinstance(outer, ast.Dict) and word in outer.keys:
-            if _starts_loggers(module, outer.values[outer.keys.index(word)]):
+            if module.constant(outer.values[outer.keys.index(word)]) not in off:
                 yield word
         elif isinstance(outer, ast.Subscript) and isinstance(outer.ctx, ast.Store):
             yield word
-    yield from module.stores("report_to")
+    yield from module.stores(name)
 
 
 def _may_set(module: Module, unpacked: ast.expr) -> bool:
@@ -167,7 +202,7 @@ def _may_set(module: Module, unpacked: ast.expr) -> bool:
 
 
 def _starts_loggers(module: Module, value: ast.expr) -> bool:
-    return module.constant(value) not in (None, "none", [])
+    return module.constant(value) not in OFF
 
 
 def _remove_loggers(context: Context, function: TrainFunction, home: Module, place: ast.AST, what: str) -> None:

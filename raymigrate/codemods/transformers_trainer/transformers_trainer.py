@@ -20,7 +20,11 @@ from raymigrate.codemods.shared.trainer_annotations import name_as_type
 from raymigrate.codemods.shared.written_out import write_out
 from raymigrate.codemods.tracking.tracking import report_logs
 from raymigrate.codemods.transformers_trainer.function_elsewhere import FunctionElsewhere, train_function
-from raymigrate.codemods.transformers_trainer.reports_to import check_use_of_datasets, silence_loggers
+from raymigrate.codemods.transformers_trainer.reports_to import (
+    check_use_of_datasets,
+    silence_loggers,
+    tell_loader_processes,
+)
 from raymigrate.facts.hugging_face.datasets import is_hf_dataset
 from raymigrate.facts.ray_train.trainers import TrainerCall, is_no_trainer, trainer_calls
 from raymigrate.facts.syntax.functions import parameters, returned_values
@@ -113,6 +117,7 @@ RM914 = Rule(
 )
 
 FIRST = "trainer_init_per_worker"
+WRITE_OUT = "Write them out as keywords, and run raymigrate again."
 ALONE = "Give the trainer a function that returns the Trainer only, and run raymigrate again."
 
 
@@ -152,7 +157,8 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
     """Converts one construction; returns whether it was."""
     name = context.module.source(call.node.func)
     if call.unpacked:
-        context.manual(RM102, call.node, f"{name} is gone from Ray >= 2.9, and its arguments cannot be seen here.")
+        message = f"{name} is gone from Ray >= 2.9, and its arguments cannot be seen here."
+        context.manual(RM102, call.node, message, WRITE_OUT)
         return False
     if "train_loop_per_worker" in call.arguments:
         return context.converts(RM913, call.node, f"{name} never took train_loop_per_worker; now TorchTrainer.")
@@ -168,6 +174,7 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
     if not isinstance(function, FunctionElsewhere):  # else these are the other file's business
         train_together_on_cpu(context, call, function)
         silence_loggers(context, function)
+        tell_loader_processes(context, function)
         keep_loss_scale(context, call, function)
         report_logs(context, call, function)
         keep_loss_mean(context, call, function)

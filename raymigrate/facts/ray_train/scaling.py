@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, has_unpacking, keyword_argument
+from raymigrate.facts.values.carried import values_given
 
 SCALING_CONFIGS = ("ray.air.ScalingConfig", "ray.air.config.ScalingConfig", "ray.train.ScalingConfig")
 POSITION = 2  # of use_gpu among the parameters, in every version of Ray
@@ -74,20 +75,21 @@ def same_gpus(one: UseGpu, other: UseGpu) -> bool:
     )
 
 
-def has_one_worker(module: Module, scaling_config: ast.expr | None) -> bool:
+def has_one_worker(module: Module, trainer: ast.Call) -> bool:
     """Whether a trainer has one worker: a literal says so, and no search space may say something else."""
-    if scaling_config is None or _is_tuned(module):
+    if _is_tuned(module):
         return False
-    workers = {_workers(source) for source in module.origins(scaling_config)}
-    return workers == {1}
+    configs = values_given(module, trainer, "scaling_config")
+    made = [source for config in configs for source in config.module.origins(config.node)]
+    return bool(made) and all(_is_for_one(source) for source in made)
 
 
-def _workers(source: Source) -> int | None:
+def _is_for_one(source: Source) -> bool:
     module, node = source.module, source.node
-    if isinstance(node, ast.Call) and module.qualified(node.func) in SCALING_CONFIGS and not has_unpacking(node):
-        given = argument(node, POSITION - 1, "num_workers")
-        return given.value if isinstance(given, ast.Constant) and type(given.value) is int else None
-    return None
+    if not isinstance(node, ast.Call) or module.qualified(node.func) not in SCALING_CONFIGS:
+        return False
+    workers = [given.node for given in values_given(module, node, "num_workers", POSITION - 1)]
+    return bool(workers) and all(isinstance(n, ast.Constant) and type(n.value) is int and n.value == 1 for n in workers)
 
 
 def _is_of_self(attribute: ast.Attribute) -> bool:

@@ -17,7 +17,6 @@ from raymigrate.facts.values import (
     free_name,
     has_unpacking,
     is_none,
-    keyword_argument,
     named_arguments,
     reaching,
 )
@@ -160,7 +159,7 @@ def trainers_with_function(module: Module) -> Iterator[TrainerCall]:
 def train_on_one_worker(module: Module) -> bool:
     """Whether a module has trainers, and each of them one worker."""
     trainers = list(module.calls(*TRAINERS, *TORCH_TRAINERS))
-    return bool(trainers) and all(has_one_worker(module, keyword_argument(call, "scaling_config")) for call in trainers)
+    return bool(trainers) and all(has_one_worker(module, call) for call in trainers)
 
 
 @kept

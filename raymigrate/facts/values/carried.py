@@ -13,7 +13,17 @@ from dataclasses import dataclass
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode, Scope
-from raymigrate.facts.values import Source, class_named, holds_items, key_name, names_of, reaching
+from raymigrate.facts.values import (
+    Source,
+    argument,
+    class_named,
+    holds_items,
+    key_name,
+    keyword_argument,
+    names_of,
+    reaching,
+    unpacked_dicts,
+)
 from raymigrate.facts.values.keys import places_taken_out
 from raymigrate.facts.values.lineages import lineage
 
@@ -68,6 +78,27 @@ def carried(module: Module, node: ast.expr) -> Carried:
         node: The dict.
     """
     return _carried(module, node, frozenset())
+
+
+def values_given(module: Module, call: ast.Call, name: str, position: int | None = None) -> list[Source]:
+    """All that an argument of a call can be, given as it is or in a dict that is unpacked.
+
+    Args:
+        module: The module.
+        call: The call.
+        name: The argument.
+        position: Its place; None where it has none.
+
+    Returns:
+        Where each value is written; nothing where the call gives none, or not all that it unpacks is seen.
+    """
+    given = keyword_argument(call, name) if position is None else argument(call, position, name)
+    if given is not None:
+        return [Source(module, given)]
+    parts = [carried(module, unpacked) for unpacked in unpacked_dicts(call)]
+    if any(isinstance(starred, ast.Starred) for starred in call.args) or not all(part.whole for part in parts):
+        return []
+    return [Source(entry.module, entry.value) for part in parts for entry in part.entries if entry.name == name]
 
 
 def _carried(module: Module, node: ast.expr, above: frozenset[ast.AST]) -> Carried:

@@ -1,4 +1,4 @@
-"""RM858: a second backward() through one run of a model, which DistributedDataParallel does not average.
+"""RM828 and RM858: a second backward() through one run of a model, which DistributedDataParallel does not average.
 
 It averages gradients in the first backward() after a run of the model. What a later one adds stays that of one process,
 nothing is raised, and the weights of the processes drift apart (measured with torch 2.13 and two processes on gloo).
@@ -7,50 +7,45 @@ nothing is raised, and the weights of the processes drift apart (measured with t
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 
-from raymigrate.codemods.to_accelerate.changes import Changes
-from raymigrate.codemods.to_accelerate.rules import RM858
-from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.module import Module
 
 LOOPS = (ast.For, ast.While)
 CUT = frozenset({"detach", "item", "numpy", "tolist", "argmax"})  # what gives a value without its graph
+MESSAGE = (
+    "A model that has run once goes through two backward() here: under several processes the gradients of the first are"
+    " averaged alone, those of this one stay of each process, and their weights drift apart, with no error."
+)
+ADVICE = (
+    "Where the gradients of both are added up, call backward() once, on the sum of the losses; else let the model run"
+    " once more before this one."
+)
+Models = Callable[[ast.expr], Collection[Hashable]]
 
 
-def tell_second_backwards(changes: Changes, training: Training) -> None:
-    """Plans the findings.
+def second_backwards(module: Module, losses: Mapping[ast.Call, ast.expr], models: Models) -> Iterator[ast.Call]:
+    """The calls of backward() that go through a run of a model through which an earlier one has gone.
 
     Args:
-        changes: The edits of the conversion.
-        training: What is trained.
+        module: The module.
+        losses: The calls of backward(), each with its loss.
+        models: Which models an expression that is called stands for; none of anything else.
     """
-    graphs = Graphs(training)
-    calls = sorted(training.backwards, key=training.module.start)
+    graphs = _Graphs(module, losses, models)
+    calls = sorted(losses, key=module.start)
     for number, later in enumerate(calls):
         if any(graphs.is_run_again(earlier, later) for earlier in calls[:number]):
-            changes.manual(
-                RM858,
-                later,
-                "A model that has run once goes through two backward() here: under several processes the gradients of"
-                " the first are averaged alone, those of this one stay of each process, and their weights drift apart,"
-                " with no error.",
-                "Where the gradients of both are added up, call backward() once, on the sum of the losses; else let the"
-                " model run once more before this one.",
-            )
+            yield later
 
 
-class Graphs:
-    """From which runs of the models losses are computed.
+class _Graphs:
+    """From which runs of the models losses are computed: see `second_backwards`."""
 
-    Args:
-        training: What is trained.
-    """
-
-    def __init__(self, training: Training) -> None:
-        self.training = training
-        self.module: Module = training.module
-        self.models = set(training.models)
+    def __init__(self, module: Module, losses: Mapping[ast.Call, ast.expr], models: Models) -> None:
+        self.module = module
+        self.losses = losses
+        self.models = models
         self._of_loops: dict[ast.AST, list[ast.Assign | ast.AnnAssign | ast.AugAssign]] = {}
 
     def is_run_again(self, earlier: ast.Call, later: ast.Call) -> bool:
@@ -60,9 +55,8 @@ class Graphs:
             return False
         first, second = self._runs(earlier, loop), self._runs(later, loop)
         done = {model for models in first.values() for model in models}
-        return any(
-            models & done and self.module.start(run) < self.module.start(earlier) for run, models in second.items()
-        )
+        again = (run for run, models in second.items() if not done.isdisjoint(models))
+        return any(self.module.start(run) < self.module.start(earlier) for run in again)
 
     def _loop(self, node: ast.AST) -> ast.AST | None:
         """The innermost loop around code of one function."""
@@ -78,11 +72,10 @@ class Graphs:
                 return sides[0] != sides[1]
         return False
 
-    def _runs(self, backward: ast.Call, loop: ast.AST) -> dict[ast.Call, frozenset[Variable]]:
+    def _runs(self, backward: ast.Call, loop: ast.AST) -> dict[ast.Call, Collection[Hashable]]:
         """The calls of models that a loss comes from, in a loop, each with the models."""
-        assert isinstance(backward.func, ast.Attribute)
-        found: dict[ast.Call, frozenset[Variable]] = {}
-        waiting: list[ast.AST] = [backward.func.value]
+        found: dict[ast.Call, Collection[Hashable]] = {}
+        waiting: list[ast.AST] = [self.losses[backward]]
         seen: set[ast.AST] = set()  # each value is followed once, however often sums of sums lead to it
         while waiting:
             node = waiting.pop()
@@ -92,7 +85,7 @@ class Graphs:
             if isinstance(node, ast.Call):
                 if getattr(node.func, "attr", "") in CUT:
                     continue
-                if models := self.training.variables.of(node.func) & self.models:
+                if models := self.models(node.func):
                     found[node] = models
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 waiting += self._given(node, loop)
