@@ -104,6 +104,7 @@ def test_text_that_is_taken_out_of_a_path_is_told_and_reads_no_file(taken: str, 
     [
         "print(os.path.basename(result.checkpoint.path))",
         "print(Path(result.checkpoint.path).name)",
+        "load(os.path.basename(str(result.checkpoint.path)).upper())",
         "load(other.path.split('_')[-1])",
         "load(rows.checkpoint.path.split('_')[-1])",
     ],

@@ -8,12 +8,14 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_numbers import RM609
 from raymigrate.facts.ray_train.results import is_checkpoint, layout
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import free_name
 
 CUTS = frozenset({"split", "rsplit", "partition", "rpartition", "removeprefix"})
 TIDIES = frozenset({"absolute", "as_posix", "lower", "lstrip", "replace", "resolve", "rstrip", "strip"})
 SEARCHES = frozenset({"findall", "finditer", "fullmatch", "match", "search", "sub"})  # of re, or of a pattern
 NAMES = ("name", "stem")
-PATHS = ("pathlib.Path", "pathlib.PurePath", "os.fspath", "os.path.normpath", "str")
+PATHS = ("pathlib.Path", "pathlib.PurePath", "os.fspath", "os.path.abspath", "os.path.normpath")
+BASENAMES = ("os.path.basename", "posixpath.basename")
 OTHER_TEXT = (
     "What is taken out of the path of a checkpoint here is another text today: Ray >= 2.51 names its folder by the"
     " time, checkpoint_2026-01-31_12-00-00.123456, and puts it right into the folder of the run; trials have none."
@@ -40,40 +42,41 @@ def _is_of_run(module: Module, checkpoint: ast.expr) -> bool:
 
 def is_asked_for_its_name(module: Module, path: ast.expr) -> bool:
     """Whether only text comes of a path at one use: its last part, or what is cut out of it."""
-    return _last_part(module, path) is not None or takes_text_out(module, path)
+    return _last_part(module, _same_path(module, path)) is not None or takes_text_out(module, path)
 
 
 def takes_text_out(module: Module, path: ast.expr) -> bool:
     """Whether a part of a path is cut out, also by a name that it has: `int(path.split("_")[-1])`, `name[-6:]`."""
+    path = _same_path(module, path)
     outer = module.parent_of[path]
     if (last := _last_part(module, path)) is not None:
         return takes_text_out(module, last)
     if isinstance(outer, ast.Call) and path in outer.args:
-        if module.qualified(outer.func) in PATHS or _is_text(module, outer.func):
-            return takes_text_out(module, outer)
         searches = isinstance(outer.func, ast.Attribute) and outer.func.attr in SEARCHES
         return searches or (module.qualified(outer.func) or "").startswith("re.")
     if isinstance(outer, ast.Attribute):
-        call = module.parent_of[outer]
-        if outer.attr in TIDIES and isinstance(call, ast.Call):
-            return takes_text_out(module, call)
-        return outer.attr == "parts" or (outer.attr in CUTS and isinstance(call, ast.Call))
+        return outer.attr == "parts" or (outer.attr in CUTS and isinstance(module.parent_of[outer], ast.Call))
     if isinstance(outer, ast.Subscript):
         return outer.value is path
     name = module.name_of(path) if isinstance(outer, ast.Assign) else None
     return name is not None and any(takes_text_out(module, use) for use in module.uses_of(name))
 
 
-def _is_text(module: Module, function: ast.expr) -> bool:
-    return isinstance(function, ast.Name) and function.id == "str" and not module.scope_of[function].lookup("str")
+def _same_path(module: Module, path: ast.expr) -> ast.expr:
+    """A path with what is around it that gives the same one: `Path(path)`, `str(path)`, `path.rstrip("/")`."""
+    outer = module.parent_of[path]
+    if isinstance(outer, ast.Attribute) and outer.attr in TIDIES:
+        outer = module.parent_of[outer]
+        return _same_path(module, outer) if isinstance(outer, ast.Call) else path
+    if isinstance(outer, ast.Call) and path in outer.args:
+        is_same = module.qualified(outer.func) in PATHS or free_name(module, outer.func) == "str"
+        return _same_path(module, outer) if is_same else path
+    return path
 
 
 def _last_part(module: Module, path: ast.expr) -> ast.expr | None:
     """`os.path.basename(path)` or `Path(path).name`; None where something else is done with a path."""
     outer = module.parent_of[path]
     if isinstance(outer, ast.Call) and path in outer.args:
-        name = module.qualified(outer.func)
-        if name in ("pathlib.Path", "pathlib.PurePath"):
-            return _last_part(module, outer)
-        return outer if name in ("os.path.basename", "posixpath.basename") else None
+        return outer if module.qualified(outer.func) in BASENAMES else None
     return outer if isinstance(outer, ast.Attribute) and outer.attr in NAMES else None
