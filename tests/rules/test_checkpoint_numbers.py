@@ -83,6 +83,7 @@ TAKEN_OUT = {
     "split": "print(int(result.checkpoint.path.split('_')[-1]))",
     "by a name": "path = result.checkpoint.path\nrun = path.rstrip('/').split('/')[-2]\nload(run)",
     "the last part": "name = os.path.basename(result.checkpoint.path)\nstep = int(name[-6:])",
+    "bound again": "path = result.checkpoint.path\npath = path.rstrip('/')\nrun = path\npath = run\nload(path[-6:])",
     "of a Path": "step = int(Path(result.checkpoint.path).name.rpartition('_')[2])",
     "its parts": "load(Path(result.checkpoint.path).parts[-2])",
     "a pattern": "step = re.search(r'\\d+$', str(result.checkpoint.path)).group()",

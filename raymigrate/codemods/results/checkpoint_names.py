@@ -45,12 +45,21 @@ def is_asked_for_its_name(module: Module, path: ast.expr) -> bool:
     return _last_part(module, _same_path(module, path)) is not None or takes_text_out(module, path)
 
 
-def takes_text_out(module: Module, path: ast.expr) -> bool:
-    """Whether a part of a path is cut out, also by a name that it has: `int(path.split("_")[-1])`, `name[-6:]`."""
+def takes_text_out(module: Module, path: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> bool:
+    """Whether a part of a path is cut out, also by a name that it has: `int(path.split("_")[-1])`, `name[-6:]`.
+
+    Args:
+        module: The module.
+        path: The path, at one use.
+        seen: The uses that led here: `path = path.rstrip("/")`.
+    """
+    if path in seen:
+        return False
+    seen |= {path}
     path = _same_path(module, path)
     outer = module.parent_of[path]
     if (last := _last_part(module, path)) is not None:
-        return takes_text_out(module, last)
+        return takes_text_out(module, last, seen)
     if isinstance(outer, ast.Call) and path in outer.args:
         searches = isinstance(outer.func, ast.Attribute) and outer.func.attr in SEARCHES
         return searches or (module.qualified(outer.func) or "").startswith("re.")
@@ -59,7 +68,7 @@ def takes_text_out(module: Module, path: ast.expr) -> bool:
     if isinstance(outer, ast.Subscript):
         return outer.value is path
     name = module.name_of(path) if isinstance(outer, ast.Assign) else None
-    return name is not None and any(takes_text_out(module, use) for use in module.uses_of(name))
+    return name is not None and any(takes_text_out(module, use, seen) for use in module.uses_of(name))
 
 
 def _same_path(module: Module, path: ast.expr) -> ast.expr:
