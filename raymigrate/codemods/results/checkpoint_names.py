@@ -45,17 +45,18 @@ def is_asked_for_its_name(module: Module, path: ast.expr) -> bool:
     return _last_part(module, _same_path(module, path)) is not None or takes_text_out(module, path)
 
 
-def takes_text_out(module: Module, path: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> bool:
+def takes_text_out(module: Module, path: ast.expr, seen: set[ast.AST] | None = None) -> bool:
     """Whether a part of a path is cut out, also by a name that it has: `int(path.split("_")[-1])`, `name[-6:]`.
 
     Args:
         module: The module.
         path: The path, at one use.
-        seen: The uses that led here: `path = path.rstrip("/")`.
+        seen: The uses that were looked at: `path = path.rstrip("/")`.
     """
+    seen = set() if seen is None else seen
     if path in seen:
         return False
-    seen |= {path}
+    seen.add(path)
     path = _same_path(module, path)
     outer = module.parent_of[path]
     if (last := _last_part(module, path)) is not None:
