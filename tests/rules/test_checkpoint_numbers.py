@@ -67,3 +67,49 @@ def test_what_the_path_of_a_checkpoint_lacks_is_said(line: str, slash: bool, sch
     assert ("has no / at its end" in message) == slash
     assert ("Its URI is" in message) == bool(scheme)
     assert f'"{scheme}" + result.checkpoint.path' in message or not scheme
+
+
+RUN = """
+import os
+import re
+from pathlib import Path
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import {trainer}
+from job import init, load, rows
+
+result = {trainer}(init, scaling_config=ScalingConfig(num_workers=1, use_gpu=True), datasets=rows).fit()
+"""
+TAKEN_OUT = {
+    "split": "print(int(result.checkpoint.path.split('_')[-1]))",
+    "by a name": "path = result.checkpoint.path\nrun = path.rstrip('/').split('/')[-2]\nload(run)",
+    "the last part": "name = os.path.basename(result.checkpoint.path)\nstep = int(name[-6:])",
+    "bound again": "path = result.checkpoint.path\npath = path.rstrip('/')\nrun = path\npath = run\nload(path[-6:])",
+    "of a Path": "step = int(Path(result.checkpoint.path).name.rpartition('_')[2])",
+    "its parts": "load(Path(result.checkpoint.path).parts[-2])",
+    "a pattern": "step = re.search(r'\\d+$', str(result.checkpoint.path)).group()",
+    "a compiled one": "step = NUMBER.search(result.checkpoint.path)[0]",
+    "of each": "for checkpoint, metrics in result.best_checkpoints:\n    print(checkpoint.path.rsplit('_', 1)[1])",
+}
+
+
+@pytest.mark.parametrize("trainer", ["TransformersTrainer", "AccelerateTrainer"])
+@pytest.mark.parametrize("taken", TAKEN_OUT.values(), ids=TAKEN_OUT)
+def test_text_that_is_taken_out_of_a_path_is_told_and_reads_no_file(taken: str, trainer: str) -> None:
+    outcome = converted(f"{RUN.format(trainer=trainer)}{taken}\n")
+    assert len(outcome.lines("RM609", Kind.MANUAL)) == 1
+    assert "RM602" not in {code for code, _, _ in outcome.findings}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "print(os.path.basename(result.checkpoint.path))",
+        "print(Path(result.checkpoint.path).name)",
+        "load(os.path.basename(str(result.checkpoint.path)).upper())",
+        "load(other.path.split('_')[-1])",
+        "load(rows.checkpoint.path.split('_')[-1])",
+    ],
+)
+def test_a_name_that_is_taken_whole_reads_no_file_either(line: str) -> None:
+    found = {code for code, _, _ in converted(f"{RUN.format(trainer='TransformersTrainer')}{line}\n").findings}
+    assert found.isdisjoint({"RM602", "RM609"})

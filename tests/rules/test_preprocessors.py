@@ -285,6 +285,10 @@ def test_a_preprocessor_that_transforms_one_dataset_stays() -> None:
             'Chain(BatchMapper(fn, batch_format="numpy"), StandardScaler(["x"]))',
             'batch_format="numpy", batch_size=4096), transform(dataset) of the fitted StandardScaler(["x"])',
         ),
+        (
+            f'BatchMapper(Tokenize("distilbert/distilbert-base-uncased", max_length={10**9}), batch_format="pandas")',
+            "of each dataset dataset.map_batches(Tokenize(...), batch_format",
+        ),
     ],
 )
 def test_a_mapper_that_is_used_elsewhere_too_is_no_longer_fitted(given: str, told: str) -> None:

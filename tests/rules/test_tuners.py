@@ -379,6 +379,32 @@ def test_what_a_scheduler_counts_is_told_whether_or_not_the_tuner_is_converted(
     assert len(converted(script).lines("RM412", Kind.MANUAL)) == told
 
 
+ELSEWHERE = {
+    "a function": "def build():\n    return {made}\ntune.Tuner(build(), {config})",
+    "a name in it": "def build():\n    built = {made}\n    return built\none = build()\ntune.Tuner(one, {config})",
+    "a branch": "if quick:\n    one = {made}\nelse:\n    one = {made}\ntune.Tuner(one, {config})",
+    "a parameter": "def search(one):\n    return tune.Tuner(one, {config})\nsearch({made})",
+    "a property": """
+class Job:
+    @property
+    def trainer(self):
+        return {made}
+    def search(self):
+        return tune.Tuner(self.trainer, {config})
+""",
+}
+
+
+@pytest.mark.parametrize("body", ELSEWHERE.values(), ids=ELSEWHERE)
+@pytest.mark.parametrize(("arguments", "told"), [("logging_steps=10", 1), ("logging_steps=500", 0)])
+def test_what_a_scheduler_counts_is_told_wherever_its_trainer_is_made(body: str, arguments: str, told: int) -> None:
+    head = TRIALS.partition("def build")[0].format(trainer="TransformersTrainer").replace("logging_steps=10", arguments)
+    made = 'TransformersTrainer(make, scaling_config=ScalingConfig(num_workers=2), datasets={"train": rows})'
+    config = "tune_config=tune.TuneConfig(scheduler=tune.schedulers.ASHAScheduler())"
+    script = f"{head}{body.format(made=made, config=config)}\n"
+    assert len(converted(script).lines("RM412", Kind.MANUAL)) == told
+
+
 STOPPED = """
 from ray import tune
 from ray.air.config import RunConfig, ScalingConfig

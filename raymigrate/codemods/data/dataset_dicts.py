@@ -8,7 +8,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.hugging_face.datasets import is_hf_dataset
 from raymigrate.facts.hugging_face.instances import instance_of
-from raymigrate.facts.projects.handed_on import handed_on
+from raymigrate.facts.projects.handed_on import origins_anywhere
 from raymigrate.facts.ray_data.datasets import FROM_HUGGINGFACE
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, has_unpacking
@@ -42,7 +42,7 @@ def dataset_dicts(context: Context) -> None:
         given = argument(call, 0, "dataset")
         if given is None:
             continue
-        cases = [_is_dataset_dict(source) for source in _unchained(_origins(module, given), set())]
+        cases = [_is_dataset_dict(source) for source in _unchained(origins_anywhere(module, given), set())]
         is_sure = bool(cases) and all(cases)  # nothing is known of `raw = raw.shuffle(1)` by itself
         if not is_sure and not _is_read_as_dict(module, call):
             if any(cases):
@@ -67,15 +67,6 @@ def _call_for_splits(context: Context, call: ast.Call, given: ast.expr, *, is_mi
     context.plan.replace(call, source, given=given)
 
 
-def _origins(module: Module, node: ast.expr) -> list[Source]:
-    """The expressions that a value can come from, through the calls of other files too."""
-    found: list[Source] = []
-    for source in module.origins(node):
-        given = handed_on(source.module, source.node) if isinstance(source.node, ast.Name) else []
-        found += [behind for one in given for behind in one.module.origins(one.node)] or [source]
-    return found
-
-
 def _unchained(sources: list[Source], seen: set[ast.AST]) -> Iterator[Source]:
     """What expressions start with, without methods that give what they are called on: `raw` of `raw.shuffle(1)`."""
     for source in sources:
@@ -85,7 +76,7 @@ def _unchained(sources: list[Source], seen: set[ast.AST]) -> Iterator[Source]:
             yield source
         elif value not in seen:
             seen.add(value)
-            yield from _unchained(_origins(module, method.value), seen)
+            yield from _unchained(origins_anywhere(module, method.value), seen)
 
 
 def _is_dataset_dict(source: Source) -> bool:

@@ -8,6 +8,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import RM308
+from raymigrate.codemods.results.checkpoint_names import is_asked_for_its_name
 from raymigrate.codemods.results.handed_checkpoints import is_handed_a_model
 from raymigrate.codemods.results.results import is_shown
 from raymigrate.codemods.shared.checkpoint_files import (
@@ -313,9 +314,9 @@ def _to_directory(context: Context, call: ast.Call, method: ast.Attribute, place
 
 
 def reads_deeper(context: Context, node: ast.expr, place: Layout) -> bool:
-    """A path of a checkpoint that is only shown stays; one that is read from goes deeper."""
+    """A path of a checkpoint that is only shown, or of which the name is taken, stays; one that is read goes deeper."""
     module = context.module
-    if is_shown(module, node) or any(leads_to_files(context, use) for use in [node, *_uses_of_name(module, node)]):
+    if _gives_text(module, node) or any(leads_to_files(context, use) for use in [node, *_uses_of_name(module, node)]):
         return True
     parent = module.parent_of[node]
     if (
@@ -327,7 +328,7 @@ def reads_deeper(context: Context, node: ast.expr, place: Layout) -> bool:
         if scope is None or len(scope.bindings[target.id]) != 1:
             return False
         named = list(module.uses(target.id, scope))
-        shown = [use for use in named if is_shown(module, use)]
+        shown = [use for use in named if _gives_text(module, use)]
         uses: list[ast.expr] = [use for use in named if use not in shown]
     else:
         shown, uses = [], [node]
@@ -339,6 +340,10 @@ def reads_deeper(context: Context, node: ast.expr, place: Layout) -> bool:
         for use in uses:
             _go_deeper(context, use, place)
     return True
+
+
+def _gives_text(module: Module, path: ast.expr) -> bool:
+    return is_shown(module, path) or is_asked_for_its_name(module, path)
 
 
 def _reads_files(context: Context, node: ast.expr, place: Layout) -> bool:

@@ -103,10 +103,12 @@ def is_copied(context: Context, mapper: Mapper, batch_format: str) -> bool:
 
 
 def function_of(context: Context, mapper: Mapper) -> str:
-    """The function of a BatchMapper as the script writes it; "fn" where that is long."""
+    """The function of a BatchMapper as the script writes it; "fn" where that is long, or `Tokenize(...)`."""
     given = arguments(mapper.call).get("fn")
-    source = context.module.source(given) if given is not None else ""
-    return source if source and len(source) <= LONGEST and "\n" not in source else "fn"
+    spellings = [(given, "")] if given is not None else []
+    spellings += [(given.func, "(...)")] if isinstance(given, ast.Call) else []
+    written = [f"{context.module.source(node)}{rest}" for node, rest in spellings]
+    return next((text for text in written if len(text) <= LONGEST and "\n" not in text), "fn")
 
 
 def applied_to_batch(context: Context, mapper: Mapper) -> str:

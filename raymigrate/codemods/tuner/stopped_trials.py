@@ -72,7 +72,7 @@ def _stopping(module: Module, call: ast.Call) -> list[ast.AST]:
     tuner = TunerCall(module, call)
     if tuner.trainer is None and not may_be_trainer(module, tuner.arguments.get("trainable")):
         return []
-    run_config = tuner.arguments.get("run_config") if tuner.trainer is None else run_config_in_force(tuner)
+    run_config = run_config_in_force(tuner)
     found: list[ast.AST] = []
     for config, classes in ((tuner.arguments.get("tune_config"), TUNE_CONFIGS), (run_config, RUN_CONFIGS)):
         for made in module.origins(config) if config is not None else ():

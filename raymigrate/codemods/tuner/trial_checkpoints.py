@@ -72,7 +72,7 @@ def uploaded_checkpoints(context: Context) -> None:
 
 def _loggers(tuner: TunerCall) -> Iterator[Source]:
     """What makes the callbacks of a Tuner's RunConfig, as far as they are seen."""
-    given = run_config_in_force(tuner) if tuner.trainer is not None else tuner.arguments.get("run_config")
+    given = run_config_in_force(tuner)
     config = made(tuner.module, given, *RUN_CONFIGS)
     callbacks = keyword_argument(config, "callbacks") if config is not None else None
     for listed in tuner.module.origins(callbacks) if callbacks is not None else ():

@@ -387,11 +387,16 @@ class TunerRunConfig:
         return keyword_argument(self.tuner.trainer, "run_config")
 
 
-def run_config_in_force(tuner: TunerCall) -> ast.expr | None:
-    """The RunConfig that legacy Ray used: the Tuner's, else the trainer's (`_choose_run_config`)."""
+def run_config_in_force(tuner: TunerCall, trainer: ast.Call | None = None) -> ast.expr | None:
+    """The RunConfig that legacy Ray used: the Tuner's, else the trainer's (`_choose_run_config`).
+
+    Args:
+        tuner: The Tuner.
+        trainer: Its trainer, where that is made somewhere else.
+    """
     own = tuner.arguments.get("run_config")
     if not is_none(own):
         return own
-    assert tuner.trainer is not None
-    given = keyword_argument(tuner.trainer, "run_config")
+    trainer = trainer or tuner.trainer
+    given = keyword_argument(trainer, "run_config") if trainer is not None else None
     return None if is_none(given) else given

@@ -15,7 +15,7 @@ from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.ray_tune.tuners import TUNE_CONFIGS, TUNERS, TunerCall, config_names, made
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_none, unpacked_dicts
+from raymigrate.facts.values import Source, is_none, unpacked_dicts
 from raymigrate.facts.values.carried import carried
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
 
@@ -39,11 +39,12 @@ def trial_reports(context: Context) -> None:
     module = context.module
     for call in module.calls(*TUNERS):
         tuner = TunerCall(module, call)
-        if tuner.trainer is None or module.qualified(tuner.trainer.func) not in TRANSFORMERS_TRAINERS:
-            continue
+        trainers = _trainers(tuner)
         # What is written by hand in place of a Tuner that stays runs the same training function.
-        is_converted = any(made in context.plan.calls for made in (call, tuner.trainer))
-        stopping = _stopping(module, tuner) if is_converted else []
+        is_converted = call in context.plan.calls or any(
+            trainer.module is not module or trainer.node in context.plan.calls for trainer in trainers
+        )
+        stopping = _stopping(tuner, trainers) if trainers and is_converted else []
         counting = next((keyword for keyword in stopping if _counts_reports(module, keyword)), None)
         if counting is not None and not saves_as_often_as_it_logs(module):
             message = f"{counting.arg} now counts the checkpoints of a trial, not its logs."
@@ -52,10 +53,20 @@ def trial_reports(context: Context) -> None:
             context.manual(RM412, counting, message)
 
 
-def _stopping(module: Module, tuner: TunerCall) -> list[ast.keyword]:
+def _trainers(tuner: TunerCall) -> list[Source]:
+    """The constructions of Transformers trainers of which a Tuner gets one, in whatever function or file they are."""
+    given = tuner.arguments.get("trainable")
+    made = tuner.module.origins(given) if given is not None else []
+    calls = [(source, source.node) for source in made if isinstance(source.node, ast.Call)]
+    return [source for source, call in calls if source.module.qualified(call.func) in TRANSFORMERS_TRAINERS]
+
+
+def _stopping(tuner: TunerCall, trainers: list[Source]) -> list[ast.keyword]:
     """The arguments that stop trials before their end: a scheduler, and a stop criterion."""
+    module = tuner.module
+    here = (trainer.node for trainer in trainers if trainer.module is module and isinstance(trainer.node, ast.Call))
     tune_config = tuner.made("tune_config", *TUNE_CONFIGS)
-    run_config = made(module, run_config_in_force(tuner), *config_names("RunConfig"))
+    run_config = made(module, run_config_in_force(tuner, next(here, None)), *config_names("RunConfig"))
     return [
         keyword
         for config, argument in ((tune_config, "scheduler"), (run_config, "stop"))

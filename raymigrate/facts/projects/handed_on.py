@@ -46,6 +46,15 @@ def handed_on(module: Module, value: ast.expr) -> list[Source]:
     return [*found, *(_given_elsewhere(module, parameter) if isinstance(parameter, ast.arg) else ())]
 
 
+def origins_anywhere(module: Module, node: ast.expr) -> list[Source]:
+    """The expressions that a value can come from, through the calls of other files too."""
+    found: list[Source] = []
+    for source in module.origins(node):
+        given = handed_on(source.module, source.node) if isinstance(source.node, ast.Name) else []
+        found += [behind for one in given for behind in one.module.origins(one.node)] or [source]
+    return found
+
+
 def _before_decorators(module: Module, call: ast.Call) -> list[Source]:
     """What a function returns whose decorators are not known: a flow, a timer and a retry give it on as it is."""
     home, function = called_function(module, call, elsewhere=True)

@@ -1,0 +1,89 @@
+"""Rows of a `datasets.Dataset` that are selected, and not yet written into a table of their own.
+
+shuffle(), select() and their like leave the table as it is and keep the numbers of the rows that count beside it;
+map() and its like write these rows anew (docs/semantics/data.md#ray-data).
+"""
+
+import ast
+
+from raymigrate.facts.projects.handed_on import origins_anywhere
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import Source, argument, free_name, keyword_argument
+from raymigrate.facts.values.dicts import fillings
+from raymigrate.facts.values.items import items_of, looped_over
+
+SELECTS = frozenset({"filter", "select", "shard", "shuffle", "sort", "train_test_split"})
+# What gives the same rows with other columns, or in another format; and of a DatasetDict, some or all of its parts.
+KEEPS = frozenset(
+    {"remove_columns", "rename_column", "rename_columns", "select_columns", "flatten", "with_format", "with_transform"}
+    | {"get", "pop", "values"}
+)
+DICTS = ("datasets.DatasetDict", "datasets.dataset_dict.DatasetDict")
+
+
+def only_selected(module: Module, dataset: ast.expr) -> list[str]:
+    """The methods that selected the rows of a dataset, or of parts of a DatasetDict, since they were last written."""
+    return list(dict.fromkeys(_selected_by(Source(module, dataset), set())))
+
+
+def _selected_by(dataset: Source, seen: set[ast.AST], key: object = ...) -> list[str]:
+    """The same, in the order in which they are called.
+
+    Args:
+        dataset: The dataset, or what holds several.
+        seen: The expressions that led here.
+        key: Which of several is meant; `...` for each.
+    """
+    module, node = dataset.module, dataset.node
+    if node in seen:
+        return []
+    seen.add(node)
+    stored = _stored(module, node, key) if isinstance(node, ast.Name) else []
+    found = [name for part in stored for name in _selected_by(Source(module, part), seen)]
+    return found + [name for origin in origins_anywhere(module, node) for name in _selected_in(origin, seen)]
+
+
+def _stored(module: Module, holder: ast.Name, key: object) -> list[ast.expr]:
+    """What is stored by a key, or by any, in what has a name: `raw["train"] = ...`."""
+    stored = [(one, one.targets[0]) for one in fillings(module, holder) if isinstance(one, ast.Assign)]
+    by_key = [(one, module.constant(to.slice) if isinstance(to, ast.Subscript) else ...) for one, to in stored]
+    return [one.value for one, of in by_key if of == key or ... in (of, key)]
+
+
+def _selected_in(origin: Source, seen: set[ast.AST]) -> list[str]:
+    module, value = origin.module, origin.node
+    if isinstance(value, ast.Subscript):
+        return _selected_by(Source(module, value.value), seen, module.constant(value.slice))
+    if isinstance(value, ast.Name):
+        collection = looped_over(module, module.definition(value))
+        return _selected_by(Source(module, collection), seen) if collection is not None else []
+    if isinstance(value, (ast.Dict, ast.DictComp)):
+        return [name for item in items_of(origin) for name in _selected_by(item, seen)]
+    if not isinstance(value, ast.Call):
+        return []
+    if module.qualified(value.func) in DICTS or free_name(module, value.func) == "dict":
+        parts = [*value.args, *(keyword.value for keyword in value.keywords)]
+        return [name for part in parts for name in _selected_by(Source(module, part), seen)]
+    method = value.func
+    if not isinstance(method, ast.Attribute) or method in module.reference_at or method.attr not in SELECTS | KEEPS:
+        return []
+    before = _selected_by(Source(module, method.value), seen)
+    selects = method.attr in SELECTS and (before or not _cuts_a_piece(module, value, method.attr))
+    return [*before, method.attr] if selects else before
+
+
+def _cuts_a_piece(module: Module, call: ast.Call, method: str) -> bool:
+    """Whether a call selects rows that follow one another, for which the table itself is cut."""
+    if method == "select":
+        rows = argument(call, 0, "indices")
+        return rows is not None and any(_is_run(module, source.node) for source in module.origins(rows))
+    one_piece = {"shard": ("contiguous", True), "train_test_split": ("shuffle", False)}.get(method)
+    given = keyword_argument(call, one_piece[0]) if one_piece else None
+    return one_piece is not None and given is not None and module.constant(given) is one_piece[1]
+
+
+def _is_run(module: Module, rows: ast.expr) -> bool:
+    """Whether an expression is `range(5)` or `range(5, 9)`, or a list of that."""
+    while isinstance(rows, ast.Call) and free_name(module, rows.func) in ("list", "tuple") and rows.args:
+        rows = rows.args[0]
+    return isinstance(rows, ast.Call) and free_name(module, rows.func) == "range" and len(rows.args) < 3
