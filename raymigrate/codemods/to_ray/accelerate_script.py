@@ -23,6 +23,7 @@ from raymigrate.codemods.to_ray.launched import (
     tell_importers,
     tell_launch,
 )
+from raymigrate.codemods.to_ray.log_settings import keep_log_settings
 from raymigrate.codemods.to_ray.made_folders import make_folders_once
 from raymigrate.codemods.to_ray.notebook_launchers import (
     STARTED_BY_CALL,
@@ -173,6 +174,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     send_names_of_classes(context, outline, RM820)
     make_paths_absolute(context, outline)
     set_environment(context, RM820, outline)
+    keep_log_settings(context, RM820, outline, shared=RM828)
     tell_read(context, RM820, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM820, outline)

@@ -1,0 +1,70 @@
+"""RM801, RM806, RM820, RM828: the logging that a script sets up, on workers where Ray has set up its own before.
+
+Ray Train gives the root logger of each worker handlers and the level INFO before the training function begins
+(ray 2.60, train/v2/_internal/logging/logging.py:269). Where the root logger has handlers, logging.basicConfig() does
+nothing: no format, no level, no file. force=True takes Ray's handlers off it; those of `ray.train` go on.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.driver_environment import called_functions
+from raymigrate.codemods.to_ray.launched import LaunchedOutline
+from raymigrate.codemods.to_ray.script import DEFINITIONS
+from raymigrate.codemods.to_ray.trackers import is_for_one_process
+from raymigrate.facts.syntax.calls import calls_in
+from raymigrate.facts.values import argument, keyword_argument, unpacked_dicts
+
+SETS_UP = "logging.basicConfig"
+FILES = {SETS_UP: "filemode", "logging.FileHandler": "mode"}  # with the argument that says how the file is opened
+IDLE = "does nothing on Ray's workers, whose root logger has handlers already"
+
+OVERWRITTEN = (
+    "Every worker opens this log file anew and writes over the lines of the others: put the rank,"
+    " ray.train.get_context().get_world_rank(), into its name."
+)
+
+
+def keep_log_settings(context: Context, rule: Rule, outline: LaunchedOutline, shared: Rule) -> None:
+    """Lets the script's own logging take the place of Ray's on the workers.
+
+    Args:
+        context: The file.
+        rule: The rule of the conversion.
+        outline: What becomes of the script.
+        shared: The rule of what several workers change.
+    """
+    module = context.module
+    workers = outline.roles.moved_or_makers()
+    of_workers = set(workers)
+    for call in module.calls(SETS_UP):
+        if outline.script.step_of(call) not in of_workers or keyword_argument(call, "force") is not None:
+            continue
+        if unpacked_dicts(call):
+            context.note(rule, call, f"logging.basicConfig() {IDLE}, unless it is given force=True.")
+        elif context.converts(rule, call, f"logging.basicConfig() {IDLE}; now with force=True."):
+            context.plan.call(call).set("force", "True")
+    _tell_elsewhere(context, rule, workers)
+    for call in module.calls(*FILES) if outline.may_grow else ():
+        mode = argument(call, 1, FILES[module.qualified(call.func) or ""])
+        is_anew = mode is not None and str(module.constant(mode)).startswith("w")
+        if is_anew and outline.script.step_of(call) in of_workers and not is_for_one_process(module, call):
+            context.note(shared, call, OVERWRITTEN)
+
+
+def _tell_elsewhere(context: Context, rule: Rule, workers: list[ast.stmt]) -> None:
+    """Says which functions of other files set up logging for the workers."""
+    module, told = context.module, set[ast.AST]()
+    for step in workers:
+        found = [] if isinstance(step, DEFINITIONS) else called_functions(module, step)
+        for home, function, _ in found:
+            if home is module or function in told:
+                continue
+            told.add(function)
+            for call in calls_in(home, function, SETS_UP):
+                if keyword_argument(call, "force") is None:
+                    message = f"logging.basicConfig() in {home.path} {IDLE}: give it force=True there."
+                    context.note(rule, step, message)
