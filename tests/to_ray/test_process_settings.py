@@ -1,4 +1,4 @@
-"""Settings of the process that a script makes by functions of other files, and its logging, on Ray's workers."""
+"""RM831, and settings of the process that functions of other files make: what is in force on Ray's workers."""
 
 from pathlib import Path
 
@@ -86,7 +86,7 @@ def test_another_function_of_that_file_stays(tmp_path: Path) -> None:
 def test_logging_that_another_file_sets_up_is_told(tmp_path: Path) -> None:
     trains, shown = with_helpers(tmp_path, "from helpers import logs", "logs()")
     assert "    logs()\n" in trains
-    assert "RM801 note: logging.basicConfig() in " in shown
+    assert "RM831 note: logging.basicConfig() in " in shown
 
 
 def with_logging(set_up: str, **options: object) -> Outcome:

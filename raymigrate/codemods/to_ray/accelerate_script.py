@@ -174,7 +174,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     send_names_of_classes(context, outline, RM820)
     make_paths_absolute(context, outline)
     set_environment(context, RM820, outline)
-    keep_log_settings(context, RM820, outline, shared=RM828)
+    keep_log_settings(context, outline)
     tell_read(context, RM820, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM820, outline)

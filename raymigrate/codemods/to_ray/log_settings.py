@@ -1,4 +1,4 @@
-"""RM801, RM806, RM820, RM828: the logging that a script sets up, on workers where Ray has set up its own before.
+"""RM831: the logging that a script sets up, on workers where Ray has set up its own before.
 
 Ray Train gives the root logger of each worker handlers and the level INFO before the training function begins
 (ray 2.60, train/v2/_internal/logging/logging.py:269). Where the root logger has handlers, logging.basicConfig() does
@@ -18,6 +18,14 @@ from raymigrate.codemods.to_ray.trackers import is_for_one_process
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.values import argument, keyword_argument, unpacked_dicts
 
+RM831 = Rule(
+    "RM831",
+    "logging that a plain script sets up",
+    "Ray gives the root logger of each worker handlers and the level INFO before the training function begins, so that"
+    " logging.basicConfig() does nothing there: the script's format, level and log file are not in force.",
+    "logging.basicConfig(..., force=True) takes Ray's handlers off the root logger; what Ray logs itself goes on.",
+    "https://docs.python.org/3/library/logging.html#logging.basicConfig",
+)
 SETS_UP = "logging.basicConfig"
 FILES = {SETS_UP: "filemode", "logging.FileHandler": "mode"}  # with the argument that says how the file is opened
 IDLE = "does nothing on Ray's workers, whose root logger has handlers already"
@@ -28,14 +36,12 @@ OVERWRITTEN = (
 )
 
 
-def keep_log_settings(context: Context, rule: Rule, outline: LaunchedOutline, shared: Rule) -> None:
+def keep_log_settings(context: Context, outline: LaunchedOutline) -> None:
     """Lets the script's own logging take the place of Ray's on the workers.
 
     Args:
         context: The file.
-        rule: The rule of the conversion.
         outline: What becomes of the script.
-        shared: The rule of what several workers change.
     """
     module = context.module
     workers = outline.roles.moved_or_makers()
@@ -44,18 +50,18 @@ def keep_log_settings(context: Context, rule: Rule, outline: LaunchedOutline, sh
         if outline.script.step_of(call) not in of_workers or keyword_argument(call, "force") is not None:
             continue
         if unpacked_dicts(call):
-            context.note(rule, call, f"logging.basicConfig() {IDLE}, unless it is given force=True.")
-        elif context.converts(rule, call, f"logging.basicConfig() {IDLE}; now with force=True."):
+            context.note(RM831, call, f"logging.basicConfig() {IDLE}, unless it is given force=True.")
+        elif context.converts(RM831, call, f"logging.basicConfig() {IDLE}; now with force=True."):
             context.plan.call(call).set("force", "True")
-    _tell_elsewhere(context, rule, workers)
+    _tell_elsewhere(context, workers)
     for call in module.calls(*FILES) if outline.may_grow else ():
         mode = argument(call, 1, FILES[module.qualified(call.func) or ""])
         is_anew = mode is not None and str(module.constant(mode)).startswith("w")
         if is_anew and outline.script.step_of(call) in of_workers and not is_for_one_process(module, call):
-            context.note(shared, call, OVERWRITTEN)
+            context.note(RM831, call, OVERWRITTEN)
 
 
-def _tell_elsewhere(context: Context, rule: Rule, workers: list[ast.stmt]) -> None:
+def _tell_elsewhere(context: Context, workers: list[ast.stmt]) -> None:
     """Says which functions of other files set up logging for the workers."""
     module, told = context.module, set[ast.AST]()
     for step in workers:
@@ -67,4 +73,4 @@ def _tell_elsewhere(context: Context, rule: Rule, workers: list[ast.stmt]) -> No
             for call in calls_in(home, function, SETS_UP):
                 if keyword_argument(call, "force") is None:
                     message = f"logging.basicConfig() in {home.path} {IDLE}: give it force=True there."
-                    context.note(rule, step, message)
+                    context.note(RM831, step, message)

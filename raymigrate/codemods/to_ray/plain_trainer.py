@@ -231,7 +231,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     if not outline.use_gpu:
         _train_together_on_cpu(context, training, outline)
     set_environment(context, RM806, outline)
-    keep_log_settings(context, RM801, outline, shared=RM806)
+    keep_log_settings(context, outline)
     tell_read(context, RM806, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM801, outline)
