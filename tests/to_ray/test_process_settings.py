@@ -1,4 +1,4 @@
-"""RM831, and settings of the process that functions of other files make: what is in force on Ray's workers."""
+"""RM831, and other settings of its process that a script makes: what of them is in force on Ray's workers."""
 
 from pathlib import Path
 
@@ -131,3 +131,55 @@ def test_basic_config_whose_arguments_are_not_seen_is_told() -> None:
 def test_a_log_file_that_each_worker_opens_anew_is_told(set_up: str, workers: int, told: bool) -> None:
     messages = with_logging(f"import os\n{set_up}", workers=workers).messages
     assert any("opens this log file anew" in message for message in messages) is told
+
+
+@pytest.mark.parametrize(
+    ("set_up", "told"),
+    [
+        ("logger = logging.getLogger('a')\nlogger.setLevel(10)\n\n\ndef show():\n    logger.info(1)", True),
+        ("logger = logging.getLogger('a')\nlogger.addHandler(FileHandler('a.log'))\nrows = rows.map(logger.info)", True),
+        ("logging.getLogger('transformers').setLevel(40)", True),
+        ("logger = logging.getLogger('a')\nlogger.setLevel(10)", False),
+        ("logger = logging.getLogger('a')\nlogger.info(rows)", False),
+        ("handler = FileHandler('a.log')\nhandler.setLevel(10)", False),
+    ],
+)
+def test_a_logger_that_the_driver_alone_sets_up_is_told(set_up: str, told: bool) -> None:
+    messages = with_logging(set_up, workers=2).messages
+    assert any("is set up here for the driver alone" in message for message in messages) is told
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "from tqdm.auto import tqdm\ntqdm.pandas()",
+        "import tqdm as bar\nbar.tqdm.pandas(desc='rows')",
+        "import sys\nsys.setrecursionlimit(9000)",
+        "logging.disable(30)",
+        "import logging.config\nlogging.config.fileConfig('/logging.ini')",
+        "import nltk\nnltk.data.path.append('/data')",
+    ],
+)
+def test_settings_of_other_libraries_are_made_on_the_workers(setting: str) -> None:
+    trains = with_logging(setting, workers=2).text.partition("def train_func")[2]
+    assert f"\n    {setting.rpartition(chr(10))[2]}\n" in trains
+
+
+@pytest.mark.parametrize(
+    ("added", "told"),
+    [
+        ('sys.path.append("../common")', True),
+        ('sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))', True),
+        ('sys.path += ["lib"]', True),
+        ("sys.path = [os.environ['LIB'], *sys.path]", True),
+        ('ROOT = os.path.abspath("..")\nif ROOT not in sys.path:\n    sys.path.append(ROOT)', True),
+        ('sys.path.append(".")', False),
+        ("sys.path.append(os.getcwd())", False),
+        ("HERE = os.path.dirname(os.path.abspath(__file__))\nsys.path.insert(0, HERE)", False),
+        ("sys.path.append(str(pathlib.Path(__file__).resolve().parent))", False),
+        ("print(sys.path)", False),
+    ],
+)
+def test_a_folder_that_only_the_driver_imports_from_is_told(added: str, told: bool) -> None:
+    messages = with_logging(f"import os\nimport pathlib\nimport sys\n{added}", workers=1).messages
+    assert any(message.startswith("sys.path is changed") for message in messages) is told

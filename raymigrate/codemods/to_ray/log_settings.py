@@ -16,7 +16,8 @@ from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.codemods.to_ray.trackers import is_for_one_process
 from raymigrate.facts.syntax.calls import calls_in
-from raymigrate.facts.values import argument, keyword_argument, unpacked_dicts
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import Source, argument, keyword_argument, unpacked_dicts
 
 RM831 = Rule(
     "RM831",
@@ -28,6 +29,8 @@ RM831 = Rule(
 )
 SETS_UP = "logging.basicConfig"
 FILES = {SETS_UP: "filemode", "logging.FileHandler": "mode"}  # with the argument that says how the file is opened
+SETS_LOGGER = ("addHandler", "setLevel")
+MAKES_LOGGER = "logging.getLogger"
 IDLE = "does nothing on Ray's workers, whose root logger has handlers already"
 
 OVERWRITTEN = (
@@ -54,6 +57,7 @@ def keep_log_settings(context: Context, outline: LaunchedOutline) -> None:
         elif context.converts(RM831, call, f"logging.basicConfig() {IDLE}; now with force=True."):
             context.plan.call(call).set("force", "True")
     _tell_elsewhere(context, workers)
+    _tell_of_driver(context, outline, of_workers)
     for call in module.calls(*FILES) if outline.may_grow else ():
         mode = argument(call, 1, FILES[module.qualified(call.func) or ""])
         is_anew = mode is not None and str(module.constant(mode)).startswith("w")
@@ -74,3 +78,29 @@ def _tell_elsewhere(context: Context, workers: list[ast.stmt]) -> None:
                 if keyword_argument(call, "force") is None:
                     message = f"logging.basicConfig() in {home.path} {IDLE}: give it force=True there."
                     context.note(RM831, step, message)
+
+
+def _tell_of_driver(context: Context, outline: LaunchedOutline, of_workers: set[ast.stmt]) -> None:
+    """Says which loggers get their handlers and their level on the driver alone."""
+    module, told = context.module, set[str]()
+    for call, method in module.method_calls(*SETS_LOGGER):
+        step, logger = outline.script.step_of(call), module.source(method.value)
+        stays = step is not None and step not in of_workers and not isinstance(step, DEFINITIONS)
+        if not stays or logger in told or not any(_makes_logger(source) for source in module.origins(method.value)):
+            continue
+        if isinstance(method.value, ast.Name) and not _is_read(module, outline, method.value, of_workers):
+            continue
+        told.add(logger)
+        message = f"`{logger}` is set up here for the driver alone: on workers it has neither this level nor these"
+        context.note(RM831, call, f"{message} handlers.")
+
+
+def _is_read(module: Module, outline: LaunchedOutline, name: ast.Name, of_workers: set[ast.stmt]) -> bool:
+    """Whether workers may read a name: in what they run, or in a function that they may call."""
+    steps = (outline.script.step_of(use) for use in module.uses(name.id, module.scope_of[name]))
+    return any(step in of_workers or isinstance(step, DEFINITIONS) for step in steps)
+
+
+def _makes_logger(source: Source) -> bool:
+    node = source.node
+    return isinstance(node, ast.Call) and source.module.qualified(node.func) == MAKES_LOGGER

@@ -26,6 +26,13 @@ SETTINGS = (
     *("datasets.logging.", "datasets.utils.logging.", "datasets.disable_", "datasets.enable_", "evaluate.logging."),
     *("torch.manual_seed", "torch.cuda.manual_seed", "torch.set_", "torch.use_deterministic", "random.seed"),
     *("numpy.random.seed", "logging.basicConfig", "warnings.filterwarnings", "warnings.simplefilter"),
+    *("logging.disable", "logging.captureWarnings", "logging.config.", "numpy.seterr", "numpy.set_printoptions"),
+    *("sys.setrecursionlimit", "nltk.data.path.", "pandas.set_option", "pandarallel.pandarallel.initialize"),
+    # progress_apply() and the like, which it gives to the frames of pandas
+    *(
+        f"tqdm.{where}pandas"
+        for where in ("", "tqdm.", "auto.tqdm.", "notebook.tqdm.", "autonotebook.tqdm.", "std.tqdm.")
+    ),
 )
 TRACKING = ("wandb.init", "mlflow.", "comet_ml.", "neptune.", "swanlab.init", "trackio.init")
 LOGINS = ("huggingface_hub.login", "huggingface_hub.notebook_login", "wandb.login")
