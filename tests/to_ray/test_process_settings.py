@@ -137,7 +137,7 @@ def test_a_log_file_that_each_worker_opens_anew_is_told(set_up: str, workers: in
     ("set_up", "told"),
     [
         ("logger = logging.getLogger('a')\nlogger.setLevel(10)\n\n\ndef show():\n    logger.info(1)", True),
-        ("logger = logging.getLogger('a')\nlogger.addHandler(FileHandler('a.log'))\nrows = rows.map(logger.info)", True),
+        ("log = logging.getLogger()\nlog.addHandler(FileHandler('a'))\n\n\ndef show():\n    log.info(1)", True),
         ("logging.getLogger('transformers').setLevel(40)", True),
         ("logger = logging.getLogger('a')\nlogger.setLevel(10)", False),
         ("logger = logging.getLogger('a')\nlogger.info(rows)", False),
