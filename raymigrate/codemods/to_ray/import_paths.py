@@ -45,11 +45,11 @@ def _added(module: Module) -> Iterator[tuple[ast.AST, ast.expr | None]]:
     """What adds to sys.path, each with what it adds, where that is one folder."""
     for call in module.calls(*ADDS):
         yield call, argument(call, ADDS[module.qualified(call.func) or ""])
-    for kind in (ast.Assign, ast.AugAssign):
-        for statement in module.of_type(kind):
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            if any(module.qualified(target) == "sys.path" for target in targets):
-                yield statement, None
+    assigned: list[tuple[ast.stmt, list[ast.expr]]] = [(made, made.targets) for made in module.of_type(ast.Assign)]
+    assigned += [(made, [made.target]) for made in module.of_type(ast.AugAssign)]
+    for statement, targets in assigned:
+        if any(module.qualified(target) == "sys.path" for target in targets):
+            yield statement, None
 
 
 def _is_here(module: Module, folder: ast.expr | None) -> bool:

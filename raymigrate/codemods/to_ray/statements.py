@@ -237,7 +237,8 @@ class Roles:
 
     def _add(self, step: ast.stmt) -> None:
         known = self.of.get(step)
-        if known is not None and (known.moves or known is Role.DEFINITION):
+        dropped = known is Role.LAUNCHER and environment_set(self.module, step) is not None
+        if known is not None and (known.moves or known is Role.DEFINITION or dropped):
             return
         parsers = parser_steps(self.script, step) if known is Role.DRIVER else []
         if step in self._parsers or (known is Role.DRIVER and not parsers and not runs_anywhere(self.module, step)):

@@ -310,13 +310,13 @@ def _looped_over(module: Module, name: ast.Name) -> Iterator[ast.expr]:
 
 
 def runs_anywhere(module: Module, step: ast.stmt) -> bool:
-    """Whether a statement of the driver may run on workers too: it logs in or shows something, and parses nothing.
+    """Whether a statement of the driver may run on workers too: it logs in, shows or sets a thing, and parses nothing.
 
     It may do so in any process: `if accelerator.is_main_process: wandb.login()`, `login(token=arguments.token)`,
-    `click.echo(trainer.state.best_metric)`.
+    `click.echo(trainer.state.best_metric)`, `os.environ["WANDB_PROJECT"] = settings["project"]`.
     """
     asked = _asks_driver_for(module, step)
-    return bool(asked) and asked <= {*LOGINS, *ECHOES}
+    return asked <= {*LOGINS, *ECHOES} and (bool(asked) or environment_set(module, step) is not None)
 
 
 def _asks_driver_for(module: Module, step: ast.stmt) -> set[str]:
