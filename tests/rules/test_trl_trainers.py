@@ -144,3 +144,23 @@ def test_rows_with_images_are_made_as_they_are_read(made: str, step: str) -> Non
     outcome = converted(f"{HEAD}{PARTS}made = {made}\nSFTTrainer('gpt2', train_dataset=made)")
     [message] = [message for message in outcome.messages if "no Dataset of datasets" in message]
     assert (step in message) and ("with_transform" in message) is (step == "with_transform")
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "told"),
+    [
+        ("texts = []\n    for row in batch:\n        texts.append(row)\n    return texts", "f", True),
+        ("return [row for row in batch['a']]", "f", True),
+        ("return ''.join(batch['a'])", "f", False),
+        ("return {'text': [batch['a']]}", "f", False),
+        ("if flag:\n        return batch['a']\n    return [batch['a']]", "f", False),
+        ("return batch", "lambda batch: [row for row in batch]", True),
+        ("return batch", "lambda row: row['a']", False),
+        ("return [row for row in batch]", "functools.partial(f, 1)", True),
+        ("return batch", "cfg.format", False),
+    ],
+)
+def test_a_function_that_formats_a_batch_is_told(function: str, given: str, told: bool) -> None:
+    made = f"import functools\n\n\ndef f(*rows, batch=None):\n    {function}\n"
+    messages = converted(f"{HEAD}{made}\n\nSFTTrainer(base, formatting_func={given})").messages
+    assert any("formatting_func with one row" in message for message in messages) is told

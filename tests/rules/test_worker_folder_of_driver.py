@@ -94,3 +94,14 @@ trainer.save_model(args.output_dir)
     assert after is not None
     assert "os.chdir(DIRECTORY)" in after
     assert not convert(after, options=options).findings
+
+
+@pytest.mark.parametrize(("first", "told"), [("os.chdir(DIRECTORY)", 0), ("pass", 2)])
+def test_methods_of_a_class_that_the_worker_uses_write_to_its_folder(first: str, told: int) -> None:
+    text = SCRIPT.format(first=first).replace('torch.save(model.state_dict(), "model.pt")', "Job(config).run()")
+    job = '\n\nclass Job:\n    def run(self):\n        torch.save(1, "job.pt")\n'
+    other = "\n\nclass Trainer(transformers.Trainer):\n    def compute_loss(self, model, inputs):\n        return 1\n"
+    text = text.replace("import torch\n", "import torch\nimport transformers\n").replace(
+        "\n\ndef go", job + other + "\n\ndef go"
+    )
+    assert len(converted(text).lines("RM483", Kind.MANUAL)) == told

@@ -84,3 +84,30 @@ def test_a_function_of_another_file(tmp_path: Path) -> None:
     script.write_text(SCRIPT.format(define="from caches import caches", set_up="caches()"))
     CliRunner().invoke(main, ["--to-ray", "--workers", "2", "--gpu", "--isolated", str(tmp_path)])
     assert GIVEN in script.read_text()
+
+
+READ = 'import json\nsettings = json.load(open("/settings.json"))\n'
+
+
+@pytest.mark.parametrize(
+    ("set_up", "line", "noted"),
+    [
+        ('os.environ["WANDB_PROJECT"] = settings["a"]', 'os.environ["WANDB_PROJECT"] = settings["a"]', False),
+        ('os.environ["HF_TOKEN"] = settings["a"]', 'os.environ["HF_TOKEN"] = settings["a"]', False),
+        ('os.environ["HF_HOME"] = settings["a"]', 'os.environ["HF_HOME"] = settings["a"]', False),
+        ('os.environ["HF_HOME"] = settings["a"]\nBEHIND', 'os.environ["HF_HOME"] = settings["a"]', True),
+        ('os.environ["CUDA_VISIBLE_DEVICES"] = settings["a"]', "", False),
+    ],
+)
+def test_a_variable_of_what_workers_read_is_set_there(set_up: str, line: str, noted: bool) -> None:
+    script = SCRIPT.format(define=READ, set_up=set_up)
+    script = script.replace("TrainingArguments(", 'TrainingArguments(run_name=settings["b"], output_dir=')
+    if "BEHIND" in set_up:
+        imported = "from transformers import Trainer, TrainingArguments\n"
+        script = script.replace(imported, "").replace("BEHIND\n", imported)
+    result = convert(script, options=Options(to_ray=True, workers=2, gpu=True))
+    trains = (result.after or "").partition("def train_func")[2]
+    assert trains
+    assert line in trains
+    assert ("os.environ" in trains) is bool(line)
+    assert any("behind their imports" in finding.message for finding in result.findings) is noted

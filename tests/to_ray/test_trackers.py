@@ -96,6 +96,7 @@ def test_what_needs_no_run_of_wandb_starts_none(use: str) -> None:
         ("folder = wandb.use_artifact('a:latest').download()\n", "use_artifact() has nothing to give"),
         ("folder = run.use_model('a')\n", "use_model() has nothing to give"),
         ("folder = f'out/{wandb.run.id}'\n", "`wandb.run.id` is another one in each process"),
+        ("run_name = run.name\n", "`run.name` is another one in each process"),  # of which a folder may be made
         ("folder = run.dir\n", "`run.dir` is another one in each process"),
         ("wandb.agent('sweep', print)\n", "asks the sweep too"),
     ],
@@ -111,6 +112,9 @@ def test_what_a_disabled_run_has_not_is_told(use: str, words: str) -> None:
         "wandb.log({'a': wandb.run.id})\n",
         "wandb.use_artifact('a:latest')\n",
         "run.name = 'a'\n",
+        "other = TrainingArguments('out', run_name=run.name)\n",
+        "other = TrainingArguments('out', run_name=f'{wandb.run.name}-a')\n",
+        "other = TrainingArguments('out')\nother.run_name = run.name\n",
         "class Run:\n    id = 1\n\n\nother = Run()\nprint(other.id)\n",
     ],
 )

@@ -13,8 +13,10 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.projects.places import functions_behind
 from raymigrate.facts.ray_train.removed_trackers import INIT
+from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
@@ -35,7 +37,7 @@ RM763 = Rule(
     "what the trainers of trl refuse",
     "trl >= 1 raises a ValueError for a PeftModel with peft_config= beside it, a TypeError for a train_dataset that is"
     " no Dataset of datasets, such as a list, and a ValueError where the completions of a step are no whole groups of"
-    " num_generations.",
+    " num_generations. A formatting_func gets one row and gives its text, no longer a batch and a list of texts.",
     "Give the model without an adapter or leave out peft_config=; make the rows a Dataset with Dataset.from_list();"
     " choose the batch size as a multiple of num_generations.",
     "https://huggingface.co/docs/trl/index",
@@ -46,6 +48,12 @@ PEFT_CONFIG = "peft_config"
 TRAINER = re.compile(r"trl(?:\.\w+)*\.\w+Trainer")
 PASSED_OVER = ("SFTTrainer", "RewardTrainer")
 LISTS = ("to_list", "tolist")
+FORMATS = "formatting_func"
+ROW_BY_ROW = (
+    "SFTTrainer calls this formatting_func with one row today, no longer with a batch, and needs its text: a list is an"
+    " AttributeError, if a loop over one row's values has not failed before."
+)
+OF_ONE_ROW = "Return the text of one row, whose values are no lists."
 # datasets 5.2 (run): from_list() gives each part of a message the keys of the others too, with None, by which the chat
 # templates of some models take text for an image; images within messages come back as {"path": ..., "bytes": ...}.
 OF_ROWS = "Make one of its rows: datasets.Dataset.from_list(rows)."
@@ -72,6 +80,7 @@ def trl_trainers(context: Context) -> None:
         if TRAINER.fullmatch(name) and not is_guarded(module, call, name.rpartition(".")[2]):
             _adapters(context, call, name)
             _rows(context, call, name)
+            _texts(context, call)
         elif name.startswith("trl.") and name.rpartition(".")[2] in GROUPS:
             _groups(context, call, name.rpartition(".")[2])
 
@@ -109,6 +118,22 @@ def _rows(context: Context, call: ast.Call, name: str) -> None:
         message = f"{kind} raises a TypeError for a train_dataset that is no Dataset of datasets."
         with_images = any(_names_images(source.module, source.node) for source in found)
         context.manual(RM763, given, message, OF_IMAGES if with_images else OF_ROWS)
+
+
+def _texts(context: Context, call: ast.Call) -> None:
+    """Tells of a function for a batch (trl 0.8 to 0.16; 1.10 trainer/sft_trainer.py:1411 calls it row by row)."""
+    given = keyword_argument(call, FORMATS)
+    for callee in callees(context.module, given) if given is not None else ():
+        ends = returned_values(callee.module, callee.function) if callee.function is not None else []
+        if given is not None and ends and all(_is_list(callee.module, end) for end in ends):
+            context.manual(RM763, given, ROW_BY_ROW, OF_ONE_ROW)
+            return
+
+
+def _is_list(module: Module, node: ast.expr | None) -> bool:
+    """Whether a value is a list, wherever it comes from, and whatever is put into it."""
+    found = [source.module.value(source.node) for source in module.origins(node)] if node is not None else []
+    return bool(found) and all(isinstance(value, (ast.List, ast.ListComp)) for value in found)
 
 
 def _names_images(module: Module, node: ast.expr) -> bool:

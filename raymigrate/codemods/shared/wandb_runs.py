@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from raymigrate.facts.ray_train.ranks import rank_condition
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import keyword_argument, unpacked_dicts
+from raymigrate.facts.values import keyword_argument, last_name, unpacked_dicts
 
 START = "wandb.init"
 # What of the module belongs to the run: without one it raises (sdk/lib/preinit.py).
@@ -29,6 +29,7 @@ KEPT_BY_RUN = ("wandb.log_model", "wandb.link_model", "wandb.mark_preempting")
 LOADS = frozenset({"use_artifact", "use_model", "restore"})
 OWN_TO_RUN = frozenset({"id", "name", "url", "dir", "path", "resumed", "step", "sweep_id", "get_url"})
 SHOWS = ("wandb.", "logging.", "torch.save")
+NAMES_RUN = "run_name"  # an argument of TrainingArguments, for the trackers, which the first process alone has
 SHOWING = frozenset({"print", "info", "debug", "warning", "log", "write", "set_description"})
 MOST_POSITIONS = 13  # the arguments of wandb.init() before mode
 
@@ -165,8 +166,14 @@ def troubles(module: Module) -> Iterator[Trouble]:
 
 
 def _is_shown(module: Module, node: ast.AST) -> bool:
-    """Whether a value is only printed, logged, or part of what the first process alone saves."""
-    calls = [parent for parent in module.ancestors(node) if isinstance(parent, ast.Call)]
+    """Whether a value is only printed, logged, the name of a Trainer's run, or part of what the first process saves."""
+    around = [node, *module.ancestors(node)]
+    if any(isinstance(parent, ast.keyword) and parent.arg == NAMES_RUN for parent in around):
+        return True
+    statement = module.statement(node)
+    if isinstance(statement, ast.Assign) and all(last_name(target) == NAMES_RUN for target in statement.targets):
+        return all(isinstance(target, ast.Attribute) for target in statement.targets)
+    calls = [parent for parent in around if isinstance(parent, ast.Call)]
     for call in calls:
         name = module.qualified(call.func) or ""
         if name.startswith(SHOWS) or ast.unparse(call.func).rpartition(".")[2] in SHOWING:

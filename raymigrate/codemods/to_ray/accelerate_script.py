@@ -17,12 +17,14 @@ from raymigrate.codemods.to_ray.driver_environment import set_environment
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.handed_models import tell_handed_models
+from raymigrate.codemods.to_ray.import_paths import tell_import_paths
 from raymigrate.codemods.to_ray.launched import (
     RM825,
     LaunchedOutline,
     tell_importers,
     tell_launch,
 )
+from raymigrate.codemods.to_ray.log_settings import keep_log_settings
 from raymigrate.codemods.to_ray.made_folders import make_folders_once
 from raymigrate.codemods.to_ray.notebook_launchers import (
     STARTED_BY_CALL,
@@ -173,6 +175,8 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     send_names_of_classes(context, outline, RM820)
     make_paths_absolute(context, outline)
     set_environment(context, RM820, outline)
+    keep_log_settings(context, outline)
+    tell_import_paths(context, RM820, outline)
     tell_read(context, RM820, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM820, outline)

@@ -11,12 +11,16 @@ from raymigrate.codemods.libraries.cache_variables import name_today
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import executed, is_main_guard
 from raymigrate.codemods.to_ray.statements import Role
-from raymigrate.codemods.to_ray.step_kinds import OF_LAUNCHER
+from raymigrate.codemods.to_ray.step_kinds import OF_LAUNCHER, environment_set
 from raymigrate.facts.projects.environment import all_variables_set_within, value_set
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 
 CHOICES = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+# Variables that these libraries read as they are imported.
+READ_ON_IMPORT = ("HF_", "HUGGINGFACE_", "TRANSFORMERS_")
+READ_LATER = ("HF_TOKEN",)
+READERS = ("transformers", "datasets", "huggingface_hub", "evaluate", "accelerate", "peft", "trl")
 GIVE = 'RunConfig(worker_runtime_env={"env_vars": {...}})'
 
 
@@ -49,6 +53,21 @@ def set_environment(context: Context, rule: Rule, outline: Outline) -> None:
                 f" another machine, have what {GIVE} says."
             )
             context.note(rule, step, message)
+    for step in outline.roles.moved():
+        variable = environment_set(module, step) or ""
+        is_early = variable.startswith(READ_ON_IMPORT) and variable not in READ_LATER
+        if is_early and _is_imported_behind(module, step):
+            context.note(
+                rule, step, f"{variable}: workers set it behind their imports, which read it; {GIVE} is before."
+            )
+
+
+def _is_imported_behind(module: Module, step: ast.stmt) -> bool:
+    """Whether the libraries that read their variables as they are imported are first imported behind a step."""
+    named: list[tuple[ast.stmt, str]] = [(place, place.module or "") for place in module.of_type(ast.ImportFrom)]
+    named += [(place, alias.name) for place in module.of_type(ast.Import) for alias in place.names]
+    places = [place for place, name in named if name.partition(".")[0] in READERS]
+    return bool(places) and all(place.lineno > step.lineno for place in places)
 
 
 def called_functions(module: Module, step: ast.stmt) -> list[tuple[Module, ast.AST, bool]]:

@@ -21,14 +21,11 @@ from raymigrate.codemods.to_ray.device_maps import tell_device_maps, trained_by
 from raymigrate.codemods.to_ray.driver_environment import set_environment
 from raymigrate.codemods.to_ray.early_writes import tell_early_writes
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
+from raymigrate.codemods.to_ray.import_paths import tell_import_paths
 from raymigrate.codemods.to_ray.interactive import tell_interrupts
-from raymigrate.codemods.to_ray.launched import (
-    LaunchedOutline,
-    tell_importers,
-    tell_lines,
-    tell_start,
-)
+from raymigrate.codemods.to_ray.launched import LaunchedOutline, tell_importers, tell_lines, tell_start
 from raymigrate.codemods.to_ray.launches import plain_starts_of
+from raymigrate.codemods.to_ray.log_settings import keep_log_settings
 from raymigrate.codemods.to_ray.loss_scale import keep_loss_scale
 from raymigrate.codemods.to_ray.made_folders import make_folders_once
 from raymigrate.codemods.to_ray.order import release, roles_of
@@ -235,6 +232,8 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     if not outline.use_gpu:
         _train_together_on_cpu(context, training, outline)
     set_environment(context, RM806, outline)
+    keep_log_settings(context, outline)
+    tell_import_paths(context, RM806, outline)
     tell_read(context, RM806, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM801, outline)

@@ -201,8 +201,8 @@ class Roles:
             if isinstance(step, SIMPLE) or self._asks_command_line(step):
                 raise Mixed(step, "it does what Ray does for its workers, and more; take that out first")
             return Role.WORKER  # what of it is the launcher's goes there
-        if sets_backend(self.module, step) or any(name.startswith(SETTINGS) for name in names):
-            return Role.SETTING if isinstance(step, (ast.Expr, ast.Assign)) else Role.WORKER
+        if sets_process(self.module, step):
+            return Role.SETTING if isinstance(step, ast.Expr) or sets_backend(self.module, step) else Role.WORKER
         if any(name.startswith((*LIBRARIES, *TRACKING)) for name in names) or speaks_to_run(self.module, step):
             return Role.WORKER
         if any(name.startswith(OF_DRIVER) or name.rpartition(".")[2] in PARSE_METHODS for name in names):
@@ -237,7 +237,8 @@ class Roles:
 
     def _add(self, step: ast.stmt) -> None:
         known = self.of.get(step)
-        if known is not None and (known.moves or known is Role.DEFINITION):
+        dropped = known is Role.LAUNCHER and environment_set(self.module, step) is not None
+        if known is not None and (known.moves or known is Role.DEFINITION or dropped):
             return
         parsers = parser_steps(self.script, step) if known is Role.DRIVER else []
         if step in self._parsers or (known is Role.DRIVER and not parsers and not runs_anywhere(self.module, step)):

@@ -10,6 +10,7 @@ from raymigrate.codemods.shared.wandb_runs import OF_RUN, start_elsewhere
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, executed
 from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.projects.environment import VISIBLE, set_by_call
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.values import free_name
@@ -25,6 +26,13 @@ SETTINGS = (
     *("datasets.logging.", "datasets.utils.logging.", "datasets.disable_", "datasets.enable_", "evaluate.logging."),
     *("torch.manual_seed", "torch.cuda.manual_seed", "torch.set_", "torch.use_deterministic", "random.seed"),
     *("numpy.random.seed", "logging.basicConfig", "warnings.filterwarnings", "warnings.simplefilter"),
+    *("logging.disable", "logging.captureWarnings", "logging.config.", "numpy.seterr", "numpy.set_printoptions"),
+    *("sys.setrecursionlimit", "nltk.data.path.", "pandas.set_option", "pandarallel.pandarallel.initialize"),
+    # progress_apply() and the like, which it gives to the frames of pandas
+    *(
+        f"tqdm.{where}pandas"
+        for where in ("", "tqdm.", "auto.tqdm.", "notebook.tqdm.", "autonotebook.tqdm.", "std.tqdm.")
+    ),
 )
 TRACKING = ("wandb.init", "mlflow.", "comet_ml.", "neptune.", "swanlab.init", "trackio.init")
 LOGINS = ("huggingface_hub.login", "huggingface_hub.notebook_login", "wandb.login")
@@ -84,6 +92,7 @@ READING = frozenset(
 )
 CONTAINERS = (ast.Dict, ast.List, ast.Tuple, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp, ast.GeneratorExp)
 
+DEPTH = 3  # functions that call each other
 GIVES_VALUES = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 DEFINES = (*DEFINITIONS, ast.Import, ast.ImportFrom)
 ARMS = (ast.ExceptHandler, ast.match_case)
@@ -158,13 +167,39 @@ def parses(module: Module, definition: ast.stmt) -> bool:
     return any(module.inside(call, definition) for call in module.calls("argparse.ArgumentParser"))
 
 
-def sets_process(module: Module, definition: ast.stmt) -> bool:
-    """Whether a function changes settings of the process: `seed_everything`."""
-    nodes = list(module.below(definition))
-    called = (module.qualified(node.func) or "" for node in nodes if isinstance(node, ast.Call))
-    return any(name.startswith(SETTINGS) for name in called) or any(
-        sets_backend(module, node) for node in nodes if isinstance(node, ast.Assign)
-    )
+@kept
+def sets_process(module: Module, code: ast.AST, depth: int = DEPTH) -> bool:
+    """Whether some code changes settings of the process, itself or by what it calls: `seed_everything`.
+
+    Of what a step calls, the functions of its own file are looked at by themselves.
+
+    Args:
+        module: The module.
+        code: A step, or a function.
+        depth: How many functions may still call each other.
+    """
+    is_function = isinstance(code, DEFINITIONS)
+    for node in module.below(code) if is_function else executed(module, code):
+        if isinstance(node, ast.Assign) and sets_backend(module, node):
+            return True
+        if not isinstance(node, ast.Call):
+            continue
+        name = module.qualified(node.func) or ""
+        if name.startswith(SETTINGS) and not SAME_ANYWHERE.fullmatch(name):
+            return True
+        found = _function_called(module, node, of_file=is_function) if depth else None
+        if found is not None and sets_process(*found, depth - 1):
+            return True
+    return False
+
+
+def _function_called(module: Module, call: ast.Call, *, of_file: bool) -> tuple[Module, ast.FunctionDef] | None:
+    """The function that a call runs, of another file of the project, and of its own where that is asked for."""
+    own = module.definition(call.func) if of_file else None
+    if isinstance(own, ast.FunctionDef):
+        return module, own
+    other = module.elsewhere(call.func)
+    return (other.module, other.function) if other is not None and other.function is not None else None
 
 
 def changes_something(part: ast.AST) -> bool:
@@ -275,13 +310,13 @@ def _looped_over(module: Module, name: ast.Name) -> Iterator[ast.expr]:
 
 
 def runs_anywhere(module: Module, step: ast.stmt) -> bool:
-    """Whether a statement of the driver may run on workers too: it logs in or shows something, and parses nothing.
+    """Whether a statement of the driver may run on workers too: it logs in, shows or sets a thing, and parses nothing.
 
     It may do so in any process: `if accelerator.is_main_process: wandb.login()`, `login(token=arguments.token)`,
-    `click.echo(trainer.state.best_metric)`.
+    `click.echo(trainer.state.best_metric)`, `os.environ["WANDB_PROJECT"] = settings["project"]`.
     """
     asked = _asks_driver_for(module, step)
-    return bool(asked) and asked <= {*LOGINS, *ECHOES}
+    return asked <= {*LOGINS, *ECHOES} and (bool(asked) or environment_set(module, step) is not None)
 
 
 def _asks_driver_for(module: Module, step: ast.stmt) -> set[str]:

@@ -183,9 +183,10 @@ def _functions(context: Context) -> set[ast.AST]:
     given = given_functions(module)
     if not given and _is_used_in_own_folders(module):
         return set()
-    roots = [*handed, *given]
+    roots = [root for root in (*handed, *given) if root is not None]
     elsewhere = reached_functions(module, [root for root in roots if goes_to_folder(module, root)])
-    return reached_functions(module, [root for root in roots if root not in elsewhere])
+    # Of a class that is named there all methods run there, and so do functions within others.
+    return reached_functions(module, [r for r in roots if elsewhere.isdisjoint((r, *module.ancestors(r)))])
 
 
 def _is_used_in_own_folders(module: Module) -> bool:

@@ -1,0 +1,106 @@
+"""RM831: the logging that a script sets up, on workers where Ray has set up its own before.
+
+Ray Train gives the root logger of each worker handlers and the level INFO before the training function begins
+(ray 2.60, train/v2/_internal/logging/logging.py:269). Where the root logger has handlers, logging.basicConfig() does
+nothing: no format, no level, no file. force=True takes Ray's handlers off it; those of `ray.train` go on.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.driver_environment import called_functions
+from raymigrate.codemods.to_ray.launched import LaunchedOutline
+from raymigrate.codemods.to_ray.script import DEFINITIONS
+from raymigrate.codemods.to_ray.trackers import is_for_one_process
+from raymigrate.facts.syntax.calls import calls_in
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import Source, argument, keyword_argument, unpacked_dicts
+
+RM831 = Rule(
+    "RM831",
+    "logging that a plain script sets up",
+    "Ray gives the root logger of each worker handlers and the level INFO before the training function begins, so that"
+    " logging.basicConfig() does nothing there: the script's format, level and log file are not in force.",
+    "logging.basicConfig(..., force=True) takes Ray's handlers off the root logger; what Ray logs itself goes on.",
+    "https://docs.python.org/3/library/logging.html#logging.basicConfig",
+)
+SETS_UP = "logging.basicConfig"
+FILES = {SETS_UP: "filemode", "logging.FileHandler": "mode"}  # with the argument that says how the file is opened
+SETS_LOGGER = ("addHandler", "setLevel")
+MAKES_LOGGER = "logging.getLogger"
+IDLE = "does nothing on Ray's workers, whose root logger has handlers already"
+
+OVERWRITTEN = (
+    "Every worker opens this log file anew and writes over the lines of the others: put the rank,"
+    " ray.train.get_context().get_world_rank(), into its name."
+)
+
+
+def keep_log_settings(context: Context, outline: LaunchedOutline) -> None:
+    """Lets the script's own logging take the place of Ray's on the workers.
+
+    Args:
+        context: The file.
+        outline: What becomes of the script.
+    """
+    module = context.module
+    workers = outline.roles.moved_or_makers()
+    of_workers = set(workers)
+    for call in module.calls(SETS_UP):
+        if outline.script.step_of(call) not in of_workers or keyword_argument(call, "force") is not None:
+            continue
+        if unpacked_dicts(call):
+            context.note(RM831, call, f"logging.basicConfig() {IDLE}, unless it is given force=True.")
+        elif context.converts(RM831, call, f"logging.basicConfig() {IDLE}; now with force=True."):
+            context.plan.call(call).set("force", "True")
+    _tell_elsewhere(context, workers)
+    _tell_of_driver(context, outline, of_workers)
+    for call in module.calls(*FILES) if outline.may_grow else ():
+        mode = argument(call, 1, FILES[module.qualified(call.func) or ""])
+        is_anew = mode is not None and str(module.constant(mode)).startswith("w")
+        if is_anew and outline.script.step_of(call) in of_workers and not is_for_one_process(module, call):
+            context.note(RM831, call, OVERWRITTEN)
+
+
+def _tell_elsewhere(context: Context, workers: list[ast.stmt]) -> None:
+    """Says which functions of other files set up logging for the workers."""
+    module, told = context.module, set[ast.AST]()
+    for step in workers:
+        found = [] if isinstance(step, DEFINITIONS) else called_functions(module, step)
+        for home, function, _ in found:
+            if home is module or function in told:
+                continue
+            told.add(function)
+            for call in calls_in(home, function, SETS_UP):
+                if keyword_argument(call, "force") is None:
+                    message = f"logging.basicConfig() in {home.path} {IDLE}: give it force=True there."
+                    context.note(RM831, step, message)
+
+
+def _tell_of_driver(context: Context, outline: LaunchedOutline, of_workers: set[ast.stmt]) -> None:
+    """Says which loggers get their handlers and their level on the driver alone."""
+    module, told = context.module, set[str]()
+    for call, method in module.method_calls(*SETS_LOGGER):
+        step, logger = outline.script.step_of(call), module.source(method.value)
+        stays = step is not None and step not in of_workers and not isinstance(step, DEFINITIONS)
+        if not stays or logger in told or not any(_makes_logger(source) for source in module.origins(method.value)):
+            continue
+        if isinstance(method.value, ast.Name) and not _is_read(module, outline, method.value, of_workers):
+            continue
+        told.add(logger)
+        message = f"`{logger}` is set up here for the driver alone: on workers it has neither this level nor these"
+        context.note(RM831, call, f"{message} handlers.")
+
+
+def _is_read(module: Module, outline: LaunchedOutline, name: ast.Name, of_workers: set[ast.stmt]) -> bool:
+    """Whether workers may read a name: in what they run, or in a function that they may call."""
+    steps = (outline.script.step_of(use) for use in module.uses(name.id, module.scope_of[name]))
+    return any(step in of_workers or isinstance(step, DEFINITIONS) for step in steps)
+
+
+def _makes_logger(source: Source) -> bool:
+    node = source.node
+    return isinstance(node, ast.Call) and source.module.qualified(node.func) == MAKES_LOGGER

@@ -1,0 +1,185 @@
+"""RM831, and other settings of its process that a script makes: what of them is in force on Ray's workers."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from raymigrate.cli import main
+from tests.rules.scripts import Outcome, converted
+
+SCRIPT = """\
+import logging
+from logging import FileHandler, basicConfig
+
+from job import model, rows
+{imports}
+from transformers import Trainer, TrainingArguments
+
+{set_up}
+trainer = Trainer(model=model, args=TrainingArguments("out"), train_dataset=rows)
+trainer.train()
+"""
+HELPERS = """\
+import logging
+import random
+
+import numpy as np
+import torch
+import transformers
+
+logger = transformers.utils.logging.get_logger(__name__)
+
+
+def draw(seed):
+    np.random.seed(seed)
+
+
+def seed_everything(seed):
+    draw(seed)
+
+
+def precision():
+    torch.backends.cuda.matmul.allow_tf32 = True
+
+
+def logs():
+    logging.basicConfig(level=20)
+
+
+def show(seed):
+    transformers.utils.logging.get_logger("show").info(seed)
+"""
+
+
+def with_helpers(folder: Path, imports: str, set_up: str) -> tuple[str, str]:
+    """The training function of a script with helpers beside it, and what is said of the script."""
+    (folder / "pyproject.toml").write_text("")
+    (folder / "helpers.py").write_text(HELPERS)
+    script = folder / "train.py"
+    script.write_text(SCRIPT.format(imports=imports, set_up=set_up))
+    shown = CliRunner().invoke(main, ["--to-ray", "--workers", "2", "--gpu", "--isolated", str(folder)]).output
+    return script.read_text().partition("def train_func")[2], shown
+
+
+@pytest.mark.parametrize(
+    ("imports", "set_up"),
+    [
+        ("from helpers import seed_everything", "seed_everything(7)"),
+        ("from helpers import draw as seed", "seed(7)"),
+        ("import helpers", "helpers.precision()"),
+        ("import helpers", "if model:\n    helpers.seed_everything(7)"),
+        ("from helpers import seed_everything", "def begin():\n    seed_everything(7)\n\n\nbegin()"),
+    ],
+)
+def test_what_another_file_sets_is_set_on_the_workers(tmp_path: Path, imports: str, set_up: str) -> None:
+    last = set_up.rpartition("\n")[2].strip()
+    assert last in with_helpers(tmp_path, imports, set_up)[0]
+
+
+def test_another_function_of_that_file_stays(tmp_path: Path) -> None:
+    trains, _ = with_helpers(tmp_path, "from helpers import show", "show(7)")
+    assert trains
+    assert "show(7)" not in trains
+
+
+def test_logging_that_another_file_sets_up_is_told(tmp_path: Path) -> None:
+    trains, shown = with_helpers(tmp_path, "from helpers import logs", "logs()")
+    assert "    logs()\n" in trains
+    assert "RM831 note: logging.basicConfig() in " in shown
+
+
+def with_logging(set_up: str, **options: object) -> Outcome:
+    return converted(SCRIPT.format(imports="", set_up=set_up), to_ray=True, gpu=True, **options)
+
+
+@pytest.mark.parametrize(
+    ("set_up", "after"),
+    [
+        ("logging.basicConfig()", "logging.basicConfig(force=True)"),
+        ("basicConfig(level=10)", "basicConfig(level=10, force=True)"),
+        ("def begin():\n    basicConfig()\n\n\nbegin()", "basicConfig(force=True)"),
+        ("logging.basicConfig(level=10, force=False)", "logging.basicConfig(level=10, force=False)"),
+    ],
+)
+def test_basic_config_takes_effect_on_the_workers(set_up: str, after: str) -> None:
+    outcome = with_logging(set_up, workers=2)
+    assert after in outcome.text
+    assert with_again(outcome.text) == outcome.text
+
+
+def with_again(text: str) -> str:
+    return converted(text, to_ray=True, gpu=True, workers=2).text
+
+
+def test_basic_config_whose_arguments_are_not_seen_is_told() -> None:
+    outcome = with_logging("from job import options\nlogging.basicConfig(**options)", workers=2)
+    assert "force=True" not in outcome.text
+    assert [message for message in outcome.messages if "unless it is given force=True" in message]
+
+
+@pytest.mark.parametrize(
+    ("set_up", "workers", "told"),
+    [
+        ('basicConfig(filename="a.log", filemode="w")', 2, True),
+        ('basicConfig(filename="a.log", filemode="w")', 1, False),
+        ('basicConfig(filename="a.log")', 2, False),
+        ('basicConfig(handlers=[FileHandler("a.log", mode="w+")])', 2, True),
+        ('if int(os.environ["RANK"]) == 0:\n    basicConfig(filename="a.log", filemode="w")', 2, False),
+    ],
+)
+def test_a_log_file_that_each_worker_opens_anew_is_told(set_up: str, workers: int, told: bool) -> None:
+    messages = with_logging(f"import os\n{set_up}", workers=workers).messages
+    assert any("opens this log file anew" in message for message in messages) is told
+
+
+@pytest.mark.parametrize(
+    ("set_up", "told"),
+    [
+        ("logger = logging.getLogger('a')\nlogger.setLevel(10)\n\n\ndef show():\n    logger.info(1)", True),
+        ("log = logging.getLogger()\nlog.addHandler(FileHandler('a'))\n\n\ndef show():\n    log.info(1)", True),
+        ("logging.getLogger('transformers').setLevel(40)", True),
+        ("logger = logging.getLogger('a')\nlogger.setLevel(10)", False),
+        ("logger = logging.getLogger('a')\nlogger.info(rows)", False),
+        ("handler = FileHandler('a.log')\nhandler.setLevel(10)", False),
+    ],
+)
+def test_a_logger_that_the_driver_alone_sets_up_is_told(set_up: str, told: bool) -> None:
+    messages = with_logging(set_up, workers=2).messages
+    assert any("is set up here for the driver alone" in message for message in messages) is told
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "from tqdm.auto import tqdm\ntqdm.pandas()",
+        "import tqdm as bar\nbar.tqdm.pandas(desc='rows')",
+        "import sys\nsys.setrecursionlimit(9000)",
+        "logging.disable(30)",
+        "import logging.config\nlogging.config.fileConfig('/logging.ini')",
+        "import nltk\nnltk.data.path.append('/data')",
+    ],
+)
+def test_settings_of_other_libraries_are_made_on_the_workers(setting: str) -> None:
+    trains = with_logging(setting, workers=2).text.partition("def train_func")[2]
+    assert f"\n    {setting.rpartition(chr(10))[2]}\n" in trains
+
+
+@pytest.mark.parametrize(
+    ("added", "told"),
+    [
+        ('sys.path.append("../common")', True),
+        ('sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))', True),
+        ('sys.path += ["lib"]', True),
+        ("sys.path = [os.environ['LIB'], *sys.path]", True),
+        ('ROOT = os.path.abspath("..")\nif ROOT not in sys.path:\n    sys.path.append(ROOT)', True),
+        ('sys.path.append(".")', False),
+        ("sys.path.append(os.getcwd())", False),
+        ("HERE = os.path.dirname(os.path.abspath(__file__))\nsys.path.insert(0, HERE)", False),
+        ("sys.path.append(str(pathlib.Path(__file__).resolve().parent))", False),
+        ("print(sys.path)", False),
+    ],
+)
+def test_a_folder_that_only_the_driver_imports_from_is_told(added: str, told: bool) -> None:
+    messages = with_logging(f"import os\nimport pathlib\nimport sys\n{added}", workers=1).messages
+    assert any(message.startswith("sys.path is changed") for message in messages) is told
