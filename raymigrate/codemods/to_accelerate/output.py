@@ -14,6 +14,7 @@ from raymigrate.codemods.to_accelerate.trackers import MAIN
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import SAME
 from raymigrate.facts.folders.opened_files import written_files
+from raymigrate.facts.ray_train.ranks import OF_ONE
 from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import argument, free_name, methods, methods_of_object
 
@@ -37,7 +38,6 @@ OF_WRAPPED_WEIGHTS = (
     "in several processes a weight that prepare() found free and that is frozen later raises a RuntimeError, and the"
     " gradients of one that it found frozen are not averaged once it is free"
 )
-OF_ONE = re.compile(r"rank|process|main|master|primary|local|node", re.IGNORECASE)
 # What a condition may be made of that is the same in all processes, besides names.
 OF_SETTINGS = (
     *(ast.Attribute, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp),
