@@ -74,7 +74,7 @@ def test_a_guessed_cpu_is_told_with_all_that_holds_it(script: str, held: str, gp
 def test_what_nothing_says_of_the_workers_is_called_a_placeholder(
     script: str, options: dict[str, int | bool], told: str
 ) -> None:
-    messages = [m for m in converted(script, to_ray=True, **options).messages if "not given" in m]  # type: ignore[arg-type]
+    messages = [m for m in converted(script, to_ray=True, **options).messages if "not given" in m]
     assert all(message.startswith(told) for message in messages)
     assert len(messages) == bool(told)
 
