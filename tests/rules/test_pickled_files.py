@@ -4,6 +4,7 @@ import pytest
 
 from raymigrate.base.findings import Kind
 from tests.rules.scripts import converted
+from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
 
 SCRIPT = """
 import os
@@ -59,3 +60,34 @@ def test_a_pickled_object_is_loaded_as_it_was(use: str) -> None:
 def test_other_files_are_loaded_as_they_are(use: str) -> None:
     outcome = converted(SCRIPT.format(use=use))
     assert use in outcome.text and not outcome.lines("RM756", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    ("value", "is_refused"),
+    [
+        ("np.concatenate(job.rows)", True),
+        ("np.mean(job.rows)", True),
+        ("job.tensor.cpu().numpy()", True),
+        ("evaluated()", True),
+        ("float(np.mean(job.rows))", False),
+        ("np.concatenate(job.rows).tolist()", False),
+        ("np.ndim(job.rows)", False),
+        ("job.score", False),
+    ],
+)
+def test_what_a_script_saves_of_numpy_is_loaded_again(value: str, is_refused: bool) -> None:
+    define = "import numpy as np\n\ndef evaluated():\n    return np.vstack(job.rows)\n\n"
+    save = f"score = {value}\ntorch.save({{'model': job.model.state_dict(), 'score': score}}, f'{{folder}}/best.pt')\n"
+    load = "print(torch.load(f'{folder}/best.pt', 'cpu')['score'])"
+    outcome = converted(SCRIPT.format(use=f"{define}{save}{load}"))
+    assert ("weights_only=False" in outcome.text) is is_refused
+    whole = "torch.save({'model': job.model.state_dict(), 'score': score}"
+    named = save.replace(whole, "state = dict(score=score)\ntorch.save(state")
+    assert ("weights_only=False" in converted(SCRIPT.format(use=f"{define}{named}{load}")).text) is is_refused
+    assert "weights_only" not in converted(SCRIPT.format(use=f"{define}{save}torch.load(folder)['score']")).text
+
+
+def test_a_loop_that_gets_an_accelerator_loads_its_arrays_too() -> None:
+    behind = "import numpy as np\ntorch.save({'rows': np.ones(3)}, 'a.pt')\nprint(torch.load('a.pt')['rows'])\n"
+    assert "torch.load('a.pt', weights_only=False)" in accelerated(LOOP, behind).text
+    assert "weights_only" not in converted(f"{HEAD}{LOOP}{behind}").text

@@ -130,6 +130,12 @@ def test_an_unseen_function_that_gets_the_model_is_told() -> None:
             'wandb.init(mode="offline")',
             'wandb.init(mode="offline" if accelerator.is_main_process else "disabled")',
         ),
+        (
+            'wandb.init(mode="disabled" if data.debug else "online")',
+            'wandb.init(mode=("disabled" if data.debug else "online") if accelerator.is_main_process else "disabled")',
+        ),
+        ('wandb.init(mode="disabled" if data.rank else None)', 'wandb.init(mode="disabled" if data.rank else None)'),
+        ('wandb.init(mode="disabled")', 'wandb.init(mode="disabled")'),
     ],
 )
 def test_a_run_of_wandb_that_is_kept_is_there_in_every_process(call: str, started: str) -> None:

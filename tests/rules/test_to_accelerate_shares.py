@@ -208,3 +208,40 @@ def test_what_the_script_adds_up_over_all_processes_is_not(sums: str, target: st
     assert "accelerator.backward" in outcome.text
     told = [message for message in outcome.messages if "counts the batches of one of them" in message]
     assert [message.split("`")[1] for message in told] == ([target] if target else [])
+
+
+OTHER = "other_loader = DataLoader(test_data, batch_size=8, shuffle=True)\n"
+ENDLESS = "def endless(loader):\n    while True:\n        for batch in loader:\n            yield batch\n\n\n"
+NEXT = "    z, _ = next(batches)\n"
+TAKEN = "def taken():\n    return next(batches)\n\n\n"
+AGAIN = (
+    "    try:\n        z, _ = next(batches)\n    except StopIteration:\n"
+    "        batches = iter(other_loader)\n        z, _ = next(batches)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "in_loop"),
+    [
+        (f"{OTHER}batches = iter(other_loader)\n", NEXT),
+        (f"{OTHER}batches = iter(other_loader)\n", AGAIN),
+        (f"{OTHER}{ENDLESS}batches = endless(other_loader)\n", NEXT),
+        (f"{OTHER}import itertools\nbatches = iter(itertools.cycle(other_loader))\n", NEXT),
+        (f"{OTHER}", "    z, _ = next(iter(other_loader))\n"),
+        (f"{OTHER}batches = iter(other_loader)\n{TAKEN}", "    z, _ = taken()\n"),
+    ],
+)
+def test_a_second_loader_that_a_training_loop_asks_is_told(before: str, in_loop: str) -> None:
+    [message] = [m for m in told(before + LOOP + in_loop) if "is not prepared" in m]
+    assert message.startswith("`other_loader` is not prepared: under several processes each of them takes its batches")
+
+
+def test_a_second_loader_without_a_name_is_told() -> None:
+    made = "DataLoader(test_data, batch_size=8)"
+    messages = told(f"batches = Endless({made})\n{LOOP}{NEXT}", head=f"from job import Endless\n{HEAD}")
+    assert any(message.startswith(f"`{made}` is not prepared") for message in messages)
+
+
+@pytest.mark.parametrize("script", [f"x, y = next(iter(test_loader))\n{LOOP}", f"{LOOP}    z = next(iter(loader))\n"])
+def test_a_batch_that_is_looked_at_before_the_training_or_is_of_its_loader_is_not(script: str) -> None:
+    assert not any("is not prepared" in message for message in told(script))

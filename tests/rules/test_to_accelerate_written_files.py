@@ -7,6 +7,7 @@ import pytest
 from tests.rules.test_to_accelerate import LOOP, accelerated
 
 EVERY = "Every process of a distributed run writes this file."
+REMOVED = "Every process of a distributed run removes or moves this"
 EARLY = "A process that comes here first reads a file that the main one has not written yet."
 WAIT = "accelerator.wait_for_everyone()\n"
 IMPORTS = (
@@ -35,6 +36,27 @@ def is_said(what: str, messages: list[str]) -> bool:
 def test_what_writes_a_file_is_told(write: str, is_told: bool) -> None:
     assert is_said(EVERY, accelerated(IMPORTS, FRAME, LOOP, write).messages) is is_told
     assert is_said(EVERY, accelerated(IMPORTS, FRAME, "optimizer.zero_grad()\n", write, LOOP).messages) is is_told
+
+
+@pytest.mark.parametrize(
+    ("remove", "is_told"),
+    [
+        ("shutil.rmtree('best', ignore_errors=True)\n", True),
+        ("if os.path.exists('a.pt'):\n    os.remove('a.pt')\n", True),
+        ("os.replace('a.tmp', 'a.pt')\n", True),
+        ("Path('a.pt').unlink(missing_ok=True)\n", True),
+        ("os.system('rm -rf best')\n", True),
+        ("folder = tempfile.mkdtemp()\nshutil.rmtree(folder)\n", False),
+        ("os.system('nvidia-smi')\n", False),
+        ("name = 'a.pt'.replace('.pt', '')\n", False),
+    ],
+)
+def test_what_every_process_would_remove_is_told(remove: str, is_told: bool) -> None:
+    imports = f"{IMPORTS}import os\nimport shutil\nimport tempfile\n"
+    assert is_said(REMOVED, accelerated(imports, LOOP, remove).messages) is is_told
+    assert is_said(REMOVED, accelerated(imports, LOOP, indent(remove, "    ")).messages) is is_told
+    guarded = f"if dist.get_rank() == 0:\n{indent(remove, '    ')}"
+    assert not is_said(REMOVED, accelerated(imports, "import torch.distributed as dist\n", LOOP, guarded).messages)
 
 
 def test_what_is_saved_before_the_training_is_saved_once() -> None:

@@ -78,6 +78,7 @@ def told(result: FileResult) -> str:
         ),
         ("steps = float('inf')", "pass", "mean = loss.item()\nif mean < steps:\n    steps = mean"),
         ("steps = None", "pass", "mean = loss.item()\nif steps is None or mean < steps:\n    steps = mean"),
+        ("steps = 0", ADD, "mean = loss.item()\nif mean < 1:\n    mean, steps = 0.0, 0"),
     ],
 )
 def test_a_number_that_goes_from_epoch_to_epoch_is_kept(before: str, step: str, end: str) -> None:

@@ -61,6 +61,24 @@ def test_a_guessed_cpu_is_told_with_all_that_holds_it(script: str, held: str, gp
     assert any(f"takes out {held} too" in message for message in messages) is told
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({}, "--workers and --gpu or --cpu not given: num_workers=1 and use_gpu=False are placeholders."),
+        ({"workers": 2}, "--gpu or --cpu not given: use_gpu=False is a placeholder."),
+        ({"gpu": True}, "--workers not given: num_workers=1 is a placeholder."),
+        ({"gpu": True, "workers": 2}, ""),
+    ],
+)
+@pytest.mark.parametrize("script", [LOOP, TRAINER])
+def test_what_nothing_says_of_the_workers_is_called_a_placeholder(
+    script: str, options: dict[str, int | bool], told: str
+) -> None:
+    messages = [m for m in converted(script, to_ray=True, **options).messages if "not given" in m]
+    assert all(message.startswith(told) for message in messages)
+    assert len(messages) == bool(told)
+
+
 IN_A_FUNCTION = """\
 from transformers import AutoModel, Trainer, TrainingArguments
 

@@ -14,15 +14,15 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import sources, trailing_text
+from raymigrate.facts.values import argument, sources, trailing_text
 
 RM756 = Rule(
     "RM756",
     "torch.load of a pickled object",
     "torch >= 2.6 loads tensors and plain values only, and raises an UnpicklingError for other objects, such as the"
     " TrainingArguments in training_args.bin or a whole module.",
-    "weights_only=False is given where the file is known to hold such an object, or what was loaded is used as a"
-    " module.",
+    "weights_only=False is given where the file is known to hold such an object, or the script saves arrays of NumPy in"
+    " it, or what was loaded is used as a module.",
     "https://docs.pytorch.org/docs/stable/generated/torch.load.html",
     errors=("Weights only load failed",),
     unproven="tests/error_snippets.py makes torch say it; the jobs that are run save no whole objects.",
@@ -30,6 +30,10 @@ RM756 = Rule(
 FILES = re.compile(r"(?:training_args\.bin|rng_state\w*\.pth)$")
 OF_MODULES = frozenset({"eval", "train", "state_dict", "parameters", "named_parameters", "save_pretrained", "generate"})
 SAME = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "eval", "train", "requires_grad_"})
+# Functions of NumPy that give values of Python.
+PLAIN_OF_NUMPY = frozenset(
+    {"ndim", "size", "shape", "isscalar", "allclose", "array_equal", "array_equiv", "issubdtype"}
+)
 MAX_STEPS = 20  # of a chain of methods
 SWITCHES = ("weights_only", "pickle_module", None)
 
@@ -38,14 +42,17 @@ SWITCHES = ("weights_only", "pickle_module", None)
 def pickled_files(context: Context) -> None:
     """Lets torch.load of an old script read the objects that it read."""
     module = context.module
-    if not context.of_legacy_job:
+    if not (context.of_legacy_job or context.joins_ray or context.joins_accelerate):
         return
+    with_arrays = {ast.unparse(path) for path in _paths_with_arrays(module)}
     used_as_modules: set[ast.expr] | None = None
     for call in module.calls("torch.load"):
         if not call.args or any(keyword.arg in SWITCHES for keyword in call.keywords):
             continue
         if FILES.search(trailing_text(module, call.args[0])):
             what = "This file holds a pickled object"
+        elif ast.unparse(call.args[0]) in with_arrays:
+            what = "The script saves arrays or numbers of NumPy in this file"
         else:
             used_as_modules = _used_as_modules(module) if used_as_modules is None else used_as_modules
             if call not in used_as_modules:
@@ -54,6 +61,31 @@ def pickled_files(context: Context) -> None:
         message = f"{what}, which raises an UnpicklingError on torch >= 2.6; now weights_only=False."
         if context.converts(RM756, call, message):
             context.plan.call(call).set("weights_only", "False")
+
+
+def _paths_with_arrays(module: Module) -> Iterator[ast.expr]:
+    """The paths under which a script saves a dict that holds something of NumPy: `{"model": ..., "score": np.mean(x)}`.
+
+    torch's unpickler makes no arrays, nor numbers of NumPy (torch 2.13, _weights_only_unpickler.py).
+    """
+    for call in module.calls("torch.save"):
+        path = argument(call, 1, "f")
+        saved = (module.entries(call.args[0]) if call.args else None) or {}
+        if path is not None and any(_is_of_numpy(module, value) for value in saved.values()):
+            yield path
+
+
+def _is_of_numpy(module: Module, value: ast.expr) -> bool:
+    """Whether a value surely is an array or a number of NumPy."""
+    made = [(source.module, source.node) for source in module.origins(value)]
+    return bool(made) and all(isinstance(node, ast.Call) and _gives_numpy(home, node) for home, node in made)
+
+
+def _gives_numpy(module: Module, call: ast.Call) -> bool:
+    name = module.qualified(call.func)
+    if name is None:
+        return isinstance(call.func, ast.Attribute) and call.func.attr == "numpy" and not call.args
+    return name.startswith("numpy.") and name.rpartition(".")[2] not in PLAIN_OF_NUMPY
 
 
 def _used_as_modules(module: Module) -> set[ast.expr]:

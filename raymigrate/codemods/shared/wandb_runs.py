@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from raymigrate.facts.ray_train.ranks import rank_condition
+from raymigrate.facts.ray_train.ranks import OF_ONE, rank_condition, tests_rank
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_argument, last_name, unpacked_dicts
@@ -87,9 +87,19 @@ def _is_without_mode(module: Module, unpacked: ast.expr) -> bool:
 
 
 def is_disabled(module: Module, call: ast.Call) -> bool:
-    """Whether a `wandb.init()` says itself in which processes its run is disabled, or that it is so in all."""
+    """Whether a `wandb.init()` says itself in which processes its run is disabled, or that it is so in all.
+
+    `mode="disabled" if args.debug else "online"` says neither: the run is kept in all processes, or in none.
+    """
     parts = [part for keyword in call.keywords if keyword.arg in ("mode", None) for part in ast.walk(keyword.value)]
-    return any(isinstance(part, ast.Constant) and part.value == "disabled" for part in parts)
+    tests = [part.test for part in parts if isinstance(part, ast.IfExp)]
+    is_named = any(isinstance(part, ast.Constant) and part.value == "disabled" for part in parts)
+    return is_named and (not tests or any(_asks_for_process(module, test) for test in tests))
+
+
+def _asks_for_process(module: Module, test: ast.expr) -> bool:
+    """Whether a condition asks which process runs it, by what is seen of it or by the names in it."""
+    return tests_rank(module, test) or OF_ONE.search(module.source(test)) is not None
 
 
 def uses_of_run(module: Module) -> Iterator[ast.expr]:

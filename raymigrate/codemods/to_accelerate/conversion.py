@@ -28,6 +28,7 @@ from raymigrate.codemods.to_accelerate.obstacles import check, is_native, withou
 from raymigrate.codemods.to_accelerate.one_process import OneProcess
 from raymigrate.codemods.to_accelerate.other_helpers import tell_helpers
 from raymigrate.codemods.to_accelerate.output import Output
+from raymigrate.codemods.to_accelerate.own_decisions import OwnDecisions
 from raymigrate.codemods.to_accelerate.own_imports import import_place
 from raymigrate.codemods.to_accelerate.own_shares import check_shares
 from raymigrate.codemods.to_accelerate.packed import Packed
@@ -35,12 +36,12 @@ from raymigrate.codemods.to_accelerate.phases import Phases
 from raymigrate.codemods.to_accelerate.precision import Precision
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.receivers import Receivers
+from raymigrate.codemods.to_accelerate.rounds import tell_rounds
 from raymigrate.codemods.to_accelerate.rules import RM850, RM855, RM858, Refusal
 from raymigrate.codemods.to_accelerate.schedules import Schedules
 from raymigrate.codemods.to_accelerate.shares import Shares
-from raymigrate.codemods.to_accelerate.step_counters import counts_steps
 from raymigrate.codemods.to_accelerate.trackers import Trackers
-from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
+from raymigrate.codemods.to_accelerate.training import Loop, Training
 from raymigrate.codemods.to_accelerate.variables import WRAPPERS, Variable
 from raymigrate.facts.syntax.named_lines import own_lines
 
@@ -146,10 +147,10 @@ class Conversion:
         tell_fixed_rows(self.changes, self.module, self.gatherings)
         tell_helpers(self.changes, self.module)
         make_folders(self.changes, self.processes)
+        tell_rounds(self.changes, self.training, self.access)
         tell_draws(self.changes, self.training, loaders, self._training_loops())
         OneProcess(self.training, self._training_loops()).tell(self.changes, self.counted)
-        self._early_ends()
-        self._own_rates()
+        OwnDecisions(self.training, self._training_loops()).tell(self.changes)
 
     # -- loops and loaders ---------------------------------------------------------------------
 
@@ -352,49 +353,3 @@ class Conversion:
             arguments.append(f"kwargs_handlers=[{', '.join(handlers)}]")
         statement = access.block[access.place]
         self.changes.before(statement, f"accelerator = Accelerator({', '.join(arguments)})")
-
-    def _early_ends(self) -> None:
-        """Tells where processes could leave the loop over the epochs one by one, and wait for each other for ever."""
-        inner = {loop.node for loop in self.training.loops}
-        for end in [*self.module.of_type(ast.Break), *self.module.of_type(ast.Return)]:
-            around = list(self.module.ancestors(end))
-            loops = [parent for parent in around if isinstance(parent, (ast.For, ast.While))]
-            if not loops or loops[0] in inner or not self.training.trains(loops[0]):
-                continue
-            tests = [parent.test for parent in around[: around.index(loops[0])] if isinstance(parent, ast.If)]
-            names = [part for test in tests for part in ast.walk(test) if isinstance(part, ast.Name)]
-            if any(self._is_of_one_process(name) for name in names):
-                self.changes.manual(
-                    RM858,
-                    end,
-                    "Each process decides by its own loss when to stop: the others then wait for it for ever.",
-                    "Compare a value that is the same in all of them: accelerator.reduce(loss, reduction='mean').",
-                )
-
-    def _own_rates(self) -> None:
-        """Tells where processes could lower their learning rates one by one."""
-        for call in self.training.method_calls("step"):
-            assert isinstance(call.func, ast.Attribute)
-            makers = [m for v in self.variables.of(call.func.value) for m in self.training.schedulers.get(v, ())]
-            is_plateau = any((self.module.qualified(maker.func) or "").endswith(PLATEAU) for maker in makers)
-            names = [part for value in call.args for part in ast.walk(value) if isinstance(part, ast.Name)]
-            if is_plateau and any(self._is_of_one_process(name) for name in names):
-                self.changes.manual(
-                    RM858,
-                    call,
-                    "Each process lowers its learning rate by its own loss, so that the rates differ.",
-                    "Give it a value that is the same in all of them: accelerator.reduce(loss, reduction='mean').",
-                )
-
-    def _is_of_one_process(self, name: ast.Name) -> bool:
-        """Whether a value is made of what a training loop has added up, or of its last loss."""
-        sources = [source.node for source in self.module.origins(name) if source.module is self.module]
-        parts = [part for node in [name, *sources] for part in ast.walk(node) if isinstance(part, ast.Name)]
-        loops = [loop.node for loop in self._training_loops()]
-        for part in parts:
-            variable = self.variables.spelled(part)
-            bound = self.variables.bindings(variable) if variable is not None else []
-            added = [node for node in bound if not counts_steps(self.module, node)]
-            if any(self.module.inside(node, loop) for node in added for loop in loops if node is not loop.target):
-                return True
-        return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
@@ -14,6 +15,8 @@ from raymigrate.codemods.to_accelerate.trackers import MAIN
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import SAME
 from raymigrate.facts.folders.opened_files import written_files
+from raymigrate.facts.folders.removals import is_own_path, removes_files
+from raymigrate.facts.ray_train.ranks import OF_ONE
 from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import argument, free_name, methods, methods_of_object
 
@@ -24,6 +27,12 @@ OF_WRAPPED = frozenset(
 # Methods that give, take or write the state of a model.
 STATES = frozenset({"state_dict", "load_state_dict", "save_pretrained", "push_to_hub", "named_children", "children"})
 WAIT = "accelerator.wait_for_everyone()"
+EVERY_WRITES = "Every process of a distributed run writes this file."
+EVERY_REMOVES = (
+    "Every process of a distributed run removes or moves this: one may find it gone, which raises a FileNotFoundError,"
+    " or take away what the main process has written since."
+)
+BY_MAIN = "Let it run under `if accelerator.is_main_process:`, without code in it that all processes run."
 # Packages whose functions take a wrapped model as it is.
 KNOWN = frozenset(
     {*("torch", "torchvision", "transformers", "peft", "accelerate", "torchinfo", "torchsummary", "wandb", "copy")}
@@ -37,7 +46,6 @@ OF_WRAPPED_WEIGHTS = (
     "in several processes a weight that prepare() found free and that is frozen later raises a RuntimeError, and the"
     " gradients of one that it found frozen are not averaged once it is free"
 )
-OF_ONE = re.compile(r"rank|process|main|master|primary|local|node", re.IGNORECASE)
 # What a condition may be made of that is the same in all processes, besides names.
 OF_SETTINGS = (
     *(ast.Attribute, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp),
@@ -245,15 +253,18 @@ class Output(Side):
         for call in self.training.method_calls("save_pretrained"):
             if self._is_early(call, changes, access) and not self._is_read_back(call):
                 self._save_pretrained(changes, call)
-        for call in written_files(self.module):
+        told = dict.fromkeys(written_files(self.module), EVERY_WRITES)
+        told |= dict.fromkeys(self._removals(), EVERY_REMOVES)
+        for call, message in told.items():
             is_there = access.order.holds(call) or access.reaches(call)
             if is_there and not self.processes.runs_in_main_only(call) and not changes.is_gone(call):
-                changes.manual(
-                    RM857,
-                    call,
-                    "Every process of a distributed run writes this file.",
-                    "Let it run under `if accelerator.is_main_process:`, without code in it that all processes run.",
-                )
+                changes.manual(RM857, call, message, BY_MAIN)
+
+    def _removals(self) -> Iterator[ast.Call]:
+        """The calls that remove or move files which the other processes know too."""
+        for call in self.module.of_type(ast.Call):
+            if removes_files(self.module, call) and not any(is_own_path(self.module, path) for path in call.args):
+                yield call
 
     def _is_early(self, save: ast.Call, changes: Changes, access: Access) -> bool:
         """Whether all processes would write something before the models are prepared, with the Accelerator there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
+from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.order import Order
@@ -83,6 +84,7 @@ class Shares:
                 f"`{ast.unparse(call.args[0])}` is prepared: under several processes each of them gets batches of its"
                 " own share here.",
             )
+        self._second_loaders(changes)
         self._eager_bar(changes)
 
     def _rows_in_turn(self, changes: Changes) -> None:
@@ -131,6 +133,42 @@ class Shares:
             reads = bool(call.args) and free_name(self.module, call.func) in {"iter", *READS_ALL}
             if reads and self._is_share(call.args[0]) and self.order.holds(call):
                 yield call
+
+    def _second_loaders(self, changes: Changes) -> None:
+        """Tells of loaders beside that of a training loop, of which it takes a batch at a time: `next(batches)`."""
+        told = set[str]()
+        for call in self.module.named_calls("next"):
+            if not call.args or not free_name(self.module, call.func) or not self._is_in_training_loop(call):
+                continue
+            for name in self._asked(call.args[0]) - told:
+                told.add(name)
+                changes.manual(
+                    RM858,
+                    call,
+                    f"`{name}` is not prepared: under several processes each of them takes its batches from all of its"
+                    " rows here, and the same ones where all set the same seed.",
+                    f"If they are trained on, prepare it too, where it is made: accelerator.prepare({name}).",
+                )
+
+    def _asked(self, iterator: ast.expr) -> set[str]:
+        """The unprepared loaders behind an iterator: `iter(loader)`, `endless(loader)`, `Endless(DataLoader(...))`."""
+        sources = [source.node for source in self.module.origins(iterator) if source.module is self.module]
+        given = [part for node in (iterator, *sources) for part in ast.walk(node) if part in self.module.scope_of]
+        homes = [self.training.variables.of(part) for part in given if isinstance(part, (ast.Name, ast.Attribute))]
+        named = {v.name for found in homes if self.training.is_loaders(found) for v in found - self.loaders}
+        return named | {ast.unparse(part) for part in given if self.training.makes_loader(part)}  # type: ignore[arg-type]
+
+    @cached_property
+    def _training_loops(self) -> frozenset[ast.AST]:
+        return frozenset(loop.node for loop in self.training.loops if self.training.trains(loop.node))
+
+    def _is_in_training_loop(self, node: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> bool:
+        """Whether code runs for the batches of a loop that trains, perhaps in a function that is called there."""
+        if self._training_loops.intersection(self.module.ancestors(node)):
+            return True
+        function = self.module.function(node)
+        calls = self.training.variables.calls_of(function) if function is not None and function not in seen else []
+        return any(self._is_in_training_loop(call, seen | {function}) for call in calls)  # type: ignore[arg-type]
 
     def _eager_bar(self, changes: Changes) -> None:
         """Tells of the first bar that draws a random number from a loader of torch, and none from a prepared one."""

@@ -44,14 +44,14 @@ def carried_values(module: Module, loop: ast.For) -> Carried:
         starts = [module.assigned(binding.node) for binding in before]
         if len(targets) == len(bindings) and is_named_number(module, targets[0], or_none=True):
             found.numbers.append(name)
-        elif all(value is not None and _is_number_or_none(module, value) for value in starts):
+        elif all(value is not None and is_number_or_none(module, value) for value in starts):
             found.others.append(name)
     return found
 
 
 def _is_carried(module: Module, binding: Binding, loop: ast.For) -> bool:
     """Whether a binding in the loop may leave the value of the epoch before: it adds to it, or stands in a branch."""
-    statement = module.parent_of[binding.node]
+    statement = module.statement(binding.node)
     if isinstance(statement, ast.AugAssign):
         return True
     if isinstance(statement, ast.Assign) and isinstance(binding.node, ast.Name):
@@ -65,12 +65,12 @@ def _is_carried(module: Module, binding: Binding, loop: ast.For) -> bool:
     return False
 
 
-def _is_number_or_none(module: Module, node: ast.expr) -> bool:
+def is_number_or_none(module: Module, node: ast.expr) -> bool:
     """Whether a value at the start is a number, None, or made of such: `float("inf")`."""
     if isinstance(node, ast.Constant):
         return node.value is None or (isinstance(node.value, (int, float)) and not isinstance(node.value, bool))
     if isinstance(node, ast.UnaryOp):
-        return _is_number_or_none(module, node.operand)
+        return is_number_or_none(module, node.operand)
     if isinstance(node, ast.Attribute):
         return module.qualified(node) in ("math.inf", "numpy.inf", "torch.inf")
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("float", "int")

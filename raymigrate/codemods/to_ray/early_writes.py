@@ -16,23 +16,16 @@ from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.codemods.to_ray.trainer_calls import Training
 from raymigrate.facts.folders.downloads import is_in_turn
+from raymigrate.facts.folders.removals import is_own_path, removes_files
 from raymigrate.facts.ray_train.ranks import tests_rank
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, origins
+from raymigrate.facts.values import argument
 
-REMOVES = (
-    *("os.remove", "os.unlink", "os.rmdir", "os.rename", "os.replace", "os.removedirs"),
-    *("shutil.rmtree", "shutil.move"),
-)
 WRITES = (
     *("torch.save", "numpy.save", "numpy.savez", "joblib.dump", "shutil.copy", "shutil.copyfile", "shutil.copy2"),
     *("shutil.copytree", "shutil.make_archive", "shutil.unpack_archive"),
 )
-SHELLS = ("os.system", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output")
-REMOVES_PATH = ("unlink", "rmdir", "rename", "replace")  # of a pathlib.Path
-PATH = "pathlib.Path"
 WRITE_TO_PATHS = ("save_to_disk", "to_csv", "to_json", "to_parquet", "save_pretrained", "write_text", "write_bytes")
-OWN_FOLDER = ("tempfile.", "uuid.")
 DEPTH = 3  # functions that call each other
 ADVICE = (
     "Do it above the training function, on the driver; or below `if ray.train.get_context().get_world_rank() == 0:`,"
@@ -100,34 +93,14 @@ def called_by(
 
 def what_it_does(module: Module, call: ast.Call) -> str:
     """What a call does with files, as words; empty for nothing."""
+    if removes_files(module, call):
+        return "removes or moves a file"
     name = module.qualified(call.func) or ""
-    if name in REMOVES:
-        return "removes or moves a file"
-    if name in SHELLS and _removes(module, call):
-        return "removes or moves a file"
     if name in WRITES:
         return "writes this file"
     if name or not isinstance(call.func, ast.Attribute):
         return ""
-    if call.func.attr in REMOVES_PATH and _is_path(module, call.func.value):
-        return "removes or moves a file"
     return "writes this" if call.func.attr in WRITE_TO_PATHS else ""
-
-
-def _removes(module: Module, call: ast.Call) -> bool:
-    """Whether a program that is called removes or moves files: `os.system("rm -rf out")`."""
-    given = call.args[0] if call.args else None
-    first = given.elts[0] if isinstance(given, (ast.List, ast.Tuple)) and given.elts else given
-    if isinstance(first, ast.JoinedStr) and first.values:
-        first = first.values[0]
-    text = module.constant(first) if first is not None else ""
-    return isinstance(text, str) and text.split(" ")[0] in ("rm", "mv", "rmdir", "unlink")
-
-
-def _is_path(module: Module, node: ast.expr) -> bool:
-    """Whether an object is a pathlib.Path, as far as it is seen where it was made."""
-    ends = (source for source in origins(module, node))
-    return any(PATH in _names(end.module, end.node) for end in ends)
 
 
 def is_for_one(module: Module, call: ast.Call) -> bool:
@@ -141,27 +114,4 @@ def is_to_own_path(module: Module, call: ast.Call) -> bool:
     given = [value for value in (path, *call.args) if value is not None]
     if isinstance(call.func, ast.Attribute):
         given.append(call.func.value)
-    return any(tests_rank(module, value) or _is_own(module, value) for value in given)
-
-
-def _is_own(module: Module, path: ast.expr) -> bool:
-    """Whether a path begins with a folder that each process makes for itself."""
-    parts = [part for part in ast.walk(path) if isinstance(part, (ast.Name, ast.Call))]
-    ends = [end for part in parts for end in origins(module, part)]
-    bound = [module.definition(part) for part in parts if isinstance(part, ast.Name)]
-    opened = [item.context_expr for node in bound if (item := _opened(module, node)) is not None]
-    names = [name for end in ends for name in _names(end.module, end.node)]
-    names += [name for node in opened for name in _names(module, node)]
-    return any(name.startswith(OWN_FOLDER) for name in names)
-
-
-def _opened(module: Module, bound: ast.AST | None) -> ast.withitem | None:
-    """What `with ... as name` opens for a name."""
-    parent = module.parent_of.get(bound) if bound is not None else None
-    return parent if isinstance(parent, ast.withitem) else None
-
-
-def _names(module: Module, node: ast.AST) -> list[str]:
-    """The names of libraries in an expression."""
-    parts = (part for part in ast.walk(node) if isinstance(part, (ast.Name, ast.Attribute)))
-    return [name for part in parts if (name := module.qualified(part))]
+    return any(tests_rank(module, value) or is_own_path(module, value) for value in given)

@@ -19,6 +19,7 @@ from raymigrate.codemods.to_ray.own_states import state_saved
 from raymigrate.codemods.to_ray.save_conditions import save_condition
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed, uses_of_function
 from raymigrate.codemods.to_ray.skipped_batches import skipped_batches
+from raymigrate.codemods.to_ray.unsaved_states import unsaved_numbers, unsaved_objects
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument
@@ -363,10 +364,19 @@ def _save(
         "A run that goes on after a failure shuffles its next epoch as the first one was, where several workers train;"
         " use_seedable_sampler=True and train_loader.iteration = epoch keep the order, which is another one then.",
     )
-    if carried.others:
+    if others := [*carried.others, *unsaved_numbers(context.module, epochs.loop)]:
         context.note(
             RM823,
             epochs.loop,
-            f"A run that goes on after a failure has {', '.join(carried.others)} as before the first epoch: give"
+            f"A run that goes on after a failure has {', '.join(others)} as before the first epoch: give"
             " set_metadata() the value as a number beside the epoch, and read it back where the epoch is.",
+        )
+    if objects := unsaved_objects(context.module, epochs.loop):
+        context.manual(
+            RM823,
+            epochs.loop,
+            f"A run that goes on after a failure has {', '.join(objects)} as before the first epoch: save_state() saves"
+            " what prepare() and register_for_checkpointing() were given.",
+            f"Call {accelerator}.register_for_checkpointing(...) with each before this loop; it needs state_dict() and"
+            " load_state_dict().",
         )

@@ -135,13 +135,12 @@ class LaunchedOutline(Outline):
     @property
     def placeholders(self) -> str:
         """What of the workers nothing says; empty if all of it is known."""
-        missing = ["--workers"] if self.known_workers is None else []
-        missing += ["--gpu or --cpu"] if self.known_gpu is None else []
-        if not missing:
+        chosen = {"--workers": f"num_workers={self.workers}"} if self.known_workers is None else {}
+        chosen |= {"--gpu or --cpu": f"use_gpu={self.use_gpu}"} if self.known_gpu is None else {}
+        if not chosen:
             return ""
-        device = "with" if self.use_gpu else "without"
-        workers = f"num_workers={self.workers} and workers {device} a GPU"
-        told = f"{' and '.join(missing)} not given: {workers} are placeholders."
+        are = "are placeholders" if len(chosen) > 1 else "is a placeholder"
+        told = f"{' and '.join(chosen)} not given: {' and '.join(chosen.values())} {are}."
         if self.known_gpu is None and not self.use_gpu:
             held = "cpu=True" if any(self.module.calls(*ACCELERATORS)) else "use_cpu=True or ACCELERATE_USE_CPU"
             told += f" Who writes use_gpu=True takes out {held} too, or they train on the CPU all the same."

@@ -44,8 +44,8 @@ def _is_one_of_several(module: Module, call: ast.Call) -> bool:
     return False
 
 
-def _calls(module: Module, loop: ast.For | ast.While) -> Iterator[tuple[Module, ast.Call]]:
-    """The calls of an epoch, and those in the functions of the project that it calls."""
+def code_of_epochs(module: Module, loop: ast.For | ast.While) -> Iterator[tuple[Module, ast.AST]]:
+    """The code of an epoch: the loop itself, and the functions of the project that are called in it."""
     waiting: list[tuple[Module, ast.AST]] = [(module, loop)]
     seen = set[ast.AST]()
     while waiting and len(seen) < MOST:
@@ -53,8 +53,14 @@ def _calls(module: Module, loop: ast.For | ast.While) -> Iterator[tuple[Module, 
         if node in seen:
             continue
         seen.add(node)
+        yield home, node
         for call in ast.walk(node):
             if isinstance(call, ast.Call):
-                yield home, call
                 found = callees(home, call.func)
                 waiting += [(callee.module, callee.function) for callee in found if callee.function is not None]
+
+
+def _calls(module: Module, loop: ast.For | ast.While) -> Iterator[tuple[Module, ast.Call]]:
+    """The calls of an epoch, and those in the functions of the project that it calls."""
+    for home, node in code_of_epochs(module, loop):
+        yield from ((home, call) for call in ast.walk(node) if isinstance(call, ast.Call))

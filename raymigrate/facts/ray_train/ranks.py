@@ -1,6 +1,7 @@
 """Which code only some of the workers run."""
 
 import ast
+import re
 from weakref import WeakKeyDictionary
 
 from raymigrate.facts.syntax.kept import kept
@@ -20,6 +21,8 @@ RANK_ATTRIBUTES = frozenset(
 )
 RANK_VARIABLES = frozenset({"RANK", "LOCAL_RANK", "NODE_RANK"})
 LIBRARIES = ("ray.", "torch.distributed.", "accelerate.")
+# Names by which a script asks which process it is, where it is not seen what they stand for.
+OF_ONE = re.compile(r"rank|process|main|master|primary|local|node", re.IGNORECASE)
 
 
 def tests_rank(module: Module, test: ast.expr) -> bool:

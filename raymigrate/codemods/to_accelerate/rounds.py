@@ -1,0 +1,50 @@
+"""RM858: a training that runs several times with one Accelerator, over folds or settings.
+
+accelerate 1.15 keeps what prepare() was given in lists of the Accelerator, until free_memory() empties them
+(accelerator.py): "You should call this method between two trainings with different models/optimizers."
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.codemods.to_accelerate.access import Access
+from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.rules import RM858
+from raymigrate.codemods.to_accelerate.training import LOOPS, Training
+from raymigrate.facts.syntax.named_lines import own_lines
+
+KEPT = (
+    "Each round of the loop in {line} prepares another model here, and the Accelerator keeps those before it, with"
+    " their optimizers: the memory of the GPU fills up."
+)
+FREE = "Call accelerator.free_memory() at the end of each round."
+
+
+def tell_rounds(changes: Changes, training: Training, access: Access) -> None:
+    """Tells where models are prepared in a loop around which the Accelerator is made.
+
+    Args:
+        changes: The edits.
+        training: What is trained.
+        access: Says where the Accelerator is made.
+    """
+    prepared, made = access.home.block[access.home.setup], access.block[access.place]
+    outside = set(_loops_around(training, made, frozenset()))
+    rounds = [loop for loop in _loops_around(training, prepared, frozenset()) if loop not in outside]
+    if rounds:
+        changes.manual(RM858, prepared, KEPT.format(line=own_lines(training.module, rounds[0])), FREE)
+
+
+def _loops_around(training: Training, node: ast.AST, seen: frozenset[ast.AST]) -> Iterator[ast.AST]:
+    """The loops that code runs in, also around the calls of its function."""
+    function = training.module.function(node)
+    for parent in training.module.ancestors(node):
+        if parent is function:
+            break
+        if isinstance(parent, LOOPS):
+            yield parent
+    if function is not None and function not in seen:
+        for call in training.variables.calls_of(function):
+            yield from _loops_around(training, call, seen | {function})
