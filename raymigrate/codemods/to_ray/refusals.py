@@ -126,7 +126,7 @@ def refusal(context: Context, training: Training, besides: tuple[str, ...] = ())
 
 def _handed_over(module: Module, call: ast.Call, besides: tuple[str, ...]) -> Reason | None:
     """Why a script cannot be converted that gives the function or class which trains to something that starts it."""
-    waiting, seen = [module.function(call)], set[ast.AST]()
+    waiting, seen = list[ast.AST | None]([module.function(call)]), set[ast.AST]()
     while waiting:
         definition = waiting.pop()
         if not isinstance(definition, (ast.FunctionDef, ast.ClassDef)) or definition in seen:
