@@ -438,6 +438,13 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "transformers.LlamaModel(c)",
         "transformers.LlamaConfig().rope_theta",
     ],
+    "RM770": [
+        "class M(transformers.BertPreTrainedModel):\n    def __init__(self, config):\n"
+        "        super().__init__(config)\n        self.init_weights()\nM(transformers.BertConfig())",
+    ],
+    "RM771": [
+        "m = transformers.BertModel(transformers.BertConfig(num_hidden_layers=1))\nm.config.output_attentions = True"
+    ],
     "RM731": [
         "import importlib\nimport pydantic\nfrom unittest import mock\nfrom ray._common import pydantic_compat\n"
         "with mock.patch.object(pydantic, '__version__', '1.10.12'):\n"

@@ -95,6 +95,8 @@ SPEAKS_OF = {
     "RM765": r"\.size|random_padding",
     "RM766": "Config",
     "RM767": "rope_",
+    "RM770": "class |init_weights",
+    "RM771": "output_attentions",
     "RM769": r"^\d+$|LENGTH",
     "RM768": "zero_to_fp32|sys.executable",
     "RM914": "train",

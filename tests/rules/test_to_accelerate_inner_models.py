@@ -61,5 +61,7 @@ def test_files_of_a_wrapped_model_have_other_names() -> None:
     assert "takes nothing out of them" in _told_of_old_files(LOAD.format(strict=", strict=False"))[0]
     assert not _told_of_old_files(LOAD.format(strict=""), wrapped=False)
     assert not _told_of_old_files(LOAD.format(strict="").replace("model.load", "model.module.load"))
+    inner = LOAD.format(strict="").replace("model.load", "inner.load")
+    assert not _told_of_old_files(f"inner = model.module if hasattr(model, 'module') else model\n{inner}")
     stripped = "clean = {k.replace('module.', ''): v for k, v in torch.load('m.pt').items()}\n"
     assert not _told_of_old_files(stripped + "model.load_state_dict(clean)\n")

@@ -105,3 +105,33 @@ def test_a_class_of_the_file_keeps_its_own_special_tokens() -> None:
     use = "class Vocabulary:\n    def __init__(self):\n        self._pad_token = 0\n\n    def f(self):\n"
     use += "        return self._pad_token\n\n\nprint(Vocabulary()._pad_token, AutoTokenizer)"
     assert not [code for code, _, _ in converted(SCRIPT.format(use=use)).findings if code == "RM721"]
+
+
+@pytest.mark.parametrize(
+    ("use", "kind"),
+    [
+        ("BertTokenizer.from_pretrained('a')(words, is_pretokenized=True)", Kind.CONVERTED),
+        ("t = AutoTokenizer.from_pretrained('a')\nt.encode_plus(words, is_pretokenized=ready)", Kind.CONVERTED),
+        (
+            "class A:\n    def __init__(self):\n        self.t = BertTokenizerFast()\n"
+            "    def f(self, words):\n        return self.t(words, is_pretokenized=True)",
+            Kind.CONVERTED,
+        ),
+        ("print(AutoTokenizer)\ndef f(t, words):\n    return t(words, is_pretokenized=True)", Kind.MANUAL),
+    ],
+)
+def test_words_are_not_taken_for_texts(use: str, kind: Kind) -> None:
+    outcome = converted(SCRIPT.format(use=use))
+    assert len(outcome.lines("RM701", kind)) == 1
+    assert ("is_split_into_words=" in outcome.text) is (kind is Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "def cut(words, is_pretokenized):\n    print(AutoTokenizer, words)\ncut([1], is_pretokenized=True)",
+        "BertTokenizer()([1], is_pretokenized=True, is_split_into_words=True)",
+    ],
+)
+def test_other_arguments_of_that_name_stay(use: str) -> None:
+    assert "RM701" not in [code for code, _, _ in converted(SCRIPT.format(use=use)).findings]

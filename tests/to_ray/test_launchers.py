@@ -93,6 +93,38 @@ def test_other_calls_are_not(script: str, imports: str, start: str) -> None:
     assert "TorchTrainer(" in converted(f"{imports}{script}{start}\n", to_ray=True).text
 
 
+IN_CLASS = f"{HEAD}class Job:\n    def run(self):\n{indented(indented(TRAIN))}"
+
+
+@pytest.mark.parametrize(
+    ("imports", "start", "message"),
+    [
+        ("import farm\n", "job = farm.wrap(Job).to('box')()\njob.run()", "farm.wrap is given Job, which trains"),
+        ("from farm import send\n", "send(gpus=1, kind=Job)", "send is given Job, which trains"),
+        ("from farm import Client\n", "job = Client().submit(Job)\njob.run()", "submit is given Job"),
+        ("from farm import pool\n", "job = Job()\npool.submit(job.run)", "pool.submit is given run, which trains"),
+        ("from functools import partial\n", "make = partial(Job)\nmake().run()", "partial is given Job"),
+        ("from typing import cast\n", "job = cast(Job, Job())\njob.run()", ""),
+        ("", "print(Job)\nassert isinstance(Job(), Job)\nJob().run()", ""),
+    ],
+)
+def test_a_class_that_trains_is_not_for_others_to_start(imports: str, start: str, message: str) -> None:
+    outcome = converted(f"{imports}{IN_CLASS}{start}\n", to_ray=True)
+    if message:
+        assert "TorchTrainer(" not in outcome.text
+        assert message in outcome.messages[0]
+    else:
+        assert "TorchTrainer(" in outcome.text
+
+
+@pytest.mark.parametrize("start", ["train.remote()", "job = train.spawn(1)"])
+def test_a_method_that_a_decorator_gave_starts_elsewhere(start: str) -> None:
+    decorated = TRAINER.replace("def train(", "@app.function(gpu=1)\ndef train(")
+    outcome = converted(f"import modal\napp = modal.App()\n{decorated}{start}\n", to_ray=True)
+    assert "TorchTrainer(" not in outcome.text
+    assert "comes from @app.function(gpu=1) of train, which trains" in outcome.messages[0]
+
+
 def cell(kind: str, source: str) -> dict[str, object]:
     made: dict[str, object] = {"cell_type": kind, "metadata": {}, "source": source}
     return made | ({"outputs": [], "execution_count": None} if kind == "code" else {})

@@ -1,4 +1,4 @@
-"""RM721 and RM722: methods and arguments of tokenizers that transformers 5 removed.
+"""RM721, RM722, and RM701 for is_pretokenized=: methods and arguments of tokenizers that transformers 5 removed.
 
 Measured on transformers 5.23 with the offline hub's bert-base-cased: the methods raise an AttributeError (which classes
 keep some of them, `raymigrate/knowledge/tokenizers.py` tells);
@@ -12,12 +12,13 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.argument_rules import GUIDE
+from raymigrate.codemods.libraries.argument_rules import GUIDE, RM701
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.syntax.comments import comments_of
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import written
+from raymigrate.facts.syntax.scopes import FUNCTIONS
+from raymigrate.facts.values import keyword_named, written
 from raymigrate.knowledge.tokenizers import KEPT, KEPT_BY_SOME, keeps
 
 CALL_IT = "Call the tokenizer itself: tokenizer(texts, ...), and for labels tokenizer(text_target=texts, ...)."
@@ -61,6 +62,7 @@ UNSEEN_CLASS = "AutoTokenizer"  # what it gives, the checkpoint says
 FEW_HAVE_IT = ", unless its class is one of the few that still have it"
 MAX_BASES = 20  # of a class, one made from the other
 PADDING = "pad_to_max_length"
+WORDS, SPLIT = "is_pretokenized", "is_split_into_words"
 PADDED_CALLS = frozenset({"__call__", "encode", *CALLS})
 
 
@@ -212,6 +214,26 @@ def _write_as_targets(context: Context, method: ast.Attribute, body: list[tuple[
         lines.append(f"{comments_of(context.module, context.module.statement(call))}{target} = $call_{letter}")
         parts[f"call_{letter}"] = call
     context.plan.statement(block).replacement = Code("\n".join(lines) + "\n", parts)
+
+
+@codemod(WORDS, phase=Phase.LIBRARIES)
+def words(context: Context) -> None:
+    """Writes `is_split_into_words=` for `is_pretokenized=`, its name before transformers 4."""
+    if not uses_transformers(context):
+        return
+    module = context.module
+    does = f"{WORDS}= has no effect today, and each word is taken for a text"
+    for call, keyword in module.keywords(WORDS):
+        owner = (
+            call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in PADDED_CALLS else call.func
+        )
+        own = isinstance(module.definition(call.func), (*FUNCTIONS, ast.ClassDef))
+        if own or keyword_named(call, SPLIT) is not None:
+            continue
+        if not all(_classes(module, owner) or [""]):
+            context.manual(RM701, keyword, f"If a tokenizer gets it: {does}.", f"Call it {SPLIT}=.")
+        elif context.converts(RM701, keyword, f"{does}; now {SPLIT}=."):
+            context.plan.call(call).rename[WORDS] = SPLIT
 
 
 @codemod(PADDING, phase=Phase.LIBRARIES)

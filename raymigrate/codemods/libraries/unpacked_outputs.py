@@ -12,7 +12,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hugging_face.models import is_model, models_in
+from raymigrate.facts.hugging_face.models import is_model, models_in, stored_in_self
 from raymigrate.facts.syntax.module import Module
 
 RM759 = Rule(
@@ -43,19 +43,8 @@ def unpacked_outputs(context: Context) -> None:
 
 def _is_model(module: Module, node: ast.expr) -> bool:
     """Whether what is called is a model: also the `self.bert` of a torch module, by all that the class stores there."""
-    if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"):
-        return is_model(module, node)
-    stored = _stored(module, node)
+    stored = stored_in_self(module, node)
     return bool(stored) and all(value is not None and is_model(module, value) for value in stored)
-
-
-def _stored(module: Module, node: ast.Attribute) -> list[ast.expr | None]:
-    """What the class around `self.bert` stores there."""
-    owner = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
-    if owner is None:
-        return []
-    stores = [store for store in module.stores(node.attr) if ast.unparse(store.value) == "self"]
-    return [module.assigned(store) for store in stores if module.inside(store, owner)]
 
 
 def _unpacked(module: Module) -> Iterator[tuple[ast.Assign, ast.Call]]:
@@ -72,7 +61,7 @@ def _says(module: Module, call: ast.Call) -> bool:
     """Whether a call, its model or the configuration of that may ask for one form or the other."""
     if any(keyword.arg in (ARGUMENT, None) for keyword in call.keywords):
         return True
-    values = [call.func, *(_stored(module, call.func) if isinstance(call.func, ast.Attribute) else ())]
+    values = [call.func, *stored_in_self(module, call.func)]
     models = [model for value in values if value is not None for model in models_in(module, value)]
     made = [keyword.arg for model in models for keyword in model.call.keywords]
     return ARGUMENT in made or bool(module.stores(ARGUMENT)) or any(True for _ in _configured(module))

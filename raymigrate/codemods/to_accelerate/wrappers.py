@@ -150,8 +150,9 @@ class Wrappers:
             return  # the script takes the prefix off, or puts it on
         for call in self.training.method_calls("load_state_dict"):
             assert isinstance(call.func, ast.Attribute)
-            if wrappers.isdisjoint(source.node for source in self.module.origins(call.func.value)):
-                continue
+            loaded = [source.node for source in self.module.origins(call.func.value)]
+            if wrappers.isdisjoint(loaded) or any(_is_inner(node) for node in loaded):
+                continue  # such files did not fit before either
             strict = self.module.constant(argument(call, 1, "strict"))
             does = "takes nothing out of them" if strict is False else "raises a RuntimeError for them"
             changes.note(
@@ -172,3 +173,8 @@ class Wrappers:
         if not call.args:
             raise Refusal(call, "the model that is wrapped is not seen")
         changes.replace(call, "$model", model=call.args[0])
+
+
+def _is_inner(node: ast.AST) -> bool:
+    """Whether this is the model in a wrapper, which `model.module if hasattr(model, "module") else model` gives."""
+    return isinstance(node, ast.Attribute) and node.attr == "module"

@@ -50,7 +50,7 @@ STARTS_PROCESSES = (
 # Calls to which the function that trains may be given: they call it once where they stand, or not at all.
 CALLED_ONCE = (
     *("functools.wraps", "inspect.", "tyro.", "jsonargparse.", "plac.", "chz."),
-    "torch.distributed.elastic.multiprocessing.errors.record",
+    *("torch.distributed.elastic.multiprocessing.errors.record", "typing."),
 )
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, *FUNCTIONS, ast.ClassDef)
 OWN_LAUNCHERS = {
@@ -125,25 +125,52 @@ def refusal(context: Context, training: Training, besides: tuple[str, ...] = ())
 
 
 def _handed_over(module: Module, call: ast.Call, besides: tuple[str, ...]) -> Reason | None:
-    """Why a script cannot be converted that gives the function which trains to something that starts it."""
-    waiting, seen = [module.function(call)], set[ast.AST]()
+    """Why a script cannot be converted that gives the function or class which trains to something that starts it."""
+    waiting, seen = list[ast.AST | None]([module.function(call)]), set[ast.AST]()
     while waiting:
-        function = waiting.pop()
-        if not isinstance(function, ast.FunctionDef) or function in seen:
+        definition = waiting.pop()
+        if not isinstance(definition, (ast.FunctionDef, ast.ClassDef)) or definition in seen:
             continue
-        seen.add(function)
-        uses = live_uses(module, function) if not isinstance(module.parent_of[function], ast.ClassDef) else []
-        for use in uses:
-            waiting.append(module.function(use))
-            outer = module.parent_of[use]
-            taker = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
-            if not isinstance(taker, ast.Call) or taker.func is use or not _is_of_others(module, taker, besides):
-                continue
-            message = (
-                f"{module.source(taker.func)} is given {function.name}, which trains, and starts it in its own way"
-            )
-            return Reason(taker, f"{message}; call {function.name} in its place.")
+        seen.add(definition)
+        waiting.append(module.parent_of[definition])  # who is given a class can call its methods
+        for use in _uses(module, definition):
+            if isinstance(definition, ast.FunctionDef):
+                waiting.append(module.function(use))
+            if (taken := _taken(module, use, definition, besides)) is not None:
+                return taken
     return None
+
+
+def _uses(module: Module, definition: ast.FunctionDef | ast.ClassDef) -> list[ast.Attribute] | list[ast.Name]:
+    """Where a function, a class or, as `x.method`, a method is used."""
+    if isinstance(definition, ast.ClassDef):
+        return list(module.uses(definition.name, module.scope_of[definition]))
+    if not isinstance(module.parent_of[definition], ast.ClassDef):
+        return live_uses(module, definition)
+    named = (node for node in module.of_type(ast.Attribute) if node.attr == definition.name)
+    return [node for node in named if definition in methods(module, node)]
+
+
+def _taken(
+    module: Module, use: ast.expr, definition: ast.FunctionDef | ast.ClassDef, besides: tuple[str, ...]
+) -> Reason | None:
+    """Why a script cannot be converted in which a library starts what is used here; None if none does.
+
+    It gets it as an argument, or put a method on it by a decorator: `train.remote()`.
+    """
+    outer, name = module.parent_of[use], definition.name
+    taker = module.parent_of[outer] if isinstance(outer, (ast.keyword, ast.Attribute)) else outer
+    if not isinstance(taker, ast.Call) or taker.func is use:
+        return None
+    starts = f"which trains, and starts it in its own way; call {name} in its place."
+    if isinstance(outer, ast.Attribute):
+        if taker.func is not outer or not definition.decorator_list or isinstance(definition, ast.ClassDef):
+            return None
+        decorator = module.source(definition.decorator_list[0])
+        return Reason(taker, f"{module.source(outer)} comes from @{decorator} of {name}, {starts}")
+    if not _is_of_others(module, taker, besides):
+        return None
+    return Reason(taker, f"{module.source(taker.func)} is given {name}, {starts}")
 
 
 def _is_of_others(module: Module, call: ast.Call, besides: tuple[str, ...]) -> bool:

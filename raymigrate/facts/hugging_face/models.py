@@ -77,6 +77,15 @@ def _is_model(value: Source) -> bool:
     return _made(value) is not None
 
 
+def stored_in_self(module: Module, node: ast.expr) -> list[ast.expr | None]:
+    """What a class stores in `self.bert`, None where that is not seen; of another expression that itself."""
+    if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"):
+        return [node]
+    owner = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
+    stores = [store for store in module.stores(node.attr) if ast.unparse(store.value) == "self"] if owner else []
+    return [module.assigned(store) for store in stores if owner is not None and module.inside(store, owner)]
+
+
 def models_in(module: Module, node: ast.expr) -> list[MadeModel]:
     """The models that a value may be or hold: in a dict or list, in a pipeline, in an object of a class of the script.
 
