@@ -312,12 +312,8 @@ def _arguments(context: Context, call: ast.Call, of_stars: Mapping[ast.AST, str]
             change = CHANGES.get(name.rpartition(".")[2], {}).get(keyword.arg)
             new = change.name if change is not None else None
             took = f"{new}= took its place." if new else ADVICE.get((name, keyword.arg))
-            took = (
-                took
-                or of_configuration(context.module, call, name, keyword.arg)
-                or _takes(given)
-                or LEFT.get(keyword.arg)
-            )
+            took = took or of_configuration(context.module, call, name, keyword.arg)
+            took = took or _takes(given) or LEFT.get(keyword.arg)
             context.manual(RM693, keyword, f"{message}.", took)
 
 
