@@ -129,6 +129,7 @@ class Conversion:
         self.counted = [loop for loop in self._training_loops() if phases.convert(changes, loop)]
         trackers = Trackers(training, self.processes)
         access.settle(changes, trackers.logs(), [half.condition.test, steps])
+        output.save_others(changes, access)
         output.show(changes, access)
         trackers.convert(changes, access)
         understood = {loop.node for loop in (*self._training_loops(), *(g.loop for g in self.gatherings))}

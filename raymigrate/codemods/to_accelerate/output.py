@@ -234,7 +234,7 @@ class Output(Side):
             if access.order.holds(call):
                 self._save_pretrained(changes, call)
 
-    def _save_others(self, changes: Changes, access: Access) -> None:
+    def save_others(self, changes: Changes, access: Access) -> None:
         """Lets the main process alone write before the training, and tells of files that every process would write."""
         for call in self.module.calls("torch.save"):
             if self._is_early(call, changes, access):
@@ -332,7 +332,6 @@ class Output(Side):
 
     def show(self, changes: Changes, access: Access) -> None:
         """Lets one process print and show progress, and do what needs the Accelerator to be placed."""
-        self._save_others(changes, access)
         for call in self.module.of_type(ast.Call):
             if changes.is_gone(call) or not access.reaches(call) or self.processes.is_main_only(call):
                 continue
