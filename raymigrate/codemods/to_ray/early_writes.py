@@ -16,6 +16,7 @@ from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.codemods.to_ray.trainer_calls import Training
 from raymigrate.facts.folders.downloads import is_in_turn
+from raymigrate.facts.folders.opened_files import COPIERS, SAVE, WRITERS, writes_by_method
 from raymigrate.facts.ray_train.ranks import tests_rank
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, origins
@@ -24,14 +25,11 @@ REMOVES = (
     *("os.remove", "os.unlink", "os.rmdir", "os.rename", "os.replace", "os.removedirs"),
     *("shutil.rmtree", "shutil.move"),
 )
-WRITES = (
-    *("torch.save", "numpy.save", "numpy.savez", "joblib.dump", "shutil.copy", "shutil.copyfile", "shutil.copy2"),
-    *("shutil.copytree", "shutil.make_archive", "shutil.unpack_archive"),
-)
+WRITES = (SAVE, *WRITERS, *COPIERS)
 SHELLS = ("os.system", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output")
 REMOVES_PATH = ("unlink", "rmdir", "rename", "replace")  # of a pathlib.Path
 PATH = "pathlib.Path"
-WRITE_TO_PATHS = ("save_to_disk", "to_csv", "to_json", "to_parquet", "save_pretrained", "write_text", "write_bytes")
+SAVE_TO_PATHS = ("save_to_disk", "save_pretrained")
 OWN_FOLDER = ("tempfile.", "uuid.")
 DEPTH = 3  # functions that call each other
 ADVICE = (
@@ -111,7 +109,7 @@ def what_it_does(module: Module, call: ast.Call) -> str:
         return ""
     if call.func.attr in REMOVES_PATH and _is_path(module, call.func.value):
         return "removes or moves a file"
-    return "writes this" if call.func.attr in WRITE_TO_PATHS else ""
+    return "writes this" if call.func.attr in SAVE_TO_PATHS or writes_by_method(call) else ""
 
 
 def _removes(module: Module, call: ast.Call) -> bool:
