@@ -4,7 +4,8 @@ from textwrap import indent
 
 import pytest
 
-from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
+from tests.rules.test_to_accelerate import HEAD as NATIVE
+from tests.rules.test_to_accelerate import LOOP, accelerated
 
 EVERY = "Every process of a distributed run writes this file."
 EARLY = "A process that comes here first reads a file that the main one has not written yet."
@@ -110,7 +111,7 @@ def save(model, folder):
     ],
 )
 def test_processes_wait_where_one_function_saves_what_another_one_loads(last: str, waits: bool) -> None:
-    head = HEAD.replace("device =", f"{FUNCTIONS}device =", 1)
+    head = NATIVE.replace("device =", f"{FUNCTIONS}device =", 1)
     text = accelerated(LOOP, last, head=f"from transformers import AutoModel\n{head}").text
     assert "folder, is_main_process=accelerator.is_main_process)" in text
     assert ("    accelerator.wait_for_everyone()\n" in text) == waits
