@@ -45,3 +45,31 @@ def test_a_condition_of_the_whole_training_is_none_of_the_schedule() -> None:
     for test in ('__name__ == "__main__"', "data.pop()"):
         text = accelerated(f"{start}if {test}:\n    device ={script.lstrip()}", head="").text
         assert "    model, optimizer, loader, scheduler = accelerator.prepare(\n" in text
+
+
+KINDS = (
+    "import argparse\nkind = argparse.Namespace(name='a').name\n"
+    "if kind == 'a':\n    {a}\nelif kind == 'b' or kind == 'c':\n    {b}\n"
+)
+MAKES, PASSES = MADE.splitlines()[3], "pass"
+GUARDED = "    if kind != 'none':\n        scheduler.step()\n"
+
+
+def test_one_that_some_branches_make_is_prepared_where_these_are_taken() -> None:
+    text = accelerated(KINDS.format(a=MAKES, b=MAKES), LOOP, GUARDED).text
+    assert "\nif kind == 'a' or kind == 'b' or kind == 'c':\n    scheduler = accelerator.prepare(scheduler)\n" in text
+
+
+def test_one_that_each_branch_makes_is_prepared_with_the_rest() -> None:
+    text = accelerated(KINDS.format(a=MAKES, b=MAKES) + f"else:\n    {MAKES}\n", LOOP, "    scheduler.step()\n").text
+    assert "loader, scheduler = accelerator.prepare(" in text
+    assert "accelerator.prepare(scheduler)" not in text
+
+
+@pytest.mark.parametrize(
+    "lines", [KINDS.format(a=PASSES, b=MAKES), KINDS.format(a=MAKES, b=PASSES) + f"else:\n    {MAKES}\n"]
+)
+def test_branches_that_no_condition_tells_apart_keep_the_loop(lines: str) -> None:
+    assert "`scheduler` is made under a condition which cannot be asked again" in refusal(
+        lines, LOOP, GUARDED, head=HEAD
+    )

@@ -368,3 +368,29 @@ def test_a_switch_that_is_set_behind_the_accelerator_is_told(value: str, enabled
     outcome = accelerated(loop, head=head)
     assert f"accelerator = {made}\n" in outcome.text
     assert any(message.startswith("`use` switches half precision no more") for message in outcome.messages)
+
+
+ONE_EPOCH = "    for x, y in loader:" + indent(SCALED.format(autocast="autocast()"), "    ")
+BFLOAT16 = "torch.autocast('cuda', torch.bfloat16)"
+ROUNDS = {
+    "in each epoch": ("for epoch in range(3):\n    scaler = GradScaler()\n" + ONE_EPOCH, True),
+    "in each epoch by a function": (
+        "def epoch():\n    scaler = GradScaler()\n" + ONE_EPOCH + "\nfor _ in range(3):\n    epoch()\n",
+        True,
+    ),
+    "in a while": ("n = 0\nwhile n < 3:\n    n += 1\n    scaler = GradScaler()\n" + ONE_EPOCH, True),
+    "once": ("scaler = GradScaler()\nfor epoch in range(3):\n" + ONE_EPOCH, False),
+    "once by a function": ("def fit():\n    scaler = GradScaler()\n" + ONE_EPOCH + "\nfit()\n", False),
+    "in bfloat16": (
+        "for epoch in range(3):\n    scaler = GradScaler()\n" + ONE_EPOCH.replace("autocast()", BFLOAT16),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("loop", "told"), ROUNDS.values(), ids=ROUNDS)
+def test_a_scaler_that_was_made_anew_goes_on(loop: str, told: bool) -> None:
+    head = HEAD.replace("import torch\n", f"import torch\nimport config\n{IMPORTS}", 1)
+    outcome = accelerated(loop, head=head)
+    assert "accelerator.backward(" in outcome.text
+    assert any("was made anew in each round" in message for message in outcome.messages) == told

@@ -4,6 +4,7 @@ from textwrap import indent
 
 import pytest
 
+from tests.rules.test_to_accelerate import HEAD as NATIVE
 from tests.rules.test_to_accelerate import LOOP, accelerated
 
 EVERY = "Every process of a distributed run writes this file."
@@ -108,3 +109,31 @@ def test_a_file_is_read_when_it_is_written(test: str, waits: bool) -> None:
     assert "accelerator.save(" in outcome.text
     assert (f'    {WAIT}    return torch.load(f"{{fold}}.pt")' in outcome.text) is waits
     assert is_said(EARLY, outcome.messages) is not waits
+
+
+FUNCTIONS = """
+def load(path):
+    return AutoModel.from_pretrained(path)
+
+
+def save(model, folder):
+    model.save_pretrained(folder)
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "waits"),
+    [
+        ("save(model, 'out')\nagain = load('out')\n", True),
+        ("out = 'out'\nsave(model, out)\nagain = load('out')\n", True),
+        ("save(model, 'out')\nagain = load('other')\n", False),
+        ("save(model, 'out')\n", False),
+    ],
+)
+def test_processes_wait_where_one_function_saves_what_another_one_loads(last: str, waits: bool) -> None:
+    head = NATIVE.replace("device =", f"{FUNCTIONS}device =", 1)
+    text = accelerated(LOOP, last, head=f"from transformers import AutoModel\n{head}").text
+    assert "folder, is_main_process=accelerator.is_main_process)" in text
+    assert ("    accelerator.wait_for_everyone()\n" in text) == waits

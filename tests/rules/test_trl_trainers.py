@@ -12,7 +12,8 @@ from datasets import Dataset, load_dataset
 from given import cfg, flag, rows
 from peft import AutoPeftModelForCausalLM, PeftModel, get_peft_model
 from torch.utils import data
-from transformers import AutoModelForCausalLM
+import transformers
+from transformers import AutoModelForCausalLM, TrainingArguments
 from trl import DPOTrainer, GRPOConfig, RLOOConfig, SFTTrainer
 
 base = AutoModelForCausalLM.from_pretrained("gpt2", dtype="auto")
@@ -54,6 +55,9 @@ def test_a_configuration_that_was_passed_over_is_deleted(call: str) -> None:
         "DPOTrainer('gpt2', train_dataset=list(rows))",
         "trl.SFTTrainer('gpt2', train_dataset=rows.to_list())",
         "SFTTrainer('gpt2', train_dataset=rows.values.tolist())",
+        "DPOTrainer(model, args=TrainingArguments('out'))",
+        "DPOTrainer(model, base, TrainingArguments('out', learning_rate=1e-3))",
+        "trl.RewardTrainer(model, transformers.TrainingArguments('out'))",
     ],
 )
 def test_what_is_refused_is_told(call: str) -> None:
@@ -80,6 +84,10 @@ def test_groups_that_one_worker_does_not_fill_are_noted(call: str, told: bool) -
 @pytest.mark.parametrize(
     "call",
     [
+        "SFTTrainer(base, TrainingArguments('x'))",
+        "DPOTrainer(base, args=trl.DPOConfig('x'))",
+        "DPOTrainer(base, args=cfg)",
+        "class Own(TrainingArguments):\n    model_init_kwargs = None\n\n\nDPOTrainer(base, args=Own('x'))",
         "SFTTrainer(base, peft_config=cfg)",
         "SFTTrainer(model, peft_config=None)",
         "SFTTrainer(model)",
@@ -164,3 +172,12 @@ def test_a_function_that_formats_a_batch_is_told(function: str, given: str, told
     made = f"import functools\n\n\ndef f(*rows, batch=None):\n    {function}\n"
     messages = converted(f"{HEAD}{made}\n\nSFTTrainer(base, formatting_func={given})").messages
     assert any("formatting_func with one row" in message for message in messages) is told
+
+
+@pytest.mark.parametrize(("args", "told"), [("TrainingArguments('x')", True), ("trl.SFTConfig('x')", False)])
+def test_a_configuration_that_takes_an_argument_has_other_defaults_than_training_arguments(
+    args: str, told: bool
+) -> None:
+    outcome = converted(f"{HEAD}SFTTrainer(base, args={args}, max_seq_length=5)")
+    (message,) = [message for message in outcome.messages if "max_seq_length" in message]
+    assert ("its defaults are others" in message) == told

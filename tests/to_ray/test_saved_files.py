@@ -97,3 +97,41 @@ def test_the_loss_stays_that_of_torchrun_where_an_old_argument_is_left() -> None
     after = converted("").replace('"out", ', '"out", fsdp_transformer_layer_cls_to_wrap="GPT2Block", ')
     assert "fsdp_transformer_layer_cls_to_wrap" in after
     assert convert(after, options=Options()).after is None
+
+
+HELPERS = """
+def save(trainer, folder):
+    trainer.save_model(folder)
+
+
+def load(folder):
+    return AutoPeftModelForCausalLM.from_pretrained(folder)
+
+
+def both(trainer, folder):
+    save(trainer, folder)
+    model = load(folder)
+
+
+def train("""
+
+
+@pytest.mark.parametrize(
+    ("end", "before"),
+    [
+        ("save(trainer, folder)\nmodel = load(folder)", "model = load(folder)"),
+        ("trainer.save_model(folder)\nmodel = load(folder)", "model = load(folder)"),
+        ("save(trainer, folder)\nm = AutoPeftModelForCausalLM.from_pretrained(folder)", "m = AutoPeft"),
+        ("model = load(folder)\nsave(trainer, folder)", ""),
+        ("save(trainer, folder)", ""),
+        ("model = load(folder)", ""),
+        ("if trainer.is_world_process_zero():\n    save(trainer, folder)\n    model = load(folder)", ""),
+    ],
+)
+def test_all_wait_where_functions_save_and_load(end: str, before: str) -> None:
+    text = SCRIPT.replace("def train(", HELPERS.lstrip("\n"), 1).format(end=textwrap.indent(end, "    "))
+    after = convert(text, options=Options(to_ray=True, gpu=False, workers=2)).after
+    lines = [line.strip() for line in str(after).splitlines()]
+    places = [number for number, line in enumerate(lines) if line.startswith(WAIT)]
+    assert "TorchTrainer(" in str(after)
+    assert [lines[place + 1].startswith(before) for place in places] == ([True] if before else [])

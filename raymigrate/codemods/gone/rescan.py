@@ -19,11 +19,11 @@ from raymigrate.codemods.libraries.argument_changes import (
     LOAD_DATASET,
     TRAINER_CHANGES,
     TRAINING_ARGUMENTS_CHANGES,
-    TRL_CHANGES,
     Change,
 )
 from raymigrate.codemods.libraries.argument_changes import ADVICE as GONE_ADVICE
 from raymigrate.codemods.libraries.renamed_names import MOVED
+from raymigrate.codemods.libraries.trl_trainers import of_configuration
 from raymigrate.codemods.libraries.unseen_keys import shown, tell_key
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED as AIR_MOVED
@@ -37,7 +37,6 @@ from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.partials import function_of
 from raymigrate.knowledge.libraries import (
     LIBRARIES,
-    constructor,
     is_made_on_request,
     look_up,
     member,
@@ -313,7 +312,8 @@ def _arguments(context: Context, call: ast.Call, of_stars: Mapping[ast.AST, str]
             change = CHANGES.get(name.rpartition(".")[2], {}).get(keyword.arg)
             new = change.name if change is not None else None
             took = f"{new}= took its place." if new else ADVICE.get((name, keyword.arg))
-            took = took or _of_configuration(name, keyword.arg) or _takes(given) or LEFT.get(keyword.arg)
+            took = took or of_configuration(context.module, call, name, keyword.arg)
+            took = took or _takes(given) or LEFT.get(keyword.arg)
             context.manual(RM693, keyword, f"{message}.", took)
 
 
@@ -331,20 +331,6 @@ def _unpacked(context: Context, name: str, call: ast.Call, keyword: ast.keyword,
 def _is_of_own_method(module: Module, function: ast.expr) -> bool:
     """Whether a class of the project, made from that of a library, defines the method that is called."""
     return isinstance(function, ast.Attribute) and bool(methods_of_object(module, function.value, function.attr))
-
-
-def _of_configuration(name: str, argument: str) -> str | None:
-    """Which configuration takes what a class of trl once took: `SFTConfig(max_length=)`, for `args=` of SFTTrainer."""
-    kind = name.rpartition(".")[2]
-    if not name.startswith("trl.") or kind.endswith("Config"):
-        return None
-    change = TRL_CHANGES.get(argument)
-    new = change.name if change is not None and change.name else argument
-    configuration = kind.removesuffix("Trainer") + "Config"
-    place = look_up(f"trl.{configuration}").place
-    if not takes(constructor(place) or (), new):
-        return None
-    return f"{configuration}({new}=) takes it today, as what args= is given: args={configuration}(...)."
 
 
 def _takes(given: tuple[str, ...]) -> str | None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.argument_changes import TRL_CHANGES
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.projects.places import functions_behind
@@ -30,12 +31,14 @@ from raymigrate.facts.values import (
     unpacked_dicts,
     written,
 )
-from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
+from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
+from raymigrate.knowledge.libraries import constructor, look_up, takes
 
 RM763 = Rule(
     "RM763",
     "what the trainers of trl refuse",
-    "trl >= 1 raises a ValueError for a PeftModel with peft_config= beside it, a TypeError for a train_dataset that is"
+    "trl >= 1 raises a ValueError for a PeftModel with peft_config= beside it, an AttributeError for"
+    " TrainingArguments in the place of its configurations but for SFTTrainer, a TypeError for a train_dataset that is"
     " no Dataset of datasets, such as a list, and a ValueError where the completions of a step are no whole groups of"
     " num_generations. A formatting_func gets one row and gives its text, no longer a batch and a list of texts.",
     "Give the model without an adapter or leave out peft_config=; make the rows a Dataset with Dataset.from_list();"
@@ -45,6 +48,14 @@ RM763 = Rule(
 )
 PEFT_MODEL = re.compile(r"peft(?:\.\w+)*\.(?:get_peft_model|(?:Auto)?PeftModel\w*\.from_pretrained)")
 PEFT_CONFIG = "peft_config"
+# trl 1.16: SFTTrainer alone makes its configuration of TrainingArguments (trainer/sft_trainer.py:654); the others read
+# args.model_init_kwargs or args.trust_remote_code first of all (trainer/dpo_trainer.py:577).
+MAKES_ITS_OWN = "SFTTrainer"
+# trl 1.16, trainer/base_config.py and the configurations; with those of TrainingArguments of transformers 5.23.
+OTHER_DEFAULTS = (
+    " Where TrainingArguments left them open, write out bf16=False, gradient_checkpointing=False, learning_rate=5e-5"
+    " and logging_steps=500: its defaults are others."
+)
 TRAINER = re.compile(r"trl(?:\.\w+)*\.\w+Trainer")
 PASSED_OVER = ("SFTTrainer", "RewardTrainer")
 LISTS = ("to_list", "tolist")
@@ -81,6 +92,7 @@ def trl_trainers(context: Context) -> None:
             _adapters(context, call, name)
             _rows(context, call, name)
             _texts(context, call)
+            _plain_arguments(context, call, name)
         elif name.startswith("trl.") and name.rpartition(".")[2] in GROUPS:
             _groups(context, call, name.rpartition(".")[2])
 
@@ -100,6 +112,48 @@ def _adapters(context: Context, call: ast.Call, name: str) -> None:
     elif any(adapted):
         advice = f"Give it the model without the adapter, or leave {PEFT_CONFIG}= out where it is a PeftModel."
         context.manual(RM763, given.value, f"{message}.", advice)
+
+
+def _plain_arguments(context: Context, call: ast.Call, name: str) -> None:
+    """Tells of TrainingArguments in the place of a configuration of trl; SFTTrainer makes an SFTConfig of them."""
+    kind, configuration = name.rpartition(".")[2], _configuration(name)
+    if configuration is not None and kind != MAKES_ITS_OWN and _has_plain_arguments(context.module, call, name):
+        message = f"{kind} raises an AttributeError for TrainingArguments: it reads what only a {configuration} has."
+        advice = f"Make it a {configuration}, which takes the same arguments.{OTHER_DEFAULTS}"
+        context.manual(RM763, call, message, advice)
+
+
+def _configuration(name: str) -> str | None:
+    """The name of the configuration that a trainer of trl is given as args=; None where trl has none for it."""
+    configuration = name.rpartition(".")[2].removesuffix("Trainer") + "Config"
+    return configuration if constructor(look_up(f"trl.{configuration}").place) else None
+
+
+def _has_plain_arguments(module: Module, call: ast.Call, name: str) -> bool:
+    """Whether a trainer of trl is given TrainingArguments of transformers, whatever happens."""
+    parameters = constructor(look_up(name).place) or ()
+    given = argument(call, parameters.index("args"), "args") if "args" in parameters else None
+    made = module.origins(given) if given is not None else []
+    calls = [source.module.qualified(source.node.func) for source in made if isinstance(source.node, ast.Call)]
+    return bool(made) and len(calls) == len(made) and all(name in TRAINING_ARGUMENTS for name in calls)
+
+
+def of_configuration(module: Module, call: ast.Call, name: str, given: str) -> str | None:
+    """Which configuration takes what a class of trl once took: `SFTConfig(max_length=)`, for `args=` of SFTTrainer.
+
+    Args:
+        module: The module.
+        call: The call.
+        name: What it calls.
+        given: The argument.
+    """
+    configuration = _configuration(name) if name.startswith("trl.") and not name.endswith("Config") else None
+    change = TRL_CHANGES.get(given)
+    new = change.name if change is not None and change.name else given
+    if configuration is None or not takes(constructor(look_up(f"trl.{configuration}").place) or (), new):
+        return None
+    advice = f"{configuration}({new}=) takes it today, as what args= is given: args={configuration}(...)."
+    return advice + OTHER_DEFAULTS if _has_plain_arguments(module, call, name) else advice
 
 
 def _is_adapted(source: Source) -> bool:

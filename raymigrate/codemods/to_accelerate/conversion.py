@@ -45,6 +45,7 @@ from raymigrate.codemods.to_accelerate.training import Loop, Training
 from raymigrate.codemods.to_accelerate.variables import WRAPPERS, Variable
 from raymigrate.facts.syntax.named_lines import own_lines
 
+GATHERED = "The rows that all processes evaluate are gathered and counted."
 NATIVE = (
     "A native training loop: an Accelerator prepares what it trains. A batch is that of one process: N of them take N"
     " times the rows in each step and 1/N of the steps, at the same learning rate."
@@ -109,9 +110,7 @@ class Conversion:
         self._gradients()
         clip_gradients(self.module, changes, scales=half.kind == "fp16", is_unscaled=half.is_unscaled)
         for gathering in self.gatherings:
-            changes.converted(
-                RM855, gathering.loop.node, "The rows that all processes evaluate are gathered and counted."
-            )
+            changes.converted(RM855, gathering.loop.node, GATHERED)
             Gatherer(self.module).convert(changes, gathering)
         models = frozenset(model for model in training.models if self._is_left_to_prepare(model))
         self.devices.convert(changes, models, frozenset(loaders), access.order)
@@ -130,6 +129,7 @@ class Conversion:
         self.counted = [loop for loop in self._training_loops() if phases.convert(changes, loop)]
         trackers = Trackers(training, self.processes)
         access.settle(changes, trackers.logs(), [half.condition.test, steps])
+        output.save_others(changes, access)
         output.show(changes, access)
         trackers.convert(changes, access)
         understood = {loop.node for loop in (*self._training_loops(), *(g.loop for g in self.gatherings))}

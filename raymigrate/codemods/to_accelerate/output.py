@@ -15,6 +15,7 @@ from raymigrate.codemods.to_accelerate.trackers import MAIN
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import SAME
 from raymigrate.facts.folders.opened_files import written_files
+from raymigrate.facts.folders.read_back import path_keys
 from raymigrate.facts.folders.removals import is_own_path, removes_files
 from raymigrate.facts.ray_train.ranks import OF_ONE
 from raymigrate.facts.torch.gradients import switches_gradients_off
@@ -242,7 +243,7 @@ class Output(Side):
             if access.order.holds(call):
                 self._save_pretrained(changes, call)
 
-    def _save_others(self, changes: Changes, access: Access) -> None:
+    def save_others(self, changes: Changes, access: Access) -> None:
         """Lets the main process alone write before the training, and tells of files that every process would write."""
         for call in self.module.calls("torch.save"):
             if self._is_early(call, changes, access):
@@ -288,11 +289,17 @@ class Output(Side):
     def _is_read_back(self, save: ast.Call) -> bool:
         """Whether the folder that a model is saved in is read from further down."""
         folder = argument(save, 0, "save_directory")
-        return folder is not None and any(
-            self.module.start(call) > self.module.start(save) and ast.unparse(given) == ast.unparse(folder)
+        keys = set(path_keys(self.module, folder)) if folder is not None else set()
+        return any(
+            self._may_follow(call, save) and not keys.isdisjoint(path_keys(self.module, given))
             for call in self.training.method_calls("from_pretrained")
             if (given := argument(call, 0, "pretrained_model_name_or_path")) is not None
         )
+
+    def _may_follow(self, load: ast.Call, save: ast.Call) -> bool:
+        """Whether a call may come behind another one: further down, or in another function."""
+        is_apart = self.module.function(load) is not self.module.function(save) is not None
+        return is_apart or self.module.start(load) > self.module.start(save)
 
     def _is_run_by_all(self, statement: ast.stmt, seen: frozenset[ast.AST] = frozenset()) -> bool:
         """Whether all processes run a statement together, so that they can wait for each other there."""
@@ -343,7 +350,6 @@ class Output(Side):
 
     def show(self, changes: Changes, access: Access) -> None:
         """Lets one process print and show progress, and do what needs the Accelerator to be placed."""
-        self._save_others(changes, access)
         for call in self.module.of_type(ast.Call):
             if changes.is_gone(call) or not access.reaches(call) or self.processes.is_main_only(call):
                 continue

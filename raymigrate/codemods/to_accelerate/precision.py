@@ -12,7 +12,7 @@ from raymigrate.codemods.to_accelerate.evaluation import Evaluation
 from raymigrate.codemods.to_accelerate.half_branches import HalfBranches
 from raymigrate.codemods.to_accelerate.rules import RM852, RM858, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.scaler_states import ScalerStates
-from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.codemods.to_accelerate.training import LOOPS, Training
 from raymigrate.codemods.to_accelerate.unscaling import Unscaling
 from raymigrate.facts.values import named_arguments
 
@@ -29,7 +29,11 @@ EVALUATION = (
     " evaluation returns changes a little."
 )
 
-
+ANEW = (
+    "The GradScaler was made anew in each round of a loop, and began with its first scale again; that of the"
+    " Accelerator goes on with the scale that it has found, and steps that overflowed at the beginning of a round are"
+    " taken."
+)
 ON_CPU = (
     'On a CPU this was bfloat16; there, the Accelerator\'s fp16 has no effect. Give it mixed_precision="bf16" to train'
     " on a CPU as before."
@@ -109,6 +113,8 @@ class Precision:
         for maker in makers:
             changes.converted(RM852, maker, "accelerator.backward() scales the loss: no GradScaler is needed.")
             changes.drop(self.module.statement(maker))
+        if self.kind == "fp16" and (anew := next(self._made_anew(), None)) is not None:
+            changes.note(RM852, anew, ANEW)
         self._calls(changes)
         changes.note(RM852, next(iter([*makers, *contexts])), FLOAT32)
         if self.kind == "fp16" and (there := [call for call in contexts if self.autocasts.depends_on_device(call)]):
@@ -125,6 +131,23 @@ class Precision:
         scalers, variables = set(self.training.scalers), self.training.variables
         calls = self.training.method_calls("scale")
         return any(variables.of(call.func.value) & scalers for call in calls)  # type: ignore[attr-defined]
+
+    def _made_anew(self) -> Iterator[ast.Call]:
+        """The GradScalers that are made in each round of a loop which goes on with one optimizer."""
+        makers = [maker for v in self.training.optimizers for maker in self.training.variables.makers(v)]
+        kept = [set(self._loops_around(maker)) for maker in makers if maker in self.module.parent_of]
+        for maker in self.makers:
+            loops = set(self._loops_around(maker))
+            if kept and all(loops - others for others in kept):
+                yield maker
+
+    def _loops_around(self, node: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> Iterator[ast.AST]:
+        """The loops around code, and around the calls of the function that it is in."""
+        yield from (parent for parent in self.module.ancestors(node) if isinstance(parent, LOOPS))
+        function = self.module.function(node)
+        if function is not None and function not in seen:
+            for call in self.training.variables.calls_of(function):
+                yield from self._loops_around(call, seen | {function})
 
     # -- where it is used ----------------------------------------------------------------------
 

@@ -16,16 +16,14 @@ from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.codemods.to_ray.trainer_calls import Training
 from raymigrate.facts.folders.downloads import is_in_turn
+from raymigrate.facts.folders.opened_files import COPIERS, SAVE, WRITERS, writes_by_method
 from raymigrate.facts.folders.removals import is_own_path, removes_files
 from raymigrate.facts.ray_train.ranks import tests_rank
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument
 
-WRITES = (
-    *("torch.save", "numpy.save", "numpy.savez", "joblib.dump", "shutil.copy", "shutil.copyfile", "shutil.copy2"),
-    *("shutil.copytree", "shutil.make_archive", "shutil.unpack_archive"),
-)
-WRITE_TO_PATHS = ("save_to_disk", "to_csv", "to_json", "to_parquet", "save_pretrained", "write_text", "write_bytes")
+WRITES = (SAVE, *WRITERS, *COPIERS)
+SAVE_TO_PATHS = ("save_to_disk", "save_pretrained")
 DEPTH = 3  # functions that call each other
 ADVICE = (
     "Do it above the training function, on the driver; or below `if ray.train.get_context().get_world_rank() == 0:`,"
@@ -100,7 +98,7 @@ def what_it_does(module: Module, call: ast.Call) -> str:
         return "writes this file"
     if name or not isinstance(call.func, ast.Attribute):
         return ""
-    return "writes this" if call.func.attr in WRITE_TO_PATHS else ""
+    return "writes this" if call.func.attr in SAVE_TO_PATHS or writes_by_method(call) else ""
 
 
 def is_for_one(module: Module, call: ast.Call) -> bool:

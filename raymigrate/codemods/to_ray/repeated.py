@@ -21,12 +21,11 @@ from raymigrate.codemods.to_ray.trainer_calls import Training, common_branch, ma
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import own_lines
 from raymigrate.facts.syntax.scopes import FUNCTIONS
+from raymigrate.facts.torch.random_draws import draws
 from raymigrate.facts.values import free_name, reaching
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-DRAWS = ("random.", "numpy.random.")
 GENERATORS = ("random.Random", "numpy.random.RandomState", "numpy.random.default_rng")
-DRAW_NOTHING = ("seed", "get_state", "getstate", "set_state", "setstate", "Random", "Generator", "default_rng")
 ANEW = (
     "The script trains several times, now within one run of the workers: where that fails Ray starts with the first"
     " training again, and result.checkpoint, where there is one, is of the last."
@@ -69,7 +68,7 @@ def unfit_to_repeat(module: Module, training: Training) -> Reason | None:
     if chance is not None:
         message = f"{module.source(chance.func)} is given no seed: on each worker it draws something else"
         return Reason(chance, f"{message}, by which the trainings may differ. Give it one.")
-    drawn = next(_draws(module), None)
+    drawn = next(draws(module, "NumPy", "Python"), None)
     if drawn is not None and not any(_is_seed(name) for name in _called(module)):
         message = f"{module.source(drawn.func)} draws without a seed, on each worker something else"
         return Reason(
@@ -270,13 +269,6 @@ def _comes_before(module: Module, kept: ast.stmt, call: ast.Call, loops: Sequenc
     around = {module.statement(call), *module.ancestors(call)}
     is_beside = module.function(kept) is module.function(call) and not around.isdisjoint(module.block_of(kept))
     return is_beside and kept.lineno < call.lineno and (not loops or module.inside(kept, loops[0]))
-
-
-def _draws(module: Module) -> Iterator[ast.Call]:
-    for call in module.of_type(ast.Call):
-        name = module.qualified(call.func) or ""
-        if name.startswith(DRAWS) and name.rpartition(".")[2] not in DRAW_NOTHING:
-            yield call
 
 
 def _called(module: Module) -> Iterator[str]:

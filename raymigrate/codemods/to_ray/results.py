@@ -16,7 +16,7 @@ from raymigrate.codemods.shared.wandb_runs import START
 from raymigrate.codemods.to_ray.all_workers import needs_all
 from raymigrate.codemods.to_ray.arrivals import arrivals, between, places
 from raymigrate.codemods.to_ray.called_back import called_back, written_by_all
-from raymigrate.codemods.to_ray.early_writes import WRITE_TO_PATHS
+from raymigrate.codemods.to_ray.early_writes import SAVE_TO_PATHS
 from raymigrate.codemods.to_ray.interactive import DISPLAY
 from raymigrate.codemods.to_ray.outline import FROM_WORKERS, Outline
 from raymigrate.codemods.to_ray.saving_functions import before_no_load, only_saves
@@ -26,7 +26,7 @@ from raymigrate.codemods.to_ray.step_kinds import TRACKING, changes_something, s
 from raymigrate.codemods.to_ray.trackers import FIRST
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.edits.plan import Code
-from raymigrate.facts.folders.opened_files import is_method_of_path, opens_to_write
+from raymigrate.facts.folders.opened_files import TABLES, TO_PATHS, is_method_of_path, opens_to_write
 from raymigrate.facts.folders.read_back import is_read_back
 from raymigrate.facts.ray_train.ranks import rank_condition
 from raymigrate.facts.values import free_name, last_name, reaching
@@ -34,7 +34,7 @@ from raymigrate.facts.values import free_name, last_name, reaching
 DUMPS = ("json.dump", "yaml.dump", "yaml.safe_dump", "pickle.dump")
 SHOWING = ("print", "pprint.pprint", "click.echo", "click.secho", *DUMPS)
 # Methods that write, on whatever object but a Trainer, which asks for the rank itself.
-WRITING = frozenset({*WRITE_TO_PATHS, "push_to_hub", "savefig"})
+WRITING = frozenset({*SAVE_TO_PATHS, *TABLES, *TO_PATHS, "push_to_hub", "savefig"})
 ROWS = frozenset({"writelines", "writerow", "writerows", "writeheader"})  # of an open file, or of csv
 WRITES = ("torch.save", "joblib.dump", "numpy.save", "shutil.", "matplotlib.")
 

@@ -5,7 +5,7 @@ save_model() included (transformers 5.23, trainer.py `save_model`: no barrier), 
 """
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.arrivals import arrivals
@@ -14,7 +14,7 @@ from raymigrate.codemods.to_ray.repeated import is_often_called
 from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.codemods.to_ray.trainer_calls import Training, arguments_made, is_trainer, makes_arguments
 from raymigrate.edits.plan import Code
-from raymigrate.facts.folders.read_back import path_key
+from raymigrate.facts.folders.read_back import path_keys
 from raymigrate.facts.ray_train.ranks import rank_condition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, origins
@@ -41,20 +41,35 @@ def wait_for_files(context: Context, outline: Outline, training: Training) -> No
     }
     functions = {function for train in reached if isinstance(function := module.function(train), ast.FunctionDef)}
     loops.update(function for function in functions if is_often_called(module, function))  # which are as a loop
-    saves = [call for call, _ in module.method_calls(*FOLDERS) if _is_behind(outline, reached, call)]
+    saves = [
+        (save, come)
+        for save, come in _reached(module, FOLDERS)
+        if rank_condition(module, save) is None and _is_behind(outline, reached, come)
+    ]
     loads = [
-        call
-        for call, _ in module.method_calls(*LOADS)
-        if _is_behind(outline, reached, call) or any(module.inside(call, loop) for loop in loops)
+        (load, come)
+        for load, come in _reached(module, LOADS)
+        if _is_behind(outline, reached, come) or any(module.inside(come, loop) for loop in loops)
     ]
     waiting: set[ast.stmt] = set()
-    for save in saves:
+    for save, saved in saves:
         folder = _folder(module, save)
-        after = [load for load in loads if _follows(module, load, save, loops) and _loads_from(module, load, folder)]
-        if after and (place := _beside(module, after[0], save, loops)) is not None and place not in waiting:
+        after = [
+            come
+            for load, come in loads
+            if come is not saved and _follows(module, come, saved, loops) and _loads_from(module, load, folder)
+        ]
+        if after and (place := _beside(module, after[0], saved, loops)) is not None and place not in waiting:
             waiting.add(place)
             context.plan.need_import("ray.train.collective")
             context.plan.statement(place).before.append(Code(WAIT))
+
+
+def _reached(module: Module, names: Iterable[str]) -> Iterator[tuple[ast.Call, ast.Call]]:
+    """The calls of methods, each with itself and with the calls of the functions that come to it."""
+    for call, _ in module.method_calls(*names):
+        for come in arrivals(module, [call]):
+            yield call, come
 
 
 def _is_behind(outline: Outline, reached: Sequence[ast.Call], call: ast.Call) -> bool:
@@ -98,7 +113,7 @@ def _meanings(module: Module, path: ast.expr) -> Iterator[str]:
                 given = argument(source.node, 0, "output_dir")
                 if given is not None:
                     yield from _meanings(source.module, given)
-    yield path_key(module, path)
+    yield from path_keys(module, path)
 
 
 def _follows(module: Module, load: ast.Call, save: ast.Call, loops: Collection[ast.AST]) -> bool:

@@ -14,7 +14,7 @@ from raymigrate.codemods.to_ray.epochs import Epochs, leaves
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.prepared import tell_prepared
 from raymigrate.codemods.to_ray.trackers import is_for_one_process
-from raymigrate.facts.folders.opened_files import written_files
+from raymigrate.facts.folders.opened_files import SAVE, written_files
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.wrapped_models import is_wrapped_by_accelerate
 from raymigrate.facts.values import origins
@@ -34,7 +34,6 @@ RM828 = Rule(
 )
 PEFT_MODELS = ("peft.get_peft_model", "peft.PeftModel", "peft.AutoPeftModel")
 COLLECTIVES = ("prepare", "gather", "gather_for_metrics", "reduce", "save_state", "wait_for_everyone")
-SAVE = "torch.save"
 GATHERED = {"gather", "gather_for_metrics", "reduce", "all_reduce", "compute", "check_trigger"}
 PER_EPOCH = ("StepLR", "MultiStepLR", "ExponentialLR", "ReduceLROnPlateau", "CosineAnnealingLR")
 

@@ -10,10 +10,15 @@ from raymigrate.facts.values.constants import constants
 
 WRITING = re.compile("[wax][bt+]*")  # modes in which a file is written; it may be read too
 
-# What writes files, besides torch.save() and open().
+SAVE = "torch.save"
+# What else writes files, besides open(), and what copies them.
 WRITERS = (
     *("numpy.save", "numpy.savez", "numpy.savez_compressed", "numpy.savetxt", "joblib.dump"),
     *("matplotlib.pyplot.savefig", "torchvision.utils.save_image"),
+)
+COPIERS = (
+    *("shutil.copy", "shutil.copyfile", "shutil.copy2", "shutil.copytree"),
+    *("shutil.make_archive", "shutil.unpack_archive"),
 )
 TABLES = frozenset({"to_csv", "to_json", "to_parquet", "to_pickle", "to_excel", "to_feather"})  # pandas, datasets
 OF_TABLES = frozenset({"path", "path_or_buf", "excel_writer"})
@@ -23,14 +28,18 @@ TO_PATHS = frozenset({"write_text", "write_bytes"})
 def written_files(module: Module) -> Iterator[ast.Call]:
     """The calls that write a file, less torch.save()."""
     for call in module.of_type(ast.Call):
-        if (module.qualified(call.func) or "") in WRITERS:
-            yield call
-        elif isinstance(call.func, ast.Attribute) and call.func.attr in TABLES:
-            if call.args or any(k.arg in OF_TABLES for k in call.keywords):  # else the text is returned
-                yield call
-        elif isinstance(call.func, ast.Attribute) and call.func.attr in TO_PATHS:
+        if (module.qualified(call.func) or "") in WRITERS or writes_by_method(call):
             yield call
     yield from (call for call in module.named_calls("open") if opens_to_write(module, call))
+
+
+def writes_by_method(call: ast.Call) -> bool:
+    """Whether the method of a table, or of a path, writes a file; one of a table without a path gives the text."""
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    if call.func.attr in TABLES:
+        return bool(call.args) or any(keyword.arg in (*OF_TABLES, None) for keyword in call.keywords)
+    return call.func.attr in TO_PATHS
 
 
 def opens_to_write(module: Module, call: ast.Call) -> bool:

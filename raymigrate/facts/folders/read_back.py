@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import constant, last_name
+from raymigrate.facts.values import constant, last_name, origins
 
 READ_METHODS = frozenset({"read_text", "read_bytes", "open"})
 # What only makes a path of a path.
@@ -45,6 +45,13 @@ def path_key(module: Module, node: ast.expr) -> str:
     """What two spellings of one path have in common: the text where it is known, else the expression."""
     text = constant(module, node)
     return text if isinstance(text, str) else ast.dump(module.value(node))
+
+
+def path_keys(module: Module, node: ast.expr) -> Iterator[str]:
+    """The same of all that a path can be: of a parameter also what it is given."""
+    yield path_key(module, node)
+    if isinstance(module.definition(node), ast.arg):
+        yield from (path_key(source.module, source.node) for source in origins(module, node))
 
 
 def _is_use(module: Module, node: ast.expr) -> bool:

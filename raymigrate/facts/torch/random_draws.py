@@ -83,6 +83,19 @@ def drawn_while_read(module: Module, loader: ast.Call) -> frozenset[str]:
     return frozenset(kind for value in given if value is not None for kind in _later(module, value, MAX_STEPS))
 
 
+def draws(module: Module, *generators: str) -> Iterator[ast.Call]:
+    """The calls of a module that draw from some of the generators in `DRAWS`."""
+    for call in module.of_type(ast.Call):
+        if not set(_drawn_from(module, call)).isdisjoint(generators):
+            yield call
+
+
+def _drawn_from(module: Module, call: ast.Call) -> list[str]:
+    """The generators of the process from which a function draws that is called."""
+    name = module.qualified(call.func) or ""
+    return [kind for kind, pattern in DRAWS.items() if pattern.fullmatch(name)]
+
+
 def drawn_in(module: Module, node: ast.AST, depth: int = MAX_STEPS) -> Iterator[str]:
     """The generators that code draws from when it runs, in the functions of the module that it calls too."""
     for part in _executed(node):
@@ -91,7 +104,7 @@ def drawn_in(module: Module, node: ast.AST, depth: int = MAX_STEPS) -> Iterator[
         name = module.qualified(part.func) or ""
         has_own = keyword_named(part, "generator") is not None
         if not has_own:
-            yield from (kind for kind, pattern in DRAWS.items() if pattern.fullmatch(name))
+            yield from _drawn_from(module, part)
         if not name and isinstance(part.func, ast.Attribute) and part.func.attr in IN_PLACE and not has_own:
             yield "torch"
         definition = module.definition(part.func)
