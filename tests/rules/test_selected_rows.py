@@ -8,7 +8,7 @@ from raymigrate.base.findings import Kind
 from tests.rules.scripts import converted
 
 HEAD = """
-from datasets import DatasetDict, load_dataset
+from datasets import DatasetDict, concatenate_datasets, interleave_datasets, load_dataset
 import ray
 from ray.air import session
 
@@ -23,6 +23,8 @@ SELECTED = {
     "of a split": ("parts = train.map(encode).train_test_split(0.1)\nrows = parts['test']", "train_test_split()"),
     "stored by its key": ("raw['train'] = train.sort('length')\nrows = raw['train']", "sort()"),
     "of each split": ("small = {'a': train.shuffle(1), 'b': raw}\nfor rows in small.values():\n    pass", "shuffle()"),
+    "put together": ("rows = concatenate_datasets([part.shuffle(i) for i, part in enumerate(parts)])", "shuffle()"),
+    "interleaved": ("rows = interleave_datasets([train, raw['test']])", "interleave_datasets()"),
     "a DatasetDict": ("rows = DatasetDict(train=train.shard(4, 0))", "shard()"),
     "by a function": ("def load():\n    return raw.shuffle(1)['test']\nrows = load()", "shuffle()"),
 }
@@ -32,6 +34,7 @@ WHOLE = {
     "a piece": "rows = train.select(range(9)).rename_column('a', 'labels')",
     "a list of a piece": "numbers = list(range(4, 9))\nrows = train.select(numbers)",
     "in their order": "rows = train.train_test_split(0.1, shuffle=False)['train']",
+    "put together as they are": "rows = concatenate_datasets(dsets=[train, raw['test'].select(range(9))])",
     "pieces by name": "rows = train.shard(num_shards=4, index=0, contiguous=True)",
     "another key": "raw['train'] = train.shuffle(1)\nrows = raw['test']",
     "by Ray": "rows = train\nmixed = ray.data.from_huggingface(rows).random_shuffle()",

@@ -54,6 +54,7 @@ def told(before: str = "pass", arguments: str = "") -> list[int]:
         ("trainer = trainer or search()", "tune_config=TuneConfig(scheduler=ASHAScheduler())"),
         ("tune.run(trainer, stop={'loss': 1})", ""),
         ("tune.run(run_or_experiment=trainer, scheduler=ASHAScheduler())", ""),
+        ("tune.run(trainer.as_trainable(), scheduler=ASHAScheduler())", ""),
         ("ray.init()", STOPPED),
         ("ray.init(include_dashboard=False)  # in ray[default] too", STOPPED),
     ],

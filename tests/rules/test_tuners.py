@@ -368,6 +368,7 @@ def test_the_rows_of_a_trial_are_told_where_it_reports_at_other_steps(trainer: s
         ("make()", "logging_steps=10", 1),
         ("PopulationBasedTraining()", "logging_strategy='epoch', save_strategy='epoch'", 0),
         ("None", "logging_steps=10", 0),
+        ("FIFOScheduler()", "logging_steps=10", 0),
     ],
 )
 def test_what_a_scheduler_counts_is_told_whether_or_not_the_tuner_is_converted(
@@ -384,6 +385,9 @@ ELSEWHERE = {
     "a name in it": "def build():\n    built = {made}\n    return built\none = build()\ntune.Tuner(one, {config})",
     "a branch": "if quick:\n    one = {made}\nelse:\n    one = {made}\ntune.Tuner(one, {config})",
     "a parameter": "def search(one):\n    return tune.Tuner(one, {config})\nsearch({made})",
+    "a trainable": "tune.run({made}.as_trainable(), scheduler=tune.schedulers.ASHAScheduler())",
+    "with resources": "tune.Tuner(tune.with_resources({made}, resources), {config})",
+    "a stop that is bound": "criteria = {{'training_iteration': 3}}\ntune.run(run_or_experiment={made}, stop=criteria)",
     "a property": """
 class Job:
     @property

@@ -13,16 +13,18 @@ held what the workers took in the trial's own placement group.
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
-from raymigrate.facts.ray_tune.tuned_trainers import may_be_trainer
+from raymigrate.facts.ray_tune.tuned_trainers import may_be_trainer, unwrapped
 from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS, TUNE_CONFIGS, TUNERS, TunerCall
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, is_none, seen_entries
+from raymigrate.facts.values import Source, argument, is_none, seen_entries
+from raymigrate.facts.values.calls import TUNE_RUN
 from raymigrate.pins.dashboard import has_dashboard
 
 RM419 = Rule(
@@ -43,16 +45,30 @@ LEFT_OUT = (
 )
 LET_IT_START = "Leave include_dashboard=False out."
 STOPS = ("stop", "scheduler", "time_budget_s")
-RUN = "ray.tune.run"
 FIFO = ("ray.tune.schedulers.FIFOScheduler", "ray.tune.schedulers.trial_scheduler.FIFOScheduler")
 NOTHING: tuple[object, ...] = (None, {}, [], "fifo")  # Tune takes the FIFOScheduler by this name too
+
+
+@dataclass(frozen=True)
+class Stop:
+    """What stops trials before their end.
+
+    Args:
+        name: One of STOPS.
+        node: Where it is given, or handed over.
+        value: What is given.
+    """
+
+    name: str
+    node: ast.AST
+    value: Source
 
 
 @codemod("Tuner", "run", phase=Phase.TRIALS)
 def stopped_trials(context: Context) -> None:
     """Names what stops the trials of a trainer, unless Ray's dashboard is installed as far as can be seen."""
     module = context.module
-    stopping = [node for call in module.calls(*TUNERS, RUN) for node in _stopping(module, call)]
+    stopping = [stop.node for call in module.calls(*TUNERS, TUNE_RUN) for stop in stops_of_trainers(module, call)]
     if not stopping:
         return
     starts = [keyword for _, keyword in module.keywords("include_dashboard")]
@@ -63,45 +79,53 @@ def stopped_trials(context: Context) -> None:
         context.manual(RM419, stopping[0], MESSAGE)
 
 
-def _stopping(module: Module, call: ast.Call) -> list[ast.AST]:
-    """What stops trials before their trainers end: arguments of a Tuner's configurations, or of tune.run."""
-    if module.qualified(call.func) == RUN:
-        given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "run_or_experiment")]
-        trains = any(may_be_trainer(module, node) for node in given)
-        return [node for node, value in _given(Source(module, call)) if trains and _may_stop(module, value)]
-    tuner = TunerCall(module, call)
-    if tuner.trainer is None and not may_be_trainer(module, tuner.arguments.get("trainable")):
+def stops_of_trainers(module: Module, call: ast.Call) -> list[Stop]:
+    """What stops the trials of a Tuner or of tune.run() before their trainers end; none where it tunes no trainer."""
+    given = tuned_by(module, call)
+    if given is None or not may_be_trainer(module, given):
         return []
-    run_config = run_config_in_force(tuner)
-    found: list[ast.AST] = []
-    for config, classes in ((tuner.arguments.get("tune_config"), TUNE_CONFIGS), (run_config, RUN_CONFIGS)):
+    if module.qualified(call.func) == TUNE_RUN:
+        return [stop for stop in _given(Source(module, call)) if _may_stop(stop.value)]
+    tuner = TunerCall(module, call)
+    made_here = (made.node for made in module.origins(given) if made.module is module)
+    trainer = next((made for made in made_here if isinstance(made, ast.Call)), None)
+    found: list[Stop] = []
+    tune_config, run_config = tuner.arguments.get("tune_config"), run_config_in_force(tuner, trainer)
+    for config, classes in ((tune_config, TUNE_CONFIGS), (run_config, RUN_CONFIGS)):
         for made in module.origins(config) if config is not None else ():
             name = made.module.qualified(made.node.func) if isinstance(made.node, ast.Call) else None
-            settings = _given(made) if name in classes else ()
-            stops: list[ast.AST] = [node for node, value in settings if _may_stop(made.module, value)]
-            found += stops if made.module is module else [config for _ in stops if config is not None]
+            stops = [stop for stop in _given(made) if _may_stop(stop.value)] if name in classes else []
+            # What another file sets is told where this one hands it over.
+            found += [stop if made.module is module or config is None else replace(stop, node=config) for stop in stops]
     return found
 
 
-def _given(made: Source) -> Iterator[tuple[ast.AST, ast.expr]]:
-    """The arguments of a configuration that stop trials, and what its attributes are set to: where, and the value."""
-    assert isinstance(made.node, ast.Call)
-    for keyword in made.node.keywords:
+def tuned_by(module: Module, call: ast.Call) -> ast.expr | None:
+    """What a Tuner, or tune.run(), is given to tune, without what wraps a trainer."""
+    given = argument(call, 0, "run_or_experiment" if module.qualified(call.func) == TUNE_RUN else "trainable")
+    return unwrapped(module, given) if given is not None else None
+
+
+def _given(made: Source) -> Iterator[Stop]:
+    """The arguments of a configuration that stop trials, and what its attributes are set to."""
+    module, call = made.module, made.node
+    assert isinstance(call, ast.Call)
+    for keyword in call.keywords:
         if keyword.arg in STOPS:
-            yield keyword, keyword.value
+            yield Stop(keyword.arg, keyword, Source(module, keyword.value))
         elif keyword.arg is None:
-            entries = seen_entries(made.module, keyword.value)
-            yield from ((keyword, value) for name, value in entries.items() if name in STOPS)
+            entries = seen_entries(module, keyword.value)
+            yield from (Stop(name, keyword, Source(module, entries[name])) for name in entries if name in STOPS)
     for name in STOPS:
-        for node in made.module.attributes(name):
-            value = made.module.assigned(node) if isinstance(node.ctx, ast.Store) else None
-            if value is not None and any(source.node is made.node for source in made.module.origins(node.value)):
-                yield node, value
+        for node in module.attributes(name):
+            value = module.assigned(node) if isinstance(node.ctx, ast.Store) else None
+            if value is not None and any(source.node is call for source in module.origins(node.value)):
+                yield Stop(name, node, Source(module, value))
 
 
-def _may_stop(module: Module, value: ast.expr) -> bool:
+def _may_stop(value: Source) -> bool:
     """Whether a value stops trials in one of the ways to it."""
-    for source in module.origins(value):
+    for source in value.module.origins(value.node):
         name = source.module.qualified(source.node.func) if isinstance(source.node, ast.Call) else None
         if not is_none(source.node) and name not in FIFO and source.module.constant(source.node) not in NOTHING:
             return True

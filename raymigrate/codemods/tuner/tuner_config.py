@@ -388,15 +388,7 @@ class TunerRunConfig:
 
 
 def run_config_in_force(tuner: TunerCall, trainer: ast.Call | None = None) -> ast.expr | None:
-    """The RunConfig that legacy Ray used: the Tuner's, else the trainer's (`_choose_run_config`).
-
-    Args:
-        tuner: The Tuner.
-        trainer: Its trainer, where that is made somewhere else.
-    """
-    own = tuner.arguments.get("run_config")
-    if not is_none(own):
-        return own
-    trainer = trainer or tuner.trainer
-    given = keyword_argument(trainer, "run_config") if trainer is not None else None
-    return None if is_none(given) else given
+    """The RunConfig that legacy Ray used: the Tuner's, else the one of its trainer (`_choose_run_config`)."""
+    makers = (tuner.node, trainer or tuner.trainer)
+    given = (keyword_argument(call, "run_config") for call in makers if call is not None)
+    return next((config for config in given if not is_none(config)), None)

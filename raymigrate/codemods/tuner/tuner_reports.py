@@ -11,11 +11,12 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.tuner.tuner_config import run_config_in_force
+from raymigrate.codemods.tuner.stopped_trials import Stop, stops_of_trainers, tuned_by
 from raymigrate.facts.projects.project import with_imported
-from raymigrate.facts.ray_tune.tuners import TUNE_CONFIGS, TUNERS, TunerCall, config_names, made
+from raymigrate.facts.ray_tune.tuners import TUNERS, TunerCall
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, is_none, unpacked_dicts
+from raymigrate.facts.values.calls import TUNE_RUN
 from raymigrate.facts.values.carried import carried
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
 
@@ -33,56 +34,43 @@ STRATEGIES = ("save_strategy", "logging_strategy", "eval_strategy")
 STEPS = ("save_steps", "logging_steps", "eval_steps")
 
 
-@codemod("Tuner", phase=Phase.TRIALS)
+@codemod("Tuner", "run", phase=Phase.TRIALS)
 def trial_reports(context: Context) -> None:
     """Names the schedulers and stop criteria that count the reports of a Transformers trainer."""
     module = context.module
-    for call in module.calls(*TUNERS):
-        tuner = TunerCall(module, call)
-        trainers = _trainers(tuner)
+    for call in module.calls(*TUNERS, TUNE_RUN):
+        trainers = _trainers(module, call)
         # What is written by hand in place of a Tuner that stays runs the same training function.
         is_converted = call in context.plan.calls or any(
             trainer.module is not module or trainer.node in context.plan.calls for trainer in trainers
         )
-        stopping = _stopping(tuner, trainers) if trainers and is_converted else []
-        counting = next((keyword for keyword in stopping if _counts_reports(module, keyword)), None)
+        stopping = stops_of_trainers(module, call) if trainers and is_converted else []
+        counting = next((stop for stop in stopping if _counts_reports(stop)), None)
         if counting is not None and not saves_as_often_as_it_logs(module):
-            message = f"{counting.arg} now counts the checkpoints of a trial, not its logs."
-            if call not in context.plan.calls and _is_of_trainer(tuner, counting):
+            message = f"{counting.name} now counts the checkpoints of a trial, not its logs."
+            if call not in context.plan.calls and _is_of_trainer(module, call, counting):
                 message = "The Tuner stops its trials by this too: in its own RunConfig it counts their checkpoints."
-            context.manual(RM412, counting, message)
+            context.manual(RM412, counting.node, message)
 
 
-def _trainers(tuner: TunerCall) -> list[Source]:
+def _trainers(module: Module, call: ast.Call) -> list[Source]:
     """The constructions of Transformers trainers of which a Tuner gets one, in whatever function or file they are."""
-    given = tuner.arguments.get("trainable")
-    made = tuner.module.origins(given) if given is not None else []
+    given = tuned_by(module, call)
+    made = module.origins(given) if given is not None else []
     calls = [(source, source.node) for source in made if isinstance(source.node, ast.Call)]
     return [source for source, call in calls if source.module.qualified(call.func) in TRANSFORMERS_TRAINERS]
 
 
-def _stopping(tuner: TunerCall, trainers: list[Source]) -> list[ast.keyword]:
-    """The arguments that stop trials before their end: a scheduler, and a stop criterion."""
-    module = tuner.module
-    here = (trainer.node for trainer in trainers if trainer.module is module and isinstance(trainer.node, ast.Call))
-    tune_config = tuner.made("tune_config", *TUNE_CONFIGS)
-    run_config = made(module, run_config_in_force(tuner, next(here, None)), *config_names("RunConfig"))
-    return [
-        keyword
-        for config, argument in ((tune_config, "scheduler"), (run_config, "stop"))
-        for keyword in (config.keywords if config is not None else [])
-        if keyword.arg == argument and not is_none(keyword.value)
-    ]
-
-
-def _is_of_trainer(tuner: TunerCall, keyword: ast.keyword) -> bool:
+def _is_of_trainer(module: Module, call: ast.Call, stop: Stop) -> bool:
     """Whether a stop= stands in the RunConfig of the trainer, which refuses it today."""
-    return keyword.arg == "stop" and is_none(tuner.arguments.get("run_config"))
+    is_run = module.qualified(call.func) == TUNE_RUN
+    return stop.name == "stop" and not is_run and is_none(TunerCall(module, call).arguments.get("run_config"))
 
 
-def _counts_reports(module: Module, keyword: ast.keyword) -> bool:
-    stop = module.constant(keyword.value)
-    return keyword.arg == "scheduler" or not isinstance(stop, dict) or "training_iteration" in stop
+def _counts_reports(stop: Stop) -> bool:
+    given = stop.value.module.constant(stop.value.node)
+    by_number = stop.name == "stop" and (not isinstance(given, dict) or "training_iteration" in given)
+    return by_number or stop.name == "scheduler"
 
 
 def saves_as_often_as_it_logs(module: Module) -> bool:

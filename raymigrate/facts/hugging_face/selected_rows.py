@@ -18,7 +18,14 @@ KEEPS = frozenset(
     {"remove_columns", "rename_column", "rename_columns", "select_columns", "flatten", "with_format", "with_transform"}
     | {"get", "pop", "values"}
 )
-DICTS = ("datasets.DatasetDict", "datasets.dataset_dict.DatasetDict")
+# What is made of several datasets, with the rows that they select; interleave_datasets() selects from all of these.
+INTERLEAVES = ("datasets.interleave_datasets", "datasets.combine.interleave_datasets")
+MADE_OF_PARTS = (
+    *("datasets.DatasetDict", "datasets.dataset_dict.DatasetDict"),
+    *("datasets.concatenate_datasets", "datasets.combine.concatenate_datasets"),
+    *INTERLEAVES,
+)
+DISPLAYS = (ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Tuple)
 
 
 def only_selected(module: Module, dataset: ast.expr) -> list[str]:
@@ -57,13 +64,15 @@ def _selected_in(origin: Source, seen: set[ast.AST]) -> list[str]:
     if isinstance(value, ast.Name):
         collection = looped_over(module, module.definition(value))
         return _selected_by(Source(module, collection), seen) if collection is not None else []
-    if isinstance(value, (ast.Dict, ast.DictComp)):
+    if isinstance(value, DISPLAYS):
         return [name for item in items_of(origin) for name in _selected_by(item, seen)]
     if not isinstance(value, ast.Call):
         return []
-    if module.qualified(value.func) in DICTS or free_name(module, value.func) == "dict":
+    made_by = module.qualified(value.func)
+    if made_by in MADE_OF_PARTS or free_name(module, value.func) == "dict":
         parts = [*value.args, *(keyword.value for keyword in value.keywords)]
-        return [name for part in parts for name in _selected_by(Source(module, part), seen)]
+        found = [name for part in parts for name in _selected_by(Source(module, part), seen)]
+        return [*found, "interleave_datasets"] if made_by in INTERLEAVES else found
     method = value.func
     if not isinstance(method, ast.Attribute) or method in module.reference_at or method.attr not in SELECTS | KEEPS:
         return []

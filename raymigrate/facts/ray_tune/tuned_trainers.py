@@ -11,12 +11,24 @@ from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.values import Source
 from raymigrate.knowledge.legacy import RL_TRAINERS, SKLEARN_TRAINERS, TORCH_TRAINERS, TRAINERS
 
+WRAPS = ("ray.tune.with_parameters", "ray.tune.with_resources")
 CALLED_TRAINER = re.compile(r"trainer[^.A-Z]*$")  # no class
 
 
 def may_be_trainer(module: Module, node: ast.expr | None) -> bool:
     """Whether an expression can be what a construction of a trainer gives, of whatever class of Ray Train."""
     return any(source is not None for source in _trainer_classes(module, node))
+
+
+def unwrapped(module: Module, trainable: ast.expr) -> ast.expr:
+    """A trainable without what wraps a trainer: `trainer.as_trainable()`, `tune.with_resources(trainer, ...)`."""
+    made = module.value(trainable)
+    method = made.func if isinstance(made, ast.Call) else None
+    if isinstance(method, ast.Attribute) and method.attr == "as_trainable":
+        return unwrapped(module, method.value)
+    if isinstance(made, ast.Call) and made.args and module.qualified(made.func) in WRAPS:
+        return unwrapped(module, made.args[0])
+    return trainable
 
 
 def is_other_trainer(module: Module, node: ast.expr | None) -> bool:
