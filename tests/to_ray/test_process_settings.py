@@ -183,3 +183,39 @@ def test_settings_of_other_libraries_are_made_on_the_workers(setting: str) -> No
 def test_a_folder_that_only_the_driver_imports_from_is_told(added: str, told: bool) -> None:
     messages = with_logging(f"import os\nimport pathlib\nimport sys\n{added}", workers=1).messages
     assert any(message.startswith("sys.path is changed") for message in messages) is told
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("sys.exit()", True),
+        ("sys.exit(0)", True),
+        ("sys.exit(trainer.evaluate())", True),
+        ("raise SystemExit", True),
+        ("raise SystemExit(0)", True),
+        ("exit()", True),
+        ("sys.exit(1)", False),
+        ('raise SystemExit("no data")', False),
+        ("try:\n        trainer.evaluate()\n    except OSError:\n        sys.exit()", False),
+        ("raise ValueError", False),
+    ],
+)
+def test_an_end_of_the_process_is_a_failure_of_the_worker(end: str, told: bool) -> None:
+    trains = f"\n    if not model:\n        pass\n    {end}\n    print(trainer.evaluate())\n"
+    script = SCRIPT.format(imports="import sys", set_up="").replace(
+        "\n\n\ntrainer = ", "\n\n\ndef main():\n    trainer = "
+    )
+    script = script.replace("\ntrainer.train()", f"\n    trainer.train(){trains}\n\nmain()")
+    messages = converted(script, to_ray=True, gpu=True, workers=2).messages
+    assert any(message.startswith("A worker takes SystemExit") for message in messages) is told
+
+
+@pytest.mark.parametrize("last", ["sys.exit(main())", "raise SystemExit(main())", "exit(main())", "main()"])
+def test_the_end_of_the_script_stays_with_the_driver(last: str) -> None:
+    script = SCRIPT.format(imports="import sys", set_up="").replace(
+        "\n\n\ntrainer = ", "\n\n\ndef main():\n    trainer = "
+    )
+    script = script.replace("\ntrainer.train()", f"\n    trainer.train()\n    return 0\n\n\n{last}")
+    outcome = converted(script, to_ray=True, gpu=True, workers=2)
+    assert outcome.text.endswith(f"    trainer.fit()\n    return 0\n\n\n{last}\n")
+    assert not any("SystemExit" in message for message in outcome.messages)

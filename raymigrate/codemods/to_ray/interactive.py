@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.to_ray.script import uses_of_function
+from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.script import ends_process, uses_of_function
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import free_name, last_name
 
@@ -21,6 +22,10 @@ DISPLAY = "display"  # that notebooks know without an import
 INTERRUPT = (
     "Ctrl-C reaches the driver now, and Ray ends the workers: this is not run then, nor what is behind it. What is left"
     " of the training are the checkpoints in Ray's storage."
+)
+ENDS = (
+    "A worker takes SystemExit for a failure, with the code 0 too: the run ends with a TrainingFailedError, or starts"
+    " again where max_failures= allows it."
 )
 RUN_BY_TRAINER = ("Callback", "Trainer")  # ends of the names of classes whose methods a Trainer calls
 
@@ -55,6 +60,25 @@ def tell_interrupts(context: Context, rule: Rule, reached: Collection[ast.AST]) 
             is_interrupt = any(free_name(module, part) == "KeyboardInterrupt" for part in caught)
             if is_interrupt and any(module.inside(call, part) for call in reached for part in tried.body):
                 context.note(rule, handler, INTERRUPT)
+
+
+def tell_exits(context: Context, rule: Rule, outline: Outline) -> None:
+    """Tells of code of the workers that ends the process as if all were well.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+        outline: What becomes of the script.
+    """
+    module, workers = context.module, set(outline.roles.moved_or_makers())
+    ends = [call for call in module.of_type(ast.Call) if ends_process(module, call.func)]
+    bare = [raised.exc for raised in module.of_type(ast.Raise) if isinstance(raised.exc, ast.Name)]
+    for end in (*ends, *(name for name in bare if ends_process(module, name))):
+        code = end.args[0] if isinstance(end, ast.Call) and end.args else None
+        is_failure = code is not None and module.constant(code) not in (None, 0, ...)
+        is_handler = any(isinstance(around, ast.ExceptHandler) for around in module.ancestors(end))
+        if outline.script.step_of(end) in workers and not is_failure and not is_handler:
+            context.manual(rule, end, ENDS, "Return from the training function instead.")
 
 
 def _is_in_training(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:

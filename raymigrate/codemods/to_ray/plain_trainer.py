@@ -22,7 +22,7 @@ from raymigrate.codemods.to_ray.driver_environment import set_environment
 from raymigrate.codemods.to_ray.early_writes import tell_early_writes
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.import_paths import tell_import_paths
-from raymigrate.codemods.to_ray.interactive import tell_interrupts
+from raymigrate.codemods.to_ray.interactive import tell_exits, tell_interrupts
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, tell_importers, tell_lines, tell_start
 from raymigrate.codemods.to_ray.launches import plain_starts_of
 from raymigrate.codemods.to_ray.log_settings import keep_log_settings
@@ -233,7 +233,6 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
         _train_together_on_cpu(context, training, outline)
     set_environment(context, RM806, outline)
     keep_log_settings(context, outline)
-    tell_import_paths(context, RM806, outline)
     tell_read(context, RM806, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM801, outline)
@@ -287,6 +286,8 @@ def _tell_changes(context: Context, outline: Outline) -> None:
                 context.note(RM806, keyword, "fp16=True does nothing on workers without a GPU: they train in float32.")
             elif keyword.arg == "dataloader_num_workers" and value != 0:
                 context.note(RM806, keyword, CPUS)
+    tell_import_paths(context, RM806, outline)
+    tell_exits(context, RM806, outline)
     of_workers = outline.roles.moved_or_makers()
     for call in module.calls(*LOGINS):
         if not any(module.inside(call, step) for step in of_workers):

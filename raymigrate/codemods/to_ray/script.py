@@ -9,8 +9,10 @@ from functools import cached_property
 
 from raymigrate.codemods.to_ray.command_lines import decorated_by
 from raymigrate.facts.projects.command_lines import ARGPARSE, parser_made
+from raymigrate.facts.syntax.alternatives import EXITS
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import COMPREHENSIONS, FUNCTIONS, Scope
+from raymigrate.facts.values import free_name
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 PARSE_METHODS = ("parse_args", "parse_known_args")
@@ -243,9 +245,14 @@ def _only_call(module: Module, function: ast.FunctionDef) -> ast.stmt | None:
     if not (isinstance(call, ast.Call) and call.func is uses[0]):
         return None
     outer = module.parent_of[call]
-    if isinstance(outer, ast.Call) and module.qualified(outer.func) == "sys.exit":
+    if isinstance(outer, ast.Call) and ends_process(module, outer.func):
         outer = module.parent_of[outer]
-    return outer if isinstance(outer, ast.Expr) and outer in list(_module_steps(module)) else None
+    return outer if isinstance(outer, (ast.Expr, ast.Raise)) and outer in list(_module_steps(module)) else None
+
+
+def ends_process(module: Module, node: ast.expr) -> bool:
+    """Whether a call of something ends the process, or is what is raised to do so: `raise SystemExit(main())`."""
+    return module.qualified(node) in EXITS or free_name(module, node) in {*EXITS, "SystemExit"}
 
 
 def live_uses(module: Module, function: ast.FunctionDef) -> list[ast.Name]:
