@@ -9,6 +9,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.accumulation import Accumulation
+from raymigrate.codemods.to_accelerate.batch_sizes import convert_batch_sizes
 from raymigrate.codemods.to_accelerate.changes import Changes, refuse
 from raymigrate.codemods.to_accelerate.choices import tell_choices
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
@@ -120,6 +121,7 @@ class Conversion:
         hosts = Hosts(training, self.devices, self.gatherings)
         hosts.convert(changes, access.order, frozenset(loaders))
         Packed(hosts, access.order, frozenset(loaders)).convert(changes)
+        convert_batch_sizes(changes, training, access.order, loaders)
         output = Output(training, self.processes)
         output.unwrap(changes, access)
         output.save(changes, access)
