@@ -9,7 +9,6 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.accumulation import Accumulation
-from raymigrate.codemods.to_accelerate.batch_sizes import convert_batch_sizes
 from raymigrate.codemods.to_accelerate.changes import Changes, refuse
 from raymigrate.codemods.to_accelerate.choices import tell_choices
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
@@ -35,6 +34,7 @@ from raymigrate.codemods.to_accelerate.own_shares import check_shares
 from raymigrate.codemods.to_accelerate.packed import Packed
 from raymigrate.codemods.to_accelerate.phases import Phases
 from raymigrate.codemods.to_accelerate.precision import Precision
+from raymigrate.codemods.to_accelerate.prepared_attributes import PreparedAttributes
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.receivers import Receivers
 from raymigrate.codemods.to_accelerate.rounds import tell_rounds
@@ -121,7 +121,7 @@ class Conversion:
         hosts = Hosts(training, self.devices, self.gatherings)
         hosts.convert(changes, access.order, frozenset(loaders))
         Packed(hosts, access.order, frozenset(loaders)).convert(changes)
-        convert_batch_sizes(changes, training, access.order, loaders)
+        PreparedAttributes(training, access.order).convert(changes, loaders, schedulers)
         output = Output(training, self.processes)
         output.unwrap(changes, access)
         output.save(changes, access)

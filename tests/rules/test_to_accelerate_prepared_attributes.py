@@ -1,4 +1,4 @@
-"""RM858: the batch_size of a prepared loader is None; its batch_sampler has the number."""
+"""RM858: what prepared loaders, optimizers and schedulers do not have is asked of what they wrap."""
 
 import pytest
 
@@ -49,3 +49,31 @@ def test_a_loader_of_an_iterable_dataset_keeps_its_size() -> None:
     stream = 'from datasets import load_dataset\nrows = load_dataset("c4", split="train", streaming=True)\n'
     head = HEAD.replace("DataLoader(data, batch_size=8, shuffle=True)", "DataLoader(rows, batch_size=8)")
     assert "batch_sampler" not in accelerated(LOOP, "print(loader.batch_size)\n", head=f"{stream}{head}").text
+
+
+SCHEDULE = "schedule = transformers.get_linear_schedule_with_warmup(optimizer, 0, 3 * len(loader))\n"
+STEPS = f"{LOOP}    schedule.step()\n"
+
+
+@pytest.mark.parametrize(
+    ("use", "asked"),
+    [
+        ("print(schedule.last_epoch)\n", "schedule.scheduler.last_epoch"),
+        ("rates = schedule.base_lrs\n", "schedule.scheduler.base_lrs"),
+        ("    log.add(schedule.last_epoch)\n", "schedule.scheduler.last_epoch"),
+        ("print(schedule.get_last_lr())\n", "schedule.get_last_lr()"),
+        ("job.keep(schedule.state_dict())\n", "schedule.state_dict()"),
+        ("optimizer.register_step_post_hook(job.hook)\n", "optimizer.optimizer.register_step_post_hook(job.hook)"),
+        ("print(optimizer.param_groups[0]['lr'])\n", "optimizer.param_groups[0]['lr']"),
+        ("optimizer.zero_grad(set_to_none=True)\n", "optimizer.zero_grad(set_to_none=True)"),
+    ],
+)
+def test_what_the_wrapper_lacks_is_asked_inside(use: str, asked: str) -> None:
+    text = accelerated(SCHEDULE, STEPS, use, head=f"import job\nimport transformers\nfrom job import log\n{HEAD}").text
+    assert asked in text.replace("accelerator.print", "print")
+
+
+def test_a_scheduler_that_is_not_prepared_is_asked_itself() -> None:
+    body = f"{LOOP}schedule.step()\nprint(schedule.last_epoch)\n"
+    text = accelerated("schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1)\n", body).text
+    assert "schedule.last_epoch" in text and "schedule = accelerator" not in text
