@@ -5,7 +5,7 @@ from textwrap import indent
 import pytest
 
 from tests.rules.scripts import Outcome
-from tests.rules.test_to_accelerate import HEAD, accelerated
+from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
 
 SCALED = """
     with {autocast}:
@@ -394,3 +394,34 @@ def test_a_scaler_that_was_made_anew_goes_on(loop: str, told: bool) -> None:
     outcome = accelerated(loop, head=head)
     assert "accelerator.backward(" in outcome.text
     assert any("was made anew in each round" in message for message in outcome.messages) == told
+
+
+CTX = "from contextlib import ExitStack, nullcontext\nfrom torch.cuda.amp import autocast\n"
+WITH = LOOP.replace("    loss = ", "    with {ctx}:\n        loss = ")
+
+
+@pytest.mark.parametrize(
+    ("made", "loop"),
+    [
+        ("ctx = autocast()\n", WITH.format(ctx="ctx")),
+        ("ctx = autocast() if torch.cuda.is_available() else nullcontext()\n", WITH.format(ctx="ctx")),
+        ("ctx = autocast()\n", WITH.format(ctx="torch.enable_grad(), ctx")),
+    ],
+)
+def test_an_autocast_with_a_name_is_made_anew_each_time_it_is_entered(made: str, loop: str) -> None:
+    """accelerator.autocast() is made by @contextmanager: entered a second time it raises an AttributeError."""
+    text = accelerated(made, loop, head=f"{CTX}{HEAD}").text
+    assert "accelerator.autocast():\n        loss = " in text
+    assert "with ctx" not in text and "mixed_precision=" in text
+
+
+def test_an_autocast_with_a_name_is_entered_anew_in_a_function_that_gets_it() -> None:
+    train = f"def train(loader, model, ctx):\n{indent(WITH.format(ctx='ctx'), '    ')}\n"
+    text = accelerated(f"{train}half = autocast()\ntrain(loader, model, half)\n", head=f"{CTX}{HEAD}").text
+    assert "        with accelerator.autocast():\n            loss = " in text
+
+
+@pytest.mark.parametrize("use", ["stack.enter_context(ctx)\n", "ctx.__enter__()\n", "job.run(ctx)\n", "half = ctx\n"])
+def test_an_autocast_with_a_name_that_is_used_otherwise_is_left(use: str) -> None:
+    outcome = accelerated("stack = ExitStack()\nctx = autocast()\n", WITH.format(ctx="ctx"), use, head=f"{CTX}{HEAD}")
+    assert any("is autocast() by a name; write `with autocast(...):`" in message for message in outcome.messages)

@@ -165,6 +165,16 @@ class Autocasts(Side):
             text = ast.unparse(head)
             raise Refusal(head, f"`{text}` is autocast() or something else; write autocast(enabled=...) for both")
 
+    def entered(self, call: ast.Call) -> list[ast.expr]:
+        """The names in heads of `with` by which an autocast() is entered: `ctx = autocast()`, `with ctx:`."""
+        places = [place for place in self._places[call] if isinstance(place, ast.With)]
+        heads = [item.context_expr for place in places for item in place.items]
+        return [head for head in heads if not isinstance(head, (ast.Call, ast.IfExp)) and call in self._behind(head)]
+
+    def _behind(self, head: ast.expr) -> set[ast.AST]:
+        """The parts of all that the head of a `with` can stand for."""
+        return {part for source in (head, *(s.node for s in self.module.origins(head))) for part in ast.walk(source)}
+
     def covers(self, node: ast.AST) -> bool:
         """Whether autocast() is over a piece of code, or over all calls of the function that it is in."""
         return self._is_in(node, self._half, all)

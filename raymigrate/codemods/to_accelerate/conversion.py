@@ -34,6 +34,7 @@ from raymigrate.codemods.to_accelerate.own_shares import check_shares
 from raymigrate.codemods.to_accelerate.packed import Packed
 from raymigrate.codemods.to_accelerate.phases import Phases
 from raymigrate.codemods.to_accelerate.precision import Precision
+from raymigrate.codemods.to_accelerate.prepared_attributes import PreparedAttributes
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.receivers import Receivers
 from raymigrate.codemods.to_accelerate.rounds import tell_rounds
@@ -119,6 +120,7 @@ class Conversion:
         hosts = Hosts(training, self.devices, self.gatherings)
         hosts.convert(changes, access.order, frozenset(loaders))
         Packed(hosts, access.order, frozenset(loaders)).convert(changes)
+        PreparedAttributes(training, access.order).convert(changes, loaders, schedulers)
         output = Output(training, self.processes)
         output.unwrap(changes, access)
         output.save(changes, access)

@@ -109,7 +109,7 @@ class Precision:
         self._find_caching()
         for call in live:
             changes.converted(RM852, call, "autocast() becomes accelerator.autocast().")
-            changes.replace(self.autocasts.whole(call), "accelerator.autocast()")
+            self._replace(changes, call)
         for maker in makers:
             changes.converted(RM852, maker, "accelerator.backward() scales the loss: no GradScaler is needed.")
             changes.drop(self.module.statement(maker))
@@ -125,6 +125,35 @@ class Precision:
         changes.moved.update((*self.scaling.values(), *self.caching.values()))
         if self.condition.test is not None:
             changes.moved.add(self.condition.test)
+
+    def _replace(self, changes: Changes, call: ast.Call) -> None:
+        """Enters a new accelerator.autocast() each time: it is made by @contextmanager, and one is entered once only.
+
+        Raises:
+            Refusal: If one that has a name is used otherwise than in the head of a `with`.
+        """
+        whole, statement = self.autocasts.whole(call), self.module.statement(call)
+        target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is whole else None
+        entered = self.autocasts.entered(call)
+        for head in entered:
+            changes.replace(head, "accelerator.autocast()")
+        reads = [read for read in self._reads(target) if read not in entered] if target is not None else []
+        for read in reads:
+            outer = self.module.parent_of[read]
+            given_to = self.module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
+            if not (isinstance(given_to, ast.Call) and self.training.variables.called(given_to) is not None):
+                raise Refusal(read, f"`{ast.unparse(read)}` is autocast() by a name; write `with autocast(...):`")
+        if target is not None and not reads:
+            changes.drop(statement)
+        else:
+            changes.replace(whole, "accelerator.autocast()")
+
+    def _reads(self, target: ast.expr) -> list[ast.expr]:
+        """Where the name or attribute that is assigned is read."""
+        if isinstance(target, ast.Name):
+            return [use for use in self.module.uses(target.id, self.module.scope_of[target]) if use is not target]
+        attributes = self.module.attributes(target.attr) if isinstance(target, ast.Attribute) else ()
+        return [node for node in attributes if isinstance(node.ctx, ast.Load)]
 
     def _is_given_losses(self) -> bool:
         """Whether a loss is scaled."""

@@ -16,8 +16,9 @@ from raymigrate.facts.syntax.module import Module
 
 # AcceleratedScheduler.step() asks step_was_skipped of its optimizers (accelerate/scheduler.py, 1.15).
 SKIPPED = (
-    "`{}` took a step for each batch. A prepared one takes none where fp16 overflows and the optimizer's step is"
-    " skipped, as it often is for the first batches: the schedule is behind by as many steps from there on."
+    "`{}` took a step behind each of the optimizer, a skipped one too. A prepared one takes none where fp16 overflows"
+    " and the optimizer's step is skipped, as it often is for the first batches: the schedule is behind by as many"
+    " steps from there on."
 )
 
 

@@ -237,16 +237,16 @@ class Training:
             start = 0 if given is None else self.module.constant(given)
             index, target = target.elts
             iterated = self.unwrapped(iterated.args[0])
-        pairs = [(self._container(iterated), target)]
+        pairs = [(self.container(iterated), target)]
         if self._is_builtin(iterated, "zip") and isinstance(iterated, ast.Call) and isinstance(target, ast.Tuple):
-            values = [self._container(self.unwrapped(value)) for value in iterated.args]
+            values = [self.container(self.unwrapped(value)) for value in iterated.args]
             pairs = list(zip(values, target.elts, strict=False))
         loaders = [(value, to) for value, to in pairs if self.is_loaders(self.variables.of(value))]
         if not loaders or len(loaders) != len(pairs):
             return None
         return Loop(node, tuple(loaders), index if isinstance(index, ast.Name) else None, start)
 
-    def _container(self, node: ast.expr) -> ast.expr:
+    def container(self, node: ast.expr) -> ast.expr:
         """The dict that a loader is taken from, `loaders` of `loaders[phase]`; else the loader itself."""
         if isinstance(node, ast.Subscript):
             homes = self.variables.of(node.value)
