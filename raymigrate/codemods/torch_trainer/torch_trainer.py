@@ -18,6 +18,7 @@ from raymigrate.codemods.shared.loss_scale import ARGUMENT, MESSAGE, RM110, aver
 from raymigrate.codemods.shared.plain_callbacks import is_converted_plain_script
 from raymigrate.facts.ray_train.scaling import has_one_worker, same_gpus
 from raymigrate.facts.ray_train.trainers import TrainerCall, trainer_calls
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_argument
 from raymigrate.facts.values.keys import is_unpacked
@@ -88,23 +89,26 @@ def _made_by(
         for function in run.functions:
             by_function.setdefault(function, []).append(run.call)
     named = () if perhaps else module.calls(*names)
-    for made in (*named, *_called_by_another_name(module, names, perhaps=perhaps)):
+    for made in (*named, *_called_by_another_name(module, names, perhaps)):
         calls = [call for around in module.ancestors(made) for call in by_function.get(around, ())]
         if not all(has_one_worker(module, call.arguments.get("scaling_config")) for call in calls):
             differ = not all(same_gpus(calls[0].gpus, call.gpus) for call in calls)
             yield made, replace(calls[0], other_workers=differ)
 
 
-def _called_by_another_name(module: Module, names: frozenset[str], *, perhaps: bool) -> Iterator[ast.Call]:
+@kept
+def _called_by_another_name(module: Module, names: frozenset[str], perhaps: bool) -> list[ast.Call]:
     """The calls of these classes by a name that a function got them under: `def make(cls, **given): cls(**given)`."""
     if not any(_is_handed_on(module, reference.node) for reference in module.references_within(*names)):
-        return
+        return []
+    found = []
     for call in module.of_type(ast.Call):
         assert isinstance(call, ast.Call)
         if isinstance(call.func, ast.Name) and module.qualified(call.func) is None:
             are = {end.module.qualified(end.node) in names for end in module.origins(call.func)}
             if are == ({True, False} if perhaps else {True}):
-                yield call
+                found.append(call)
+    return found
 
 
 def _is_handed_on(module: Module, reference: ast.AST) -> bool:
