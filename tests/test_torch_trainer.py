@@ -2,6 +2,7 @@
 
 import pytest
 
+from raymigrate.base.findings import Kind
 from raymigrate.run.engine import convert
 
 SCRIPT = """
@@ -81,3 +82,35 @@ AccelerateTrainer(loop, accelerate_config={}, scaling_config=scaling()).fit()
     result = convert(text)
     assert result.after is not None and "get_device" not in result.after
     assert "RM203" in {finding.code for finding in result.findings}
+
+
+NAMED = """
+from ray.air import ScalingConfig
+from ray.train.torch import TorchTrainer
+from transformers import Trainer, TrainingArguments
+def make(cls, **given):
+    return cls(**given)
+def loop(config):
+    {args}
+    Trainer(model, args, train_dataset=rows).train()
+
+TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("args", "codes"),
+    [
+        ("args = make(TrainingArguments, output_dir='out')", {("RM104", "converted"), ("RM110", "converted")}),
+        ("kind = TrainingArguments\n    args = kind('out')", {("RM104", "converted"), ("RM110", "converted")}),
+        (
+            "args = make(TrainingArguments if config else Gaudi, output_dir='out')",
+            {("RM104", "manual"), ("RM110", "manual")},
+        ),
+        ("args = make(Gaudi, output_dir='out')", set()),
+        ("args = make(Gaudi, args=TrainingArguments)", set()),
+    ],
+)
+def test_arguments_that_another_name_makes(args: str, codes: set[tuple[str, str]]) -> None:
+    found = [f for f in convert(NAMED.format(args=args)).findings if f.kind is not Kind.NOTE]
+    assert {(f.code, f.kind.value) for f in found if f.code in ("RM104", "RM110")} == codes

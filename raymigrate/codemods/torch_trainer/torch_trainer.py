@@ -13,16 +13,21 @@ from raymigrate.codemods.accelerate_trainer.loop_elsewhere import report_loss_sc
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import has_old_arguments, has_old_losses
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.shared.cpu_workers import VARIABLE, is_told, set_cpu, set_use_cpu
-from raymigrate.codemods.shared.loss_scale import ARGUMENT, average_on_each_worker, report_loss_mean
+from raymigrate.codemods.shared.cpu_workers import ALONE, RM104, VARIABLE, is_told, set_cpu, set_use_cpu
+from raymigrate.codemods.shared.loss_scale import ARGUMENT, MESSAGE, RM110, average_on_each_worker, report_loss_mean
 from raymigrate.codemods.shared.plain_callbacks import is_converted_plain_script
 from raymigrate.facts.ray_train.scaling import has_one_worker, same_gpus
 from raymigrate.facts.ray_train.trainers import TrainerCall, trainer_calls
+from raymigrate.facts.syntax.kept import kept
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_argument
+from raymigrate.facts.values.keys import is_unpacked
 from raymigrate.knowledge.legacy import ACCELERATORS, TORCH_TRAINERS, TRAINING_ARGUMENTS
 
 FIRST = "train_loop_per_worker"
 PREPARE_MODEL = "ray.train.torch.prepare_model"
+SAYS_CPU = ("use_cpu", "no_cuda")
+PERHAPS = "where this makes TrainingArguments"
 JOINED_SINCE = (2, 4)
 AS_BEFORE = (
     "prepare_model() of Ray joins the workers, as before: without cpu=True this Accelerator is one process of its own,"
@@ -71,18 +76,47 @@ def torch_trainers(context: Context) -> None:
     _keep_loss_scale(context, training)
 
 
-def _made_by(context: Context, names: frozenset[str], runs: list[Run]) -> Iterator[tuple[ast.Call, TrainerCall]]:
-    """The calls of these classes that several workers make, each with the trainer that starts them."""
+def _made_by(
+    context: Context, names: frozenset[str], runs: list[Run], *, perhaps: bool = False
+) -> Iterator[tuple[ast.Call, TrainerCall]]:
+    """The calls of these classes that several workers make, each with the trainer that starts them.
+
+    With `perhaps` those of a name that may stand for such a class, and for another one.
+    """
     module = context.module
     by_function: dict[ast.AST, list[TrainerCall]] = {}
     for run in runs:
         for function in run.functions:
             by_function.setdefault(function, []).append(run.call)
-    for made in module.calls(*names):
+    named = () if perhaps else module.calls(*names)
+    for made in (*named, *_called_by_another_name(module, names, perhaps)):
         calls = [call for around in module.ancestors(made) for call in by_function.get(around, ())]
         if not all(has_one_worker(module, call.node) for call in calls):
             differ = not all(same_gpus(calls[0].gpus, call.gpus) for call in calls)
             yield made, replace(calls[0], other_workers=differ)
+
+
+@kept
+def _called_by_another_name(module: Module, names: frozenset[str], perhaps: bool) -> list[ast.Call]:
+    """The calls of these classes by a name that a function got them under: `def make(cls, **given): cls(**given)`."""
+    if not any(_is_handed_on(module, reference.node) for reference in module.references_within(*names)):
+        return []
+    found = []
+    for call in module.of_type(ast.Call):
+        assert isinstance(call, ast.Call)
+        if isinstance(call.func, ast.Name) and module.qualified(call.func) is None:
+            are = {end.module.qualified(end.node) in names for end in module.origins(call.func)}
+            if are == ({True, False} if perhaps else {True}):
+                found.append(call)
+    return found
+
+
+def _is_handed_on(module: Module, reference: ast.AST) -> bool:
+    """Whether a class is named to be given to something, or stored, and not to be called or derived from."""
+    outer = module.parent_of[reference]
+    if isinstance(outer, ast.Call):
+        return outer.func is not reference
+    return isinstance(outer, (ast.keyword, ast.Assign, ast.IfExp, ast.Dict))
 
 
 def _trains(functions: set[ast.AST]) -> bool:
@@ -100,6 +134,11 @@ def _join_trainers(context: Context, runs: list[Run]) -> None:
         for arguments, call in _made_by(context, TRAINING_ARGUMENTS, runs):
             if call.use_gpu is not True:
                 set_use_cpu(context, call, arguments)
+        for arguments, call in _made_by(context, TRAINING_ARGUMENTS, runs, perhaps=True):
+            held = is_unpacked(context.module, arguments, *SAYS_CPU)
+            if not held and not is_told(context, call, arguments, *SAYS_CPU):
+                unless = ", unless what is unpacked there says use_cpu=True" if held is None else ""
+                context.manual(RM104, arguments, f"{ALONE}, {PERHAPS}{unless}.", "Give it use_cpu=True for these.")
 
 
 def _join_accelerators(context: Context, runs: list[Run]) -> None:
@@ -146,3 +185,6 @@ def _keep_loss_scale(context: Context, runs: list[Run]) -> None:
     for arguments, _ in _made_by(context, TRAINING_ARGUMENTS, runs):
         report_loss_mean(context, arguments)
         average_on_each_worker(context, arguments)
+    for arguments, _ in _made_by(context, TRAINING_ARGUMENTS, runs, perhaps=True):
+        if keyword_argument(arguments, ARGUMENT) is None and not is_unpacked(context.module, arguments, ARGUMENT):
+            context.manual(RM110, arguments, f"{MESSAGE[:-1]}, {PERHAPS}.", f"Give it {ARGUMENT}=False there.")
