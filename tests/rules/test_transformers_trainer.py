@@ -1,4 +1,4 @@
-"""RM101, RM912: what an init function returns."""
+"""RM101, RM912, RM913: what an init function returns, and what else a TransformersTrainer is given."""
 
 import re
 
@@ -242,3 +242,11 @@ def test_evaluation_rows_are_spoken_of_where_there_are_some(datasets: str, *, ev
     outcome = converted(SCRIPT.format(returned=returned).replace('{"train": ds}', datasets))
     (told,) = (message for message in outcome.messages if "how many training rows there are" in message)
     assert ("evaluation rows" in told) is evaluates
+
+
+@pytest.mark.parametrize("given", ["train_loop_per_worker=loop", "**dict(train_loop_per_worker=loop)"])
+def test_a_training_loop_was_never_for_this_trainer(given: str) -> None:
+    script = SCRIPT.replace("(build,", f"({given},").replace("def build", "def loop(config):\n    pass\n\n\ndef build")
+    outcome = converted(script.format(returned="None"))
+    assert outcome.lines("RM913", Kind.CONVERTED)
+    assert re.search(r"TorchTrainer\(\s*train_loop_per_worker=loop,", outcome.text)

@@ -417,7 +417,8 @@ def test_what_needs_gpus_is_dropped_and_told_where_the_user_wants_cpus(script: s
     assert result.after is not None
     assert not any(word in result.after for word in ("plugin", "FSDP", "DEEPSPEED", "TorchConfig"))
     assert "bf16" in result.after and "num_workers=2, use_gpu=False" in result.after
-    assert any(f"{kind} needs GPUs" in finding.message for finding in result.findings)
+    (told,) = (finding for finding in result.findings if f"{kind} needs GPUs" in finding.message)
+    assert told.code == "RM822"
 
 
 @pytest.mark.parametrize(
