@@ -62,6 +62,7 @@ class Together:
         self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
         self.new: dict[str, FileResult] = {}  # by real path: what was converted here
         self.known = ChainMap(self.new, self.alone)
+        self.due: dict[str, str] = {}  # by real path: the files that are asked for something new
         self.parts: dict[str, Job] = {}  # by real path: how what is part of a job or loop was converted
         self.followed: set[str] = set()  # real paths of the files whose imports were followed
         self.unstable: dict[str, FileResult] = {}  # by real path: what is refused, as a second run would change it
@@ -75,6 +76,7 @@ class Together:
         waiting = dict.fromkeys(waiting)
         while True:
             self.new.clear()
+            self.due.clear()
             self.parts.clear()
             self.followed.clear()
             self.links.clear()
@@ -127,9 +129,11 @@ class Together:
         if job is not self.job:
             self.parts[real] = job
         for request in result.asked:
-            asked = self.project.asked.setdefault(os.path.realpath(request.path), [])
+            target = os.path.realpath(request.path)
+            asked = self.project.asked.setdefault(target, [])
             if not any((other.path, other.name) == (request.path, request.name) for other in asked):
                 asked.append(request)
+                self.due.setdefault(target, request.path)
 
     def _ahead(self, path: str, *, rewrite: bool) -> tuple[list[Finding], str | None]:
         """What there is to say of a file, and what it becomes, before it is its turn.
@@ -169,17 +173,11 @@ class Together:
 
     def _convert_asked(self) -> None:
         """Converts the files that others ask to change, with all that is asked of them; they may ask in turn."""
-        carried_out: dict[str, int] = {}
-        while True:
-            open_requests = [real for real, asked in self.project.asked.items() if carried_out.get(real) != len(asked)]
-            if not open_requests:
-                return
-            for real in open_requests:
-                asked = self.project.asked[real]
-                carried_out[real] = len(asked)
-                path = asked[0].path
-                known = real in self.alone or path in self.found.candidates
-                self._add(path, self.job if known else self.part)
+        while self.due:
+            real, path = next(iter(self.due.items()))
+            del self.due[real]
+            known = real in self.alone or path in self.found.candidates
+            self._add(path, self.job if known else self.part)
 
     def _convert_imported(self) -> None:
         """Converts what belongs to converted jobs: the modules that they import, whose functions run in the job, and

@@ -227,7 +227,7 @@ def _edit_accelerator(context: Context, call: TrainerCall, accelerator: ast.Call
                 context.manual(RM202, accelerator, message, "Give it to the Accelerator of workers with a GPU only.")
         else:
             context.give(accelerator, name, source, **parts)
-    near = module.reference_at[accelerator.func].binding.statement
+    near = module.import_of(accelerator.func)
     for plugin in sorted(name for name in places.imports if any(name in source for source in sources)):
         context.plan.need_import("accelerate.utils", plugin, near=near)
     if not is_told(context, call, accelerator, "cpu"):

@@ -64,7 +64,7 @@ def set_environment(context: Context, call: TrainerCall, environment: dict[str, 
         if run_config is not None:
             context.plan.call(run_config).set("worker_runtime_env", source)
         else:
-            near = context.module.reference_at[call.node.func].binding.statement
+            near = context.module.import_of(call.node.func)
             context.plan.need_import("ray.train", "RunConfig", near=near)
             context.plan.call(call.node).set("run_config", f"RunConfig(worker_runtime_env={source})")
 

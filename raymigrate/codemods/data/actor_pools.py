@@ -11,7 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.ray_datasets import RM507
 from raymigrate.facts.ray_data.datasets import MAPPERS, OF_GROUPS
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, keyword_argument, methods
+from raymigrate.facts.values import argument, has_unpacking, keyword_argument, methods
 from raymigrate.facts.values.partials import PARTIAL
 
 STRATEGY = "ray.data.ActorPoolStrategy"
@@ -77,7 +77,7 @@ def _named(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
 
 def _as_tasks(context: Context, call: ast.Call, keyword: ast.keyword, pool: ast.Call) -> bool:
     """Runs a function as tasks, at most as many at a time as there were actors; whether that could be written."""
-    if any(part.arg is None for part in pool.keywords) or any(isinstance(part, ast.Starred) for part in pool.args):
+    if has_unpacking(pool):
         context.manual(RM507, keyword, f"{NO_POOL}.", TASKS)
         return False
     largest = keyword_argument(pool, "size") or argument(pool, 1, "max_size")
@@ -96,7 +96,7 @@ def _as_tasks(context: Context, call: ast.Call, keyword: ast.keyword, pool: ast.
 
 def _mapped(call: ast.Call) -> ast.expr | None:
     """What a mapper is given to apply."""
-    return call.args[0] if call.args else keyword_argument(call, "fn")
+    return argument(call, 0, "fn")
 
 
 def _pool(module: Module, node: ast.expr) -> ast.Call | None:

@@ -159,7 +159,7 @@ def _write(context: Context, statement: ast.stmt, call: ast.Call) -> None:
     if isinstance(call.func, ast.Attribute):
         name = f"{module.source(call.func.value)}.DataContext"
     else:
-        imported = module.reference_at[call.func].binding.statement
+        imported = module.import_of(call.func)
         context.plan.need_import("ray.data", "DataContext", near=context.nested(imported))
         name = "DataContext"
     context.plan.statement(statement).before.insert(0, Code(SET.format(context=name)))

@@ -182,7 +182,7 @@ def convert_dataset_config(
         return Choices(), None
     if _is_transformers(context, call):
         split = ["train"]  # the Trainer itself splits the evaluation rows, so that each is evaluated once
-    near = context.module.reference_at[choices.calls[0].func].binding.statement
+    near = context.module.import_of(choices.calls[0].func)
     context.plan.need_import("ray.train", "DataConfig", near=near)
     given_to_it = f"datasets_to_split=[{', '.join(map(string_literal, split))}]"
     if not in_order:

@@ -93,7 +93,7 @@ def _filter(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
         context.plan.replace(call, "$read.filter(expr=$filter)", read=call, filter=keyword.value)
         for part in calls:
             _say(context, part)
-        reading = module.reference_at[call.func].binding.statement
+        reading = module.import_of(call.func)
         context.plan.need_import("ray.data.expressions", "col", near=context.nested(reading))
 
 

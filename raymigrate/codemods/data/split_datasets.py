@@ -11,7 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ray_train.scaling import has_one_worker
 from raymigrate.facts.ray_train.trainers import TrainerCall
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import is_none, named_arguments, unpacked_dicts
 
 RM205 = Rule(
     "RM205",
@@ -64,9 +64,9 @@ def open_data_config(context: Context, call: TrainerCall) -> ast.Call | None:
     made = context.module.value(given) if given is not None else None
     if not isinstance(made, ast.Call) or context.module.qualified(made.func) != "ray.train.DataConfig" or made.args:
         return None
-    split = {keyword.arg: keyword.value for keyword in made.keywords}
+    split = named_arguments(made)
     is_open = context.module.constant(split.get("datasets_to_split")) is None  # None meant the default in Ray 2.6
-    return made if is_open and None not in split else None
+    return made if is_open and not unpacked_dicts(made) else None
 
 
 def keep_whole(context: Context, call: TrainerCall) -> None:
@@ -110,6 +110,6 @@ def split_train_only(context: Context, call: TrainerCall, options: str = "") -> 
         edit = context.plan.call(made)
         edit.values = {"datasets_to_split": Code(TRAIN_ONLY), **edit.values}  # what is split comes first
         return
-    near = context.module.reference_at[call.node.func].binding.statement
+    near = context.module.import_of(call.node.func)
     context.plan.need_import("ray.train", "DataConfig", near=near)
     context.plan.call(call.node).set("dataset_config", f"DataConfig(datasets_to_split={TRAIN_ONLY}{options})")

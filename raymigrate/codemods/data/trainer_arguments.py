@@ -77,7 +77,7 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
 
 
 def _kept_order(context: Context, call: TrainerCall) -> str:
-    return kept_order(context, call, context.module.reference_at[call.node.func].binding.statement)
+    return kept_order(context, call, context.module.import_of(call.node.func))
 
 
 def _was_mapped_once(context: Context, function: TrainFunction) -> bool:

@@ -11,7 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.rescan import RM693
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import keyword_named
+from raymigrate.facts.values import keyword_named, unpacked_dicts
 from raymigrate.facts.values.carried import Entry, carried
 
 OLD = "target_num_ongoing_requests_per_replica"
@@ -36,7 +36,7 @@ def autoscaling(context: Context) -> None:
     beside, alone = ({e.key for _, old, has_new in found if has_new is which for e in old} for which in (True, False))
     for call in module.calls(*CONFIGURATION):
         if keyword := keyword_named(call, OLD):
-            dicts = [carried(module, other.value) for other in call.keywords if other.arg is None]
+            dicts = [carried(module, other) for other in unpacked_dicts(call)]
             if keyword_named(call, NEW) or any(entry.name == NEW for given in dicts for entry in given.entries):
                 context.manual(RM693, keyword, f"{IGNORED}.", BESIDE)
             else:

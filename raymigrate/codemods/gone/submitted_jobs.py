@@ -9,8 +9,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.projects.project_uses import importing_modules
-from raymigrate.facts.projects.submitted_jobs import fields_of, given_by_name, submitted_beside
-from raymigrate.facts.values import argument, keyword_argument, leading_text
+from raymigrate.facts.projects.submitted_jobs import fields_of, submitted_beside
+from raymigrate.facts.values import argument, given_by_name, keyword_argument, leading_text
 
 RM698 = Rule(
     "RM698",

@@ -29,7 +29,7 @@ def _configure(context: Context, call: ast.Call) -> None:
         message = f"Accelerator({name}=) is refused or ignored today; now in DataLoaderConfiguration."
         if not context.converts(RM701, keyword, message):
             return
-    near = context.module.reference_at[call.func].binding.statement
+    near = context.module.import_of(call.func)
     context.plan.need_import("accelerate.utils", "DataLoaderConfiguration", near=near)
     edit = context.plan.call(call)
     edit.remove |= {str(name) for name in moved}

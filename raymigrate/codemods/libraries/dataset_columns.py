@@ -13,6 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import LOAD_DATASET
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import named_arguments, unpacked_dicts
 
 RM716 = Rule(
     "RM716",
@@ -78,8 +79,8 @@ def _kind(module: Module, node: ast.expr, seen: frozenset[ast.expr] = frozenset(
     if not isinstance(value, ast.Call):
         return None
     if module.qualified(value.func) in LOAD_DATASET:
-        given = {keyword.arg: keyword.value for keyword in value.keywords}
-        if None in given or "streaming" in given:
+        given = named_arguments(value)
+        if unpacked_dicts(value) or "streaming" in given:
             return None
         return _kind_of_split(module, given["split"]) if "split" in given else "dict"
     if isinstance(value.func, ast.Attribute):

@@ -21,7 +21,15 @@ from raymigrate.facts.hugging_face.asked_models import is_only_asked
 from raymigrate.facts.hugging_face.models import OF_PEFT
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, is_none, keyword_named, seen_entries, unpacked_dicts
+from raymigrate.facts.values import (
+    Source,
+    argument,
+    is_none,
+    keyword_named,
+    named_arguments,
+    seen_entries,
+    unpacked_dicts,
+)
 from raymigrate.facts.values.nothing import may_give_none
 from raymigrate.knowledge.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 
@@ -248,10 +256,10 @@ def _set_dtype(context: Context, call: ast.Call, dtype: str, message: str) -> No
 
 
 def _set(context: Context, call: ast.Call, argument: str, value: str, message: str) -> bool:
-    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    given = named_arguments(call)
     if argument in given and not is_none(given[argument]):
         return False
-    if None in given:
+    if unpacked_dicts(call):
         context.manual(RM751, call, message, f"Its arguments cannot be seen; give it {argument}={value}.")
         return False
     if not context.converts(RM751, call, message):

@@ -69,7 +69,7 @@ def _convert(context: Context, call: ast.Call, given: dict[str, ast.keyword]) ->
 
 def _import_class(context: Context, call: ast.Call) -> None:
     """Imports the class where that of the model is imported; a function that does so in one branch does so at once."""
-    near = context.module.reference_at[call.func].binding.statement
+    near = context.module.import_of(call.func)
     scope = context.module.scope_of[call].find(CLASS)
     if scope is not None and isinstance(scope.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         imported = scope.bindings[CLASS]

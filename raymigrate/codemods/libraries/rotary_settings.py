@@ -27,7 +27,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import CLASS
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import keyword_argument, seen_entries
+from raymigrate.facts.values import given_by_name, keyword_argument, seen_entries, unpacked_dicts
 from raymigrate.facts.values.carried import COPIES
 
 RM767 = Rule(
@@ -124,7 +124,7 @@ def rotary_keywords(context: Context) -> None:
         is_model = CLASS.fullmatch(qualified) is not None
         if not is_model and CONFIG.fullmatch(qualified) is None:
             continue
-        given = _keywords(module, call)
+        given = given_by_name(module, call)
         condition = "If the code of the model is that of transformers: " if _is_trusted(module, call) else ""
         if SCALING in given and not _keeps_theta(module, given[SCALING]):
             set_none = module.constant(given[SCALING]) is None and isinstance(given[SCALING], ast.Constant)
@@ -199,7 +199,7 @@ def _copied(module: Module, made: ast.expr) -> list[ast.expr]:
     if isinstance(made.func, ast.Attribute) and made.func.attr == "copy" and not made.args:
         return [made.func.value]
     if getattr(made.func, "id", "") == "dict" or module.qualified(made.func) in COPIES:
-        return [*made.args[:1], *(keyword.value for keyword in made.keywords if keyword.arg is None)]
+        return [*made.args[:1], *unpacked_dicts(made)]
     return []
 
 
@@ -260,14 +260,6 @@ def _set_by_call(module: Module) -> Iterator[tuple[ast.Call, Config, dict[str, a
         config = _config(module, method.value) if {SCALING, THETA}.intersection(given) else None
         if config is not None:
             yield call, config, given
-
-
-def _keywords(module: Module, call: ast.Call) -> dict[str, ast.expr]:
-    """What a call is given by name, also in dicts that it unpacks."""
-    given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
-    for keyword in call.keywords:
-        given |= seen_entries(module, keyword.value) if keyword.arg is None else {}
-    return given
 
 
 def _place(call: ast.Call, name: str) -> ast.AST:

@@ -10,7 +10,7 @@ from raymigrate.facts.hugging_face.instances import TRAINING_ARGUMENTS, instance
 from raymigrate.facts.ray_train.trainers import classes_behind
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import class_named, last_name
+from raymigrate.facts.values import class_named, last_name, unpacked_dicts
 from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.constructors import Line, constructors, line_of, reaches
 from raymigrate.knowledge.libraries import LIBRARIES, constructor, lineage, look_up, takes
@@ -92,7 +92,7 @@ def give_old_tokenizer(module: Module) -> bool:
         if OLD in names:
             return True
         # Only here: the dict that is unpacked in any other call may be long, and be unpacked in many.
-        unpacked = {e.name for k in call.keywords if k.arg is None for e in carried(module, k.value).entries}
+        unpacked = {entry.name for given in unpacked_dicts(call) for entry in carried(module, given).entries}
         if OLD in unpacked and NEW not in unpacked:
             return True
     return False

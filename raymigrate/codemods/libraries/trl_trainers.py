@@ -17,7 +17,17 @@ from raymigrate.facts.projects.places import functions_behind
 from raymigrate.facts.ray_train.removed_trackers import INIT
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, class_named, is_none, keyword_argument, keyword_named, written
+from raymigrate.facts.values import (
+    Source,
+    argument,
+    class_named,
+    is_none,
+    keyword_argument,
+    keyword_named,
+    named_arguments,
+    unpacked_dicts,
+    written,
+)
 from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
 RM763 = Rule(
@@ -150,8 +160,8 @@ def _is_shard(module: Module, node: ast.expr) -> bool:
 
 def _groups(context: Context, call: ast.Call, kind: str) -> None:
     """Notes a batch that one worker cannot fill with whole groups; some numbers of workers can."""
-    given = {keyword.arg: keyword.value for keyword in call.keywords}
-    if None in given or len(call.args) > 1 or not given.keys().isdisjoint(OTHER_BATCH):
+    given = named_arguments(call)
+    if unpacked_dicts(call) or len(call.args) > 1 or not given.keys().isdisjoint(OTHER_BATCH):
         return
     values = {**BATCH, GROUP: GROUPS[kind]}
     values |= {name: context.module.constant(given[name]) for name in values if name in given}

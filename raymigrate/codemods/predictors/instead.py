@@ -20,6 +20,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
     argument,
     class_named,
+    given_by_name,
     has_unpacking,
     is_none,
     method_of,
@@ -206,9 +207,7 @@ def of_texts(module: Module, predictor: ast.expr) -> str:
     """
     call = module.parent_of[predictor]
     call = module.parent_of[call] if isinstance(call, ast.keyword) else call
-    given: dict[str, ast.expr] = {}
-    for keyword in call.keywords if isinstance(call, ast.Call) else ():
-        given |= {keyword.arg: keyword.value} if keyword.arg else seen_entries(module, keyword.value)
+    given = given_by_name(module, call) if isinstance(call, ast.Call) else {}
     task = module.constant(given["task"]) if "task" in given else None
     is_open = "task" in given or (isinstance(call, ast.Call) and has_unpacking(call)) or GENERATING in module.text
     if task != GENERATING and (isinstance(task, str) or not is_open):
@@ -254,7 +253,7 @@ def of_predict(module: Module, calls: Iterable[ast.Call], predicts: str) -> str:
 def _given(module: Module, calls: Iterable[ast.Call]) -> list[str]:
     """The names of the arguments that calls are given, other than None; those that are unpacked, as far as seen."""
     found: dict[str, None] = {}
-    for keyword in (keyword for call in calls for keyword in call.keywords):
-        given = {keyword.arg: keyword.value} if keyword.arg else seen_entries(module, keyword.value)
-        found |= {name: None for name, value in given.items() if name == "batch_size" or not is_none(value)}
+    for call in calls:
+        given = given_by_name(module, call).items()
+        found |= {name: None for name, value in given if name == "batch_size" or not is_none(value)}
     return list(found)

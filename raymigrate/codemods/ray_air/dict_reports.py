@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from raymigrate.codemods.context import Context
 from raymigrate.facts.ray_train.reports import REPORTS
 from raymigrate.facts.ray_train.results import CHECKPOINTS
-from raymigrate.facts.values import is_none, keyword_argument
+from raymigrate.facts.values import argument, is_none, keyword_argument
 
 FROM_DICT = frozenset(f"{checkpoint}.from_dict" for checkpoint in CHECKPOINTS)
 
@@ -36,8 +36,7 @@ def checkpoint_argument(report: ast.Call) -> ast.expr | None:
 
 def metrics_argument(report: ast.Call) -> ast.expr | None:
     """What a report is given as its metrics."""
-    named = keyword_argument(report, "metrics")
-    return report.args[0] if report.args else named
+    return argument(report, 0, "metrics")
 
 
 def _is_from_dict(context: Context, node: ast.expr) -> bool:

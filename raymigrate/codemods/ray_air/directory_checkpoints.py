@@ -73,7 +73,7 @@ def _hand_in(context: Context, report: ast.Call, given: ast.expr) -> None:
     if not by_name and not _is_plain(context, given):
         context.manual(RM309, report, UNPACKED, ADVICE)
     elif context.converts(RM309, given, MESSAGE):
-        context.plan.need_import("ray.train", near=module.reference_at[report.func].binding.statement)
+        context.plan.need_import("ray.train", near=module.import_of(report.func))
         if isinstance(given, ast.Name) or not by_name:
             context.plan.replace(given, f"$checkpoint if {ON_RANK_0} else None", checkpoint=given)
             return

@@ -17,7 +17,7 @@ from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.facts.projects.helpers import Helper
 from raymigrate.facts.projects.places import Place
 from raymigrate.facts.ray_train.own_objects import may_hold_own
-from raymigrate.facts.values import keyword_argument
+from raymigrate.facts.values import argument
 
 RM310 = Rule(
     "RM310",
@@ -63,7 +63,7 @@ def model_classes(context: Context) -> None:
         call = context.module.parent_of[reference.node]
         if not isinstance(call, ast.Call) or call.func is not reference.node:
             continue
-        model = call.args[0] if call.args else keyword_argument(call, "model")
+        model = argument(call, 0, "model")
         in_training = context.place_of(call) is not Place.UNKNOWN
         if model is None or not (in_training or context.of_legacy_job):
             continue

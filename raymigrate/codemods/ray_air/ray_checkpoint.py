@@ -21,7 +21,7 @@ from raymigrate.facts.ray_train.own_objects import may_hold_own
 from raymigrate.facts.ray_train.results import CHECKPOINTS
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Reference
-from raymigrate.facts.values import is_none, seen_entries
+from raymigrate.facts.values import given_by_name, is_none
 
 API = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
 
@@ -159,9 +159,7 @@ def constructor_arguments(module: Module, call: ast.Call, *, by_position: bool) 
         by_position: Whether positions are those of that Ray for sure.
     """
     names = CONSTRUCTOR if by_position or (call.args and is_none(call.args[0])) else ()
-    given = dict(zip(names, call.args, strict=False))
-    for keyword in call.keywords:
-        given |= {keyword.arg: keyword.value} if keyword.arg else seen_entries(module, keyword.value)
+    given = {**dict(zip(names, call.args, strict=False)), **given_by_name(module, call)}
     return {name: value for name, value in given.items() if not is_none(value)}
 
 

@@ -41,7 +41,7 @@ from raymigrate.facts.syntax.annotations import in_annotation
 from raymigrate.facts.syntax.guards import goes_on_without, is_ready
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Reference
-from raymigrate.facts.values import argument, has_unpacking, keyword_argument, sources
+from raymigrate.facts.values import argument, has_unpacking, keyword_argument, named_arguments, sources
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.legacy import HF
 from raymigrate.knowledge.libraries import look_up, member
@@ -357,8 +357,7 @@ def _from_model(
 ) -> Callable[[], None] | None:
     """`from_model(model, tokenizer, path=folder)` saves both into the folder before it becomes a checkpoint."""
     module = context.module
-    given = {keyword.arg: keyword.value for keyword in call.keywords}
-    given.update(zip(("model", "tokenizer"), call.args, strict=False))
+    given = {**named_arguments(call), **dict(zip(("model", "tokenizer"), call.args, strict=False))}
     model, path, preprocessor = given.get("model"), given.get("path"), given.get("preprocessor")
     saved = [
         value for key in ("model", "tokenizer") if (value := given.get(key)) and module.constant(value) is not None

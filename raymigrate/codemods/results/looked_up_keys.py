@@ -19,7 +19,7 @@ from raymigrate.facts.ray_train.results import results as reads_of_results
 from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.ray_train.training_code import TrainingCodes
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, keyword_argument, sources
+from raymigrate.facts.values import Source, argument, keyword_argument, sources, unpacked_dicts
 from raymigrate.facts.values.asked_names import patterns
 from raymigrate.facts.values.items import GETTER
 from raymigrate.facts.values.keys import keys_of
@@ -163,7 +163,7 @@ def _by_call(module: Module, call: ast.Call) -> Iterator[Lookup]:
         yield Lookup(owner, frozenset(re.findall(r"\w+", _text(module, call.args[0]))), FAILS, of_table=True)
     elif method == "format":
         fields = frozenset(re.findall(r"\{(\w+)", _text(module, owner)))
-        yield from (Lookup(keyword.value, fields, RAISES) for keyword in call.keywords if keyword.arg is None)
+        yield from (Lookup(given, fields, RAISES) for given in unpacked_dicts(call))
     else:
         names = named | (_all_names(module, call.args) if BY_COLUMN.fullmatch(method) else frozenset())
         ignored = module.constant(keyword_argument(call, "errors")) == "ignore"

@@ -8,7 +8,7 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import seen_entries
+from raymigrate.facts.values import given_by_name
 
 RM752 = Rule(
     "RM752",
@@ -60,9 +60,7 @@ def unsaid(module: Module, given: dict[str, ast.expr], calls: list[ast.Call]) ->
     """
     found: dict[str, str] = {}
     for call in calls or [ast.Call(ast.Name(""), [], [])]:
-        named = dict(given)
-        for keyword in call.keywords:
-            named |= {keyword.arg: keyword.value} if keyword.arg else seen_entries(module, keyword.value)
+        named = {**given, **given_by_name(module, call)}
         samples = "do_sample" not in named or module.constant(named["do_sample"]) is not False
         found |= LENGTH if LENGTHS.isdisjoint(named) else {}
         found |= {n: v for n, v in CHOICE.items() if n not in named and (samples or n != "temperature")}

@@ -11,7 +11,7 @@ def tune_name(context: Context, near: ast.AST) -> str:
     module = context.module
     bindings = module.scope_of[near].lookup("tune")
     is_tune = bindings and all(binding.qualified == "ray.tune" for binding in bindings)
-    beside = module.reference_at[near].binding.statement
+    beside = module.import_of(near)
     if is_tune and is_imported_before(module, near, "tune"):
         if not any(module.start(binding.node) < module.start(near) for binding in bindings):  # a later cell has it
             context.plan.need_import("ray", "tune", near=beside)

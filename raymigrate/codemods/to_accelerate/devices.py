@@ -23,7 +23,7 @@ from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.tensors import Kind, kinds_of
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, named_arguments
 
 NAMES = ("cuda", "cpu", "mps", "xpu", "npu")
 MAKERS = ("torch.device", "torch.accelerator.current_accelerator")
@@ -271,7 +271,7 @@ class Devices:
         assert isinstance(call.func, ast.Attribute)
         if call.func.attr == "cuda":
             return {}
-        kept = {k.arg: k.value for k in call.keywords if k.arg not in HOW and k.arg is not None}
+        kept = {name: value for name, value in named_arguments(call).items() if name not in HOW}
         others = [value for value in call.args[1:] if not isinstance(value, ast.Constant)]
         return {**{f"kept_{number}": value for number, value in enumerate(others)}, **kept}
 

@@ -104,7 +104,7 @@ def apply_file(context: Context, outline: Outline, made: list[ast.Call], form: L
                 fallbacks.add(parameter)
             else:
                 beaten.add(parameter)
-        near = context.module.reference_at[call.func].binding.statement
+        near = context.module.import_of(call.func)
         for plugin, module in form.imports().items():
             context.plan.need_import(module, plugin, near=near)
         if BEATS_ARGUMENT in arguments and argument(call, PLACES[BEATS_ARGUMENT], BEATS_ARGUMENT) is not None:

@@ -20,7 +20,15 @@ from raymigrate.facts.ray_tune.tuners import TUNERS, TunerCall, config_names
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import Reference
-from raymigrate.facts.values import Source, argument, is_none, keyword_argument, leading_text, unpacked_dicts
+from raymigrate.facts.values import (
+    Source,
+    argument,
+    is_none,
+    keyword_argument,
+    leading_text,
+    named_arguments,
+    unpacked_dicts,
+)
 from raymigrate.knowledge.legacy import HF_TRAINERS, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 
 RM417 = Rule(
@@ -131,8 +139,8 @@ def _is_of_each_machine(module: Module, run_config: ast.expr | None) -> bool:
     value = module.value(run_config)
     if not isinstance(value, ast.Call) or not _is_run_config(module, value.func):
         return False
-    given = {keyword.arg: keyword.value for keyword in value.keywords}
-    if None in given or len(value.args) > 1:
+    given = named_arguments(value)
+    if unpacked_dicts(value) or len(value.args) > 1:
         return False
     named = [given[name] for name in STORED_BY if name in given and not is_none(given[name])]
     return all(leading_text(module, node).startswith(OF_EACH_MACHINE) for node in named)

@@ -66,7 +66,7 @@ def _construct(context: Context, call: ast.Call, keyword: ast.keyword, keys: set
 
 def _class_name(context: Context, call: ast.Call, name: str) -> str:
     """How a configuration class is called beside a trainer."""
-    near = context.module.reference_at[call.func].binding.statement
+    near = context.module.import_of(call.func)
     bindings = context.module.scope_of[call].lookup(name)
     if all(binding.qualified in config_names(name) for binding in bindings):
         context.plan.need_import("ray.train", name, near=near)

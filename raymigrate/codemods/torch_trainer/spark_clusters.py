@@ -17,7 +17,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import fillings, is_none, unpacked_dicts
+from raymigrate.facts.values import fillings, is_none, named_arguments, unpacked_dicts
 from raymigrate.facts.values.keys import keys_of
 
 RM425 = Rule(
@@ -86,7 +86,7 @@ def _is_asked_for(name: ast.expr, outer: ast.AST) -> bool:
 
 def _arguments(context: Context, call: ast.Call) -> bool:
     """Gives a call the arguments of today, or tells of them; whether it had the legacy ones and now has not."""
-    module, given = context.module, {keyword.arg: keyword.value for keyword in call.keywords}
+    module, given = context.module, named_arguments(call)
     unpacked = unpacked_dicts(call)
     inside = [set(entries) if (entries := module.entries(value)) is not None else None for value in unpacked]
     if any(isinstance(argument, ast.Starred) for argument in call.args) or None in inside:

@@ -279,7 +279,7 @@ def report_logs(context: Context, call: TrainerCall, function: TrainFunction) ->
     """Lets the training function of a TransformersTrainer report what it logs, where a logger will listen."""
     if not is_tracked(context, call):
         return
-    near = context.module.reference_at[call.node.func].binding.statement
+    near = context.module.import_of(call.node.func)
     user = call.node if function.init is None else function.init
     name = add_once(context, emitted_tracking.LOG_REPORT, user, near)
     function.before_training.append(f"{{trainer}}.add_callback({name}())")

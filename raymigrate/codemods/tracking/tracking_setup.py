@@ -20,6 +20,7 @@ from raymigrate.facts.hugging_face.callbacks import is_callback
 from raymigrate.facts.projects.places import Place
 from raymigrate.facts.ray_train.first_rank import is_for_first_rank
 from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.values import named_arguments, unpacked_dicts
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM409 = Rule(
@@ -77,14 +78,14 @@ def _places(service: str) -> tuple[str, ...]:
 
 
 def _setup_wandb(context: Context, call: ast.Call) -> None:
-    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    given = named_arguments(call)
     rank_zero_only = context.module.constant(given.get("rank_zero_only")) if "rank_zero_only" in given else True
     if rank_zero_only is False or context.module.constant(given.get("mode")) == "disabled":
         return
     if isinstance(given.get("mode"), ast.IfExp):
         return  # by rank already
     message = "On Ray >= 2.51 every worker would start a run of its own"
-    if not _in_training(context, call) or None in given or rank_zero_only is not True:
+    if not _in_training(context, call) or unpacked_dicts(call) or rank_zero_only is not True:
         where = None if is_for_first_rank(context.module, call) else _on_workers(context, call)
         if where is not None:
             context.manual(RM409, call, f"{message}{where}.")
@@ -102,12 +103,12 @@ def _setup_wandb(context: Context, call: ast.Call) -> None:
 
 
 def _setup_mlflow(context: Context, call: ast.Call) -> None:
-    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    given = named_arguments(call)
     if {"experiment_name", "experiment_id"} & given.keys():
         return
     message = "setup_mlflow() without an experiment raises a ValueError on Ray >= 2.51"
     creates = context.module.constant(given.get("create_experiment_if_not_exists")) is True
-    if not _in_training(context, call) or None in given or len(call.args) > 1:
+    if not _in_training(context, call) or unpacked_dicts(call) or len(call.args) > 1:
         if (where := _on_workers(context, call)) is not None:
             context.manual(RM409, call, f"{message}{where}.")
     elif not creates:

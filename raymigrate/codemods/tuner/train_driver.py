@@ -12,7 +12,7 @@ from raymigrate.codemods.tuner.tuner_config import TunerRunConfig, run_config_in
 from raymigrate.edits.plan import Code
 from raymigrate.facts.projects.helpers import Helper
 from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS, TUNE_CONFIGS, Limiter, TunerCall, made
-from raymigrate.facts.values import is_none, keyword_argument, names_of
+from raymigrate.facts.values import is_none, keyword_argument, named_arguments, names_of
 
 LEGACY_SCALING = ("trainer_resources", "_max_cpu_fraction_per_node")
 
@@ -56,8 +56,8 @@ class TrainDriver:
         self.variable = self._variable(names)
         self.before: list[Code] = []
         self._is_extended = "train_loop_config" in self.edit.values  # a dict display, which is never None
-        keywords = {keyword.arg: keyword.value for keyword in self.trainer.keywords if keyword.arg}
-        self.arguments = {name: value for name, value in keywords.items() if name not in self.edit.remove}
+        given = named_arguments(self.trainer)
+        self.arguments = {name: value for name, value in given.items() if name not in self.edit.remove}
 
     @property
     def place(self) -> ast.stmt:

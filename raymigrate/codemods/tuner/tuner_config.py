@@ -272,7 +272,7 @@ class TunerRunConfig:
         body = "".join(f"{indent}        {line},\n" for line in lines)
         self._hand_over_the_rest()
         self.trainer.set("run_config", f"ray.train.RunConfig(\n{body}{indent}    )", **arguments)
-        near = self.context.module.reference_at[self.tuner.node.func].binding.statement
+        near = self.context.module.import_of(self.tuner.node.func)
         self.context.plan.need_import("ray.train", near=near)
         self.context.plan.need_import(REPORT_TO_TUNE.rpartition(".")[0], "TuneReportCallback", near=near)
 

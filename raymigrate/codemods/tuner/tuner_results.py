@@ -169,7 +169,7 @@ def _checkpoint(context: Context, tuner: TunerCall, read: ast.Attribute) -> None
     elif not is_placed(module, read):
         context.manual(RM608, read, f"{message}.")
     elif context.converts(RM608, read, f'{message}; now the one at metrics["checkpoint_path"].'):
-        near = module.reference_at[tuner.node.func].binding.statement
+        near = module.import_of(tuner.node.func)
         home = module.function(near) if near is not None else None
         context.plan.need_import("ray.train", near=near if home is None or module.inside(read, home) else None)
         template = 'ray.train.Checkpoint($result.metrics["checkpoint_path"])'

@@ -19,7 +19,7 @@ from raymigrate.facts.projects.project import Project
 from raymigrate.facts.projects.project_uses import files_with
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.older_ray import is_for_older_ray
-from raymigrate.facts.values import named_arguments, seen_entries
+from raymigrate.facts.values import given_by_name, named_arguments, seen_entries
 
 METHOD = "submit_job"
 OBJECTS = ("codeflare_sdk.RayJob", "codeflare_sdk.ray.RayJob", "codeflare_sdk.ray.rayjobs.RayJob")
@@ -63,14 +63,6 @@ def _folder_of(module: Module, environment: ast.expr | None) -> str:
     working = entries_of(module, environment).get("working_dir") if environment is not None else None
     path = module.constant(working)
     return PurePath(path).name if isinstance(path, str) and "://" not in path else ""
-
-
-def given_by_name(module: Module, call: ast.Call) -> dict[str, ast.expr]:
-    """What a call is seen to be given by name, in a dict that is unpacked too."""
-    given: dict[str, ast.expr] = {}
-    for keyword in call.keywords:
-        given |= {keyword.arg: keyword.value} if keyword.arg else seen_entries(module, keyword.value)
-    return given
 
 
 def _texts(module: Module, command: ast.expr) -> Iterator[str]:

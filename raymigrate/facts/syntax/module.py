@@ -140,6 +140,10 @@ class Module(Nodes):
         """The reference whose whole chain a node is."""
         return {reference.node: reference for reference in self.references}
 
+    def import_of(self, node: ast.AST) -> ast.stmt | None:
+        """The statement that imports the name of a reference: what new code needs beside it is imported there."""
+        return self.reference_at[node].binding.statement
+
     def _reference(self, root: ast.Name) -> Reference | None:
         if not isinstance(root.ctx, ast.Load):
             return None

@@ -110,6 +110,14 @@ def seen_entries(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = (
     return found
 
 
+def given_by_name(module: Module, call: ast.Call) -> dict[str, ast.expr]:
+    """What a call is seen to be given by name, in a dict that is unpacked too."""
+    given: dict[str, ast.expr] = {}
+    for keyword in call.keywords:
+        given |= {keyword.arg: keyword.value} if keyword.arg else seen_entries(module, keyword.value)
+    return given
+
+
 def seen_items(module: Module, node: ast.expr) -> list[ast.expr]:
     """The items of a list or tuple that can be seen, although there may be others: see `all_items`."""
     return _items(module, node, ())[0]
