@@ -148,8 +148,8 @@ ADVICE = {
             "ray.data.datasource.SimpleTensorflowDatasource",
             "ray.data.datasource.tensorflow_datasource",
         ),
-        "Give the dataset itself to ray.data.from_tf(), which reads all of it on the driver. Elements that are no dicts"
-        ' are {"item": what was the row}.',
+        "Give the dataset itself to ray.data.from_tf(), which reads all of it on the driver. Elements that are not"
+        ' dicts are {"item": what was the row}.',
     ),
     "ray.ml": "Ray 2.0 took ray.ml apart: configurations, checkpoints and trainers are in ray.train, preprocessors in"
     " ray.data.preprocessors, and their base class is ray.data.preprocessor.Preprocessor.",

@@ -34,8 +34,8 @@ RM763 = Rule(
     "RM763",
     "what the trainers of trl refuse",
     "trl >= 1 raises a ValueError for a PeftModel with peft_config= beside it, a TypeError for a train_dataset that is"
-    " no Dataset of datasets, such as a list, and a ValueError where the completions of a step are no whole groups of"
-    " num_generations.",
+    " not a Dataset of datasets, such as a list, and a ValueError where the completions of a step do not make whole"
+    " groups of num_generations.",
     "Give the model without an adapter or leave out peft_config=; make the rows a Dataset with Dataset.from_list();"
     " choose the batch size as a multiple of num_generations.",
     "https://huggingface.co/docs/trl/index",
