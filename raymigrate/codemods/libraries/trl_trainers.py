@@ -106,7 +106,7 @@ def _rows(context: Context, call: ast.Call, name: str) -> None:
     found = context.module.origins(given)
     if any(_is_no_dataset(source.module, source.node) or _is_shard(source.module, source.node) for source in found):
         kind = name.rpartition(".")[2]
-        message = f"{kind} raises a TypeError for a train_dataset that is no Dataset of datasets."
+        message = f"{kind} raises a TypeError for a train_dataset that is not a Dataset of datasets."
         with_images = any(_names_images(source.module, source.node) for source in found)
         context.manual(RM763, given, message, OF_IMAGES if with_images else OF_ROWS)
 
