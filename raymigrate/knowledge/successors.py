@@ -62,7 +62,7 @@ RL_CHECKPOINT = (
 GLUE = "Load the data with datasets.load_dataset, and tokenize it with map()."
 COPY_OF_TESTS = "Tests of Ray are not part of what is installed: copy what you need of them."
 TORCH_TRAINER = "Use ray.train.torch.TorchTrainer: a training function without torch runs in it too."
-LOGGERS = "Loggers are callbacks now: give RunConfig(callbacks=) CSVLoggerCallback() and the like of ray.tune.logger."
+LOGGERS = "Loggers are callbacks now: give RunConfig(callbacks=) those of ray.tune.logger, such as CSVLoggerCallback()."
 SEARCHED = (
     "Ray has no such search any more: take another one of ray.tune.search, such as OptunaSearch or HyperOptSearch."
 )
