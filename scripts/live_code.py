@@ -70,7 +70,7 @@ def _meaning(code: CodeType) -> tuple[object, ...]:
 def marked(text: str, places: dict[int, int]) -> ast.Module:
     """A module in which some statements say that they run.
 
-    What stands outside every function runs at import. In its stead those functions say it that read a name bound there,
+    What stands outside every function runs at import. In its place speak those functions that read a name bound there,
     or all of the module where none does.
 
     Args:

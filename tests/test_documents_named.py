@@ -1,4 +1,4 @@
-"""Whoever reads a comment, a docstring or a page can open the files that it names."""
+"""Every file that a comment, a docstring or a page names can be opened."""
 
 from __future__ import annotations
 

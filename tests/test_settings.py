@@ -82,7 +82,7 @@ def test_excludes_act_before_files_are_read_and_are_relative_to_the_file(project
         (project / folder / "old.py").write_text(LEGACY)
     settings('exclude = ["/vendor/", "train.py"]')
     assert [line.split(":")[0] for line in invoke("--check", ".").stdout.splitlines()] == ["src/vendor/old.py"]
-    assert invoke("--check", "vendor").exit_code == 1  # whoever names a folder means it
+    assert invoke("--check", "vendor").exit_code == 1  # a folder that is named is meant
     settings('exclude = ["src/vendor"]')
     assert invoke("--check", "src").exit_code == 0
 

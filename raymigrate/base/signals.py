@@ -36,7 +36,7 @@ def interruptible() -> Iterator[None]:
         Interrupted: When one comes.
     """
     before: dict[int, object] = {}
-    with contextlib.suppress(ValueError):  # not in the main thread: whoever made it looks after signals
+    with contextlib.suppress(ValueError):  # not in the main thread: that one looks after signals
         for number in ENDING:
             if number != signal.SIGINT and signal.getsignal(number) is not signal.SIG_IGN:
                 before[number] = signal.signal(number, _interrupt)

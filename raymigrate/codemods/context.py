@@ -328,7 +328,7 @@ class Context:
         self._numbers.clear()
 
     def nested(self, statement: ast.stmt | None) -> ast.stmt | None:
-        """An import, if it is in a function: then what new code needs in its stead or beside it stays in there too.
+        """An import, if it is in a function: then what new code needs instead of it or beside it is imported there too.
 
         Such imports resolve on the machine that runs the function, which may be the only one to have the library.
         """

@@ -39,8 +39,8 @@ def place_imports(module: Module, plan: Plan) -> None:
 
     What is imported already, before the code that needs it, is not repeated, and a name goes into an import from the
     same module where there is one. Else an import goes into the cell that needs it, or into the block of the old import
-    whose place it takes, among its like. Where cells, or blocks of a page, each had the same old import, each of them
-    still stands alone.
+    whose place it takes, among those of its kind. Where cells, or blocks of a page, each had the same old import, each
+    of them still stands alone.
     """
     _dissolve_alternatives(plan)
     say_own_names(module, plan)

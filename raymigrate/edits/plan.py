@@ -287,7 +287,7 @@ class Plan:
         return self.functions.setdefault(node, FunctionEdit())
 
     def import_from(self, statement: ast.ImportFrom, module: str) -> None:
-        """Lets an import statement import the same names from another module."""
+        """Changes the module that an import statement takes its names from."""
         self.import_modules[statement] = module
 
     def drop_import(self, alias: ast.alias, statement: ast.Import | ast.ImportFrom) -> None:

@@ -62,7 +62,7 @@ RL_CHECKPOINT = (
 GLUE = "Load the data with datasets.load_dataset, and tokenize it with map()."
 COPY_OF_TESTS = "Tests of Ray are not part of what is installed: copy what you need of them."
 TORCH_TRAINER = "Use ray.train.torch.TorchTrainer: a training function without torch runs in it too."
-LOGGERS = "Loggers are callbacks now: give RunConfig(callbacks=) CSVLoggerCallback() and the like of ray.tune.logger."
+LOGGERS = "Loggers are callbacks now: give RunConfig(callbacks=) those of ray.tune.logger, such as CSVLoggerCallback()."
 SEARCHED = (
     "Ray has no such search any more: take another one of ray.tune.search, such as OptunaSearch or HyperOptSearch."
 )
@@ -148,8 +148,8 @@ ADVICE = {
             "ray.data.datasource.SimpleTensorflowDatasource",
             "ray.data.datasource.tensorflow_datasource",
         ),
-        "Give the dataset itself to ray.data.from_tf(), which reads all of it on the driver. Elements that are no dicts"
-        ' are {"item": what was the row}.',
+        "Give the dataset itself to ray.data.from_tf(), which reads all of it on the driver. Elements that are not"
+        ' dicts are {"item": what was the row}.',
     ),
     "ray.ml": "Ray 2.0 took ray.ml apart: configurations, checkpoints and trainers are in ray.train, preprocessors in"
     " ray.data.preprocessors, and their base class is ray.data.preprocessor.Preprocessor.",

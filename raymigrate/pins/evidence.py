@@ -1,4 +1,4 @@
-"""Whether code is legacy, or was and is converted: only then are the pins of its project anybody's concern."""
+"""Whether code is legacy, or was and is converted: only then are the pins of its project looked at."""
 
 import re
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from raymigrate.knowledge.versions import Pin, keeps_out
 
 LEGACY = ("RM1", "RM2", "RM3")
 CURRENT = ("RM4", "RM5", "RM6", "RM7")  # of what current libraries refuse, or do in another way
-# Comments of converted code (codemods/emitted.py, cpu_workers.py and loss_scale.py).
+# Comments of converted code, which raymigrate/codemods/shared/ writes: tests/architecture/test_words_in_two_places.py.
 CONVERTED = re.compile(
     rb"as Ray's legacy trainer did|Without it accelerate would train one model per CPU worker"
     rb"|else some losses grow with the workers"

@@ -1,6 +1,6 @@
 """What the jobs of Databricks, and the shell scripts that set machines up, install beside Ray.
 
-Only those that install Ray too are read: what others install is nobody's concern.
+Only those that install Ray too are read: what others install does not matter.
 """
 
 import json

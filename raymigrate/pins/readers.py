@@ -208,7 +208,7 @@ def _encoded_environments(text: str) -> Iterator[Pin]:
 
 
 def _databricks_libraries(text: str) -> Iterator[Pin]:
-    """The pins in the lists of libraries of Databricks that name Ray; those of other tasks are nobody's concern."""
+    """The pins in the lists of libraries of Databricks that name Ray; those of other tasks do not matter."""
     text = COMMENT.sub(lambda found: " " * len(found[0]), text) if "pypi" in text else ""
     lists: list[list[str]] = []
     for head in LIBRARIES.finditer(text):
@@ -233,7 +233,7 @@ def _end_of_list(text: str, start: int, indent: int) -> int:
 
 def installing_lines(text: str) -> str:
     """A YAML file that describes a cluster or job of Ray, its comments blank; nothing where it is none: what others
-    install is nobody's concern.
+    install does not matter.
     """
     if OF_CLUSTER.search(text) is None and not any(images_in_yaml(text)):
         return ""

@@ -35,7 +35,7 @@ CONFIGURATIONS = {path: name for name in REFUSED for path in config_names(name)}
 CALLBACKS, NO_CALLBACKS = "callbacks", (None, "", "null", "~")
 OF_RAY, OF_TUNE = "ray.", ("ray.tune.", "ray.air.")
 OF_TRAIN, USER = "ray.train.", ".UserCallback"
-NO_USER_CALLBACK = "what is no ray.train.UserCallback"
+NO_USER_CALLBACK = "what is not a ray.train.UserCallback"
 CALLBACK_ADVICE = (
     "Name a class of your own that is made from ray.train.UserCallback and logs in after_report(). Or make the"
     " RunConfig in Python, and run raymigrate again: there it makes one of the loggers of MLflow and W&B. Without"

@@ -1,4 +1,4 @@
-"""RM90x: what is told of files as such, whatever they hold."""
+"""RM90x: what is reported of files as such, whatever they hold."""
 
 from raymigrate.base.findings import Rule
 from raymigrate.comments.skips import RM906

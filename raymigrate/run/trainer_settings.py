@@ -1,4 +1,4 @@
-"""What is told of a trainer that hydra makes of YAML: keys that TorchTrainer refuses, and the scripts that make it."""
+"""What is reported of a trainer that hydra makes of YAML: keys that TorchTrainer refuses, and scripts that make it."""
 
 from __future__ import annotations
 

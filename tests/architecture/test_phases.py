@@ -1,5 +1,6 @@
 """The order of codemods that share a place is nobody's business: whatever it is, the fixtures come out the same."""
 
+import inspect
 import random
 from collections.abc import Callable, Sequence
 from itertools import groupby
@@ -8,10 +9,16 @@ from pathlib import Path
 import pytest
 
 from raymigrate import codemods
-from raymigrate.codemods import Codemod, all_codemods
+from raymigrate.codemods import Codemod, all_codemods, codemod
+from raymigrate.codemods.phases import Phase
 from scripts.update_twins import converted, options_of, told
 from tests.conftest import DOCUMENTS, todays
 from tests.test_twins import read, twin_of
+
+
+def test_a_place_is_named_and_not_numbered() -> None:
+    assert inspect.signature(codemod).parameters.keys() == {"words", "phase", "after", "option", "in_ray_scripts"}
+    assert all(isinstance(item.phase, Phase) for item in all_codemods())
 
 
 def test_those_that_wait_for_others_come_after_them() -> None:

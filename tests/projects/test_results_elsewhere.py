@@ -1,4 +1,4 @@
-"""Results are known in files that neither make the trainer nor import Ray: whoever hands them on."""
+"""Results are known in files that neither make the trainer nor import Ray: by whatever way they are handed on."""
 
 import json
 from pathlib import Path

@@ -453,9 +453,15 @@ ALONE = "HuggingFacePredictor.from_checkpoint(folder, {0}, **kwargs)"
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ('task="text-generation"', "give it max_length=20 and do_sample=False: without, it writes 256 new tokens and"),
+        (
+            'task="text-generation"',
+            "give it max_length=20 and do_sample=False: without that, it writes 256 new tokens and",
+        ),
         ('**{"task": "text-generation"}', "give it max_length=20 and do_sample=False: without"),
-        ('task="text-generation", do_sample=True, max_new_tokens=4', "give it temperature=1.0: without, it samples at"),
+        (
+            'task="text-generation", do_sample=True, max_new_tokens=4',
+            "give it temperature=1.0: without that, it samples at",
+        ),
         ("task=task, max_length=30", 'Where its task is "text-generation", give it do_sample=False'),
         ('task="text-generation", max_length=30, do_sample=False', ""),
         ('task="fill-mask"', ""),

@@ -166,7 +166,7 @@ ADVICE = {
     'ray.init("ray://head:10001", allow_multiple=True)': "Take the address and allow_multiple out of ray.init(), and",
     'ray.client("head:10001").connect()': "Write ray.init() in place of what connects, and run",
     'os.environ["RAY_ADDRESS"] = "ray://head:10001"\nray.init()': "Take out the line that sets RAY_ADDRESS, and run",
-    'ray.init("ray://head:10001", runtime_env={"pip": ["a"]})': "where a field of runtime_env that ray.init() has is",
+    'ray.init("ray://head:10001", runtime_env={"pip": ["a"]})': "with no field in the runtime_env of ray.init()",
 }
 
 

@@ -18,7 +18,7 @@ def test_what_is_no_dict_is_left_for_a_person(given: str) -> None:
     outcome = converted(SCRIPT.format(given=given))
     assert "ScalingConfig(trainer_resources=" in outcome.text
     assert [kind for code, kind, _ in outcome.findings if code == "RM401"] == [Kind.MANUAL]
-    assert any("no dict" in message for message in outcome.messages)
+    assert any("not a dict" in message for message in outcome.messages)
 
 
 @pytest.mark.parametrize("given", ["ScalingConfig({'CPU': 0}, 2)", "ScalingConfig(made, 2)"])

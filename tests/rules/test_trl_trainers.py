@@ -150,7 +150,7 @@ def with_image(row):
 )
 def test_rows_with_images_are_made_as_they_are_read(made: str, step: str) -> None:
     outcome = converted(f"{HEAD}{PARTS}made = {made}\nSFTTrainer('gpt2', train_dataset=made)")
-    [message] = [message for message in outcome.messages if "no Dataset of datasets" in message]
+    [message] = [message for message in outcome.messages if "not a Dataset of datasets" in message]
     assert (step in message) and ("with_transform" in message) is (step == "with_transform")
 
 

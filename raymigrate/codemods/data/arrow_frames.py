@@ -26,8 +26,8 @@ RM515 = Rule(
     "RM515",
     "DataFrames of Ray Data with columns of Arrow",
     "Since Ray 2.56 columns of the DataFrames that Ray Data makes have Arrow's types, such as int64[pyarrow]: % raises"
-    " a NotImplementedError, where(..., 0.5) puts 0 into whole numbers, .values is no array, several columns make an"
-    " array of objects, which torch refuses, a missing value is pandas.NA, and a cell with a list holds no array.",
+    " a NotImplementedError, where(..., 0.5) puts 0 into whole numbers, .values is not an array, several columns make"
+    " an array of objects, which torch refuses, a missing value is pandas.NA, and a cell with a list holds no array.",
     "Where code does with a DataFrame what may come out differently,"
     f" ray.data.DataContext.get_current().{SETTING} = False keeps columns of NumPy. It has to be set before the first"
     " Dataset is made.",

@@ -88,7 +88,7 @@ def _is_dataset_dict(source: Source) -> bool:
     if name in LOADERS:
         split = argument(value, 5, "split")
         return not has_unpacking(value) and (split is None or module.constant(split) is None)
-    if name in DICTS or name.rpartition(".")[0] in DICTS:  # DatasetDict.load_from_disk() and its like
+    if name in DICTS or name.rpartition(".")[0] in DICTS:  # DatasetDict.load_from_disk() and similar calls
         return True
     method = value.func
     # A method of Ray's Datasets too, which gives a list.

@@ -95,7 +95,7 @@ def _advice(context: Context, connections: Sequence[ast.AST]) -> str:
     first = ", ".join(steps)
     script = name.with_suffix(".py").name if name.suffix else "SCRIPT"
     given = [keyword_argument(call, "runtime_env") for call in connections if isinstance(call, ast.Call)]
-    once = ", where a field of runtime_env that ray.init() has is none of the job's" if any(given) else ""
+    once = ", with no field in the runtime_env of ray.init() that the job's has too" if any(given) else ""
     return (
         f"{first[0].upper()}{first[1:]}, and run it in the cluster: `{SUBMIT} -- python {script}`{once}. Or do what"
         " runs the data in a function with @ray.remote, and use the Dataset that it returns."

@@ -196,7 +196,8 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
         if not any(_exists(binding) for binding in bindings):
             context.manual(RM692, statement, f"{origin} is gone, and so is what takes its place here.", ONE_WAY)
         elif origin in TRAINERS and _has_no_other_trainer(context, local, scope):
-            context.manual(RM692, statement, f"{origin} is gone, and what takes its place here is no trainer.", ONE_WAY)
+            message = f"{origin} is gone, and what takes its place here is not a trainer."
+            context.manual(RM692, statement, message, ONE_WAY)
         elif (use := _unguarded_use(context, alias, bindings)) is not None:
             message = f"{origin} is gone, so that {local} is None here, and {own_lines(module, use)} fails."
             context.manual(RM692, statement, message, advice_on(origin) or ONE_WAY)

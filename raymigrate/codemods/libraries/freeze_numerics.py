@@ -1,8 +1,8 @@
 """RM751: defaults of transformers that changed since 4.30, and with them the last digits of every result.
 
-Edits are made with `--freeze-numerics` only: the new defaults are good ones, but whoever has to reproduce an old run
-wants the old. Without it there is a note where a checkpoint may hold half precision: it is then trained in that, and
-torch's GradScaler, which fp16=True brings in, refuses such gradients ("Attempting to unscale FP16 gradients").
+Edits are made with `--freeze-numerics` only: the new defaults are good ones, but only the old reproduce an old run.
+Without it there is a note where a checkpoint may hold half precision: it is then trained in that, and torch's
+GradScaler, which fp16=True brings in, refuses such gradients ("Attempting to unscale FP16 gradients").
 """
 
 import ast

@@ -23,7 +23,7 @@ from raymigrate.facts.syntax.module import Module
 START = "decoder_start_token_id"
 TOKENS = (START, "pad_token_id", "eos_token_id", "bos_token_id")
 OF_TWO_MODELS = (
-    "EncoderDecoderModel"  # VisionEncoderDecoderModel and its like, whose checkpoints are made by the script
+    "EncoderDecoderModel"  # VisionEncoderDecoderModel and similar ones, whose checkpoints are made by the script
 )
 GENERATION = "generation_config"
 

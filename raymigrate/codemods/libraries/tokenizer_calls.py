@@ -172,7 +172,7 @@ def special_tokens(context: Context) -> None:
 
 
 def _is_of_own_class(module: Module, node: ast.Attribute) -> bool:
-    """Whether an attribute is one of a class of the file that is no tokenizer: `self._pad_token`."""
+    """Whether an attribute is one of a class of the file that is not a tokenizer: `self._pad_token`."""
     if isinstance(node.value, ast.Name) and node.value.id == "self":
         return not any(_classes(module, node.value))
     stored = (one for one in module.stores(node.attr) if one is not node)

@@ -39,7 +39,7 @@ RM763 = Rule(
     "what the trainers of trl refuse",
     "trl >= 1 raises a ValueError for a PeftModel with peft_config= beside it, an AttributeError for"
     " TrainingArguments in the place of its configurations but for SFTTrainer, a TypeError for a train_dataset that is"
-    " no Dataset of datasets, such as a list, and a ValueError where the completions of a step are no whole groups of"
+    " not a Dataset of datasets, such as a list, and a ValueError where the completions of a step do not make whole groups of"
     " num_generations. A formatting_func gets one row and gives its text, no longer a batch and a list of texts.",
     "Give the model without an adapter or leave out peft_config=; make the rows a Dataset with Dataset.from_list();"
     " choose the batch size as a multiple of num_generations.",
@@ -169,7 +169,7 @@ def _rows(context: Context, call: ast.Call, name: str) -> None:
     found = context.module.origins(given)
     if any(_is_no_dataset(source.module, source.node) or _is_shard(source.module, source.node) for source in found):
         kind = name.rpartition(".")[2]
-        message = f"{kind} raises a TypeError for a train_dataset that is no Dataset of datasets."
+        message = f"{kind} raises a TypeError for a train_dataset that is not a Dataset of datasets."
         with_images = any(_names_images(source.module, source.node) for source in found)
         context.manual(RM763, given, message, OF_IMAGES if with_images else OF_ROWS)
 

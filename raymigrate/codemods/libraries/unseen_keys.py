@@ -76,7 +76,7 @@ def change_key(context: Context, key: ast.expr, name: str, change: Change, what:
         key: The key.
         name: What it is.
         change: What becomes of the argument.
-        what: The call that gets it, for people.
+        what: The call that gets it, as messages name it.
         sure: Whether nothing else depends on the key.
     """
     if change.name is None or not sure or not _is_renamed(change) or not isinstance(key, ast.Constant):
@@ -100,9 +100,9 @@ def change_keyword(
 def tell_unpacked(
     context: Context, of: ast.Call, keyword: ast.keyword, names: frozenset[str], changes: Mapping[str, Change]
 ) -> None:
-    """Tells of the keys behind `TrainingArguments(**arguments)` that come from elsewhere, and says what is not seen.
+    """Reports the keys behind `TrainingArguments(**arguments)` that come from elsewhere, and says what is not seen.
 
-    Whoever else reads those dicts cannot be seen, so that the keys stay.
+    What else reads those dicts cannot be seen, so the keys stay.
 
     Args:
         context: The module.
@@ -121,7 +121,7 @@ def tell_unpacked(
 
 
 def shown(module: Module, call: ast.Call, keyword: ast.keyword) -> str:
-    """A call that is given an argument, for people: `TrainingArguments(**arguments)`, with its class if it says none.
+    """How messages name a call with an argument: `TrainingArguments(**arguments)`, with the class if the call hides it.
 
     Args:
         module: The module.
@@ -147,7 +147,7 @@ def tell_key(context: Context, entry: Entry, given: ast.expr, change: Change, wh
         entry: The entry.
         given: The dict that the call gets.
         change: What became of the argument.
-        what: The call, for people.
+        what: The call, as messages name it.
     """
     is_here = entry.module is context.module
     if is_here and _is_dealt_with(context, entry.key):

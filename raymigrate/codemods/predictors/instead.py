@@ -68,7 +68,7 @@ OF_SUBCLASS = {
     ' Where a BatchPredictor got the class, give it to ds.map_batches with batch_format="pandas".',
 }
 AS_BEFORE = (
-    "give it {0}: without, it {1} since transformers 5, unless the generation_config of the model says otherwise."
+    "give it {0}: without that, it {1} since transformers 5, unless the generation_config of the model says otherwise."
     " Before, it {2}, or did what task_specific_params of the model's config says."
 )
 # What else a predictor had than predict() and pipeline.

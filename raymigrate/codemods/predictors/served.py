@@ -36,7 +36,7 @@ SERVED_TOO = (
 def of_served(module: Module, node: ast.expr, advice: str | None) -> str | None:
     """What to do about a predictor that is handed to Ray Serve, or what was said already of one that is not.
 
-    A class that a decorator makes a deployment of is no class any more: only one that nothing else uses becomes one.
+    A class that a decorator turns into a deployment is no longer a class: only one that nothing else uses becomes one.
 
     Args:
         module: The module.

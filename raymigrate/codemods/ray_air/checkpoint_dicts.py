@@ -70,7 +70,7 @@ OPENED = (
     f' map_location="cpu", weights_only=False). Of a folder with other files {PACKED}'
 )
 BY_METHODS = f"{OLD_DICT} What methods of TorchCheckpoint write today is the model alone: {BY_CLASS}."
-OLDER = f"A checkpoint that legacy Ray wrote has no {CHECKPOINT_FILE}: resumed from such a one, this fails."
+OLDER = f"A checkpoint that legacy Ray wrote has no {CHECKPOINT_FILE}: resuming from it fails."
 READ_OLDER = (
     "Its dict is in dict_checkpoint.pkl of the folder: read that with pickle.load() where it is there, or save the dict"
     f" once more: torch.save(the_dict, os.path.join(folder, {CHECKPOINT_FILE!r}))."

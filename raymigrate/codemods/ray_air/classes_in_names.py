@@ -1,4 +1,4 @@
-"""RM303, RM308 where a name stands for Checkpoint that is no import: `def load(data, cls=Checkpoint)`."""
+"""RM303, RM308 where a name that is not an import stands for Checkpoint: `def load(data, cls=Checkpoint)`."""
 
 import ast
 

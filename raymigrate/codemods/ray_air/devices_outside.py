@@ -107,7 +107,7 @@ def _outside(context: Context, asked: Asked) -> tuple[ast.AST, str] | None:
             return function, f"{_name(function)} {Outside.DRIVER.value}"
         return asked.node, "This runs without a trainer"
     if context.place_of(asked.node) in (Place.TRIAL, Place.BOTH):
-        return asked.node, "This runs in a Tune trial, which is no worker of a trainer"
+        return asked.node, "This runs in a Tune trial, which is not a worker of a trainer"
     return None
 
 

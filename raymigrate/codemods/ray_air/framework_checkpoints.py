@@ -1,4 +1,4 @@
-"""RM303 and RM308, for TorchCheckpoint and its like: what the checkpoint classes of the frameworks no longer inherit.
+"""RM303 and RM308, for TorchCheckpoint and others: what the checkpoint classes of the frameworks no longer inherit.
 
 And get_model() of a TorchCheckpoint, which no longer finds the model in a dict (codemods/shared/torch_models.py).
 

@@ -203,7 +203,7 @@ OUTSIDE = "There session gave rank 0, a size of 1, or None, and reported nothing
 
 @codemod("air", phase=Phase.REST)
 def other_names(context: Context) -> None:
-    """Names what is gone from ray.air; its constants and the like are still there, and work."""
+    """Names what is gone from ray.air; its constants, for example, are still there and work."""
     for reference in context.references("ray.air"):
         gone = look_up(reference.qualified).gone
         if gone is None or "._" in reference.qualified or is_ready(context.module, reference, gone.rpartition(".")[2]):

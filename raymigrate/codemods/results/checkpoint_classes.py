@@ -124,7 +124,7 @@ OLD_ARGUMENTS = (
     " hold adamw_hf, the default optimizer of 4.30; else the object lacks what transformers 5 has added."
 )
 # What the class and its methods take to make a checkpoint, by parameter, the first one also by position; a dict
-# (data_dict=) is none of a current checkpoint's (Ray 2.6.3 air/checkpoint.py).
+# (data_dict=) makes no current checkpoint (Ray 2.6.3 air/checkpoint.py).
 MAKERS: Mapping[str, Mapping[str | None, str]] = {
     "": {"local_path": "folder", "uri": "uri"},
     "from_directory": {"path": "folder"},

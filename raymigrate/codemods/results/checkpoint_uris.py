@@ -28,7 +28,7 @@ FILE = "file://"
 # Storage whose URIs are the scheme and the path, as pyarrow gives it: of others they have a host or an account.
 BUCKETS = frozenset({"s3", "gs"})
 LACKS_SCHEME = (
-    "Where the storage is no folder of this machine, Checkpoint.path lacks what stood in front:"
+    "Where the storage is not a folder of this machine, Checkpoint.path lacks what stood in front:"
     ' "s3://" + checkpoint.path is the URI on S3.'
 )
 ITSELF = "Take the checkpoint itself: it knows its path and its file system."

@@ -19,9 +19,9 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
-MESSAGE = "ExperimentAnalysis raises a ValueError for the folder of a trainer's run: it is no experiment of Tune today."
+MESSAGE = "ExperimentAnalysis raises a ValueError for the folder of a trainer's run: it is not a Tune experiment today."
 IF_OF_RUN = (
-    "If this is the folder of a trainer's run, ExperimentAnalysis raises a ValueError: it is no experiment today."
+    "If this is the folder of a trainer's run, ExperimentAnalysis raises a ValueError: it is not an experiment today."
 )
 ADVICE = (
     "Read what fit() gives, or ray.train.Result.from_path(folder) of a new run: best_checkpoints, metrics_dataframe and"

@@ -22,7 +22,7 @@ def name_as_type(context: Context, rule: Rule, reference: Reference, name: str) 
         context: The module.
         rule: The rule for uses of its class that construct nothing.
         reference: Such a use.
-        name: The name of the class, for people.
+        name: The name of the class, as messages give it.
 
     Returns:
         Whether the class is named as a type only.

@@ -1,7 +1,7 @@
 """Runs of wandb where several processes run the same code: the first keeps one, the others have one that does nothing.
 
 `wandb.init(mode="disabled")` gives a run whose config, summary, log(), save(), log_artifact() and so on work and write
-nothing, and `wandb.config` and the like are those of it (wandb 0.31.0, sdk/lib/noop_run.py; run). So nothing that
+nothing, and `wandb.config` and similar names belong to it (wandb 0.31.0, sdk/lib/noop_run.py; run). So nothing that
 speaks to the run needs a condition. What such a run has not: files and artifacts to load, and an id that others know.
 """
 

@@ -134,7 +134,7 @@ class Changes:
         self.drop(statement)
 
     def is_gone(self, node: ast.AST) -> bool:
-        """Whether code is taken away, or other code comes in its place that it is no part of."""
+        """Whether code is taken away, or replaced by code that it is not part of."""
         around = [node, *self.module.ancestors(node)]
         if any(ancestor in self.moved for ancestor in around):
             return False

@@ -18,8 +18,8 @@ from raymigrate.facts.values.nothing import may_be_none
 RM821 = Rule(
     "RM821",
     "an Accelerator on CPU workers",
-    "accelerate joins CPU workers only when it is told to use the CPU: without, every worker trains a model of its own,"
-    " and nothing says so.",
+    "accelerate joins CPU workers only when it is told to use the CPU: without that, every worker trains a model of its"
+    " own, and nothing says so.",
     "With --to-ray, cpu=True is set where the workers have no GPU.",
     "https://huggingface.co/docs/accelerate/package_reference/accelerator#accelerate.Accelerator.cpu",
 )
@@ -67,7 +67,8 @@ def set_cpu(context: Context, made: list[ast.Call]) -> None:
 def tell_plugins(context: Context, made: list[ast.Call]) -> None:
     """Tells of plugins that an Accelerator on CPU workers has no use for.
 
-    accelerate 1.15 shards a model only where its processes are on GPUs or the like (state.py:1010), and says nothing.
+    accelerate 1.15 shards a model only where its processes are on GPUs or similar devices (state.py:1010); elsewhere it
+    says nothing.
     """
     for keyword in (keyword for call in made for keyword in call.keywords):
         if keyword.arg in GPU_PLUGINS and not is_none(keyword.value):

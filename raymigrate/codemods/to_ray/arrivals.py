@@ -75,7 +75,7 @@ def between(moved: Sequence[ast.stmt], reached: Sequence[int]) -> list[ast.stmt]
 
 
 def around(script: Script, call: ast.Call) -> Iterator[ast.stmt]:
-    """The statements beside a call that is no step itself: of its function, or of the block that it is in."""
+    """The statements beside a call that is not a step itself: of its function, or of the block that it is in."""
     step, function = script.step_of(call), script.module.function(call)
     if step is None or step is script.module.statement(call):
         return

@@ -62,7 +62,7 @@ def tell_magics(context: Context, rule: Rule, outline: Outline, trains: Collecti
 
 
 def _tell_cells(context: Context, rule: Rule, outline: Outline, trained: Sequence[ast.stmt]) -> None:
-    """Tells the same of cells that a shell runs; they are no part of the module, so it is told at the training."""
+    """Tells the same of cells that a shell runs; they are not part of the module, so it is reported at the training."""
     if not trained:
         return
     last = outline.roles.moved()[-1]

@@ -28,8 +28,8 @@ from raymigrate.knowledge.legacy import ACCELERATORS
 RM823 = Rule(
     "RM823",
     "an Accelerate loop that reports nothing to Ray",
-    "Ray knows of the metrics and checkpoints of a run what ray.train.report tells it: without, result.metrics is None,"
-    " and a run that fails starts again with the first epoch.",
+    "Ray knows of the metrics and checkpoints of a run what ray.train.report tells it: without that, result.metrics is"
+    " None, and a run that fails starts again with the first epoch.",
     "With --to-ray every worker reports at the end of each epoch.",
     "https://docs.ray.io/en/latest/train/user-guides/monitoring-logging.html",
     errors=("`ray.train.report` has not been called by all",),

@@ -51,7 +51,7 @@ def keep_loss_scale(context: Context, training: Training, outline: LaunchedOutli
     else:
         return ""
     if False in kinds:  # the script chooses the class
-        context.manual(RM110, training.trains[0], happens, f"{SET_IT[:-1]}, if it is none of trl's.")
+        context.manual(RM110, training.trains[0], happens, f"{SET_IT[:-1]}, unless it is one of trl's.")
         return ""
     if not context.converts(RM110, training.trains[0], f"{happens[:-1]}; now {SWITCH} = False."):
         return ""

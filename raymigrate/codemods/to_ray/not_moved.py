@@ -90,7 +90,7 @@ def _tell_own_trainer(context: Context) -> bool:
 def _own_trainer(
     module: Module, made: ast.AST
 ) -> tuple[tuple[Module, ast.ClassDef], tuple[Module, ast.ClassDef]] | None:
-    """The class of the project that makes a Trainer which is none of a library, and the one that has its train()."""
+    """The class of the project that makes a Trainer of its own, not one of a library, and the one with its train()."""
     found = class_named(module, made.func) if isinstance(made, ast.Call) else None
     if found is None or not isinstance(made, ast.Call) or _is_of_library(*found):
         return None

@@ -21,7 +21,7 @@ from raymigrate.facts.syntax.scopes import FunctionNode
 
 VARIABLE = "ACCELERATE_USE_FSDP"
 SAVES = frozenset({"state_dict", "save_pretrained", "push_to_hub"})
-# What has such methods, and is no model.
+# What has such methods, and is not a model.
 OTHERS = re.compile(r"tok|process|extractor|config|optim|sched|scaler", re.IGNORECASE)
 MESSAGE = (
     "FSDP spreads the weights of a model over the workers, and each of them has to take part in saving it: below a"

@@ -1,4 +1,4 @@
-"""RM807: runs of wandb, mlflow and the like: each worker of a converted script would start one for itself."""
+"""RM807: runs of wandb, mlflow and other trackers: each worker of a converted script would start one for itself."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ Ray pickles the training function of a script with what it reads of the script's
 The class of a metric is in a module that `evaluate` writes when it loads the metric: `evaluate_modules.metrics...`.
 A worker that has not loaded the metric has no such module. Measured with CPU workers: `fit()` ends with
 "No module named 'evaluate_modules'", on Ray 2.60 as on 2.6.3; once the driver has called compute(), it ends on both
-with a TypeError, as the metric cannot be pickled. `datasets.load_metric` had the like of it, `datasets_modules`, which
-the legacy trainers made importable on the workers (2.7.2: transformers_trainer.py:50-64).
+with a TypeError, as the metric cannot be pickled. `datasets.load_metric` had such a module too, `datasets_modules`,
+which the legacy trainers made importable on the workers (2.7.2: transformers_trainer.py:50-64).
 
 Tokenizers, models, datasets, numbers and argparse results travel as they did: nothing is said of them. Measured on Ray
 2.60 with datasets 5.2, and on 2.6.3 with datasets 2.14.7: a Dataset in memory, one of the Hub, one that was mapped and

@@ -89,7 +89,7 @@ def _is_for_cluster(module: Module) -> bool:
 
 
 def _goes_through(module: Module, nodes: ast.Call) -> bool:
-    """Whether a loop or a comprehension goes through the machines of the cluster; to print them is no sign of any."""
+    """Whether a loop or a comprehension goes through the machines of the cluster; printing them is no sign of it."""
     around = module.parent_of[nodes]
     return isinstance(around, (ast.For, ast.comprehension)) and around.iter is nodes
 

@@ -76,7 +76,9 @@ LOGS = (
     "log_to_file= had the output of the trial written into the folder of the run. That of the workers is on the screen"
     " of the driver, and in Ray's own logs, /tmp/ray/session_latest/logs of each machine."
 )
-NO_RESOURCES = "ScalingConfig(trainer_resources=) raises on Ray >= 2.51, and this is no dict, so fit() raised before."
+NO_RESOURCES = (
+    "ScalingConfig(trainer_resources=) raises on Ray >= 2.51, and this is not a dict, so fit() raised before."
+)
 NUM_WORKERS = "trainer_resources is the first argument; if this is the number of workers, write num_workers=."
 METADATA = (
     "Hand it over in train_loop_config, and call checkpoint.update_metadata(...) with it before each report of a"

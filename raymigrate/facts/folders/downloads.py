@@ -1,4 +1,4 @@
-"""Calls that download or unpack to a path: datasets of torchvision and torchaudio, urlretrieve() and its like."""
+"""Calls that download or unpack to a path: datasets of torchvision and torchaudio, functions such as urlretrieve()."""
 
 import ast
 import re

@@ -12,7 +12,7 @@ OWN = ("self", "cls")
 def given_by_methods(module: Module, parameter: Source, *, private: bool = False) -> list[tuple[Module, ast.expr]]:
     """What the calls in its file give a parameter of a method, each with its module; none where one is not seen.
 
-    Only those of the methods of a class count: whoever has an object of it may call it with something else.
+    Only the methods of a class count: code that has an object may call it with something else.
 
     Args:
         module: The module.

@@ -137,7 +137,7 @@ class Parsing:
         call: The call.
         method: The method that is called.
         given: The dict, the file or the list of arguments that it is given; None for the command line.
-        fields: What the dataclasses of the project take: a key of theirs is none of the library's.
+        fields: What the dataclasses of the project take: a key of theirs is not one of the library.
         taken: What all classes together take today; None where not all of them can be seen.
         is_lenient: Whether keys that no class takes are passed over.
     """

@@ -34,7 +34,7 @@ class Key:
 def mappings(text: str) -> Iterator[list[Key]]:
     """The keys of each mapping of a YAML or JSON document, those of inner ones too; none of a text that is neither.
 
-    JSON is YAML, once the tabs between its tokens are spaces: in its strings there are none. A file is composed once,
+    JSON is YAML, once the tabs between its tokens are spaces: no string of JSON has a tab. A file is composed once,
     however many rules ask for its keys.
     """
     return iter(_mappings(text))

@@ -1,7 +1,7 @@
 """Filters of pyarrow that Ray Data can say too: `pyarrow.dataset.field("x") > 0`.
 
-Ray 2.60, data/expressions.py: what `col("x") > 0` and the like hand to pyarrow is the same expression (measured with
-numbers, texts, dates and None). `is_in` takes what is no list for one value.
+Ray 2.60, data/expressions.py: what `col("x") > 0` and such expressions hand to pyarrow is the same (measured with
+numbers, texts, dates and None). `is_in` takes anything but a list for one value.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""What goes over the batches of a Dataset or a shard: what iter_batches() and its like give, and where it is used.
+"""What goes over the batches of a Dataset or a shard: what methods such as iter_batches() give, and where it is used.
 
 Ray 2.6.3, data/iterator.py: each of these methods is a generator, so that its batches come once. Ray 2.7.2 and 2.60,
 data/iterator.py, `_IterableFromIterator`: every loop starts anew, and next() is a TypeError.

@@ -14,7 +14,7 @@ from raymigrate.knowledge.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
 def training_arguments(places: Places, init: ast.FunctionDef) -> list[ast.Call]:
     """The calls that make the TrainingArguments of every Trainer that a function returns.
 
-    Those that are made before it runs are none of them, whatever they say of the CPU: they have asked for their device
+    Those that are made before it runs do not count, whatever they say of the CPU: they have asked for their device
     then, and do not do so on the worker (transformers 5.23, training_args.py:1661, a cached property).
 
     Args:

@@ -1,4 +1,4 @@
-"""The checkpoint classes of the frameworks that Ray still has: TorchCheckpoint and its like."""
+"""The checkpoint classes of the frameworks that Ray still has: TorchCheckpoint and others."""
 
 import ast
 

@@ -23,7 +23,7 @@ class Outside(Enum):
 
     DRIVER = "is called without a trainer too"
     TEST = "is run by a test, without a trainer"
-    RAY_DATA = "runs in processes of Ray Data, which are no workers of a trainer"
+    RAY_DATA = "runs in processes of Ray Data, which are not workers of a trainer"
 
 
 def outside(module: Module, places: Places, asked: set[ast.AST]) -> dict[ast.AST, Outside]:

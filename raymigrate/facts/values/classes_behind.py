@@ -1,4 +1,4 @@
-"""Classes of a library that a name stands for which is no import: `cls` of `def load(path, cls=Checkpoint)`."""
+"""Classes of a library that a name stands for that is not an import: `cls` of `def load(path, cls=Checkpoint)`."""
 
 import ast
 from collections.abc import Collection

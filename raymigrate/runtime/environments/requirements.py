@@ -111,7 +111,7 @@ def _existing(folder: Path) -> Environment:
     """
     python = interpreter(folder)
     if not python.exists():
-        raise EnvironmentFailure(f"{folder} is no virtual environment: it has no bin/python.")
+        raise EnvironmentFailure(f"{folder} is not a virtual environment: it has no bin/python.")
     answer = subprocess.run([str(python), "-c", CHECK], capture_output=True, text=True, check=False)
     if answer.returncode:
         reason = (answer.stderr.strip().splitlines() or ["no output"])[-1]

@@ -100,7 +100,7 @@ def test_what_only_one_script_asks_for_fails_although_both_trained_alike(
         ({"trainer": {}}, {"trainer": {"dataloader_pin_memory": False}}),
         ({"trainer": {}}, {"divides_loss": False}),  # nothing is accumulated
         ({"workers_asked": 1}, {"cpu_asked": False}),  # nobody to train with
-        ({}, {"cpu_asked": None}),  # decided by whoever made the state before
+        ({}, {"cpu_asked": None}),  # decided by what made the state before
     ],
 )
 def test_what_a_conversion_may_change_fails_nothing(of_both: dict[str, Any], of_converted: dict[str, Any]) -> None:

@@ -164,7 +164,7 @@ def test_a_folder_that_is_no_environment_is_refused(tmp_path: Path) -> None:
     script, _ = scripts(tmp_path, TOGETHER)
     outcome = verified("--environment-after", tmp_path, script)
     assert outcome.exit_code == 2
-    assert "is no virtual environment: it has no bin/python." in outcome.output
+    assert "is not a virtual environment: it has no bin/python." in outcome.output
 
 
 PAIR = ["--original", str(FIXTURES / "to_accelerate/train_function/before.py")]
