@@ -17,11 +17,11 @@ from pathlib import Path
 from raymigrate.facts.folders.shell_downloads import COMMAND, STARTERS
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.projects.project import with_imported
-from raymigrate.facts.ray_train.storage import is_absolute
+from raymigrate.facts.ray_train.storage import begins_with, is_absolute
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
-from raymigrate.facts.values import Source, argument, free_name, head, is_none
+from raymigrate.facts.values import Source, argument, free_name, is_none
 
 ENDINGS = (
     *("csv", "tsv", "jsonl?", "txt", "parquet", "arrow", "pt", "pth", "ckpt", "bin", "pkl", "np[yz]", "ya?ml", "h5"),
@@ -182,7 +182,7 @@ class _Finder:
         """Whether a value may be a relative path, for what it is given to."""
         if self.is_done(value) or is_none(value) or is_absolute(self.module, value):
             return False
-        firsts = [head(source.module, source.node) for source in self.module.origins(value)]
+        firsts = [begins_with(source.module, source.node) for source in self.module.origins(value)]
         firsts = [first for first in firsts if not self.is_done(first.node)]
         if any(self._looks_relative(first, taker, name) for first in firsts):
             return True

@@ -147,14 +147,14 @@ def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, tra
     """
     if not outline.may_grow:
         return
-    module = context.module
+    module, followed = context.module, dict[ast.AST, int]()
     for step in dict.fromkeys(_behind(outline, training)):
         if _is_for_first(context, step):
             continue
         # What saves weights that are spread is told, and not to be done by one.
         if saves_spread_weights(module, outline, step):
             continue
-        for call in dict.fromkeys(called_by(module, step)):
+        for call in dict.fromkeys(called_by(module, step, followed=followed)):
             if _is_for_first(context, module.statement(call)):
                 continue
             what = what_it_does(module, call)

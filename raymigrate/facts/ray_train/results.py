@@ -40,7 +40,6 @@ RESULTS = ("ray.train.Result", "ray.air.Result", "ray.air.result.Result")
 FROM_PATH = tuple(f"{result}.from_path" for result in RESULTS)
 RESTORED = FROM_PATH[0]  # in place of the class of a trainer that is not seen
 GET_CHECKPOINT = ("ray.air.session.get_checkpoint", "ray.train.get_checkpoint")
-
 MOST_ITEMS = 300  # of the lists through which a checkpoint is followed
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, head, is_none, leading_text
 
@@ -97,11 +98,18 @@ def _absolute(module: Module, node: ast.expr) -> str:
     return "os.path.abspath(os.path.expanduser($value))"
 
 
+@kept
+def begins_with(module: Module, path: ast.expr) -> Source:
+    """See `head`: many calls may be given one path, as by a parameter of a function that is called often."""
+    return head(module, path)
+
+
+@kept
 def _is_absolute(module: Module, node: ast.expr) -> bool | None:
     start = leading_text(module, node)
     if start:
         return start.startswith("/") or "://" in start
-    first = _lowest(head(module, node))
+    first = _lowest(begins_with(module, node))
     if _is_fixture(first) or _is_of_with(first):
         return True
     if not isinstance(first.node, ast.Call):
