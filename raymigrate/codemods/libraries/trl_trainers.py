@@ -40,7 +40,8 @@ RM763 = Rule(
     "trl >= 1 raises a ValueError for a PeftModel with peft_config= beside it, an AttributeError for"
     " TrainingArguments in the place of its configurations but for SFTTrainer, a TypeError for a train_dataset that is"
     " not a Dataset of datasets, such as a list, and a ValueError where the completions of a step do not make whole"
-    " groups of num_generations. A formatting_func gets one row and gives its text, no longer a batch and a list of texts.",
+    " groups of num_generations. A formatting_func gets one row and gives its text, no longer a"
+    " batch and a list of texts.",
     "Give the model without an adapter or leave out peft_config=; make the rows a Dataset with Dataset.from_list();"
     " choose the batch size as a multiple of num_generations.",
     "https://huggingface.co/docs/trl/index",
