@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from raymigrate.base.options import Options
-from raymigrate.facts.projects import definitions as project_definitions
+from raymigrate.facts.projects import imported_names, project_uses
 from raymigrate.facts.projects import project as project_facts
-from raymigrate.facts.projects import project_uses
 from raymigrate.facts.projects.import_graph import imported_paths
 from raymigrate.facts.projects.passed_names import passed_names
 from raymigrate.facts.projects.project import Project
@@ -212,7 +211,7 @@ def test_files_that_star_import_each_other_are_not_walked_along_every_path(
         asked.clear()
         assert search() is None
         # For each name, from each file to each other one at each depth.
-        assert 0 < len(asked) < 2 * 8 * 7 * (project_definitions.RE_EXPORTS + 2)
+        assert 0 < len(asked) < 2 * 8 * 7 * (imported_names.RE_EXPORTS + 2)
 
 
 def test_what_became_of_a_script_is_not_looked_for_anew_for_each_notebook(
