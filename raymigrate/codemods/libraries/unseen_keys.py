@@ -129,9 +129,7 @@ def shown(module: Module, call: ast.Call, keyword: ast.keyword) -> str:
         keyword: The argument.
     """
     given = keyword.value
-    if (
-        isinstance(given, ast.Dict) and given.keys.count(None) == 1
-    ):  # `{"use_cpu": True, **arguments}` is converted
+    if isinstance(given, ast.Dict) and given.keys.count(None) == 1:  # `{"use_cpu": True, **arguments}` is converted
         given = given.values[given.keys.index(None)]
     is_short = isinstance(given, (ast.Name, ast.Attribute)) or (isinstance(given, ast.Call) and not given.args)
     text = f"**{ast.unparse(given) if is_short else '...'}" if keyword.arg is None else f"{keyword.arg}="
