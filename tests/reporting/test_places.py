@@ -37,7 +37,7 @@ SPEAKS_OF = {
     "RM107": r"[Dd]ataset|_ds\b|\"train\"|^settings$|^ExecutionOptions\b|^\{\}$",
     "RM108": "_ds",
     "RM109": r"\"train\"",
-    "RM110": "Arguments|Trainer",
+    "RM110": r"Arguments|Trainer|\bcls\(\*\*",  # TrainingArguments by the name of a parameter
     "RM202": r"ACCELERATE_CONFIG|_type\"|_environment\"|_precision\"|_config\"|\.ya?ml|\.json",
     "RM203": "Accelerator",
     "RM205": "train|datasets",
