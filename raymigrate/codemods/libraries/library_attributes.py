@@ -29,6 +29,7 @@ from raymigrate.facts.projects.declared import declared_class
 from raymigrate.facts.projects.given_attributes import is_given_by_base, is_given_elsewhere
 from raymigrate.facts.ray_train.trainers import trainer_base
 from raymigrate.facts.ray_tune.tune_objects import ANALYSIS
+from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
@@ -292,8 +293,6 @@ def _own_names(module: Module) -> frozenset[str]:
     """What the file itself gives to objects: what it sets on `self`, names in classes, and functions."""
     in_classes = {name for made in module.of_type(ast.ClassDef) for name in module.scope_of[made.body[0]].bindings}
     stored = {
-        node.attr
-        for node in module.of_type(ast.Attribute)
-        if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == "self"
+        node.attr for node in module.of_type(ast.Attribute) if is_of_self(node) and isinstance(node.ctx, ast.Store)
     }
     return frozenset(in_classes | stored | {node.name for node in module.of_type(ast.FunctionDef)})

@@ -10,6 +10,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import method_of
 from raymigrate.facts.values.lineages import lineage
@@ -59,11 +60,7 @@ def _is_abstract(module: Module, line: list[ast.ClassDef]) -> bool:
 
 
 def _calls(module: Module, function: ast.FunctionDef, method: str) -> list[ast.Call]:
-    return [call for call, named in module.method_calls(method) if _is_self(named) and module.inside(call, function)]
-
-
-def _is_self(named: ast.Attribute) -> bool:
-    return isinstance(named.value, ast.Name) and named.value.id == "self"
+    return [call for call, named in module.method_calls(method) if is_of_self(named) and module.inside(call, function)]
 
 
 def _convert(context: Context, call: ast.Call) -> None:

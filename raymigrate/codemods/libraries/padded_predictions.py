@@ -16,6 +16,7 @@ from raymigrate.codemods.libraries.old_transformers import is_for_old_transforme
 from raymigrate.codemods.libraries.tokenizer_calls import is_tokenizer
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.generation import RM752
+from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.functions import parameters
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
@@ -155,7 +156,7 @@ def _is_own(module: Module, called: ast.expr) -> bool:
         return name.partition(".")[0] not in LIBRARIES
     if isinstance(called, ast.Name):
         return not hasattr(builtins, called.id)
-    return isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "self"
+    return is_of_self(called)
 
 
 def _read_elsewhere(module: Module, decoded: Collection[ast.expr]) -> Iterator[ast.Name]:

@@ -15,6 +15,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE, RM701
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
+from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.comments import comments_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
@@ -173,10 +174,10 @@ def special_tokens(context: Context) -> None:
 
 def _is_of_own_class(module: Module, node: ast.Attribute) -> bool:
     """Whether an attribute is one of a class of the file that is not a tokenizer: `self._pad_token`."""
-    if isinstance(node.value, ast.Name) and node.value.id == "self":
+    if is_of_self(node):
         return not any(_classes(module, node.value))
     stored = (one for one in module.stores(node.attr) if one is not node)
-    return any(isinstance(one.value, ast.Name) and one.value.id == "self" for one in stored)
+    return any(map(is_of_self, stored))
 
 
 def _call_itself(context: Context, call: ast.Call, method: ast.Attribute, first: str) -> None:

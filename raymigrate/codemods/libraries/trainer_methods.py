@@ -12,6 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.ray_train.trainers import is_transformers_trainer
+from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.functions import default_of
 from raymigrate.facts.values import has_unpacking
 from raymigrate.facts.values.members import method_of
@@ -88,7 +89,7 @@ def _calls_of_log(context: Context) -> None:
         is_super = isinstance(method.value, ast.Call) and ast.unparse(method.value.func) == "super"
         if home is None or not is_transformers_trainer(module, home):
             continue
-        if not (is_super or (isinstance(method.value, ast.Name) and method.value.id == "self")):
+        if not (is_super or is_of_self(method)):
             continue
         is_own = not is_super and bool(method_of(module, home, LOG))
         if not is_own and not has_unpacking(call) and len(call.args) + len(call.keywords) < GIVEN_TO_LOG:

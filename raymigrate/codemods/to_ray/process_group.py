@@ -12,6 +12,7 @@ from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trainer_calls import arguments_made
 from raymigrate.edits.plan import Part
+from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.launchers import MAKES_GROUP
 from raymigrate.facts.values import argument, has_unpacking
@@ -99,7 +100,7 @@ def _tell_rank_option(context: Context, outline: Outline) -> None:
         return
     for node in module.of_type(ast.Attribute):
         is_read = node.attr == "local_rank" and isinstance(node.ctx, ast.Load) and outline.is_for_workers(node)
-        if is_read and not _is_own(node):
+        if is_read and not is_of_self(node):
             message = "A launcher gave each process its --local_rank; no worker of Ray gets one, and takes the default."
             advice = f'Write int(os.environ["LOCAL_RANK"]) in place of {module.source(node)} in what the workers run.'
             context.manual(RM827, node, message, advice)
@@ -118,11 +119,6 @@ def _tell_numbers_of_driver(context: Context, outline: Outline) -> None:
         )
         advice = 'Set it anew in what the workers run, with int(os.environ["RANK"]) and "LOCAL_RANK", "WORLD_SIZE".'
         context.manual(RM827, place or outline.roles.staying(Role.DRIVER)[0], message, advice)
-
-
-def _is_own(node: ast.Attribute) -> bool:
-    """Whether an attribute is one of the object whose method reads it."""
-    return isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def _asks_whether_there_is_one(module: Module, call: ast.Call) -> bool:

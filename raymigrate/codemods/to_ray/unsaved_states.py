@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from raymigrate.codemods.to_ray.carried_values import BRANCHES, is_number_or_none
 from raymigrate.codemods.to_ray.own_states import code_of_epochs
+from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, methods_of_object
 
@@ -102,7 +103,7 @@ def _carried(module: Module, code: Iterable[ast.AST]) -> set[str]:
     """Attributes of `self` that may keep what they were before this code ran, and never begin anew in it."""
     carried, anew = set[str](), set[str]()
     for node in (part for each in code for part in ast.walk(each)):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self":
+        if is_of_self(node) and isinstance(node.ctx, ast.Store):
             (carried if _is_carried(module, node, code) else anew).add(node.attr)
     return carried - anew
 

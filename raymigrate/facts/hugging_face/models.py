@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.functions import default_of
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
@@ -79,10 +80,10 @@ def _is_model(value: Source) -> bool:
 
 def stored_in_self(module: Module, node: ast.expr) -> list[ast.expr | None]:
     """What a class stores in `self.bert`, None where that is not seen; of another expression that itself."""
-    if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"):
+    if not is_of_self(node):
         return [node]
     owner = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
-    stores = [store for store in module.stores(node.attr) if ast.unparse(store.value) == "self"] if owner else []
+    stores = [store for store in module.stores(node.attr) if is_of_self(store)] if owner else []
     return [module.assigned(store) for store in stores if owner is not None and module.inside(store, owner)]
 
 
@@ -226,7 +227,7 @@ def _given(value: Source, call: ast.Call) -> Iterator[Source]:
 def _attributes(module: Module, definition: ast.ClassDef) -> Iterator[Source]:
     """What the methods of a class keep in its objects."""
     for node in module.below(definition):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self":
+        if is_of_self(node) and isinstance(node.ctx, ast.Store):
             assigned = module.assigned(node)
             if assigned is not None:
                 yield Source(module, assigned)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, has_unpacking, keyword_argument
 from raymigrate.facts.values.carried import values_given
@@ -43,7 +44,7 @@ def use_gpu(module: Module, scaling_config: ast.expr | None) -> UseGpu:
         return UNKNOWN
     if scaling_config is None:
         return UseGpu(False)
-    if any(not _is_of_self(store) for store in module.stores("use_gpu")):  # `scaling_config.use_gpu = ...`
+    if any(not is_of_self(store) for store in module.stores("use_gpu")):  # `scaling_config.use_gpu = ...`
         return UNKNOWN
     found = {_of_source(source) for source in module.origins(scaling_config)}
     return found.pop() if len(found) == 1 else UNKNOWN
@@ -90,10 +91,6 @@ def _is_for_one(source: Source) -> bool:
         return False
     workers = [given.node for given in values_given(module, node, "num_workers", POSITION - 1)]
     return bool(workers) and all(isinstance(n, ast.Constant) and type(n.value) is int and n.value == 1 for n in workers)
-
-
-def _is_of_self(attribute: ast.Attribute) -> bool:
-    return isinstance(attribute.value, ast.Name) and attribute.value.id == "self"
 
 
 def _is_tuned(module: Module) -> bool:

@@ -1,6 +1,7 @@
 """The parts of dotted names in code: `a.b.c`."""
 
 import ast
+from typing import TypeGuard
 
 
 def root_of_chain(node: ast.expr) -> ast.Name | None:
@@ -17,3 +18,8 @@ def names_of_chain(node: ast.expr) -> list[str]:
         parts.append(node.attr)
         node = node.value
     return [*([node.id] if isinstance(node, ast.Name) else ()), *reversed(parts)]
+
+
+def is_of_self(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    """Whether code is an attribute of the object whose method it stands in: `self.model`."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
