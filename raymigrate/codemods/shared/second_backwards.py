@@ -47,6 +47,7 @@ class _Graphs:
         self.losses = losses
         self.models = models
         self._of_loops: dict[ast.AST, list[ast.Assign | ast.AnnAssign | ast.AugAssign]] = {}
+        self._of_losses: dict[ast.Call, dict[ast.Call, Collection[Hashable]]] = {}
 
     def is_run_again(self, earlier: ast.Call, later: ast.Call) -> bool:
         """Whether a backward() goes through a run of a model through which an earlier one has gone."""
@@ -73,9 +74,14 @@ class _Graphs:
         return False
 
     def _runs(self, backward: ast.Call, loop: ast.AST) -> dict[ast.Call, Collection[Hashable]]:
-        """The calls of models that a loss comes from, in a loop, each with the models."""
+        """The calls of models that a loss comes from, in the loop around its backward(), each with the models."""
+        if backward not in self._of_losses:
+            self._of_losses[backward] = self._found(self.losses[backward], loop)
+        return self._of_losses[backward]
+
+    def _found(self, loss: ast.expr, loop: ast.AST) -> dict[ast.Call, Collection[Hashable]]:
         found: dict[ast.Call, Collection[Hashable]] = {}
-        waiting: list[ast.AST] = [self.losses[backward]]
+        waiting: list[ast.AST] = [loss]
         seen: set[ast.AST] = set()  # each value is followed once, however often sums of sums lead to it
         while waiting:
             node = waiting.pop()

@@ -12,7 +12,7 @@ from raymigrate.codemods.to_accelerate.evaluation import Evaluation
 from raymigrate.codemods.to_accelerate.half_branches import HalfBranches
 from raymigrate.codemods.to_accelerate.rules import RM852, RM858, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.scaler_states import ScalerStates
-from raymigrate.codemods.to_accelerate.training import LOOPS, Training
+from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.unscaling import Unscaling
 from raymigrate.facts.values import named_arguments
 
@@ -163,20 +163,13 @@ class Precision:
 
     def _made_anew(self) -> Iterator[ast.Call]:
         """The GradScalers that are made in each round of a loop which goes on with one optimizer."""
-        makers = [maker for v in self.training.optimizers for maker in self.training.variables.makers(v)]
-        kept = [set(self._loops_around(maker)) for maker in makers if maker in self.module.parent_of]
+        variables = self.training.variables
+        makers = [maker for optimizer in self.training.optimizers for maker in variables.makers(optimizer)]
+        kept = [set(variables.loops_around(maker)) for maker in makers if maker in self.module.parent_of]
         for maker in self.makers:
-            loops = set(self._loops_around(maker))
+            loops = set(variables.loops_around(maker))
             if kept and all(loops - others for others in kept):
                 yield maker
-
-    def _loops_around(self, node: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> Iterator[ast.AST]:
-        """The loops around code, and around the calls of the function that it is in."""
-        yield from (parent for parent in self.module.ancestors(node) if isinstance(parent, LOOPS))
-        function = self.module.function(node)
-        if function is not None and function not in seen:
-            for call in self.training.variables.calls_of(function):
-                yield from self._loops_around(call, seen | {function})
 
     # -- where it is used ----------------------------------------------------------------------
 

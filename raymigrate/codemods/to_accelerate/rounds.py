@@ -6,13 +6,10 @@ accelerate 1.15 keeps what prepare() was given in lists of the Accelerator, unti
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM858
-from raymigrate.codemods.to_accelerate.training import LOOPS, Training
+from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.syntax.named_lines import own_lines
 
 KEPT = (
@@ -31,20 +28,7 @@ def tell_rounds(changes: Changes, training: Training, access: Access) -> None:
         access: Says where the Accelerator is made.
     """
     prepared, made = access.home.block[access.home.setup], access.block[access.place]
-    outside = set(_loops_around(training, made, frozenset()))
-    rounds = [loop for loop in _loops_around(training, prepared, frozenset()) if loop not in outside]
+    outside = set(training.variables.loops_around(made))
+    rounds = [loop for loop in training.variables.loops_around(prepared) if loop not in outside]
     if rounds:
         changes.manual(RM858, prepared, KEPT.format(line=own_lines(training.module, rounds[0])), FREE)
-
-
-def _loops_around(training: Training, node: ast.AST, seen: frozenset[ast.AST]) -> Iterator[ast.AST]:
-    """The loops that code runs in, also around the calls of its function."""
-    function = training.module.function(node)
-    for parent in training.module.ancestors(node):
-        if parent is function:
-            break
-        if isinstance(parent, LOOPS):
-            yield parent
-    if function is not None and function not in seen:
-        for call in training.variables.calls_of(function):
-            yield from _loops_around(training, call, seen | {function})

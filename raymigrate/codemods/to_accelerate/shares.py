@@ -162,13 +162,9 @@ class Shares:
     def _training_loops(self) -> frozenset[ast.AST]:
         return frozenset(loop.node for loop in self.training.loops if self.training.trains(loop.node))
 
-    def _is_in_training_loop(self, node: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> bool:
+    def _is_in_training_loop(self, node: ast.AST) -> bool:
         """Whether code runs for the batches of a loop that trains, perhaps in a function that is called there."""
-        if self._training_loops.intersection(self.module.ancestors(node)):
-            return True
-        function = self.module.function(node)
-        calls = self.training.variables.calls_of(function) if function is not None and function not in seen else []
-        return any(self._is_in_training_loop(call, seen | {function}) for call in calls)  # type: ignore[arg-type]
+        return not self._training_loops.isdisjoint(self.training.variables.loops_around(node))
 
     def _eager_bar(self, changes: Changes) -> None:
         """Tells of the first bar that draws a random number from a loader of torch, and none from a prepared one."""

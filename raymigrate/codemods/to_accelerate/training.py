@@ -11,12 +11,12 @@ from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
 from raymigrate.facts.ray_train.trainers import is_transformers_trainer
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.optimizers import is_scheduler
 from raymigrate.facts.values import argument, free_name, reaching
 
 DATA_LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 PLATEAU = "ReduceLROnPlateau"
 BARS = ("tqdm", "trange")
-LOOPS = (ast.For, ast.AsyncFor, ast.While)
 # Methods of a tensor, or of a batch, whose result is not on its device.
 OFF_DEVICE = frozenset({"cpu", "numpy", "tolist", "item", "keys", "size", "dim", "numel"})
 
@@ -111,7 +111,7 @@ class Training:
     def _makes_scheduler(self, call: ast.Call) -> bool:
         home = self.variables.home_of(call)
         name = home.qualified(call.func) or ""
-        if ".lr_scheduler." in name or (name.startswith("transformers.") and "schedule" in name):
+        if is_scheduler(name):
             return True
         given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "optimizer")]
         if home is not self.module:  # a class of the project, made where another file makes the schedule

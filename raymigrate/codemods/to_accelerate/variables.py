@@ -11,6 +11,7 @@ from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.values import argument
+from raymigrate.facts.values.bindings import LOOPS
 
 # What gives the same object back, or wraps it: nn.Module.to() and cuda() return the model itself.
 SAME = frozenset({"to", "cuda", "cpu", "train", "eval", "float", "double", "module", "requires_grad_"})
@@ -182,6 +183,19 @@ class Variables:
         """The calls of a function in its module; `mp.spawn` is none."""
         parents = ((use, self.module.parent_of[use]) for use in self.uses_of(function))
         return [parent for use, parent in parents if isinstance(parent, ast.Call) and parent.func is use]
+
+    def loops_around(self, node: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> Iterator[ast.AST]:
+        """The loops around code, and around the calls of the function that it is in, from the inside.
+
+        Args:
+            node: The code.
+            seen: The functions whose calls were followed.
+        """
+        yield from (parent for parent in self.module.ancestors(node) if isinstance(parent, LOOPS))
+        function = self.module.function(node)
+        if function is not None and function not in seen:
+            for call in self.calls_of(function):
+                yield from self.loops_around(call, seen | {function})
 
     def uses_of(self, function: ast.AST) -> list[ast.Name]:
         """Every mention of a function that stands in a module or in another function."""

@@ -147,8 +147,7 @@ def _uses(module: Module, definition: ast.FunctionDef | ast.ClassDef) -> list[as
         return list(module.uses(definition.name, module.scope_of[definition]))
     if not isinstance(module.parent_of[definition], ast.ClassDef):
         return live_uses(module, definition)
-    named = (node for node in module.of_type(ast.Attribute) if node.attr == definition.name)
-    return [node for node in named if definition in methods(module, node)]
+    return [node for node in module.attributes(definition.name) if definition in methods(module, node)]
 
 
 def _taken(

@@ -14,6 +14,7 @@ from raymigrate.codemods.to_ray.carried_values import BRANCHES, is_number_or_non
 from raymigrate.codemods.to_ray.own_states import code_of_epochs
 from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.optimizers import is_scheduler
 from raymigrate.facts.values import Source, methods_of_object
 
 KEEPS = ("prepare", "prepare_model", "prepare_optimizer", "prepare_scheduler", "register_for_checkpointing")
@@ -78,17 +79,12 @@ def _kept(module: Module) -> set[ast.AST] | None:
 def _changes(module: Module, owner: ast.expr, method: str, makers: Iterable[Source]) -> bool:
     """Whether a method changes its object for good."""
     names = [m.module.qualified(m.node.func) or "" for m in makers if isinstance(m.node, ast.Call)]
-    if names and all(map(_is_scheduler, names)):
+    if names and all(map(is_scheduler, names)):
         return method == "step"
     if names and all(name.startswith(AVERAGES) for name in names):
         return method == "update_parameters"
     own = methods_of_object(module, owner, method) or []
     return any(_carried(home, [function]) or any(_in_place(function)) for home, function in own)
-
-
-def _is_scheduler(name: str) -> bool:
-    """Whether a function of a library makes a scheduler of the learning rate."""
-    return name.startswith("torch.optim.lr_scheduler.") or (name.startswith("transformers.") and "schedule" in name)
 
 
 def _in_place(function: ast.FunctionDef) -> Iterator[ast.Call]:

@@ -27,6 +27,11 @@ def optimizers(module: Module) -> list[ast.Call]:
     return [call for call in calls if _is_optimizer(module, call.func)]
 
 
+def is_scheduler(name: str) -> bool:
+    """Whether a function or class of a library makes a scheduler of the learning rate."""
+    return ".lr_scheduler." in name or (name.startswith("transformers.") and "schedule" in name)
+
+
 def are_of_prepared_models(module: Module) -> bool:
     """Whether a file makes optimizers, and all of them from models that `accelerator.prepare` has returned."""
     made = optimizers(module)
