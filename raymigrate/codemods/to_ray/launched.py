@@ -173,7 +173,7 @@ def tell_launch(context: Context, place: ast.AST, outline: LaunchedOutline) -> N
         context.note(RM825, place, outline.placeholders)
     launcher = context.options.launcher
     is_unseen = launched.file is None and launched.notebook is None and launcher == ACCELERATE_LAUNCH
-    if is_unseen and may_read_file(context.path, launched.launches, context.module.project):
+    if is_unseen and may_read_file(context.path, launched.launches, context.module):
         message = "A default_config.yaml of the user who ran the script may have been in force, which is not seen here."
         context.note(RM825, place, message)
         _tell_plugins(context)
@@ -222,7 +222,7 @@ def is_notebook(context: Context) -> bool:
 
 def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
     """Names the lines that launch a script, with what replaces them."""
-    if launched.file is None and not launched.launches and may_read_file(context.path, [], context.module.project):
+    if launched.file is None and not launched.launches and may_read_file(context.path, [], context.module):
         _tell_passed_over(context, place)
     if launched.launches and not is_launched_one_way(launched.launches):
         context.note(RM825, place, "The lines that launch it differ, so the flags of none of them are written.")
@@ -232,7 +232,7 @@ def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
 def _tell_passed_over(context: Context, place: ast.AST) -> None:
     """Names a file of accelerate that may have been for this script, or for another one in the same folder."""
     file = file_beside(context.path)
-    if file is None or is_named_for_others(context.path, file, context.module.project):
+    if file is None or is_named_for_others(context.path, file, context.module):
         return
     others = other_scripts(Path(context.path), context.module.project)
     if others:
@@ -243,7 +243,7 @@ def _tell_passed_over(context: Context, place: ast.AST) -> None:
 
 def tell_starts(context: Context, place: ast.AST, path: str, when: str = "now") -> None:
     """Says what each line that launches a script which imports this one has to become; see `_tell_each`."""
-    launches = launches_of(path, context.module.project)
+    launches = launches_of(path, context.module)
     _tell_each(context, place, launches, path, when)
     _tell_settings(context, place, path, launches)
 
@@ -256,7 +256,7 @@ def _tell_settings(context: Context, place: ast.AST, path: str, launches: list[L
     if not launches:
         return
     try:
-        launched = launched_with(path, launches, context.module.project)
+        launched = launched_with(path, launches, context.module)
     except UnfitLaunchError as error:
         context.note(RM825, place, f"How {Path(path).name} was launched: {error}")
         return
@@ -288,7 +288,7 @@ def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: s
         when: From when on.
     """
     name = Path(path).name
-    starts = plain_starts_of(path, context.module.project)
+    starts = plain_starts_of(path, context.module)
     # Where the parser itself is told of (RM706), such lines are told by themselves (RM701).
     told = [] if is_for_old_transformers(context) else starts
     by_line: dict[str, list[Launch]] = {}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from raymigrate.codemods.to_ray.launch_line import Launch
@@ -13,9 +14,9 @@ from raymigrate.codemods.to_ray.other_scripts import other_scripts
 from raymigrate.documents.python_commands import shell_of_python
 from raymigrate.documents.shell_lines import is_databricks_source, shell_of_notebook, shell_of_source
 from raymigrate.facts.accelerate.accelerate_config import read_file
-from raymigrate.facts.projects.project import Project
 from raymigrate.facts.projects.searched import Searched
 from raymigrate.facts.syntax.kept import kept
+from raymigrate.facts.syntax.module import Module
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import SKIPPED
 from raymigrate.files.script import UndecodableError
@@ -40,6 +41,7 @@ LAUNCH = re.compile(
 PLAIN = re.compile(
     VARIABLES + r"(?<![-\w/.])(?P<launcher>python[\d.]*)(?=\s)(?!\s+-m\s+torch\.distributed\.)(?P<rest>[^\n|&;`]*)"
 )
+FILES_KEPT = 4096
 # What other launchers call the processes of a machine (torch/distributed/run.py; deepspeed's launcher).
 PROCESSES = ("nproc_per_node", "num_gpus")
 # Flags of accelerate launch that take no value (accelerate/commands/launch.py, 1.15).
@@ -53,44 +55,50 @@ SWITCHES = frozenset(
 )
 
 
-def launches_of(script: str, project: Project | None = None) -> list[Launch]:
+def launches_of(script: str, module: Module | None = None) -> list[Launch]:
     """The lines that launch a script: its own, and those in its folder, in the folders above it in its project, and a
     little way below those.
 
     Args:
         script: The script.
-        project: That of the script, which keeps what its files hold; None: they are read now.
+        module: What is converted; it or its project keeps what was found. None: it is looked for now.
     """
-    return [launch for launch in _starts_of(script, project) if not launch.is_plain]
+    return [launch for launch in _starts_of(script, module) if not launch.is_plain]
 
 
-def plain_starts_of(script: str, project: Project | None = None) -> list[Launch]:
+def plain_starts_of(script: str, module: Module | None = None) -> list[Launch]:
     """The lines there that start a script with python."""
-    return [launch for launch in _starts_of(script, project) if launch.is_plain]
+    return [launch for launch in _starts_of(script, module) if launch.is_plain]
 
 
-def _starts_of(script: str, project: Project | None) -> list[Launch]:
+def _starts_of(script: str, module: Module | None) -> list[Launch]:
     if not script:
         return []
     path = Path(script).absolute()
     folders = _folders(Path(script))
-    others = (launch for launch in _lines_around(path, project) if launch.file.absolute() != path)
+    others = (launch for launch in _lines_around(path, module) if launch.file.absolute() != path)
     found = [
         launch for launch in (*_launches_of_file(Path(script), is_own=True), *others) if launch.starts(path, folders)
     ]
     return sorted(found, key=lambda launch: (launch.file, launch.cell, launch.line))
 
 
-def _lines_around(script: Path, project: Project | None) -> list[Launch]:
+def _lines_around(script: Path, module: Module | None) -> list[Launch]:
     """All lines of the project that start something, whichever script it is."""
     if not script.exists():  # a cell of a notebook writes it
         return [launch for file in notebooks_writing(script) for launch in _launches_of_file(file)]
-    searched = project.searched if project is not None else Searched()
+    searched = _searched(module) if module is not None else Searched()
     below = (folder for above in _folders(script) for folder in _with_folders_below(searched, above, DEEPEST))
     return [launch for folder in dict.fromkeys(below) for launch in _launches_in(searched, folder)]
 
 
-def may_read_file(script: str, launches: list[Launch], project: Project | None = None) -> bool:
+@kept
+def _searched(module: Module) -> Searched:
+    """What was found in the folders of the project, or around a module that has none."""
+    return module.project.searched if module.project is not None else Searched()
+
+
+def may_read_file(script: str, launches: list[Launch], module: Module | None = None) -> bool:
     """Whether a file of accelerate may have been in force for a script: only `accelerate launch` reads one.
 
     It does not start notebooks, and not what the project's lines start with python or with another launcher alone.
@@ -98,12 +106,12 @@ def may_read_file(script: str, launches: list[Launch], project: Project | None =
     Args:
         script: The script.
         launches: The lines that launch it.
-        project: That of the script.
+        module: What is converted.
     """
     if launches:
         return any(launch.may_read_file for launch in launches)
     is_cells = script.endswith(NOTEBOOK) or (script != "" and is_databricks(Path(script)))
-    return not is_cells and not plain_starts_of(script, project)
+    return not is_cells and not plain_starts_of(script, module)
 
 
 def notebooks_writing(script: Path) -> Iterator[Path]:
@@ -123,7 +131,7 @@ def notebooks_writing(script: Path) -> Iterator[Path]:
                 yield file
 
 
-def file_of(script: str, launches: list[Launch], project: Project | None = None) -> Path | None:
+def file_of(script: str, launches: list[Launch], module: Module | None = None) -> Path | None:
     """The file of accelerate that a script was launched with.
 
     It is one that a line names; else a default_config.yaml of the project; else the only one of the script's folder,
@@ -132,7 +140,7 @@ def file_of(script: str, launches: list[Launch], project: Project | None = None)
     Args:
         script: The script.
         launches: The lines that launch it.
-        project: That of the script.
+        module: What is converted.
     """
     folders = _folders(Path(script)) if script else []
     named = [launch.flags["config_file"] for launch in launches if launch.flags.get("config_file")]
@@ -144,14 +152,15 @@ def file_of(script: str, launches: list[Launch], project: Project | None = None)
         return None
     default = next((folder / DEFAULT_FILE for folder in folders if _is_accelerates(folder / DEFAULT_FILE)), None)
     found = default or file_beside(script)
-    if found is None or is_named_for_others(script, found, project):
+    if found is None or is_named_for_others(script, found, module):
         return None
+    project = module.project if module is not None else None
     return found if default or launches or not other_scripts(Path(script), project) else None
 
 
-def is_named_for_others(script: str, file: Path, project: Project | None = None) -> bool:
+def is_named_for_others(script: str, file: Path, module: Module | None = None) -> bool:
     """Whether lines of the project name a file of accelerate, none of which starts this script."""
-    return any(launch.names(file.absolute()) for launch in _lines_around(Path(script).absolute(), project))
+    return any(launch.names(file.absolute()) for launch in _lines_around(Path(script).absolute(), module))
 
 
 def file_beside(script: str) -> Path | None:
@@ -214,8 +223,25 @@ def is_databricks(file: Path) -> bool:
         return False
 
 
-def _launches_of_file(file: Path, *, is_own: bool = False) -> Iterator[Launch]:
-    for cell, text in _texts_of(file, is_own=is_own):
+def _launches_of_file(file: Path, *, is_own: bool = False) -> tuple[Launch, ...]:
+    try:
+        state = file.stat()
+    except OSError:
+        return ()
+    return _launches_in_state(file, is_own, state.st_mtime_ns, state.st_size, state.st_ino)
+
+
+@lru_cache(FILES_KEPT)
+def _launches_in_state(file: Path, is_own: bool, *_: int) -> tuple[Launch, ...]:
+    """The launch lines of a file as it is at the moment: after a change it is asked for with other numbers.
+
+    Without a project, as where a text is converted alone, each conversion asks for all files around the script.
+    """
+    return tuple(_launches_in_texts(file, _texts_of(file, is_own=is_own)))
+
+
+def _launches_in_texts(file: Path, texts: Iterable[tuple[int, str]]) -> Iterator[Launch]:
+    for cell, text in texts:
         joined = re.sub(r"\\\r?\n", lambda match: " " * len(match.group()), text)  # one command over several lines
         for match in (*LAUNCH.finditer(joined), *PLAIN.finditer(joined)):
             is_plain = match.re is PLAIN

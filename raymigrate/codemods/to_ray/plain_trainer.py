@@ -263,7 +263,7 @@ def _tell_defaults(context: Context, training: Training, outline: LaunchedOutlin
     tell_lines(context, place, outline.launched)
     if not launches and own_group:
         tell_start(context, place, "torchrun")
-    elif not launches and may_be_launched(context.module) and not plain_starts_of(context.path, context.module.project):
+    elif not launches and may_be_launched(context.module) and not plain_starts_of(context.path, context.module):
         tell_start(context, place, "torchrun or accelerate launch")
     if not is_told:
         rows = f"The batch size of {batch} is" if batch else "per_device_train_batch_size is"

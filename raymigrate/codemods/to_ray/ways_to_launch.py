@@ -13,7 +13,7 @@ from raymigrate.facts.accelerate.accelerate_config import read_file
 from raymigrate.facts.accelerate.launch_file import launch_form
 from raymigrate.facts.accelerate.launch_flags import with_flags
 from raymigrate.facts.accelerate.launch_form import LaunchForm, NoRayFormError, RejectedFileError
-from raymigrate.facts.projects.project import Project
+from raymigrate.facts.syntax.module import Module
 
 
 class UnfitLaunchError(ValueError):
@@ -50,24 +50,24 @@ def launched_of(context: Context, notebook: NotebookLaunch | None = None) -> Lau
     Raises:
         UnfitLaunchError: If that has no form on Ray.
     """
-    launches = launches_of(context.path, context.module.project)
+    launches = launches_of(context.path, context.module)
     if notebook is not None:  # which reads no file
         return Launched(launches, notebook=notebook)
-    return launched_with(context.path, launches, context.module.project)
+    return launched_with(context.path, launches, context.module)
 
 
-def launched_with(path: str, launches: list[Launch], project: Project | None) -> Launched:
+def launched_with(path: str, launches: list[Launch], module: Module) -> Launched:
     """How lines start a script: by their flags, and the file of accelerate that is in force.
 
     Args:
         path: The script.
         launches: The lines that launch it.
-        project: That of the script.
+        module: What is converted.
 
     Raises:
         UnfitLaunchError: If that has no form on Ray.
     """
-    file = file_of(path, launches, project) if may_read_file(path, launches, project) else None
+    file = file_of(path, launches, module) if may_read_file(path, launches, module) else None
     flags = launches[0].known_flags if is_launched_one_way(launches) else {}
     name = file.name if file is not None else "the command"
     try:
