@@ -35,11 +35,13 @@ from raymigrate.runtime.environments.locks import Lock
 Progress = Callable[[str], None]
 POLL_SECONDS = 0.5
 LOG_TAIL = 12
-PIP = ("-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar=off")
+# pip would compile every module of every package, which takes as long as all else. Most are never imported; those that
+# are get compiled by the check that follows.
+PIP = ("-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar=off", "--no-compile")
 # For most of the packages in the locks a build needs compilers that are on hardly any machine.
 WHEELS_ONLY = "--only-binary=:all:"
-# Variables that would put packages elsewhere, or bring along those of this process.
-FOREIGN = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER")
+# Variables that would put packages elsewhere, bring along those of this process, or have each run compile them anew.
+FOREIGN = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PYTHONDONTWRITEBYTECODE")
 CHECK = """
 import json, platform
 import ray.data, ray.train.huggingface, ray.train.torch
