@@ -221,7 +221,7 @@ def _tried_again(before: Module, after: Module) -> dict[str, list[ast.stmt]]:
 
 
 def _is_tried_above(module: Module, read: ast.Name, imports: list[ast.stmt]) -> bool:
-    scope = module.scope_of[read].find(read.id)
+    scope = module.bound_in(read)
     return any(module.scope_of[statement] is scope and statement.lineno < read.lineno for statement in imports)
 
 

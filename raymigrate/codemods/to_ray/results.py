@@ -244,7 +244,7 @@ class _Results:
 
     def _moves(self, node: ast.Name) -> bool:
         """Whether a name gets its value in the training function."""
-        scope = self.module.scope_of[node].find(node.id)
+        scope = self.module.bound_in(node)
         if scope is None:
             return False
         return any(self.outline.roles.of[binder].moves for binder in self.script.binders(node.id, scope))
