@@ -222,7 +222,7 @@ def keeps_to_itself(module: Module, made: ast.Call) -> bool:
         return False
     outer = module.parent_of[made]
     name = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
-    uses = module.uses(name.id, module.scope_of[name]) if isinstance(name, ast.Name) else [made]
+    uses = [*module.uses_of(name)] if isinstance(name, ast.Name) else [made]
     return all(isinstance(module.parent_of[use], (ast.Attribute, ast.Expr)) for use in uses)
 
 

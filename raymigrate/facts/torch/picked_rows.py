@@ -82,7 +82,7 @@ def _are_only_shown(module: Module, target: ast.expr, depth: int) -> bool:
         use
         for name in names
         if isinstance(name, ast.Name)
-        for use in module.uses(name.id, module.scope_of[name])
+        for use in module.uses_of(name)
         if any(binding.node is name for binding in reaching(module, use))
     ]
     return all(is_only_shown(module, use, depth) for use in found)
