@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 
+from raymigrate.base.families import Family, family_of
+
 # The lines that a message names, and their file, between characters that no script has.
 NAMED_LINE = re.compile("\ue000([0-9,]+)\ue001([^\ue002]*)\ue002")
 
@@ -42,11 +44,6 @@ def one_line(text: str) -> str:
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
-def is_to_ray(code: str) -> bool:
-    """Whether a rule is one of those that move plain scripts to Ray: RM801 to RM849."""
-    return "RM801" <= code < "RM850"
-
-
 class Kind(str, Enum):
     """What became of a finding."""
 
@@ -63,7 +60,7 @@ class Rule:
     """One thing that no longer works, declared beside the codemod that fixes it.
 
     Args:
-        code: Stable code, `RM` and three digits; the first digit is the family (docs/how-it-works.md#findings).
+        code: Stable code, `RM` and three digits, the first of which say its family (docs/how-it-works.md#findings).
         title: One line: what is wrong with the legacy code.
         why: What happens at run time on current libraries, in full sentences.
         fix: What the codemod does, or what a person has to do.
@@ -81,6 +78,11 @@ class Rule:
     link: str
     errors: tuple[str, ...] = ()
     unproven: str = ""
+
+    @property
+    def family(self) -> Family:
+        """What it is about."""
+        return family_of(self.code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,11 @@ class Finding:
 
     def __reduce__(self) -> tuple[type[Finding], tuple[object, ...]]:
         return Finding, tuple(getattr(self, each.name) for each in fields(self))
+
+    @property
+    def family(self) -> Family:
+        """What its rule is about."""
+        return family_of(self.code)
 
     @property
     def template(self) -> str:

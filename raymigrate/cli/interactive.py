@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import click
 
+from raymigrate.base.families import LEGACY_TRAINERS, Family
 from raymigrate.base.findings import Finding, Kind, one_line
 from raymigrate.facts.projects.project import Project
 from raymigrate.reporting.diff import unified_diff
@@ -21,8 +22,8 @@ from raymigrate.run.outcome import FileResult
 from raymigrate.run.writing import written
 
 Key = tuple[str, str, str]  # code, message and line of a finding: stays the same while other lines change
-JOBS = ("RM1", "RM2")
-RAY = ("RM1", "RM2", "RM3", "RM5", "RM6")
+# What turns a script for Ray into one for today's: without one part of it the others do not run.
+RAY = LEGACY_TRAINERS | {Family.RAY_AIR, Family.DATA, Family.RESULTS, Family.PREDICTORS, Family.GONE}
 ANSWERS = {
     "y": "make this change",
     "n": "leave it out",
@@ -114,11 +115,12 @@ class InteractiveJob(Job):
 def _questions(result: FileResult) -> Iterator[frozenset[Key]]:
     """The convertible findings of a file, those together that belong together."""
     findings = [finding for finding in result.findings if finding.kind is Kind.CONVERTED]
-    together = "RM" if any(finding.code.startswith(JOBS) for finding in findings) else RAY
-    ray = frozenset(_key(finding, result.before) for finding in findings if finding.code.startswith(together))
+    trains = any(finding.family in LEGACY_TRAINERS for finding in findings)
+    together = frozenset(Family) if trains else RAY
+    ray = frozenset(_key(finding, result.before) for finding in findings if finding.family in together)
     if ray:
         yield ray
-    others = [_key(finding, result.before) for finding in findings if not finding.code.startswith(together)]
+    others = [_key(finding, result.before) for finding in findings if finding.family not in together]
     for key in dict.fromkeys(others):
         yield frozenset({key})
 

@@ -1,7 +1,7 @@
-"""The codemods, a folder per family of rules.
+"""The codemods, a folder per family of rules; those of Train and Tune are in three.
 
-A rule is a module-level `Rule` in any file of a family, and what fixes it is a function marked `@codemod(...)`. Both
-are found by being there: no list anywhere names them. A family that has the name of an option runs with that only, and
+A rule is a module-level `Rule` in any file of a folder, and what fixes it is a function marked `@codemod(...)`. Both
+are found by being there: no list anywhere names them. A folder that has the name of an option runs with that only, and
 one of `FOR_RAY_SCRIPTS` in scripts that have to do with Ray, or that go to Ray or accelerate. Of those that should go
 there and stay, it only tells.
 """
@@ -18,7 +18,7 @@ from raymigrate.base.options import Options
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 
-OPTIONAL = frozenset({"to_ray", "to_accelerate"})  # the families whose import most runs save
+OPTIONAL = frozenset({"to_ray", "to_accelerate"})  # the folders whose import most runs save
 FOR_RAY_SCRIPTS = frozenset({"libraries"})  # what is not Ray's own: other scripts may well run with old versions of it
 
 
@@ -48,15 +48,15 @@ class Codemod:
         return self.phase, 1 + max((item.place[1] for item in self.after), default=0)
 
     @cached_property
-    def family(self) -> str:
-        """The folder that it is in."""
+    def folder(self) -> str:
+        """Where it lies, which is where its rules are at home."""
         return self.apply.__module__.split(".")[-2]
 
     def __call__(self, context: Context) -> None:
-        """Runs the function, unless its family leaves such a script alone, or only looks at it."""
+        """Runs the function, unless its folder leaves such a script alone, or only looks at it."""
         if self.in_ray_scripts and not context.is_ray_script:
             return
-        if self.family not in FOR_RAY_SCRIPTS or context.takes_current_libraries:
+        if self.folder not in FOR_RAY_SCRIPTS or context.takes_current_libraries:
             self.apply(context)
         elif context.stays:
             self.apply(context.apart)
@@ -75,11 +75,11 @@ def codemod(
 
 @cache
 def _contents(left_out: frozenset[str] = frozenset()) -> tuple[list[Rule], list[Codemod]]:
-    """All rules and codemods but those of some families."""
+    """All rules and codemods but those of some folders."""
     rules: dict[str, Rule] = {}
     codemods: dict[Codemod, None] = {}  # in the order in which they are found
-    families = [info.name for info in pkgutil.iter_modules(__path__) if info.ispkg and info.name not in left_out]
-    names = [f"{__name__}.{family}.{module}" for family in families for module in _modules_of(family)]
+    folders = [info.name for info in pkgutil.iter_modules(__path__) if info.ispkg and info.name not in left_out]
+    names = [f"{__name__}.{folder}.{module}" for folder in folders for module in _modules_of(folder)]
     for name in sorted(names, key=lambda name: name.rpartition(".")[2]):
         for value in vars(import_module(name)).values():
             if isinstance(value, Rule) and rules.setdefault(value.code, value) is not value:
@@ -89,8 +89,8 @@ def _contents(left_out: frozenset[str] = frozenset()) -> tuple[list[Rule], list[
     return sorted(rules.values(), key=lambda rule: rule.code), sorted(codemods, key=lambda item: item.place)
 
 
-def _modules_of(family: str) -> list[str]:
-    return [info.name for info in pkgutil.iter_modules(import_module(f"{__name__}.{family}").__path__)]
+def _modules_of(folder: str) -> list[str]:
+    return [info.name for info in pkgutil.iter_modules(import_module(f"{__name__}.{folder}").__path__)]
 
 
 def all_rules() -> list[Rule]:
@@ -105,7 +105,7 @@ def all_codemods() -> list[Codemod]:
 
 def codemods_for(options: Options) -> list[Codemod]:
     """The codemods that run with these options, in their order."""
-    _, codemods = _contents(frozenset(family for family in OPTIONAL if not getattr(options, family)))
+    _, codemods = _contents(frozenset(folder for folder in OPTIONAL if not getattr(options, folder)))
     return [item for item in codemods if not item.option or getattr(options, item.option)]
 
 

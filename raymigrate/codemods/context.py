@@ -30,6 +30,7 @@ from raymigrate.pins.written_for import written_for
 if TYPE_CHECKING:
     from raymigrate.pins.written_for import WrittenFor
 
+ARGUMENTS = "RM701"  # of transformers; its module imports this one
 NOW = "; now "  # behind it a message says what came in the place of old code
 DONE = (NOW, "; removed", "; deleted")
 Prepared = tuple[ast.AST, str, tuple[ast.AST | None, ...]]
@@ -77,12 +78,12 @@ class Context:
     @property
     def current_transformers(self) -> bool:
         """Whether arguments get the names of current transformers; with `--ignore RM7` they keep those of 4.30."""
-        return self.options.enabled("RM701")
+        return self.options.enabled(ARGUMENTS)
 
     @property
     def keeps_transformers(self) -> bool:
         """Whether the user wants transformers to stay at 4.30: `--ignore RM7`."""
-        return self.options.ignores("RM701")
+        return self.options.ignores(ARGUMENTS)
 
     @property
     def is_ray_script(self) -> bool:

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 CELL_MAGICS = "https://ipython.readthedocs.io/en/stable/interactive/magics.html#cell-magics"
 
+RM901 = Rule(
+    "RM901",
+    "a file that is not Python as it stands",
+    "The file cannot be parsed by the Python that runs raymigrate.",
+    "Correct the file, or exclude it with --exclude.",
+    "https://docs.python.org/3/reference/",
+)
 RM904 = Rule(
     "RM904",
     "a cell that is not Python",
@@ -113,7 +120,7 @@ def not_parsed(reason: str, place: Place, *, concerns: bool) -> Finding:
     if concerns:
         message = f"{cell} cannot be parsed ({reason}), and it mentions Ray: nothing was converted."
         advice = "Correct the cell, or take it out, and run raymigrate again."
-        return Finding("RM901", Kind.ERROR, message, advice, place.line, place.column, cell=place.cell)
+        return Finding(RM901.code, Kind.ERROR, message, advice, place.line, place.column, cell=place.cell)
     return remark(RM904, Kind.NOTE, f"{cell} is not Python ({reason}) and was left as it is.", place)
 
 

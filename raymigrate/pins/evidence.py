@@ -3,11 +3,15 @@
 import re
 from collections.abc import Iterable
 
+from raymigrate.base.families import LEGACY_TRAINERS, Family
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.knowledge.versions import Pin, keeps_out
 
-LEGACY = ("RM1", "RM2", "RM3")
-CURRENT = ("RM4", "RM5", "RM6", "RM7")  # of what current libraries refuse, or do in another way
+LEGACY = LEGACY_TRAINERS | {Family.RAY_AIR}
+# Of what current libraries refuse, or do in another way.
+CURRENT = frozenset(
+    {Family.TRAIN_AND_TUNE, Family.DATA, Family.RESULTS, Family.PREDICTORS, Family.GONE, Family.LIBRARIES}
+)
 # Comments of converted code, which raymigrate/codemods/shared/ writes: tests/architecture/test_words_in_two_places.py.
 CONVERTED = re.compile(
     rb"as Ray's legacy trainer did|Without it accelerate would train one model per CPU worker"
@@ -49,11 +53,11 @@ def is_legacy(findings: Iterable[Finding]) -> bool:
     """Whether a script uses legacy Ray, is changed, or has to be changed by a person for current libraries."""
     changed = (Kind.CONVERTED, Kind.UNSAFE)
     return any(
-        finding.code.startswith(LEGACY)
+        finding.family in LEGACY
         or finding.kind in changed
-        or (finding.kind is Kind.MANUAL and finding.code.startswith(CURRENT))
+        or (finding.kind is Kind.MANUAL and finding.family in CURRENT)
         for finding in findings
-        if not finding.code.startswith("RM73")
+        if finding.family is not Family.PINS
     )
 
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from raymigrate.base.findings import Finding, Kind, is_to_ray
+from raymigrate.base.families import Family
+from raymigrate.base.findings import Finding, Kind
 from raymigrate.documents.install_commands import WORD, commands
 from raymigrate.knowledge.versions import LOWEST, NAME, package
 from raymigrate.pins.evidence import trains_as_converted
@@ -58,7 +59,7 @@ BRINGS = {
     "datasets": (TORCHCODEC, re.compile(r"\[[^\]]*\baudio\b")),
 }
 TRAINS = re.compile(r"\b(?:(?:Seq2Seq)?TrainingArguments|(?:HuggingFace|Transformers)Trainer)\b")
-METRICS, NATIVE = "RM713", "RM850"
+METRICS, NATIVE = "RM713", "RM850"  # of layers above
 # At the left edge: what a function imports may be for another way than the one that is taken.
 IMPORTS_EVALUATE = re.compile(r"^(?:import evaluate|from evaluate import)\b", re.MULTILINE)
 AUDIO = re.compile(
@@ -81,12 +82,13 @@ def needed_by(text: str, findings: Iterable[Finding]) -> list[Needed]:
         text: The legacy script.
         findings: What was found in it.
     """
-    converted = {f.code for f in findings if f.kind is Kind.CONVERTED}
+    made = [finding for finding in findings if finding.kind is Kind.CONVERTED]
+    converted = {finding.code for finding in made}
     needed = {
         ACCELERATE: TRAINS.search(text),
         LOOP: NATIVE in converted and not TRAINS.search(text),
         EVALUATE: METRICS in converted,
-        RAY: any(map(is_to_ray, converted)),
+        RAY: any(finding.family is Family.TO_RAY for finding in made),
     }
     found = [package for package, is_needed in needed.items() if is_needed]
     return found + [still for still in needed_still(text) if still.name not in {package.name for package in found}]

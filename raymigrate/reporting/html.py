@@ -19,6 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from raymigrate import __version__
+from raymigrate.base.families import Family
 from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.reporting.paths import relative_posix
 from raymigrate.reporting.side_by_side import Block, blocks_of
@@ -27,7 +28,6 @@ from raymigrate.run.outcome import FileResult, Summary
 from raymigrate.run.rules import rule_by_code
 
 TO_DO = (Kind.ERROR, Kind.MANUAL, Kind.UNSAFE)
-PINS = "RM73"  # what the rules about pinned versions begin with
 WORDS = {
     Kind.ERROR: "could not be done",
     Kind.MANUAL: "left for a person",
@@ -79,12 +79,12 @@ class FileSection:
     @property
     def to_do(self) -> list[Finding]:
         """What is left for a person, apart from pins."""
-        return [f for f in self.result.findings if f.kind in TO_DO and not f.code.startswith(PINS)]
+        return [f for f in self.result.findings if f.kind in TO_DO and f.family is not Family.PINS]
 
     @property
     def pins(self) -> list[Finding]:
         """What was found of the versions that the file pins."""
-        return [finding for finding in self.result.findings if finding.code.startswith(PINS)]
+        return [finding for finding in self.result.findings if finding.family is Family.PINS]
 
     @cached_property
     def counts(self) -> Counter[Kind]:

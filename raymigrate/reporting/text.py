@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from raymigrate.base.families import LEGACY_TRAINERS
 from raymigrate.base.findings import Finding, Kind, one_line
+from raymigrate.files.needles import PINS
 from raymigrate.run.outcome import Summary
 from raymigrate.run.rules import rule_by_code
 
-PINS = "RM731"  # too low for converted code
 COLOURS = {
     Kind.CONVERTED: "green",
     Kind.UNSAFE: "yellow",
@@ -89,7 +90,7 @@ def next_step(summary: Summary, *, dry_run: bool) -> str:
     """What to do after the run, for somebody at a terminal; empty if there is nothing to do."""
     steps = []
     if summary.changed:
-        jobs = [r.path for r in summary.changed if any(f.code.startswith(("RM1", "RM2")) for f in r.findings)]
+        jobs = [r.path for r in summary.changed if any(f.family in LEGACY_TRAINERS for f in r.findings)]
         if dry_run:
             steps.append("`raymigrate PATH` converts")
             steps += [f"`raymigrate verify {one_line(jobs[0])}` compares the job before and after"] if jobs else []

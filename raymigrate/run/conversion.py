@@ -9,7 +9,7 @@ from pathlib import Path
 from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.base.options import Options
 from raymigrate.documents import Document, NotSplit, Plain, edited, reopened
-from raymigrate.documents.remarks import RM731, pin_remark
+from raymigrate.documents.remarks import RM731, RM901, pin_remark
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.syntax.literals import shortened_text
 from raymigrate.run.cell_comments import CellComments
@@ -20,7 +20,7 @@ from raymigrate.run.cell_packages import with_needed_packages
 from raymigrate.run.cell_texts import with_texts_told
 from raymigrate.run.engine import Refused, convert
 from raymigrate.run.environment_variables import with_variables
-from raymigrate.run.file_rules import RM901, RM902, RM903
+from raymigrate.run.file_rules import RM902, RM903
 from raymigrate.run.outcome import FileResult
 
 PACKAGE = Path(__file__).parent.parent

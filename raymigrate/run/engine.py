@@ -14,6 +14,7 @@ from raymigrate.codemods import codemods_for
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import drop_unused_imports
 from raymigrate.comments.skips import RM906, skipped_whole
+from raymigrate.documents.remarks import RM901
 from raymigrate.edits.import_names import NotRenamedError
 from raymigrate.edits.plan import RewriteError, SharedLineError
 from raymigrate.edits.stand_ins import fits_libcst
@@ -28,7 +29,7 @@ from raymigrate.facts.torch.gpus import asks_for_gpu
 from raymigrate.facts.torch.launchers import launcher_of
 from raymigrate.files.discovery import PAGES, SUFFIXES
 from raymigrate.pins.evidence import is_legacy
-from raymigrate.run.file_rules import RM901, RM903, RM910
+from raymigrate.run.file_rules import RM903, RM910
 from raymigrate.run.outcome import FileResult, by_place, codes_of
 from raymigrate.run.todos import convert_with_todos
 from raymigrate.run.two_steps import convert_in_two_steps
@@ -220,7 +221,7 @@ def _tried_again(before: Module, after: Module) -> dict[str, list[ast.stmt]]:
 
 
 def _is_tried_above(module: Module, read: ast.Name, imports: list[ast.stmt]) -> bool:
-    scope = module.scope_of[read].find(read.id)
+    scope = module.bound_in(read)
     return any(module.scope_of[statement] is scope and statement.lineno < read.lineno for statement in imports)
 
 

@@ -2,14 +2,8 @@
 
 from raymigrate.base.findings import Rule
 from raymigrate.comments.skips import RM906
+from raymigrate.documents.remarks import RM901
 
-RM901 = Rule(
-    "RM901",
-    "a file that is not Python as it stands",
-    "The file cannot be parsed by the Python that runs raymigrate.",
-    "Correct the file, or exclude it with --exclude.",
-    "https://docs.python.org/3/reference/",
-)
 RM902 = Rule(
     "RM902",
     "a file that cannot be read or written",

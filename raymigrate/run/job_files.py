@@ -1,15 +1,20 @@
 """Which files train, by what was found in them: with them goes what they import."""
 
-from raymigrate.base.findings import Kind, is_to_ray
+from raymigrate.base.families import LEGACY_TRAINERS, Family
+from raymigrate.base.findings import Kind
 from raymigrate.pins.needed import NATIVE
 from raymigrate.run.outcome import FileResult
+
+JOBS = LEGACY_TRAINERS | {Family.PREDICTORS}
 
 
 def is_job(result: FileResult) -> bool:
     """Whether a file has a legacy trainer or predictor, or is a plain script that becomes a job of Ray."""
-    codes = {(f.code, f.kind) for f in result.findings}
-    legacy = any(code.startswith(("RM1", "RM2", "RM603")) and kind is not Kind.SKIPPED for code, kind in codes)
-    return legacy or any(is_to_ray(code) and kind is Kind.CONVERTED for code, kind in codes)
+    return any(
+        (finding.family in JOBS and finding.kind is not Kind.SKIPPED)
+        or (finding.family is Family.TO_RAY and finding.kind is Kind.CONVERTED)
+        for finding in result.findings
+    )
 
 
 def is_loop(result: FileResult) -> bool:

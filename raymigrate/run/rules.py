@@ -27,16 +27,18 @@ def every_rule() -> tuple[Rule, ...]:
     return tuple(sorted([*all_rules(), *file_rules.RULES, *remarks.RULES], key=lambda rule: rule.code))
 
 
+@cache
+def _by_code() -> dict[str, Rule]:
+    return {rule.code: rule for rule in every_rule()}
+
+
 def rule_by_code(code: str) -> Rule:
     """The rule with a code.
 
     Raises:
         KeyError: If there is none.
     """
-    for rule in every_rule():
-        if rule.code == code:
-            return rule
-    raise KeyError(code)
+    return _by_code()[code]
 
 
 def rules_by_text(text: str) -> list[Rule]:

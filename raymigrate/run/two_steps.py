@@ -27,6 +27,7 @@ TOLD_TWICE_THERE = (
 )
 # What the first step tells of torchrun, which starts nothing any more where Ray does.
 OF_LAUNCHERS = ("the processes that torchrun starts", "are started with torchrun", "DataParallel used all GPUs")
+# Of families whose modules are imported with their option only.
 ON_RAY = "RM820"
 NATIVE, NOT_ON_RAY = "RM851", "RM802"
 Step = Callable[[str, Options, bool], FileResult]

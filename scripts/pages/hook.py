@@ -15,15 +15,15 @@ RULES, GUIDE = "Rules", "Guide"
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Puts the rules into the navigation, by family, and pages that stand nowhere in it to the guide."""
-    by_family: list[Any] = [
-        {family.title: [{rule.code: f"rules/{rule.code}.md"} for rule in members]}
-        for family, members in rules.families()
+    """Puts the rules into the navigation, by chapter, and pages that stand nowhere in it to the guide."""
+    by_chapter: list[Any] = [
+        {chapter.title: [{rule.code: f"rules/{rule.code}.md"} for rule in members]}
+        for chapter, members in rules.chapters()
     ]
     placed = str(config.nav)
     for entry in config.nav or []:
         if RULES in entry:
-            entry[RULES] = ["rules/index.md", *by_family]
+            entry[RULES] = ["rules/index.md", *by_chapter]
         if GUIDE in entry:
             entry[GUIDE] += [
                 page.name for page in sorted(Path(config.docs_dir).glob("*.md")) if page.name not in placed

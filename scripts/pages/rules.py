@@ -1,4 +1,4 @@
-"""A page for each rule, and the index of them by family."""
+"""A page for each rule, and the index of them by the first digit of their codes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from scripts.pages.prose import cell, markdown
 
 
 @dataclass(frozen=True)
-class Family:
+class Chapter:
     """The rules whose codes have the same first digit.
 
     Args:
@@ -27,16 +27,16 @@ class Family:
 
 
 # By the first digit of the code.
-FAMILIES = {
-    "1": Family("TransformersTrainer and HuggingFaceTrainer", "transformerstrainer-and-huggingfacetrainer"),
-    "2": Family("AccelerateTrainer and its configuration", "acceleratetrainer"),
-    "3": Family("ray.air", "rayair"),
-    "4": Family("Arguments that Train V2 refuses, Tuner, tracking", "arguments-that-train-v2-refuses"),
-    "5": Family("Data and preprocessors", "data-and-preprocessors"),
-    "6": Family("Results, checkpoints, predictors", "results-and-checkpoints"),
-    "7": Family("transformers, datasets, accelerate", "transformers-datasets-accelerate"),
-    "8": Family("Plain scripts"),
-    "9": Family("Files and scripts that are not converted"),
+CHAPTERS = {
+    "1": Chapter("TransformersTrainer and HuggingFaceTrainer", "transformerstrainer-and-huggingfacetrainer"),
+    "2": Chapter("AccelerateTrainer and its configuration", "acceleratetrainer"),
+    "3": Chapter("ray.air", "rayair"),
+    "4": Chapter("Arguments that Train V2 refuses, Tuner, tracking", "arguments-that-train-v2-refuses"),
+    "5": Chapter("Data and preprocessors", "data-and-preprocessors"),
+    "6": Chapter("Results, checkpoints, predictors", "results-and-checkpoints"),
+    "7": Chapter("transformers, datasets, accelerate", "transformers-datasets-accelerate"),
+    "8": Chapter("Plain scripts"),
+    "9": Chapter("Files and scripts that are not converted"),
 }
 
 
@@ -57,9 +57,9 @@ OUTCOMES = {
 }
 
 
-def families() -> list[tuple[Family, list[Rule]]]:
-    """The rules by family, in the order of their codes."""
-    return [(FAMILIES[digit], list(rules)) for digit, rules in groupby(every_rule(), key=lambda rule: rule.code[2])]
+def chapters() -> list[tuple[Chapter, list[Rule]]]:
+    """The rules by chapter, in the order of their codes."""
+    return [(CHAPTERS[digit], list(rules)) for digit, rules in groupby(every_rule(), key=lambda rule: rule.code[2])]
 
 
 def pages() -> dict[str, str]:
@@ -70,7 +70,7 @@ def pages() -> dict[str, str]:
 
 
 def index(found: dict[str, dict[Kind, Example]]) -> str:
-    """The index: a table for each family."""
+    """The index: a table for each chapter."""
     lines = [
         "# Rules",
         "",
@@ -82,8 +82,8 @@ def index(found: dict[str, dict[Kind, Example]]) -> str:
         " that says what happens at run time. A dash: no fixture meets it.",
         "",
     ]
-    for family, rules in families():
-        lines += [f"## {family.title}", "", "| code | what | what the tool does |", "|---|---|---|"]
+    for chapter, rules in chapters():
+        lines += [f"## {chapter.title}", "", "| code | what | what the tool does |", "|---|---|---|"]
         lines += [
             f"| [{rule.code}]({rule.code}.md) | {cell(markdown(rule.title))} | {kinds(rule, found)} |" for rule in rules
         ]
@@ -99,12 +99,12 @@ def kinds(rule: Rule, found: dict[str, dict[Kind, Example]]) -> str:
 def page(rule: Rule, found: dict[Kind, Example]) -> str:
     """The page of one rule."""
     codes = frozenset(other.code for other in every_rule()) - {rule.code}
-    family = FAMILIES[rule.code[2]]
+    chapter = CHAPTERS[rule.code[2]]
     done = ", ".join(OUTCOMES[kind].words for kind in OUTCOMES if kind in found)
     lines = [
         f"# {rule.code}: {markdown(rule.title)}",
         "",
-        f"{family.title}{f' · {done}' if done else ''}",
+        f"{chapter.title}{f' · {done}' if done else ''}",
         "{ .rule-family }",
         "",
         "## What happens at run time",
@@ -122,8 +122,8 @@ def page(rule: Rule, found: dict[Kind, Example]) -> str:
         "",
         f"* [{_link_text(rule.link)}]({rule.link})",
     ]
-    if family.guide:
-        lines.append(f"* [The migration guide](../migration-guide.md#{family.guide}), to do it by hand")
+    if chapter.guide:
+        lines.append(f"* [The migration guide](../migration-guide.md#{chapter.guide}), to do it by hand")
     lines += [
         f"* `raymigrate --select {rule.code} path/` for this rule alone, `--ignore {rule.code}` for all others",
         "",

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from raymigrate.base.findings import Kind
-from raymigrate.run import writing
+from raymigrate.run import together, writing
+from raymigrate.run.job import Job
 from tests.conftest import FIXTURES
 from tests.projects.files import MAPPED, MAPPER, codes, convert, write
 
@@ -62,6 +63,26 @@ def test_one_that_cannot_be_written_leaves_all_as_they_were(
             assert message == "cannot be written, and is as it was: No space left on device."
         else:
             assert message == f"left as it was: {tmp_path / name}, which it has to change with, cannot be written."
+
+
+def test_nothing_is_written_before_all_is_proven(
+    tmp_path: Path, project: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+
+    def noted(owner: object, name: str, step: str) -> None:
+        act = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *given, **named: (steps.append(step), act(*given, **named))[1])
+
+    noted(Job, "look", "planned")
+    noted(together, "looked_at_again", "proven")
+    noted(writing, "stage", "written")
+    noted(os, "replace", "in its place")
+    convert(tmp_path)
+    order = ("planned", "proven", "written", "in its place")
+    assert steps == sorted(steps, key=order.index)
+    assert set(steps) == set(order)
+    assert steps.count("written") == len(project)
 
 
 @pytest.mark.parametrize("calls", range(8))

@@ -135,7 +135,7 @@ def _require_config(context: Context, call: TrainerCall) -> None:
     message = f"{function.name}({name}=...) would be called without the config by Ray >= 2.51; now with it."
     if not context.converts(RM204, function if call.imported is None else call.node, message):
         return
-    if call.imported is None and len(context.module.uses(function.name, context.module.scope_of[function])) == 1:
+    if call.imported is None and len(context.module.uses_of(function)) == 1:
         context.plan.function(function).undefault.add(name)
     else:
         edit = context.plan.call(call.node)

@@ -85,7 +85,7 @@ def _use_gpu_source(context: Context, call: TrainerCall) -> str:
 def _reads_same(call: TrainerCall, name: ast.Name) -> bool:
     """Whether a name stands for the same at a trainer call as where it is written."""
     module = call.module
-    scope = module.scope_of[name].find(name.id)
+    scope = module.bound_in(name)
     if scope is None or module.inside(name, call.node):
         return scope is not None
     return scope is module.scope_of[call.node].find(name.id) and len(scope.bindings[name.id]) == 1

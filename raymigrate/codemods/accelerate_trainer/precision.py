@@ -117,7 +117,7 @@ def _hand_over(context: Context, call: TrainerCall, node: ast.expr, accelerators
     if not isinstance(given, ast.Dict) or None in given.keys or not isinstance(function, ast.FunctionDef):
         return ""
     arguments = function.args.args
-    uses = module.uses(function.name, module.scope_of[function])
+    uses = module.uses_of(function)
     if len(arguments) != 1 or uses != [call.arguments[call.first]] or function.decorator_list:
         return ""
     if any(module.function(accelerator) is not function for accelerator in accelerators):

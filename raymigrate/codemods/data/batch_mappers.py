@@ -139,8 +139,7 @@ def remove_mappers(context: Context, node: ast.expr) -> str:
 def _is_used_besides(context: Context, node: ast.Name) -> bool:
     """Whether a name for BatchMappers has other readers than trainers whose preprocessor= is removed."""
     module = context.module
-    scope = module.scope_of[node].find(node.id)
-    others = [use for use in module.uses(node.id, scope) if use is not node] if scope is not None else [node]
+    others = [use for use in module.uses_of(node) if use is not node] if module.bound_in(node) else [node]
     return not all(
         context.plan.statement(module.statement(use)).removed
         or (

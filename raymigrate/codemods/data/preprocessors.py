@@ -186,12 +186,11 @@ class Preprocessing:
         if self.imported is not None and not self.imported.is_new:
             return False
         for node in (*nodes, whole):
-            scope = module.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
-            if scope is None or not isinstance(node, ast.Name):
+            if not isinstance(node, ast.Name) or module.bound_in(node) is None:
                 continue
-            uses = [use for use in module.uses(node.id, scope) if not module.inside(use, self.call.node)]
+            uses = [use for use in module.uses_of(node) if not module.inside(use, self.call.node)]
             before = [use for use in uses if use.lineno < self.call.node.lineno]
-            if scope is not module.scope_of[self.call.node] or before:
+            if module.bound_in(node) is not module.scope_of[self.call.node] or before:
                 return False
         return True
 
@@ -291,7 +290,7 @@ def _only_the_trainer_uses(context: Context, given: ast.expr, call: TrainerCall)
     return all(
         scope is not None and all(use is name or goes_to_trainers(module, use) for use in module.uses(name.id, scope))
         for name in names_of(module, given)
-        for scope in (module.scope_of[name].find(name.id),)
+        for scope in (module.bound_in(name),)
     )
 
 

@@ -34,9 +34,8 @@ def file_datasources(context: Context) -> None:
         if "_read_file" in own and "_read_stream" not in own:
             context.manual(RM692, own["_read_file"], NO_METHOD, STREAM)
         if "__init__" not in own:
-            for use in module.uses(home.name, module.scope_of[home]):
-                call = module.parent_of[use]
-                if isinstance(call, ast.Call) and call.func is use and not call.args and not _has_paths(call):
+            for call in module.calls_of(home):
+                if not call.args and not _has_paths(call):
                     _without_paths(context, call, home.name)
 
 

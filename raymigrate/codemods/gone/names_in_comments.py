@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 
+from raymigrate.base.families import Family
 from raymigrate.base.findings import Kind, Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -52,7 +53,7 @@ class _Words:
 def names_in_comments(context: Context) -> None:
     """Notes where words still name a class, once nothing else in the file does."""
     converted, left = set[str](), set[str]()
-    moved = any(told.code.startswith("RM3") and told.kind is Kind.CONVERTED for told in context.findings)
+    moved = any(told.family is Family.RAY_AIR and told.kind is Kind.CONVERTED for told in context.findings)
     for reference in context.module.references:
         found = NAMES.intersection(reference.qualified.split("."))
         (converted if reference.root in context.rewritten else left).update(found)

@@ -242,7 +242,7 @@ def _names_of_stars(module: Module, stars: list[str]) -> Iterator[tuple[ast.AST,
     if not stars:
         return
     for node in module.of_type(ast.Name):
-        if hasattr(builtins, node.id) or node.id in OF_NOTEBOOKS or module.scope_of[node].find(node.id):
+        if hasattr(builtins, node.id) or node.id in OF_NOTEBOOKS or module.bound_in(node):
             continue
         if OF_CELLS.fullmatch(node.id):
             continue

@@ -221,6 +221,6 @@ def _may_take_it(module: Module, function: ast.expr) -> bool:
     root = function
     while isinstance(root, (ast.Attribute, ast.Call)):
         root = root.value if isinstance(root, ast.Attribute) else root.func
-    if not isinstance(root, ast.Name) or module.scope_of[root].find(root.id) is None:
+    if not isinstance(root, ast.Name) or module.bound_in(root) is None:
         return False
     return (module.qualified(root) or "").partition(".")[0] not in LIBRARIES

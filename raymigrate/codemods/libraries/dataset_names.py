@@ -325,7 +325,7 @@ def _names_datasets_only(context: Context, source: Source) -> bool:
         return False
     if isinstance(statement, ast.Assign) and len(statement.targets) != 1:
         return False
-    scope = module.scope_of[target].find(target.id)
+    scope = module.bound_in(target)
     if scope is None or isinstance(scope.node, ast.ClassDef) or is_exported(module, target.id):
         return False
     if module.project is not None and scope.node is module.tree:

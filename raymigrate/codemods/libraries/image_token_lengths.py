@@ -158,7 +158,7 @@ def _identity(value: Source) -> Hashable:
     root = source.node
     while isinstance(root, ast.Attribute):
         root = root.value
-    scope = source.module.scope_of[root].find(root.id) if isinstance(root, ast.Name) else None
+    scope = source.module.bound_in(root)
     if scope is None or not isinstance(root, ast.Name) or len(scope.bindings[root.id]) != 1:
         return source
     return ast.dump(source.node).encode(), scope  # the same expression of the same name

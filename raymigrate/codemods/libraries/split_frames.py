@@ -63,7 +63,7 @@ def _reads_class(module: Module, call: ast.Call) -> bool:
     """Whether a call reads names of the class in whose body it is: a comprehension does not see them."""
     home = module.scope_of[call]
     names = (part for part in module.below(call) if isinstance(part, ast.Name))
-    return isinstance(home.node, ast.ClassDef) and any(module.scope_of[part].find(part.id) is home for part in names)
+    return isinstance(home.node, ast.ClassDef) and any(module.bound_in(part) is home for part in names)
 
 
 def _convert(context: Context, call: ast.Call, frame: ast.expr, sections: ast.expr) -> None:

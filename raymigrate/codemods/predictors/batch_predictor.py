@@ -84,10 +84,9 @@ def batch_predictor(context: Context, call: ast.Call) -> BatchPredictor:
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
         raise NotSure("What is done with it cannot be followed.")
     name = parent.targets[0]
-    scope = module.scope_of[name].find(name.id)
-    if scope is None or len(scope.bindings[name.id]) != 1:
+    if not module.is_bound_once(name):
         raise NotSure("The name that it is given has other values too.")
-    uses = module.uses(name.id, scope)
+    uses = module.uses_of(name)
     out = [use for use in uses if is_set_to_none(module, use)]
     predictions = [_predict(module, use) for use in uses if use not in out]
     if not predictions:

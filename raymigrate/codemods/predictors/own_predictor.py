@@ -169,7 +169,6 @@ def _is_init_of_base(module: Module, node: ast.AST) -> bool:
 def used_elsewhere(context: Context, definition: ast.ClassDef, calls: list[ast.Call]) -> bool:
     """Whether a class is used outside itself by more than these calls, which it is an argument of."""
     module = context.module
-    scope = module.scope_of[definition].find(definition.name)
-    uses = module.uses(definition.name, scope) if scope is not None else []
+    uses = module.uses_of(definition)
     taken = {*calls, *(keyword for call in calls for keyword in call.keywords)}
     return any(module.parent_of[use] not in taken and not module.inside(use, definition) for use in uses)

@@ -96,8 +96,7 @@ def _uses(module: Module, node: ast.expr) -> Iterator[ast.expr]:
 
 def _uses_of_class(module: Module, own: ast.ClassDef) -> Iterator[ast.expr]:
     """Where a class is named outside itself."""
-    scope = module.scope_of[own].find(own.name)
-    for use in module.uses(own.name, scope) if scope is not None else ():
+    for use in module.uses_of(own):
         if not module.inside(use, own):
             yield use
 

@@ -187,7 +187,7 @@ def _is_made_again(context: Context, node: ast.Call) -> bool:
     """Whether a dict is there for another checkpoint only, which no edit makes: `Checkpoint.from_dict(c.to_dict())`."""
     module = context.module
     name = module.name_of(node)
-    uses = [*module.uses_of(name)] if module.is_bound_once(name) else [node]
+    uses = module.uses_of(name) if module.is_bound_once(name) else [node]
     outer = [module.parent_of[use] for use in uses]
     makers = [module.parent_of[node] if isinstance(node, ast.keyword) else node for node in outer]
     references = [module.reference_at.get(call.func) for call in makers if isinstance(call, ast.Call)]

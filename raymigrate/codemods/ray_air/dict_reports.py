@@ -74,7 +74,7 @@ def flow_of(context: Context, made: ast.Call) -> Flow | None:
 
 def _flow_of_variable(context: Context, target: ast.Name) -> Flow | None:
     module = context.module
-    scope = module.scope_of[target].find(target.id)
+    scope = module.bound_in(target)
     if scope is None or module.scope_of[target] is not scope:
         return None
     bindings, made, optional = [], list[ast.Call](), False

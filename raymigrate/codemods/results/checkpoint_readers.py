@@ -278,8 +278,7 @@ def _openers(module: Module, path: ast.AST, *, named: bool = False) -> Iterator[
             return
         elif isinstance(outer, ast.Assign) and not named:
             for target in (target for target in outer.targets if isinstance(target, ast.Name)):
-                scope = module.scope_of[target].find(target.id)
-                for use in module.uses(target.id, scope) if scope is not None else ():
+                for use in module.uses_of(target):
                     yield from _openers(module, use, named=True)
             return
         elif not isinstance(outer, (ast.JoinedStr, ast.FormattedValue, ast.BinOp)):
@@ -289,7 +288,7 @@ def _openers(module: Module, path: ast.AST, *, named: bool = False) -> Iterator[
 def _uses_of_name(module: Module, value: ast.expr) -> list[ast.Name]:
     """Where a name is read that is given a value."""
     name = module.name_of(value)
-    return [*module.uses_of(name)] if name is not None else []
+    return module.uses_of(name) if name is not None else []
 
 
 def _to_directory(context: Context, call: ast.Call, method: ast.Attribute, place: Layout) -> bool:
@@ -324,10 +323,9 @@ def reads_deeper(context: Context, node: ast.expr, place: Layout) -> bool:
         and len(parent.targets) == 1
         and isinstance(target := parent.targets[0], ast.Name)
     ):
-        scope = module.scope_of[target].find(target.id)
-        if scope is None or len(scope.bindings[target.id]) != 1:
+        if not module.is_bound_once(target):
             return False
-        named = list(module.uses(target.id, scope))
+        named = module.uses_of(target)
         shown = [use for use in named if _gives_text(module, use)]
         uses: list[ast.expr] = [use for use in named if use not in shown]
     else:

@@ -46,7 +46,7 @@ def is_handed_a_model(module: Module, read: ast.Attribute) -> bool:
     if any(isinstance(outer, ast.ClassDef) and is_helper(outer) for outer in module.ancestors(read)):
         return False  # of this tool, which knows what it reads
     name = name_of_folder(module, read)
-    folder = [read.value] if name is None else module.uses(name.id, module.scope_of[name])
+    folder = [read.value] if name is None else [*module.uses_of(name)]
     copied = _reads_of_copy(module, read)
     used = (*folder, *copied, read, module.parent_of[read])
     return any(leads_to_model(module, use) or _names_file(module, use) for use in used)

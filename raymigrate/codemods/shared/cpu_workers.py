@@ -74,7 +74,7 @@ def _runs_elsewhere(context: Context, call: TrainerCall, made: ast.AST) -> bool:
     """Whether code that no trainer runs comes to a node too."""
     function = context.module.function(made)
     if isinstance(function, ast.FunctionDef) and function is call.function:
-        if context.module.uses(function.name, context.module.scope_of[function]) == [call.arguments[call.first]]:
+        if context.module.uses_of(function) == [call.arguments[call.first]]:
             return False  # it is only handed over, as most are; to follow all calls of a long file takes a while
     return function in context.also_elsewhere
 
@@ -206,7 +206,7 @@ def can_be_read(context: Context, node: ast.expr, place: ast.AST) -> bool:
     if not isinstance(root, ast.Name):
         return False
     module = context.module
-    scope = module.scope_of[root].find(root.id)
+    scope = module.bound_in(root)
     if scope is None or scope is not module.scope_of[place].find(root.id) or len(scope.bindings[root.id]) != 1:
         return False
     value = module.value(root)

@@ -67,8 +67,7 @@ def _only_for(context: Context, given: ast.expr) -> list[ast.stmt]:
     if isinstance(statement, ast.Assign) and statement.targets != [target]:
         return []
     filling = fillings(module, target)
-    scope = module.scope_of[target].find(target.id)
-    uses = module.uses(given.id, scope) if scope else []
+    uses = module.uses_of(target)
     left = [use for use in uses if module.statement(use) not in filling and not _goes_away(context, use)]
     return [statement, *filling] if uses and set(left) <= {given} else []
 

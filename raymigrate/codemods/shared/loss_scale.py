@@ -134,11 +134,7 @@ def _keep_loss_mean(context: Context, function: TrainFunction, reason: str) -> l
 
 def _other_calls(function: TrainFunction) -> list[ast.Call]:
     """Where the script calls the init function itself."""
-    if function.init is None:
-        return []
-    module = function.module
-    parents = [(use, module.parent_of[use]) for use in module.uses(function.init.name, module.scope_of[function.init])]
-    return [call for use, call in parents if isinstance(call, ast.Call) and call.func is use]
+    return function.module.calls_of(function.init)
 
 
 def _ends_with_trainer(function: TrainFunction) -> list[tuple[ast.Return, ast.Name]]:

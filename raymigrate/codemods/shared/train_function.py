@@ -71,7 +71,7 @@ class TrainFunction:
         if self.context.options.style == "adapter" or init is None or not isinstance(self.given, ast.Name):
             return False
         return (
-            module.uses(init.name, module.scope_of[init]) == [self.given]
+            module.uses_of(init) == [self.given]
             and not is_exported(module, init.name)
             and has_inline_form(module, init)
             and not self._stays_at_call

@@ -130,8 +130,7 @@ def is_run(module: Module, node: ast.expr) -> bool:
         return True
     if not isinstance(node, ast.Name) or node not in module.scope_of:
         return False
-    scope = module.scope_of[node].find(node.id)
-    bound = [binding.node for binding in scope.bindings[node.id]] if scope is not None else []
+    bound = [binding.node for binding in module.bindings_of(node)]
     return any(_is_start(module, _given(module, binding)) for binding in bound)
 
 

@@ -140,7 +140,7 @@ class Access(Side):
         ]
         nodes += [site for site in changes.sites if not changes.leaves_nothing(site)]
         nodes += [*after, *(s for s in changes.dropped if isinstance(s, ast.Expr) and not _is_option(s))]
-        nodes += [call for function in self.given for call in self.variables.calls_of(function)]
+        nodes += [call for function in self.given for call in self.module.calls_of(function)]
         if self.is_global or (self.view is not None and self.owner is self.view.constructor):
             nodes += [call for node in nodes for call in self._calls_to(node)]
         places = [
@@ -159,7 +159,7 @@ class Access(Side):
         waiting = [node]
         while waiting:
             function = self.module.function(waiting.pop())
-            calls = self.variables.calls_of(function) if function not in (None, self.owner) else []
+            calls = self.module.calls_of(function) if function not in (None, self.owner) else []
             waiting += [call for call in calls if call not in found]
             found.update(dict.fromkeys(calls))
         return list(found)
@@ -350,11 +350,11 @@ class Access(Side):
         return ""
 
     def _all_calls(self, changes: Changes, function: ast.FunctionDef) -> list[ast.Call]:
-        calls = self.variables.calls_of(function)
+        calls = self.module.calls_of(function)
         decorators = [d.func if isinstance(d, ast.Call) else d for d in function.decorator_list]
         if any(self.module.qualified(decorator) not in HARMLESS_DECORATORS for decorator in decorators):
             raise Refusal(function, f"{function.name}() has a decorator, which may call it in another way")
-        if len(calls) != len(self.variables.uses_of(function)) or not calls:
+        if len(calls) != len(self.module.uses_of(function)) or not calls:
             raise Refusal(function, f"not every call of {function.name}(), which needs the Accelerator, can be seen")
         if any(map(has_unpacking, calls)):
             raise Refusal(calls[0], f"what {function.name}() is given cannot be seen")

@@ -168,8 +168,7 @@ class Accumulation:
         return None
 
     def _read_below(self, loop: Loop, statement: ast.stmt, loss: ast.Name) -> bool:
-        scope = self.module.scope_of[loss].find(loss.id)
-        reads = self.module.uses(loss.id, scope) if scope is not None else []
+        reads = self.module.uses_of(loss)
         line = self.module.start(statement)[0]
         return any(r is not loss and self.module.start(r)[0] > line for r in reads if self.module.inside(r, loop.node))
 

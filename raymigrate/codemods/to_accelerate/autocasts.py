@@ -194,7 +194,7 @@ class Autocasts(Side):
             if outer in places:
                 return True
             if isinstance(outer, ast.FunctionDef):
-                uses = self.variables.uses_of(outer)
+                uses = self.module.uses_of(outer)
                 return bool(uses and depth) and how(self._is_in(use, places, how, depth - 1) for use in uses)
         return False
 
@@ -208,7 +208,7 @@ class Autocasts(Side):
                 return False
             is_in_loop = is_in_loop or outer in self._loops
             if isinstance(outer, FUNCTIONS):
-                uses = [] if outer in seen else self.variables.uses_of(outer)
+                uses = [] if outer in seen else self.module.uses_of(outer)
                 if uses:
                     return any(self._trains_without(use, seen | {outer}, is_in_loop=is_in_loop) for use in uses)
         return is_in_loop
@@ -235,7 +235,7 @@ class Autocasts(Side):
             if outer in self._loops:
                 return True
             if isinstance(outer, FUNCTIONS):
-                uses = [] if outer in seen else self.variables.uses_of(outer)
+                uses = [] if outer in seen else self.module.uses_of(outer)
                 return any(self._is_in_training(use, seen | {outer}) for use in uses)
         return False
 

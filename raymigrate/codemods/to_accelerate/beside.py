@@ -72,6 +72,6 @@ def _users(module: Module, region: ast.stmt) -> Iterator[ast.stmt]:
         if statement in seen or not isinstance(statement, DEFINITIONS):
             continue
         seen.add(statement)
-        for use in module.uses(statement.name, module.scope_of[statement]):
+        for use in module.uses_of(statement):
             waiting.append(_around(module, use))
             yield waiting[-1]

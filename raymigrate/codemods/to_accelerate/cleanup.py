@@ -164,8 +164,8 @@ class Cleanup(Side):
             left = [statement for statement in body if statement not in self.changes.dropped]
             if len(left) == len(body) and len(body) != 1:
                 continue
-            uses = self.variables.uses_of(function)
-            calls = self.variables.calls_of(function)
+            uses = self.module.uses_of(function)
+            calls = self.module.calls_of(function)
             if not left:
                 if len(uses) != len(calls) or not all(self._is_statement(call) for call in calls):
                     raise Refusal(function, f"{function.name}() starts the processes, and is used in another way")

@@ -138,8 +138,7 @@ class Evaluation(Side):
         """Whether the number of a batch says which rows it has."""
         if loop.index is None:
             return False
-        scope = self.module.scope_of[loop.index].find(loop.index.id)
-        reads = self.module.uses(loop.index.id, scope) if scope is not None else []
+        reads = self.module.uses_of(loop.index)
         return any(
             isinstance(parent, (ast.Subscript, ast.Slice)) for read in reads for parent in self._within(read, loop)
         )
@@ -213,8 +212,7 @@ class Evaluation(Side):
         return target if isinstance(target, ast.Name) else None
 
     def _reads_below(self, target: ast.Name, loop: Loop, statement: ast.stmt) -> list[ast.Name]:
-        scope = self.module.scope_of[target].find(target.id)
-        reads = self.module.uses(target.id, scope) if scope is not None else []
+        reads = self.module.uses_of(target)
         end = self.module.end(statement)
         return [read for read in reads if self.module.inside(read, loop.node) and self.module.start(read) >= end]
 
@@ -339,8 +337,7 @@ class Evaluation(Side):
 
     def _is_whole_batch(self, node: ast.Name) -> bool:
         """Whether a name stands for a batch of several tensors, as its use by key or number in the loop shows."""
-        scope = self.module.scope_of[node].find(node.id)
-        reads = self.module.uses(node.id, scope) if scope is not None else []
+        reads = self.module.uses_of(node)
         return any(self._takes_item(read) for read in reads)
 
     def _takes_item(self, read: ast.Name) -> bool:

@@ -87,10 +87,8 @@ class GatheredLists:
 
     def _uses(self, call: ast.Call, gathered: ast.Name) -> list[ast.Name]:
         """What else reads the list that a call fills."""
-        scope = self.module.scope_of[gathered].find(gathered.id)
         bound = self.module.definition(gathered)
-        assert scope is not None
-        uses = [use for use in self.module.uses(gathered.id, scope) if use is not gathered]
+        uses = [use for use in self.module.uses_of(gathered) if use is not gathered]
         mine = [use for use in uses if self.module.definition(use) in (bound, None)]
         if any(self.module.start(use) < self.module.start(call) for use in mine):
             raise Refusal(call, not_converted(self.module.qualified(call.func) or ""))

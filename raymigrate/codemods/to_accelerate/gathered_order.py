@@ -39,8 +39,8 @@ class GatheredOrder(Side):
         function = self.module.function(node) if isinstance(parent, ast.Return) else None
         if variable is not None:
             passed: list[ast.expr] = list(self.variables.reads(variable))
-        elif function is not None and len(calls := self.variables.calls_of(function)) == len(
-            self.variables.uses_of(function)
+        elif function is not None and len(calls := self.module.calls_of(function)) == len(
+            self.module.uses_of(function)
         ):
             passed = list(calls)
         else:

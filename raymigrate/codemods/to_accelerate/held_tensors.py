@@ -115,7 +115,7 @@ class HeldTensors(Side):
         """Whether a function returns what becomes of a parameter, and its calls take that."""
         returned = returned_values(self.module, function)
         reads = [{part.id for part in ast.walk(value) if isinstance(part, ast.Name)} for value in returned if value]
-        calls = self.variables.calls_of(function)
+        calls = self.module.calls_of(function)
         is_taken = not any(isinstance(self.module.parent_of[call], ast.Expr) for call in calls)
         return bool(reads) and len(reads) == len(returned) and all(name in read for read in reads) and is_taken
 

@@ -125,7 +125,7 @@ class Home(Side):
                 return
             seen.add(method)
             yield from (found for found in blocks_around(self.module, node) if self.module.inside(found[0][0], method))
-            calls = self.variables.calls_of(method)
+            calls = self.module.calls_of(method)
             if len(calls) != 1 or not self.is_in_class(calls[0]):
                 return
             node = calls[0]
@@ -142,7 +142,7 @@ class Home(Side):
             return place
         if method is None or not self.is_in_class(node):
             return place
-        calls = self.variables.calls_of(method)
+        calls = self.module.calls_of(method)
         is_inner = len(calls) == 1 and self.is_in_class(calls[0]) and self.module.function(calls[0]) is not method
         return self.place(block, calls[0]) if is_inner else None
 
@@ -150,7 +150,7 @@ class Home(Side):
         """Refuses an object that keeps what is prepared only later."""
         if self.view is None or self.view.constructor is None or self.is_in_class(self.block[0]):
             return
-        for call in self.variables.calls_of(self.view.constructor):
+        for call in self.module.calls_of(self.view.constructor):
             place = position(self.module, self.block, call)
             if place is not None and place <= self.setup:
                 reason = f"`{self.view.instance}` is made before what it trains can be prepared"
@@ -229,7 +229,7 @@ class Home(Side):
             if self.is_in_class(call) and not self.is_in_class(self.block[0]):
                 continue  # an object that is given what is prepared loads into that: `trainer.resume(path)`
             function = self.module.function(call)
-            sites = self.variables.calls_of(function) if function and function is not self.function else [call]
+            sites = self.module.calls_of(function) if function and function is not self.function else [call]
             places = [self.place(self.block, site) for site in sites]
             last = max([last, *(place for place in places if place is not None and place < self.start)])
         return last

@@ -47,21 +47,21 @@ class Order:
             return self.module.start(node) > self.module.start(block[self.home.setup])
         if not isinstance(function, ast.FunctionDef) or function in seen:
             return False
-        return any(self._is_later(call, seen | {function}) for call in self.variables.calls_of(function))
+        return any(self._is_later(call, seen | {function}) for call in self.module.calls_of(function))
 
     def _is_after_construction(self, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
         """Whether code runs when the object that trains is there."""
         if not self.home.is_in_class(node):
             return self.follows_instance(node)
         function = self.module.function(node)
-        calls = self.variables.calls_of(function) if function is not None and function not in seen else []
+        calls = self.module.calls_of(function) if function is not None and function not in seen else []
         inner = [call for call in calls if self.home.is_in_class(call)]
         return len(inner) < len(calls) or not calls or any(self._is_later(c, seen | {function}) for c in inner)  # type: ignore[arg-type]
 
     def follows_instance(self, node: ast.AST) -> bool:
         """Whether code outside of the class that trains stands where its object has been made."""
         assert self.view is not None and self.view.constructor is not None
-        made = self.variables.calls_of(self.view.constructor)
+        made = self.module.calls_of(self.view.constructor)
         around = self.module.function(made[0]) if made else None
         if not made or around not in (*(p for p in self.module.ancestors(node) if isinstance(p, FUNCTIONS)), None):
             return False

@@ -309,7 +309,7 @@ class Output(Side):
         if any(isinstance(p, conditions) and not self._is_same_for_all(p) for p in self._around(statement)):
             return False
         function = self.module.function(statement)
-        calls = self.variables.calls_of(function) if function is not None and function not in seen else []
+        calls = self.module.calls_of(function) if function is not None and function not in seen else []
         return all(self._is_run_by_all(self.module.statement(call), seen | {function}) for call in calls)  # type: ignore[arg-type]
 
     def _is_same_for_all(self, condition: ast.AST) -> bool:

@@ -102,8 +102,7 @@ class Phases:
 
     def _is_tensor(self, outputs: ast.Name, loop: Loop) -> bool:
         """Whether a model gives one tensor, as the loop shows: it asks for no item or attribute of it."""
-        scope = self.module.scope_of[outputs].find(outputs.id)
-        reads = self.module.uses(outputs.id, scope) if scope is not None else []
+        reads = self.module.uses_of(outputs)
         for read in (read for read in reads if self.module.inside(read, loop.node)):
             parent = self.module.parent_of[read]
             outer = self.module.parent_of.get(parent)
@@ -126,8 +125,7 @@ class Phases:
     def _is_known(self, read: ast.Name, loop: Loop, found: Counted, statement: ast.stmt) -> bool:
         """Whether the rows of all processes can stand for what a name holds; adds what that takes."""
         end = self.module.end(loop.node.body[found.place])
-        scope = self.module.scope_of[read].find(read.id)
-        bound = [binding.node for binding in scope.bindings[read.id]] if scope is not None else []
+        bound = [binding.node for binding in self.module.bindings_of(read)]
         inside = [node for node in bound if self.module.inside(node, loop.node)]
         above = [node for node in inside if self.module.start(node) < end and node is not loop.index]
         if not above or read.id == found.outputs:

@@ -151,7 +151,7 @@ class Precision:
     def _reads(self, target: ast.expr) -> list[ast.expr]:
         """Where the name or attribute that is assigned is read."""
         if isinstance(target, ast.Name):
-            return [use for use in self.module.uses(target.id, self.module.scope_of[target]) if use is not target]
+            return [use for use in self.module.uses_of(target) if use is not target]
         attributes = self.module.attributes(target.attr) if isinstance(target, ast.Attribute) else ()
         return [node for node in attributes if isinstance(node.ctx, ast.Load)]
 

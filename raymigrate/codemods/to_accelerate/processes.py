@@ -258,7 +258,7 @@ class Processes(Side):
         if self.is_main_only(node):
             return True
         function = self.module.function(node)
-        calls = self.variables.calls_of(function) if function is not None else []
+        calls = self.module.calls_of(function) if function is not None else []
         return any(self.is_main_only(call) for call in calls)
 
     def _tests_main(self, test: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> bool:

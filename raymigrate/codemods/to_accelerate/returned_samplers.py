@@ -63,7 +63,7 @@ class ReturnedSamplers(Side):
     def _taken(self, function: ast.FunctionDef) -> list[ast.Tuple]:
         """What the calls of a function assign its tuple to, item by item; none where one does otherwise."""
         targets = list[ast.expr | None]()
-        for use in self.variables.uses_of(function):
+        for use in self.module.uses_of(function):
             call = self.module.parent_of[use]
             statement = self.module.parent_of.get(call)
             is_assigned = isinstance(statement, ast.Assign) and statement.value is call and len(statement.targets) == 1

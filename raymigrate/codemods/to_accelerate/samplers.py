@@ -334,8 +334,8 @@ class Samplers(Side):
         """Whether an expression would give the same behind itself, in a loader."""
         here, start, end = self.module.scope_of[loader], self.module.start(node), self.module.start(loader)
         for name in (part for part in ast.walk(node) if isinstance(part, ast.Name)):
-            scope = self.module.scope_of[name].find(name.id)
-            bound = scope.bindings[name.id] if scope is not None else []
+            scope = self.module.bound_in(name)
+            bound = self.module.bindings_of(name)
             if here.find(name.id) is not scope or any(start < self.module.start(b.node) < end for b in bound):
                 return False
         return True

@@ -52,7 +52,7 @@ class Spawn:
         values = [] if given is None else given.elts if isinstance(given, (ast.Tuple, ast.List)) else None
         if values is None or any(isinstance(value, ast.Starred) for value in values):
             raise Refusal(self.call, "what mp.spawn() gives to the processes is not seen")
-        if len(variables.uses_of(self.function)) != 1:
+        if len(variables.module.uses_of(self.function)) != 1:
             raise Refusal(self.call, f"`{self.function.name}`, which mp.spawn() starts, is used in another way too")
         joins = argument(self.call, 3, "join")
         if not isinstance(self.module.parent_of[self.call], ast.Expr):

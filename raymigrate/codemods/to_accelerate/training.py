@@ -305,7 +305,7 @@ class Training:
             if function is None or function in found:
                 continue
             found.add(function)
-            waiting += [self.module.function(call) for call in self.variables.calls_of(function)]
+            waiting += [self.module.function(call) for call in self.module.calls_of(function)]
         return frozenset(found)
 
     def training_loop(self, backward: ast.Call) -> Loop | None:
@@ -320,7 +320,7 @@ class Training:
             if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
                 if parent in seen:
                     return None
-                found = [self._training_loop(call, seen | {parent}) for call in self.variables.calls_of(parent)]
+                found = [self._training_loop(call, seen | {parent}) for call in self.module.calls_of(parent)]
                 return found[0] if found and all(found) else None
         return None
 

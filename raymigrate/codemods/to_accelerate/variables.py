@@ -56,7 +56,7 @@ class Variables:
         """The variable that a name stands for where it is read or bound."""
         if not isinstance(node, ast.Name):
             return None
-        scope = self.module.scope_of[node].find(node.id)
+        scope = self.module.bound_in(node)
         return Variable(scope, node.id) if scope is not None else None
 
     def of(self, node: ast.AST | None) -> frozenset[Variable]:
@@ -169,7 +169,7 @@ class Variables:
     def given(self, parameter: ast.arg) -> Iterator[ast.expr]:
         """What the calls in the module give for a parameter."""
         function = self.module.parent_of[self.module.parent_of[parameter]]
-        for call in self.calls_of(function):
+        for call in self.module.calls_of(function):
             if (value := self.argument_for(call, function, parameter.arg)) is not None:
                 yield value
 
@@ -177,12 +177,7 @@ class Variables:
         """What the calls in the module give for a parameter; nothing where one leaves it out, or may not be seen."""
         function = self.module.parent_of[self.module.parent_of[parameter]]
         given = list(self.given(parameter))
-        return given if len(given) == len(self.uses_of(function)) else []
-
-    def calls_of(self, function: ast.AST) -> list[ast.Call]:
-        """The calls of a function in its module; `mp.spawn` is none."""
-        parents = ((use, self.module.parent_of[use]) for use in self.uses_of(function))
-        return [parent for use, parent in parents if isinstance(parent, ast.Call) and parent.func is use]
+        return given if len(given) == len(self.module.uses_of(function)) else []
 
     def loops_around(self, node: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> Iterator[ast.AST]:
         """The loops around code, and around the calls of the function that it is in, from the inside.
@@ -194,15 +189,8 @@ class Variables:
         yield from (parent for parent in self.module.ancestors(node) if isinstance(parent, LOOPS))
         function = self.module.function(node)
         if function is not None and function not in seen:
-            for call in self.calls_of(function):
+            for call in self.module.calls_of(function):
                 yield from self.loops_around(call, seen | {function})
-
-    def uses_of(self, function: ast.AST) -> list[ast.Name]:
-        """Every mention of a function that stands in a module or in another function."""
-        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            return []
-        scope = self.module.scope_of[function].find(function.name)
-        return self.module.uses(function.name, scope) if scope is not None else []
 
     def argument_for(self, call: ast.Call, function: ast.AST, name: str) -> ast.expr | None:
         """What a call of a function gives for one of its parameters; None where it gives nothing that is seen."""

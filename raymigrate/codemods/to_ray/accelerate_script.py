@@ -58,7 +58,7 @@ from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
 from raymigrate.codemods.to_ray.shown_values import tell_shown
 from raymigrate.codemods.to_ray.started_elsewhere import UNSTARTED, is_left_to_starter
 from raymigrate.codemods.to_ray.statements import Mixed
-from raymigrate.codemods.to_ray.streams import tell_data
+from raymigrate.codemods.to_ray.streams import BY_ACCELERATOR, tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
 from raymigrate.codemods.to_ray.trainer_calls import Training, training_of
 from raymigrate.codemods.to_ray.traps import RM828, tell_traps
@@ -188,7 +188,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     tell_handed_models(context, outline)
     tell_traps(context, outline, epochs)
     make_folders_once(context, RM828, outline)
-    tell_data(context, RM828)
+    tell_data(context, RM828, BY_ACCELERATOR)
     keep_one_run(context, outline)
     tell_shown(context, RM820, outline, [epochs.loop] if epochs.loop is not None else made)
     tell_magics(context, RM820, outline, [epochs.loop] if epochs.loop is not None else made)

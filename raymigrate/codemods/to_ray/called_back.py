@@ -38,7 +38,7 @@ def called_back(module: Module, training: Training) -> Iterator[tuple[ast.Functi
     for call in training.makes:
         keyword = keyword_named(call, "compute_metrics")
         found = module.definition(keyword.value) if keyword is not None else None
-        uses = module.uses(found.name, module.scope_of[found]) if isinstance(found, ast.FunctionDef) else []
+        uses = module.uses_of(found) if isinstance(found, ast.FunctionDef) else []
         if isinstance(found, ast.FunctionDef) and all(isinstance(module.parent_of[use], ast.keyword) for use in uses):
             yield found, FIRST  # which is asked of workers only
 

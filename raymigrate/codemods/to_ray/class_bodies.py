@@ -51,7 +51,7 @@ def _is_of_module(outline: Outline, node: ast.Name) -> bool:
     """Whether a name is one of the module that stays there."""
     module = outline.module
     root = module.scope_of[module.tree]
-    if module.scope_of[node].find(node.id) is not root:
+    if module.bound_in(node) is not root:
         return False
     return not any(outline.roles.of[step].moves for step in outline.script.binders(node.id, root))
 

@@ -104,13 +104,13 @@ def _given_on(module: Module, statement: ast.stmt, targets: list[ast.expr]) -> I
     """Where what a statement makes of a value is read: by its names, or where its function is called."""
     function = module.function(statement) if isinstance(statement, ast.Return) else None
     if isinstance(function, ast.FunctionDef):
-        calls = (module.parent_of[use] for use in module.uses(function.name, module.scope_of[function]))
+        calls = (module.parent_of[use] for use in module.uses_of(function))
         yield from (call for call in calls if isinstance(call, ast.Call))
     for target in targets:
         if isinstance(target, ast.Attribute):
             yield from _reads(module, target)
         elif isinstance(target, ast.Name):
-            uses = module.uses(target.id, module.scope_of[target])
+            uses = module.uses_of(target)
             yield from (use for use in uses if isinstance(use.ctx, ast.Load))
 
 

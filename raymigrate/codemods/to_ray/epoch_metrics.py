@@ -87,10 +87,7 @@ def _add(module: Module, loop: ast.For | ast.While, found: Metrics, value: ast.e
 
 def _is_bound_on_every_worker(module: Module, loop: ast.For | ast.While, name: ast.Name) -> bool:
     """Whether a name gets its value in each epoch, on each worker: by a statement right in the loop's body."""
-    scope = module.scope_of[name].find(name.id)
-    if scope is None:
-        return False
-    statements = [module.statement(binding.node) for binding in scope.bindings[name.id]]
+    statements = [module.statement(binding.node) for binding in module.bindings_of(name)]
     return any(statement in loop.body for statement in statements)
 
 

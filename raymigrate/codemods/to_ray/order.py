@@ -193,7 +193,7 @@ class _Order:
                 if step is not None:
                     found[self._is_later(binding, step)][name, scope].binds.add(step)
         for node in self.module.of_type(ast.Name):
-            home = self.module.scope_of[node].find(node.id)
+            home = self.module.bound_in(node)
             step = self.script.step_of(node) if home in scopes else None
             if step is None or home is None:
                 continue

@@ -262,7 +262,7 @@ def name_by_star(module: Module, node: ast.expr) -> str:
         root = root.value
     if not module.star_imports or not isinstance(root, ast.Name) or hasattr(builtins, root.id):
         return ""
-    return "" if module.scope_of[root].find(root.id) is not None else ast.unparse(node)
+    return "" if module.bound_in(root) is not None else ast.unparse(node)
 
 
 def _words(module: Module, command: ast.expr) -> Iterator[object]:

@@ -98,5 +98,5 @@ def _is_read(module: Module, parser: ast.Call, definition: ast.ClassDef) -> bool
 
 def _is_base_only(module: Module, definition: ast.ClassDef) -> bool:
     """Whether a class is there for others to be made from, so that no instance is of this very class."""
-    uses = module.uses(definition.name, module.scope_of[definition])
+    uses = module.uses_of(definition)
     return bool(uses) and all(isinstance(module.parent_of[use], ast.ClassDef) for use in uses)

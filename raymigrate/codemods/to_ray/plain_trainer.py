@@ -56,7 +56,7 @@ from raymigrate.codemods.to_ray.shown_values import tell_shown
 from raymigrate.codemods.to_ray.started_elsewhere import is_left_to_starter
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.step_kinds import LOGINS
-from raymigrate.codemods.to_ray.streams import tell_data
+from raymigrate.codemods.to_ray.streams import BY_ARGUMENTS, tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
 from raymigrate.codemods.to_ray.trainer_calls import (
     Training,
@@ -247,7 +247,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     unwrap_in_trainers(context, outline)
     keep_one_run(context, outline)
     if outline.may_be_several:
-        tell_data(context, RM806)
+        tell_data(context, RM806, BY_ARGUMENTS)
     outline.emit()
 
 

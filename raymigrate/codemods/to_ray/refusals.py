@@ -144,7 +144,7 @@ def _handed_over(module: Module, call: ast.Call, besides: tuple[str, ...]) -> Re
 def _uses(module: Module, definition: ast.FunctionDef | ast.ClassDef) -> list[ast.Attribute] | list[ast.Name]:
     """Where a function, a class or, as `x.method`, a method is used."""
     if isinstance(definition, ast.ClassDef):
-        return list(module.uses(definition.name, module.scope_of[definition]))
+        return module.uses_of(definition)
     if not isinstance(module.parent_of[definition], ast.ClassDef):
         return live_uses(module, definition)
     return [node for node in module.attributes(definition.name) if definition in methods(module, node)]
@@ -222,7 +222,7 @@ def keeps_to_itself(module: Module, made: ast.Call) -> bool:
         return False
     outer = module.parent_of[made]
     name = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
-    uses = module.uses(name.id, module.scope_of[name]) if isinstance(name, ast.Name) else [made]
+    uses = [*module.uses_of(name)] if isinstance(name, ast.Name) else [made]
     return all(isinstance(module.parent_of[use], (ast.Attribute, ast.Expr)) for use in uses)
 
 

@@ -244,7 +244,7 @@ class _Results:
 
     def _moves(self, node: ast.Name) -> bool:
         """Whether a name gets its value in the training function."""
-        scope = self.module.scope_of[node].find(node.id)
+        scope = self.module.bound_in(node)
         if scope is None:
             return False
         return any(self.outline.roles.of[binder].moves for binder in self.script.binders(node.id, scope))
@@ -310,7 +310,7 @@ class _Results:
         """Whether what a statement gives a value is a name that is read in it alone, or several of them."""
         if not isinstance(stored, ast.Name):
             return isinstance(stored, (ast.Tuple, ast.List, ast.Starred))  # whose names are looked at too
-        uses = self.module.uses(stored.id, self.module.scope_of[stored])
+        uses = self.module.uses_of(stored)
         outside = (use for use in uses if not self.module.inside(use, step))
         return not any(self.module.inside(b.node, step) for use in outside for b in reaching(self.module, use))
 

@@ -128,7 +128,7 @@ class Script:
         found: dict[ast.AST, dict[tuple[str, Scope], None]] = {step: {} for step in self.steps}
         for node in self.module.of_type(ast.Name):
             if isinstance(node.ctx, ast.Load) or isinstance(self.module.parent_of[node], ast.AugAssign):
-                scope = self.module.scope_of[node].find(node.id)
+                scope = self.module.bound_in(node)
                 step = self.step_of(node) if scope in scopes else None
                 if step is not None and scope is not None:
                     found[step][node.id, scope] = None
@@ -203,7 +203,7 @@ def uses_of_function(module: Module, function: ast.FunctionDef) -> list[ast.AST]
     if isinstance(parent, ast.ClassDef):
         attributes = module.of_type(ast.Attribute)
         return [node for node in attributes if node.attr == function.name and isinstance(node.ctx, ast.Load)]
-    return list(module.uses(function.name, module.scope_of[function]))
+    return [*module.uses_of(function)]
 
 
 def top_definition(module: Module, node: ast.AST) -> ast.stmt | None:
@@ -259,7 +259,7 @@ def live_uses(module: Module, function: ast.FunctionDef) -> list[ast.Name]:
     """The uses of a function, less those in functions that nothing in the module uses: `_mp_fn`, for TPUs."""
     root = module.scope_of[module.tree]
     found = []
-    for use in module.uses(function.name, module.scope_of[function]):
+    for use in module.uses_of(function):
         user = top_definition(module, use)
         if user is None or user is function or module.uses(user.name, root):  # type: ignore[attr-defined]
             found.append(use)

@@ -374,7 +374,7 @@ class Roles:
                 root: ast.expr = node.func
                 while isinstance(root, (ast.Attribute, ast.Call)):
                     root = root.value if isinstance(root, ast.Attribute) else root.func
-                scope = self.module.scope_of[root].find(root.id) if isinstance(root, ast.Name) else None
+                scope = self.module.bound_in(root)
                 if scope is not None and isinstance(root, ast.Name):
                     binders = list(self.script.binders(root.id, scope))
                     if any(b in self._parsers or self._makes_parser(b) for b in binders):

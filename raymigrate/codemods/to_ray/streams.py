@@ -20,21 +20,25 @@ MESSAGE = (
     " alone reads them, a batch for each, and sends the others theirs: batches of different shapes raise a"
     " RuntimeError, and a dataset that gives each process its share by itself is shared out twice."
 )
-OWN = "Pad to a fixed length, or let each worker read all rows and keep its own:"
-ADVICE = {
-    "RM806": f'{OWN} TrainingArguments(accelerator_config={{"dispatch_batches": False}}). A step of max_steps takes a'
-    " batch of every worker.",
-    "RM828": f"{OWN} Accelerator(dataloader_config=DataLoaderConfiguration(dispatch_batches=False)). len(loader)"
-    " raises a TypeError where the dataset has no length.",
-}
+ADVICE = "Pad to a fixed length, or let each worker read all rows and keep its own:"
+# How a worker is made to read all rows, and what that means for its steps.
+BY_ARGUMENTS = (
+    'TrainingArguments(accelerator_config={"dispatch_batches": False}). A step of max_steps takes a batch of every'
+    " worker."
+)
+BY_ACCELERATOR = (
+    "Accelerator(dataloader_config=DataLoaderConfiguration(dispatch_batches=False)). len(loader) raises a TypeError"
+    " where the dataset has no length."
+)
 
 
-def tell_data(context: Context, rule: Rule) -> None:
+def tell_data(context: Context, rule: Rule, reads_all: str) -> None:
     """Tells of data without an index or that each worker splits anew, and of a rank that is that of no worker.
 
     Args:
         context: The module.
         rule: The rule that tells.
+        reads_all: `BY_ARGUMENTS` or `BY_ACCELERATOR`.
     """
     module = context.module
     for read in _ranks_of_the_driver(module):
@@ -59,7 +63,7 @@ def tell_data(context: Context, rule: Rule) -> None:
                 rule,
                 given,
                 MESSAGE,
-                ADVICE[rule.code],
+                f"{ADVICE} {reads_all}",
             )
 
 

@@ -133,8 +133,7 @@ def _is_gathered(module: Module, name: ast.Name) -> bool:
 
 def _given(module: Module, name: ast.Name) -> Iterator[ast.expr]:
     """What a name is given, wherever that is."""
-    scope = module.scope_of[name].find(name.id)
-    for binding in scope.bindings[name.id] if scope is not None else ():
+    for binding in module.bindings_of(name):
         statement = module.statement(binding.node)
         if isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and statement.value is not None:
             yield statement.value

@@ -207,7 +207,7 @@ def accelerator_at(module: Module, model: ast.expr, used: list[Prepare]) -> str:
         root = root.value
     if not isinstance(root, ast.Name):
         return ""
-    own, there = module.scope_of[model].find(root.id), module.scope_of[root].find(root.id)
+    own, there = module.scope_of[model].find(root.id), module.bound_in(root)
     if own is not None and own is there:
         is_later = module.scope_of[model] is module.scope_of[root] and module.start(model) > module.start(receiver)
         everywhere = len(used) == len(origins(module, model))

@@ -118,11 +118,11 @@ def _metric(context: Context, call: ast.Call, on_workers: set[ast.AST]) -> None:
     statement = module.parent_of[call]
     assert isinstance(statement, ast.Assign)
     target = statement.targets[0]
-    if not isinstance(target, ast.Name) or (scope := module.scope_of[target].find(target.id)) is None:
+    if not isinstance(target, ast.Name) or (scope := module.bound_in(target)) is None:
         return
     if on_workers.intersection(module.ancestors(call)):
         return  # loaded on the worker already
-    uses = [use for use in module.uses(target.id, scope) if use is not call.func]  # `metric = metric("accuracy")`
+    uses = [use for use in module.uses_of(target) if use is not call.func]  # `metric = metric("accuracy")`
     if not any(set(_functions_around(module, use, scope.node)) & on_workers for use in uses):
         return
     users = {next(reversed(list(_functions_around(module, use, scope.node))), None) for use in uses}

@@ -151,7 +151,7 @@ def _is_run_config(module: Module, name: ast.expr) -> bool:
 
     Nothing shows what such a script was written for once the names are written out, so this run tells.
     """
-    if not isinstance(name, ast.Name) or module.scope_of[name].find(name.id):
+    if not isinstance(name, ast.Name) or module.bound_in(name):
         return module.qualified(name) in config_names("RunConfig")
     stars = [module.imported(line, line.names[0]).partition(".")[0] for line in module.star_imports]
     return name.id == "RunConfig" and "ray" in stars and LIBRARIES.issuperset(stars)

@@ -135,5 +135,5 @@ def _taken_along(module: Module, functions: Collection[FunctionNode]) -> Iterato
 
 
 def _is_from_outside(module: Module, name: ast.Name, function: FunctionNode) -> bool:
-    scope = module.scope_of[name].find(name.id) if isinstance(name.ctx, ast.Load) else None
+    scope = module.bound_in(name) if isinstance(name.ctx, ast.Load) else None
     return scope is not None and scope.node is not function and not module.inside(scope.node, function)

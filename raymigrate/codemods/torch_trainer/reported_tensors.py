@@ -181,9 +181,7 @@ def _makes_module(name: str | None) -> bool:
 
 def _is_called(module: Module, function: ast.FunctionDef) -> bool:
     """Whether something else than a trainer calls a function, and may read what it returns."""
-    scope = module.scope_of[function].find(function.name)
-    uses = module.uses(function.name, scope) if scope is not None else []
-    return any(isinstance(call := module.parent_of[use], ast.Call) and call.func is use for use in uses)
+    return bool(module.calls_of(function))
 
 
 def _value(context: Context, value: ast.expr, outcome: str, *, elsewhere: bool) -> None:
@@ -242,10 +240,7 @@ def _held(module: Module, node: ast.expr, depth: int = 0) -> Iterator[tuple[ast.
 
 def _is_used_once(module: Module, function: ast.AST | None) -> bool:
     """Whether a function is called at one place only, so that nothing else reads what it returns."""
-    if not isinstance(function, ast.FunctionDef):
-        return False
-    scope = module.scope_of[function].find(function.name)
-    return scope is not None and len(module.uses(function.name, scope)) == 1
+    return isinstance(function, ast.FunctionDef) and len(module.uses_of(function)) == 1
 
 
 def _held_elsewhere(source: Source) -> Held:

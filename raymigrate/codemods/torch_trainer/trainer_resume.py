@@ -94,11 +94,10 @@ def _config(context: Context, call: TrainerCall) -> str | None:
     first = call.arguments.get(call.first)
     if not isinstance(function, DefinitionNode) or not isinstance(first, ast.Name):
         return None
-    binding_scope = module.scope_of[first].find(first.id)
     arguments = function.args.args
-    if len(arguments) != 1 or function.args.defaults or binding_scope is None:
+    if len(arguments) != 1 or function.args.defaults:
         return None
-    if len(module.uses(first.id, binding_scope)) != 1:
+    if len(module.uses_of(first)) != 1:
         return None
     name = arguments[0].arg
     scope = module.scope(function)

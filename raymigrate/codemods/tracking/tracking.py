@@ -266,7 +266,7 @@ def _for_trainer(context: Context, config: ast.Call) -> bool:
 def is_tracked(context: Context, call: TrainerCall) -> bool:
     """Whether a trainer call has loggers of Tune that are converted."""
     config = made(context.module, call.arguments.get("run_config"), *RUN_CONFIGS)
-    if config is None or not context.options.enabled("RM408"):
+    if config is None or not context.options.enabled(RM408.code):
         return False
     try:
         _tracked(context, config)

@@ -41,6 +41,6 @@ def _may_be_number(module: Module, item: ast.expr) -> bool:
 def _is_bound_before(module: Module, name: ast.Name, trainer: ast.Call) -> bool:
     """Whether a name has its one value before the statement that makes a trainer."""
     scope = module.scope_of[trainer].find(name.id)
-    if scope is None or scope is not module.scope_of[name].find(name.id) or not module.is_bound_once(name):
+    if scope is None or scope is not module.bound_in(name) or not module.is_bound_once(name):
         return False
     return module.start(scope.bindings[name.id][0].node) < module.start(module.statement(trainer))

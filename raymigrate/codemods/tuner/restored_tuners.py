@@ -73,7 +73,7 @@ def _shared(module: Module, given: list[ast.expr | None], call: ast.Call) -> str
     if not isinstance(first, ast.Name):
         return None
     names = [node for node in given if isinstance(node, ast.Name)]
-    scopes = [module.scope_of[name].find(name.id) for name in names]
+    scopes = [module.bound_in(name) for name in names]
     scope = module.scope_of[call].find(first.id)
     if scope is None or any(other is not scope for other in scopes):
         return None

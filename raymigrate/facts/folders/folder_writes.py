@@ -58,7 +58,7 @@ def on_some_ranks(module: Module, node: ast.AST, seen: frozenset[ast.AST] = froz
     function = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.FunctionDef)), None)
     if function is None or function in seen or not isinstance(module.parent_of[function], ast.Module):
         return False
-    uses = module.uses(function.name, module.scope_of[function])
+    uses = module.uses_of(function)
     return bool(uses) and all(on_some_ranks(module, use, seen | {function}) for use in uses)
 
 

@@ -86,7 +86,7 @@ def _calls_of(module: Module, function: ast.expr) -> Iterator[ast.Call]:
         yield outer
     elif isinstance(outer, ast.Assign) and len(outer.targets) == 1 and isinstance(outer.targets[0], ast.Name):
         target = outer.targets[0]
-        calls = (module.parent_of[use] for use in module.uses(target.id, module.scope_of[target]))
+        calls = (module.parent_of[use] for use in module.uses_of(target))
         yield from (c for c in calls if isinstance(c, ast.Call) and module.value(c.func) is function)
 
 
@@ -102,7 +102,7 @@ def configurations(module: Module, names: frozenset[str]) -> Iterator[ast.expr]:
     for made in _with_target(module, names):
         outer = module.parent_of[made]
         target = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
-        uses = module.uses(target.id, module.scope_of[target]) if isinstance(target, ast.Name) else []
+        uses = module.uses_of(target) if isinstance(target, ast.Name) else []
         yield next((use for use in uses if module.value(use) is made), made)
 
 

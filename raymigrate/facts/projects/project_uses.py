@@ -310,7 +310,7 @@ def _add(project: Project, uses: Uses, module: Module, definition: Definition) -
             if not _is_harmless(module, node):
                 uses.unclear.append(module.path)
         elif own and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            if module.scope_of[node].find(node.id) is module.scope_of[module.tree]:
+            if module.bound_in(node) is module.scope_of[module.tree]:
                 uses.reads.append((module, node))
     for name in () if own else _names_of(uses, module, definition):
         for node in module.spelling(name):

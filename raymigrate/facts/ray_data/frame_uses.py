@@ -185,7 +185,7 @@ class FrameUses:
     def _reads(self, target: ast.AST, kind: Kind) -> list[Use]:
         """The reads of every name that a target binds."""
         names = [part for part in ast.walk(target) if isinstance(part, ast.Name)]
-        scopes = [(name, self.module.scope_of[name].find(name.id)) for name in names]
+        scopes = [(name, self.module.bound_in(name)) for name in names]
         return [(use, kind) for name, scope in scopes if scope for use in self.module.uses(name.id, scope)]
 
     def _calculated(self, node: ast.expr, outer: ast.BinOp | ast.AugAssign, kind: Kind) -> list[Use] | None:

@@ -141,7 +141,7 @@ def _is_for_some_ranks(module: Module, node: ast.AST, seen: set[ast.AST]) -> boo
     if not isinstance(function, ast.FunctionDef) or function in seen:
         return False
     seen.add(function)
-    uses = module.uses(function.name, module.scope_of[function])
+    uses = module.uses_of(function)
     calls = [module.parent_of[use] for use in uses]
     are_calls = all(isinstance(call, ast.Call) and call.func is use for call, use in zip(calls, uses, strict=True))
     return bool(uses) and are_calls and all(_is_for_some_ranks(module, call, seen) for call in calls)

@@ -37,7 +37,7 @@ def is_for_first_rank(module: Module, node: ast.AST, seen: frozenset[ast.AST] = 
         return False
     if not isinstance(module.parent_of[function], ast.Module):
         return False
-    uses = module.uses(function.name, module.scope_of[function])
+    uses = module.uses_of(function)
     return bool(uses) and all(is_for_first_rank(module, use, seen | {function}) for use in uses)
 
 

@@ -149,7 +149,7 @@ class _Sent:
 
     def _meant(self, name: ast.Name, outside: ast.AST | None = None) -> Iterator[ast.AST]:
         """The definitions and values that a name stands for; those outside of some code only, where it is given."""
-        scope = self.module.scope_of[name].find(name.id) if isinstance(name.ctx, ast.Load) else None
+        scope = self.module.bound_in(name) if isinstance(name.ctx, ast.Load) else None
         if scope is None or (scope, name.id) in self._names:
             return
         self._names.add((scope, name.id))
@@ -284,7 +284,7 @@ def defaults_not_pickled(module: Module, function: FunctionNode) -> Iterator[tup
 
 def _imports(module: Module, node: ast.Name) -> list[Binding]:
     """The imports of the module that a name stands for; none where it may be something else than those or None."""
-    scope = module.scope_of[node].find(node.id)
+    scope = module.bound_in(node)
     bindings = scope.bindings[node.id] if scope is not None and isinstance(scope.node, ast.Module) else []
     if not any(binding.qualified for binding in bindings):
         return []
@@ -330,7 +330,7 @@ def _own_names(module: Module, node: ast.AST) -> Iterator[str]:
     elif isinstance(node, (ast.Import, ast.ImportFrom)):
         yield from _names_of_import(node)
     elif isinstance(node, ast.Name):
-        scope = module.scope_of[node].find(node.id)
+        scope = module.bound_in(node)
         if scope is None or isinstance(scope.node, ast.Module):
             yield node.id
     for child in children(node):

@@ -140,7 +140,7 @@ class TrackerUse:
         target = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
         places: list[ast.expr] = [arguments]
         if isinstance(target, ast.Name):
-            places += self.module.uses(target.id, self.module.scope_of[target])
+            places += self.module.uses_of(target)
         around = (node for place in places for node in self.module.ancestors(place))
         calls = [node for node in around if isinstance(node, ast.Call)]
         found = (self.module.elsewhere(call.func) for call in dict.fromkeys(calls))

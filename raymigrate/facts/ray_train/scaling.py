@@ -70,10 +70,7 @@ def same_gpus(one: UseGpu, other: UseGpu) -> bool:
     if module is not other.decided_by.module or ast.dump(nodes[0]) != ast.dump(nodes[1]):
         return False
     names = ([part for part in ast.walk(node) if isinstance(part, ast.Name)] for node in nodes)
-    return all(
-        module.scope_of[first].find(first.id) is module.scope_of[second].find(second.id)
-        for first, second in zip(*names, strict=True)
-    )
+    return all(module.bound_in(first) is module.bound_in(second) for first, second in zip(*names, strict=True))
 
 
 def has_one_worker(module: Module, trainer: ast.Call) -> bool:

@@ -181,9 +181,8 @@ def _constructions(trainer: Source) -> Iterator[ast.Call]:
     function = node.func
     if not isinstance(function, ast.Attribute) or function.attr != "restore" or argument(node, 1, *TRAINING_FUNCTION):
         yield node
-    elif isinstance(owner := function.value, ast.Name) and (scope := module.scope_of[owner].find(owner.id)):
-        uses = [(use, module.parent_of[use]) for use in module.uses(owner.id, scope)]
-        yield from (call for use, call in uses if isinstance(call, ast.Call) and call.func is use)
+    elif module.bound_in(owner := function.value) is not None:
+        yield from module.calls_of(owner)
     else:
         yield from module.calls(module.qualified(owner) or "")
 

@@ -10,7 +10,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import TypeVar
 
-from raymigrate.facts.syntax.scopes import FUNCTIONS, FunctionNode, Scope, ScopeBuilder, children
+from raymigrate.facts.syntax.scopes import FUNCTIONS, Binding, FunctionNode, Scope, ScopeBuilder, children
 
 LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 Node = TypeVar("Node", bound=ast.AST)
@@ -39,6 +39,13 @@ def numbered(named: Iterable[tuple[str | None, Node]]) -> Numbered[Node]:
         if name is not None:
             index.setdefault(name, []).append((number, node))
     return index
+
+
+def _name_of(node: ast.AST | None) -> str | None:
+    """The name that a node is, or that it defines."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.name if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else None
 
 
 def _is_elif(node: ast.stmt, parent: ast.AST) -> bool:
@@ -89,15 +96,29 @@ class Nodes:
             self._uses[name] = found
         return [*self._uses[name].get(scope, ())]
 
+    def bound_in(self, node: ast.AST | None) -> Scope | None:
+        """The scope that binds a name, or that of a definition; None of other nodes, and where the file has none."""
+        name = _name_of(node)
+        return self.scope_of[node].find(name) if node is not None and name is not None else None
+
+    def bindings_of(self, node: ast.AST | None) -> list[Binding]:
+        """Every place that gives a value to the name, or to that of a definition; none where the file has none."""
+        scope = self.bound_in(node)
+        return [*scope.bindings[_name_of(node) or ""]] if scope is not None else []
+
     def uses_of(self, node: ast.AST | None) -> list[ast.Name]:
-        """Every read of what a name stands for; none for other nodes, and for names that the file does not bind."""
-        scope = self.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
-        return self.uses(node.id, scope) if scope is not None and isinstance(node, ast.Name) else []
+        """Every read of what a name or a definition stands for; none where the file does not bind it."""
+        scope = self.bound_in(node)
+        return self.uses(_name_of(node) or "", scope) if scope is not None else []
+
+    def calls_of(self, node: ast.AST | None) -> list[ast.Call]:
+        """Every `f(...)` of what a name or a definition stands for; `mp.spawn(f)` is none."""
+        parents = ((use, self.parent_of[use]) for use in self.uses_of(node))
+        return [parent for use, parent in parents if isinstance(parent, ast.Call) and parent.func is use]
 
     def is_bound_once(self, node: ast.AST | None) -> bool:
         """Whether a node is a name to which one place of the file alone gives a value."""
-        scope = self.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
-        return scope is not None and isinstance(node, ast.Name) and len(scope.bindings[node.id]) == 1
+        return isinstance(node, ast.Name) and len(self.bindings_of(node)) == 1
 
     def name_of(self, value: ast.AST) -> ast.Name | None:
         """The one name that a value gets: `a` of `a = value`; None of `a = b = value`, and where it gets none."""

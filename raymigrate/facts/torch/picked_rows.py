@@ -29,8 +29,7 @@ def is_in_step(module: Module, node: ast.AST, depth: int = 4) -> bool:
         if isinstance(parent, LOOPS) and _is_innermost_training(module, parent):
             return True
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            scope = module.scope_of[parent].find(parent.name)
-            calls = [module.parent_of[use] for use in module.uses(parent.name, scope)] if scope is not None else []
+            calls = [module.parent_of[use] for use in module.uses_of(parent)]
             return bool(depth and calls) and all(is_in_step(module, call, depth - 1) for call in calls)
     return False
 
@@ -83,7 +82,7 @@ def _are_only_shown(module: Module, target: ast.expr, depth: int) -> bool:
         use
         for name in names
         if isinstance(name, ast.Name)
-        for use in module.uses(name.id, module.scope_of[name])
+        for use in module.uses_of(name)
         if any(binding.node is name for binding in reaching(module, use))
     ]
     return all(is_only_shown(module, use, depth) for use in found)

@@ -124,7 +124,7 @@ def reads(module: Module, node: ast.Name) -> list[ast.Name] | None:
     Returns:
         The reads, with this one; None where several bindings may reach this use or another one that sees the value.
     """
-    scope, seen = module.scope_of[node].find(node.id), reaching(module, node)
+    scope, seen = module.bound_in(node), reaching(module, node)
     if scope is None or len(seen) != 1:
         return None
     known = module.asked.reads

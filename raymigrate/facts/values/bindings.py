@@ -38,7 +38,7 @@ def reaching(module: Module, use: ast.Name) -> list[Binding]:
 
 
 def _found(module: Module, use: ast.Name) -> list[Binding]:
-    scope = module.scope_of[use].find(use.id)
+    scope = module.bound_in(use)
     if scope is None or len(scope.bindings[use.id]) <= 1:
         return scope.bindings[use.id] if scope is not None else []
     searches = module.asked.searches

@@ -229,8 +229,7 @@ def _at_end(module: Module, node: ast.expr, above: frozenset[ast.AST]) -> Iterat
 
 def _merged(module: Module, node: ast.Name, above: frozenset[ast.AST]) -> Iterator[Carried]:
     """The parts of a dict that grows by `d |= more`, whichever of these statements run."""
-    scope = module.scope_of[node].find(node.id)
-    for binding in scope.bindings[node.id] if scope is not None else ():
+    for binding in module.bindings_of(node):
         statement = module.parent_of.get(binding.node)
         given = statement.value if isinstance(statement, ast.AugAssign) else module.assigned(binding.node)
         yield _carried(module, given, above) if given is not None else UNSEEN
@@ -241,8 +240,7 @@ def _of_callers(module: Module, parameter: ast.arg, above: frozenset[ast.AST]) -
     function = module.parent_of[module.parent_of[parameter]]
     if not isinstance(function, ast.FunctionDef) or function.args.kwarg is not parameter:
         return UNSEEN
-    home = module.scope_of[function].find(function.name)
-    uses = module.uses(function.name, home) if home is not None else []
+    uses = module.uses_of(function)
     named = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
     parts: list[Carried] = []
     for use in uses:
@@ -255,7 +253,7 @@ def _of_callers(module: Module, parameter: ast.arg, above: frozenset[ast.AST]) -
 
 def _filled(module: Module, name: ast.Name, above: frozenset[ast.AST]) -> Iterator[Carried]:
     """What a dict gets by a name of it before this use; in all, where this is the name that is assigned to."""
-    scope = module.scope_of[name].find(name.id)
+    scope = module.bound_in(name)
     for use in _not_unpacked(module, scope, name.id) if scope is not None else ():
         if use is not name and (isinstance(name.ctx, ast.Store) or not _is_later(module, use, name)):
             yield from _by_use(module, use, above)

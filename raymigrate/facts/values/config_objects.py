@@ -29,7 +29,7 @@ def object_given(module: Module, given: ast.expr) -> ast.Call | None:
     if not isinstance(made, ast.Call):
         return None
     name = module.name_of(made)
-    is_alone = name is None or (module.is_bound_once(name) and [*module.uses_of(name)] == [one])
+    is_alone = name is None or (module.is_bound_once(name) and module.uses_of(name) == [one])
     return made if is_alone else None
 
 

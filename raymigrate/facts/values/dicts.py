@@ -203,7 +203,7 @@ def key_name(module: Module, key: ast.expr) -> str | None:
 
 def fillings(module: Module, target: ast.Name) -> list[ast.stmt]:
     """The statements that change what a list or dict holds by a name of it: `d["key"] = value`, `d.update(...)`."""
-    scope = module.scope_of[target].find(target.id)
+    scope = module.bound_in(target)
     if scope is None:
         return []
     known = module.asked.fillings

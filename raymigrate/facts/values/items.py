@@ -200,8 +200,8 @@ def _given_to_key(module: Module, parameter: ast.arg) -> ast.expr | None:
     """The collection whose items `max(items, key=function)` or `filter(function, items)` gives to a parameter."""
     function = module.parent_of[module.parent_of[parameter]]
     uses: list[ast.expr] = [function] if isinstance(function, ast.Lambda) else []
-    if isinstance(function, ast.FunctionDef) and (scope := module.scope_of[function].find(function.name)):
-        uses = [*module.uses(function.name, scope)]
+    if isinstance(function, ast.FunctionDef):
+        uses = [*module.uses_of(function)]
     for use in uses:
         outer = module.parent_of[use]
         call = module.parent_of[outer] if isinstance(outer, ast.keyword) and outer.arg == "key" else outer

@@ -42,7 +42,7 @@ def keys_of(module: Module, node: ast.expr) -> Keys:
     """The keys of a dict: of the expression that makes it, and those that a name of it gets later."""
     keys = Keys()
     _add(module, node, keys)
-    scope = module.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
+    scope = module.bound_in(node)
     if scope is not None and isinstance(node, ast.Name):
         used = _of_uses(module, node.id, scope)
         keys.strings += used.strings
@@ -123,7 +123,7 @@ def perhaps_taken_out(module: Module, unpacked: ast.expr) -> dict[str, ast.Name]
 
 def _takings(module: Module, unpacked: ast.expr) -> Iterator[tuple[str, ast.Name]]:
     """The keys that are taken out of a dict above the call that unpacks it, and where."""
-    scope = module.scope_of[unpacked].find(unpacked.id) if isinstance(unpacked, ast.Name) else None
+    scope = module.bound_in(unpacked)
     for name, use in _all_takings(module, scope, unpacked.id) if isinstance(unpacked, ast.Name) and scope else ():
         if module.start(use) < module.start(unpacked):
             yield name, use

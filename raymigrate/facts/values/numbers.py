@@ -69,10 +69,10 @@ def _is_numeric_option(module: Module, node: ast.Attribute, seen: Collection[str
 
 def is_named_number(module: Module, name: ast.Name, seen: Collection[str] = (), *, or_none: bool = False) -> bool:
     """Whether a name only ever gets numbers, or None too; those in `seen` are taken for such."""
-    scope = module.scope_of[name].find(name.id)
-    if scope is None or name.id in seen:
-        return scope is not None
-    values = [_bound_value(module, binding.node) for binding in scope.bindings[name.id]]
+    bindings = module.bindings_of(name)
+    if not bindings or name.id in seen:
+        return bool(bindings)
+    values = [_bound_value(module, binding.node) for binding in bindings]
     return all(value is not None and is_number(module, value, {*seen, name.id}, or_none=or_none) for value in values)
 
 

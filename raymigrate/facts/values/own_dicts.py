@@ -62,7 +62,7 @@ def _named(
 ) -> tuple[list[ast.stmt], list[tuple[str, ast.expr]] | None] | None:
     """The statements that fill a dict with a name, and what they put there; None unless only they and a call use it."""
     target = module.definition(use)
-    scope = module.scope_of[use].find(use.id)
+    scope = module.bound_in(use)
     made = module.assigned(target) if isinstance(target, ast.Name) else None
     if made is None or scope is None or scope is not module.scope_of[call] or not module.is_bound_once(target):
         return None

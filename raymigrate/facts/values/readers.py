@@ -39,7 +39,7 @@ def _ahead(module: Module, node: ast.expr) -> Iterator[ast.expr]:
     elif isinstance(parent, ast.Return):
         function = module.function(parent)
         if isinstance(function, ast.FunctionDef):
-            yield from _calls_of(module, function)
+            yield from module.calls_of(function)
     elif isinstance(call := module.parent_of.get(parent) if isinstance(parent, ast.keyword) else parent, ast.Call):
         called = module.definition(call.func)
         parameter = _parameter(called, call, node) if isinstance(called, ast.FunctionDef) else None
@@ -54,14 +54,6 @@ def _reads_of(module: Module, target: ast.Name) -> Iterator[ast.Name]:
     for use in module.uses_of(target):
         if any(binding.node is target for binding in reaching(module, use)):
             yield use
-
-
-def _calls_of(module: Module, function: ast.FunctionDef) -> Iterator[ast.Call]:
-    scope = module.scope_of[function].find(function.name)
-    for use in module.uses(function.name, scope) if scope is not None else []:
-        call = module.parent_of[use]
-        if isinstance(call, ast.Call) and call.func is use:
-            yield call
 
 
 def _parameter(function: ast.FunctionDef, call: ast.Call, given: ast.expr) -> str | None:

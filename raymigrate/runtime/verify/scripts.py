@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from raymigrate.base.families import Family
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.codemods.context import Context
@@ -30,8 +31,7 @@ from raymigrate.runtime.verify.copies import copied, left_out
 from raymigrate.runtime.verify.errors import VerifyError
 
 # Arm O runs with the old transformers, accelerate and datasets, so their names stay as they were.
-RAY_ONLY = ("RM7",)
-LIBRARIES_ONLY = ("RM7",)
+OF_LIBRARIES = Family.LIBRARIES.value
 SCALING_CONFIG = ("ray.train.ScalingConfig", "ray.air.ScalingConfig", "ray.air.config.ScalingConfig")
 
 
@@ -98,7 +98,7 @@ class Sources:
         """
         script = copied(self.original, folder)
         changed = [*_changed_by_conversion(script)]
-        job = Job(Options(select=LIBRARIES_ONLY, part_of_job=True))
+        job = Job(Options(select=OF_LIBRARIES, part_of_job=True))
         project = Project([str(script.parent)])
         findings = [finding for path in changed for finding in job(path, project).findings]
         return script, sorted({finding.code for finding in findings if finding.kind is Kind.CONVERTED})

@@ -26,7 +26,7 @@ from raymigrate.runtime.verify.gates.outcome import reported_checkpoints
 from raymigrate.runtime.verify.paths import shown
 from raymigrate.runtime.verify.request import Request
 from raymigrate.runtime.verify.results import Verification
-from raymigrate.runtime.verify.scripts import RAY_ONLY, uses_ray, workers_of
+from raymigrate.runtime.verify.scripts import OF_LIBRARIES, uses_ray, workers_of
 from raymigrate.runtime.watcher import MARKER, temporary_folder
 
 TIMES_AS_LONG = 8  # as the slowest arm before; then a run hangs
@@ -164,7 +164,7 @@ class Preparation:
         else:
             if letter == "O":
                 environment = self._environment(OLD_LIBRARIES)
-                options = replace(options, ignore=RAY_ONLY, freeze_numerics=False)
+                options = replace(options, ignore=OF_LIBRARIES, freeze_numerics=False)
             script, told = sources.put_converted(folder, options)
             notes += map(note, told)
         variables = self._data_variables(environment.name if environment else "own")

@@ -14,7 +14,7 @@ from raymigrate.base.options import Options
 from raymigrate.runtime.verify import copies
 from raymigrate.runtime.verify.copies import copied
 from raymigrate.runtime.verify.errors import VerifyError
-from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources, at_revision, is_converted_with, runnable
+from raymigrate.runtime.verify.scripts import OF_LIBRARIES, Sources, at_revision, is_converted_with, runnable
 from tests.conftest import FIXTURES
 
 BERT = FIXTURES / "accelerate_trainer/bert_mrpc"
@@ -49,7 +49,7 @@ def test_arm_b_keeps_the_old_ray_and_gets_the_new_libraries(tmp_path: Path) -> N
 
 
 def test_arm_o_gets_the_new_ray_and_keeps_the_old_libraries(tmp_path: Path) -> None:
-    script, _ = Sources(BERT / "before.py").put_converted(tmp_path / "O", Options(ignore=RAY_ONLY))
+    script, _ = Sources(BERT / "before.py").put_converted(tmp_path / "O", Options(ignore=OF_LIBRARIES))
     text = script.read_text()
     assert "TorchTrainer(" in text
     assert 'load_dataset("glue", "mrpc")' in text
@@ -126,7 +126,7 @@ def test_a_file_that_cannot_be_converted_is_named(tmp_path: Path) -> None:
 
 def test_what_is_emitted_for_arm_o_is_known_to_the_old_libraries(tmp_path: Path) -> None:
     before = FIXTURES / "transformers_trainer/gpt2_wikitext_ray_data/before.py"
-    script, _ = Sources(before).put_converted(tmp_path / "O", Options(ignore=RAY_ONLY))
+    script, _ = Sources(before).put_converted(tmp_path / "O", Options(ignore=OF_LIBRARIES))
     text = script.read_text()
     assert 'args.evaluation_strategy != "no"' in text
     for new in ("eval_strategy=", "args.eval_strategy", "use_cpu", "average_tokens_across_devices", "processing_class"):

@@ -1,0 +1,68 @@
+"""What a module tells of a name: where it is bound, read and called, and what is no name of the file."""
+
+import ast
+import re
+from pathlib import Path
+
+import raymigrate
+from raymigrate.facts.syntax.module import Module
+
+PACKAGE = Path(raymigrate.__file__).parent
+# Has the nodes of a tree, but no module yet.
+WITHOUT_MODULE = PACKAGE / "codemods/to_accelerate/objects.py"
+TEXT = """
+def train(config):
+    model = config
+    model = config
+    return model
+
+class Job:
+    def train(self):
+        pass
+
+train(1)
+start(train)
+Job()
+other = lambda train: train()
+"""
+MODULE = Module(TEXT)
+
+
+def lines(nodes: list[ast.Call] | list[ast.Name]) -> list[int]:
+    return [node.lineno for node in nodes]
+
+
+def test_a_function_is_bound_read_and_called_where_its_name_means_it() -> None:
+    function = MODULE.functions("train")[0]
+    scope = MODULE.bound_in(function)
+    assert scope is not None
+    assert scope.node is MODULE.tree
+    assert [binding.node for binding in MODULE.bindings_of(function)] == [function]
+    assert lines(MODULE.uses_of(function)) == [11, 12]
+    assert lines(MODULE.calls_of(function)) == [11]
+
+
+def test_a_name_stands_for_the_same_where_it_is_read() -> None:
+    read = MODULE.reads("model")[0]
+    assert [binding.node.lineno for binding in MODULE.bindings_of(read)] == [3, 4]
+    assert MODULE.uses_of(read) == [read]
+    assert not MODULE.is_bound_once(read)
+    assert MODULE.bound_in(read) is MODULE.scope(MODULE.functions("train")[0])
+
+
+def test_a_class_is_called_and_its_method_by_no_name() -> None:
+    [job] = MODULE.of_type(ast.ClassDef)
+    assert lines(MODULE.calls_of(job)) == [13]
+    assert MODULE.uses_of(MODULE.functions("train")[1]) == []
+
+
+def test_what_the_file_does_not_bind_is_nowhere() -> None:
+    for node in (MODULE.reads("start")[0], MODULE.tree, None):
+        assert MODULE.bound_in(node) is None
+        assert MODULE.bindings_of(node) == MODULE.uses_of(node) == MODULE.calls_of(node) == []
+
+
+def test_nothing_else_looks_names_up_by_hand() -> None:
+    by_hand = re.compile(r"scope_of\[(\w+(?:\.\w+)*)\]\.find\(\1\.(?:id|name)\)")
+    found = [path for path in PACKAGE.rglob("*.py") if by_hand.search(path.read_text("utf-8"))]
+    assert [path for path in found if path.parent != PACKAGE / "facts/syntax"] == [WITHOUT_MODULE]
