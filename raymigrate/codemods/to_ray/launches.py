@@ -135,8 +135,8 @@ def file_of(script: str, launches: list[Launch], module: Module | None = None) -
     """The file of accelerate that a script was launched with.
 
     It is the one that lines name, and none where they name several; else a default_config.yaml of the project; else the
-    only one of the script's folder, unless it is one that lines name for other scripts, or no line starts this one and it
-    lies beside others too.
+    only one of the script's folder, unless it is one that lines name for other scripts, or no line starts this one and
+    it lies beside others too.
 
     Args:
         script: The script.
