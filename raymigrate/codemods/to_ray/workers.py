@@ -10,6 +10,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, is_notebook
 from raymigrate.codemods.to_ray.prepared import RM829
+from raymigrate.codemods.to_ray.streams import LOADERS
 from raymigrate.codemods.to_ray.wrapped import is_called, is_wrapped, where_wrapped
 from raymigrate.facts.hugging_face.spread_models import SPREADING
 from raymigrate.facts.projects.environment import VISIBLE, gpus_shown
@@ -24,7 +25,8 @@ MODELS = re.compile(r"(transformers|peft)\.(\w+\.)*(?!PeftModel)\w*(Model|For[A-
 HANDLERS = ("accelerate.DistributedDataParallelKwargs", "accelerate.utils.DistributedDataParallelKwargs")
 RATES = ("lr", "learning_rate", "max_lr")
 # What a step's rows are, besides the number of workers.
-OF_A_STEP = ("gradient_accumulation_steps", "per_device_train_batch_size", "batch_size")
+BY_POSITION = "batch_size"  # the second argument of a DataLoader
+OF_A_STEP = ("gradient_accumulation_steps", "per_device_train_batch_size", BY_POSITION)
 ROUNDED = ("int", "float", "round", "ceil", "floor", "max", "min")  # what takes numbers, and gives one of them
 SIZES = re.compile(r"num_processes|world_?size", re.IGNORECASE)
 SAME_NUMBERS = "dropout masks and random augmentation of the same step draw the same numbers on each of them"
@@ -63,6 +65,8 @@ def _counts_workers(context: Context, word: str) -> bool:
     """
     module = context.module
     given = [keyword.value for _, keyword in module.keywords(word)]
+    if word == BY_POSITION:
+        given += [call.args[1] for call in module.calls(*LOADERS) if len(call.args) > 1]
     stored = (module.parent_of[store] for store in module.stores(word))
     given += [statement.value for statement in stored if isinstance(statement, (ast.Assign, ast.AugAssign))]
     return any(SIZES.search(ast.unparse(term)) for value in given for term in _terms(module, value))
