@@ -243,7 +243,8 @@ def _tell_named(context: Context, place: ast.AST, launches: list[Launch]) -> boo
     """Tells of files of accelerate that lines name and that are not taken; whether there are some."""
     names = [file.name for file in named_files(context.path, launches)]
     if len(names) > 1:
-        message = f"What launches it names {', '.join(names)}, one of which was in force: the workers train without."
+        few = ", ".join(names[:FEW]) + (" and others" if len(names) > FEW else "")
+        message = f"What launches it names {few}, one of which was in force: the workers train without."
         context.manual(RM825, place, message, ONE_OF_SEVERAL)
     elif names:
         message = f"What launches it names {names[0]}, which is not there: the workers train without."
