@@ -305,3 +305,44 @@ TorchTrainer(train_func, scaling_config=ScalingConfig(num_workers=2)).fit()
 )
 def test_a_loop_that_came_to_torch_trainer_by_hand_gets_a_note(model: str, before: str, noted: int) -> None:
     assert len(converted(LOOP_OF_A_TRAINER.format(model=model, before=before)).lines("RM110", Kind.NOTE)) == noted
+
+
+MOVED_BY_HAND = """
+import torch
+from ray.train import ScalingConfig
+from ray.train.torch import TorchTrainer
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+from job import rows, settings
+
+
+def train_func(config):
+    model = AutoModelForCausalLM.from_pretrained("own"{loaded})
+    args = TrainingArguments("out", warmup_ratio=0.1, gradient_accumulation_steps=4)
+    Trainer(model=model, args=args, train_dataset=rows()).train()
+
+
+TorchTrainer(train_func, scaling_config=ScalingConfig(num_workers=2, use_gpu=True)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("loaded", "is_late"),
+    [
+        (", dtype=torch.bfloat16", True),
+        (', dtype="auto"', True),
+        (", dtype=settings.dtype", True),
+        ("", False),
+        (", torch_dtype=torch.bfloat16", False),
+        (', dtype="float32"', False),
+        (", dtype=torch.float32", False),
+    ],
+)
+def test_a_script_for_a_transformers_that_averaged_so_already_keeps_its_loss(loaded: str, is_late: bool) -> None:
+    outcome = converted(MOVED_BY_HAND.format(loaded=loaded))
+    assert ("average_tokens_across_devices" in outcome.text) != is_late
+    assert bool(outcome.lines("RM110", Kind.MANUAL)) != is_late
+
+
+def test_a_legacy_job_is_of_no_such_transformers() -> None:
+    script = MOVED_BY_HAND.replace("from ray.train import Scaling", "from ray.air.config import Scaling")
+    assert "average_tokens_across_devices" in converted(script.format(loaded=", dtype=torch.bfloat16")).text

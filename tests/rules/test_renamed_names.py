@@ -227,3 +227,10 @@ def test_the_argument_of_is_torch_tpu_available_is_told(given: str, told: int) -
     outcome = converted(f"import ray\nfrom transformers import is_torch_tpu_available as t\nprint(t({given}))\n")
     assert "import is_torch_xla_available as t" in outcome.text
     assert len(outcome.lines("RM711", Kind.MANUAL)) == told
+
+
+def test_what_a_trainer_of_transformers_3_took_is_told_with_its_place_of_today() -> None:
+    made = "trainer = Trainer(model, prediction_loss_only=True)\ntrainer.train(model_path='a')\n"
+    messages = converted(f"import ray\nfrom transformers import Trainer\n\nray.init()\n{made}").messages
+    assert any("prediction_loss_only= raises" in m and "Give it to TrainingArguments(prediction" in m for m in messages)
+    assert any("train(model_path=) is" in m and "resume_from_checkpoint= took its place" in m for m in messages)

@@ -73,6 +73,15 @@ def test_methods_that_init_calls_make_what_is_prepared_there() -> None:
     assert text.index("self.accelerator = Accelerator()") < text.index("self.build(lr)")
 
 
+def test_a_model_that_another_method_makes_anew_is_named_with_its_line() -> None:
+    line = "        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=lr)\n"
+    init, fit = INIT.replace(line, ""), FIT.replace("    def fit(self):\n", "    def fit(self, lr):\n" + line)
+    load = "    def load(self):\n        self.model = nn.Linear(4, 2)\n\n\n"
+    told = refusal(init, fit, load, "trainer = Trainer()\ntrainer.fit(0.1)\n")
+    number = (HEAD + init + fit).count("\n") + 2
+    assert f"`self.model` becomes another model in line {number}, and what runs after it may mean either" in told
+
+
 def test_an_optimizer_that_fit_makes_is_prepared_there() -> None:
     line = "        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=lr)\n"
     fit = FIT.replace("    def fit(self):\n", "    def fit(self, lr):\n" + line)

@@ -111,6 +111,21 @@ def test_a_whole_model_is_saved_without_its_wrapper(saved: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("use", "converted"),
+    [
+        ("torch.save({}, 'a.pt')", "accelerator.save({}, 'a.pt')"),
+        ("torch.save({{'net': {}}}, 'a.pt')", "accelerator.save({{'net': {}}}, 'a.pt')"),
+        ("torch.save({}.state_dict(), 'a.pt')", "accelerator.save({}.state_dict(), 'a.pt')"),
+        ("{}.save('a.pt')", "{}.save('a.pt')"),
+    ],
+)
+def test_another_name_of_the_model_that_only_its_bare_form_needs_stays(use: str, converted: str) -> None:
+    outcome = accelerated(LOOP, "kept = model\n", use.format("kept") + "\n")
+    assert "kept = model\n" in outcome.text
+    assert converted.format("accelerator.unwrap_model(kept)") in outcome.text
+
+
+@pytest.mark.parametrize(
     ("module", "call", "given"),
     [
         (f"class Keeper:\n    def __call__(self, model):\n{SAVES}", "keep = Keeper()\nkeep({})\n", BARE),

@@ -61,6 +61,26 @@ def test_its_rows_are_dicts(uses: str) -> None:
     assert any("A batch of from_torch() is a dict" in message for message in converted(script).messages)
 
 
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("map_batches(job.to_arrays)", "job.to_arrays() is not seen here: a batch of from_torch() is a dict of arrays"),
+        ("random_shuffle().map_batches(options)", "options() is not seen here: a batch of from_torch()"),
+        ("map(fn=options)", "options() is not seen here: a row of from_torch() is a dict with"),
+        ("map_batches(lambda b: {'a': b['item']})", ""),
+        ("map_batches(lambda b: {'a': list(b['item'])}).map_batches(options)", ""),
+    ],
+)
+def test_a_function_that_is_not_seen_may_take_its_rows_as_they_were(call: str, told: str) -> None:
+    read = "ray.data.read_datasource(SimpleTorchDatasource(), dataset_factory=make)"
+    messages = converted(f"{HEAD}import job\nds = {read}.{call}\n").messages
+    assert any(bool(told) and told in message for message in messages) == bool(told)
+    assert bool(told) or not any("is not seen here" in message for message in messages)
+    assert not any(
+        "is not seen here" in m for m in converted(f"{HEAD}ds = ray.data.from_torch(make()).{call}\n").messages
+    )
+
+
 DROPPED = "import ray\nfrom job import given, load\n\nNAME = 'label'\nds = ray.data.read_csv('a')\n"
 
 

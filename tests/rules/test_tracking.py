@@ -180,6 +180,14 @@ def test_callbacks_of_train_are_no_loggers_of_tune(run_config: str) -> None:
     assert not [code for code, _, _ in outcome.findings if code == "RM408"]
 
 
+@pytest.mark.parametrize(("package", "name"), [("swanlab", "SwanLabLoggerCallback"), ("comet_ml", "CometTrainLogger")])
+def test_the_callback_of_another_package_is_told_where_it_is_one_of_tune(package: str, name: str) -> None:
+    script = SCRIPT.format(variable="A", callback=f"{name}()")
+    messages = converted(f"from {package}.integration.ray import {name}\n{script}").messages
+    told = f"RunConfig(callbacks=) raises for {name} on Ray >= 2.51; not converted: nothing is known to take the place"
+    assert any(told in message for message in messages) == (package == "swanlab")
+
+
 @pytest.mark.parametrize("item", ["Theirs()", "make()", "callback"])
 def test_what_may_be_a_callback_of_tune_is_told(item: str) -> None:
     run_config = (

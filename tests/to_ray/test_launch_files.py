@@ -255,3 +255,25 @@ def test_an_argument_that_is_none_lets_the_file_win(given: str, after: str, tmp_
     won = "the script's own argument won, and still does"
     assert (won in said) == (given == after)
     assert ("where that is None" in said) == (" or " in after)
+
+
+@pytest.mark.parametrize("script", [TRAINER, ACCELERATE])
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("accelerate launch --config_file ds.yaml train.py\naccelerate launch --config_file ./ds.yaml train.py", None),
+        ("accelerate launch --config_file ds.yaml train.py\npython train.py", None),
+        ("accelerate launch --config_file ds.yaml train.py\naccelerate launch --config_file b.yaml train.py", "b.yaml"),
+        ("accelerate launch --config_file=ds.yaml train.py\naccelerate launch --config_file=$C train.py", "$C"),
+        ("accelerate launch --config_file lost.yaml train.py", ""),
+    ],
+)
+def test_of_several_files_that_lines_name_none_is_taken(
+    lines: str, expected: str | None, script: str, tmp_path: Path
+) -> None:
+    after, said = told(tmp_path, script, {"ds.yaml": FILE, "b.yaml": "distributed_type: FSDP\n", "run.sh": lines})
+    assert "TorchTrainer(" in after
+    assert ("DEEPSPEED" in after or "DeepSpeedPlugin" in after) == (expected is None)
+    assert (f"names ds.yaml, {expected}, one of which was in force: the workers train" in said) == bool(expected)
+    assert ("names lost.yaml, which is not there: the workers train without" in said) == (expected == "")
+    assert OF_THE_USER not in said

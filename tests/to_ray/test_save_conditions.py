@@ -63,6 +63,11 @@ def below(*tests: str) -> str:
         (below("if args.save and accelerator.is_main_process:"), "if args.save:"),
         (below("if accelerator.is_main_process:", "if args.a and args.b:"), "if args.a and args.b:"),
         (below("if loss < best:") + "print(epoch)\n", "if loss < best:"),
+        (below("if args.a and args.b:") + below("if args.c:"), "if args.a and args.b or args.c:"),
+        (below("if args.a or args.b:") + below("if args.c:"), "if (args.a or args.b) or args.c:"),
+        (f"if args.a:\n    {STATE}else:\n    {STATE}", "if args.a or not (args.a):"),
+        (below("if args.a:") + STATE, ""),
+        (below("if args.a:") + below("if accelerator.is_main_process and args.a:"), "if args.a:"),
     ],
 )
 def test_a_checkpoint_is_reported_where_the_script_saves(save: str, condition: str) -> None:
@@ -82,3 +87,17 @@ def test_a_checkpoint_is_reported_where_the_script_saves(save: str, condition: s
 )
 def test_a_condition_that_may_change_is_told(save: str) -> None:
     assert conditions(save) == ([], True)
+
+
+BEST = "if accelerator.is_main_process:\n    is_best = loss < best\n"
+
+
+@pytest.mark.parametrize("head", ["", "is_best = False\n"])
+def test_what_the_main_process_alone_is_given_is_asked_by_none(head: str) -> None:
+    save = below("if accelerator.is_main_process and is_best:")
+    assert conditions(f"{head}{BEST}{save}") == ([], True)
+
+
+def test_a_save_whose_condition_cannot_be_asked_again_is_named_beside_one_that_is() -> None:
+    save = f"{BEST}{below('if is_best:')}{below('if epoch % 2:')}"
+    assert conditions(save) == (["if epoch % 2:"], True)

@@ -25,6 +25,7 @@ def main(args):
 args = load()
 main(args)
 """
+STEPS = "works gradient_accumulation_steps out of the number of workers: both say how many rows a step has"
 
 
 def is_told(seed: str, define: str = "") -> bool:
@@ -80,9 +81,24 @@ def test_a_seed_for_all_that_a_function_is_given_is() -> None:
         ("lr = 0.1 * accelerator.num_processes\nmake_optimizer(lr=lr)", "at a learning rate that the script works out"),
         ("make_optimizer(lr=args.lr * dist.get_world_size())", "at a learning rate that the script works out"),
         ("make_optimizer(lr=args.lr)", "at the same learning rate"),
+        (
+            "lr = 0.1\nlr *= accelerator.num_processes\nmake_optimizer(lr=lr)",
+            "at a learning rate that the script works",
+        ),
+        (
+            "share = 8 // accelerator.num_processes\nload(batch_size=max(share, 1))",
+            "works batch_size out of the number",
+        ),
+        (
+            "size = int(os.environ['WORLD_SIZE'])\nsteps = 32\nsteps //= size\nA(gradient_accumulation_steps=steps)",
+            STEPS,
+        ),
+        ("size = dist.get_world_size()\nargs.gradient_accumulation_steps //= size", STEPS),
+        ("args.gradient_accumulation_steps = args.gradient_accumulation_steps // dist.get_world_size()", STEPS),
+        ("steps = 8\nA(gradient_accumulation_steps=steps)\nprint(dist.get_world_size())", "take 1/N of the steps, at"),
     ],
 )
-def test_the_rate_of_more_rows_is_the_same_unless_the_script_scales_it(rate: str, words: str) -> None:
+def test_steps_see_more_rows_at_the_same_rate_unless_the_script_counts_its_workers(rate: str, words: str) -> None:
     script = SCRIPT.format(define="import torch.distributed as dist", seed=rate.replace("\n", "\n    "))
     result = convert(script, options=Options(to_ray=True, workers=2))
     assert [words in finding.message for finding in result.findings if finding.code == "RM825"].count(True) == 1

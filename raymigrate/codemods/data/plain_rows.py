@@ -54,6 +54,7 @@ TAKES_ARRAY = (
     'The function of this BatchMapper takes its batch for one array, as batch_format="numpy" of Ray <= 2.4 gave rows'
     " that are arrays: today the batch is a dict of arrays"
 )
+OF_TORCH = {"batch": 'list(batch["item"])', "row": 'row["item"]'}  # what it was
 OLD_COLUMN = "value"  # SimpleBlockAccessor.to_pandas() of Ray 2.4
 PREDICTORS = frozenset({"ray.train.predictor.Predictor", "ray.train.Predictor", "ray.ml.predictor.Predictor"})
 SAME_ROWS = frozenset(
@@ -85,6 +86,19 @@ def plain_rows(context: Context) -> None:
         if function.visible:
             _taken(context, call, method.attr, function)
             _returned(context, call, method.attr, function)
+        else:
+            _unseen(context, call, method.attr, function)
+
+
+def _unseen(context: Context, call: ast.Call, method: str, function: BatchFunction) -> None:
+    """Tells of a function that is not seen and gets the rows of a SimpleTorchDatasource, which surely were no dicts."""
+    assert isinstance(call.func, ast.Attribute)
+    maker = _maker(context.module, call.func.value)
+    if maker is None or torch_datasource(context.module, maker) is None or keyword_argument(call, "batch_format"):
+        return
+    what, holds = ("batch", "a dict of arrays") if method == "map_batches" else ("row", "a dict")
+    message = f'{function.described} is not seen here: a {what} of from_torch() is {holds} with "item" since Ray 2.5.'
+    context.manual(RM511, function.given, message, f"Let it use {OF_TORCH[what]} where it takes the {what} as it was.")
 
 
 def _taken(context: Context, call: ast.Call, method: str, function: BatchFunction) -> None:

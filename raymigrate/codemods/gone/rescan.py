@@ -71,6 +71,10 @@ ADVICE = {
     ("ray.serve.run", "host"): 'Call serve.start(http_options={"host": ...}) before it.',
     ("ray.serve.run", "port"): 'Call serve.start(http_options={"port": ...}) before it.',
     ("ray.serve.run", "_blocking"): "blocking= took its place.",
+    ("Trainer.train", "model_path"): (  # read in transformers 5.23, trainer.py:1565
+        "resume_from_checkpoint= took its place: it loads the weights too, and needs the trainer_state.json of a"
+        " checkpoint. Leave it out for a folder that holds a model alone."
+    ),
     **{  # read in peft 0.3 and 0.18, utils/other.py
         ("peft.prepare_model_for_kbit_training", name): (
             "Leave it out: every parameter that is not quantized is cast to float32 today."

@@ -52,7 +52,11 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
         for name, change in TRAINING_ARGUMENTS_CHANGES.items()
         if change.name is not None and change.value is None and name not in ("warmup_ratio",)
     },
-    TRAINER: {"tokenizer": "processing_class"},
+    TRAINER: {
+        "tokenizer": "processing_class",
+        "is_world_master": "is_world_process_zero",
+        "is_local_master": "is_local_process_zero",
+    },
     ACCELERATOR: {"use_fp16": 'mixed_precision != "no"'},
     STATE: {"use_fp16": 'mixed_precision != "no"'},
     "trl.trainer.model_config.ModelConfig": {"torch_dtype": "dtype"},

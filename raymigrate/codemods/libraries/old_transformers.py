@@ -73,6 +73,25 @@ def _has_old_arguments_of_trl(module: Module) -> bool:
     )
 
 
+@kept
+def has_late_arguments(module: Module) -> bool:
+    """Whether models are loaded with `dtype=`, which transformers takes since 4.56 (modeling_utils.py:4751 there).
+
+    Its Trainer averaged the loss as that of transformers 5 does (4.56.0, training_args.py:1569; trainer.py:4049). The
+    dtype float32 shows nothing: RM751 asks for it, perhaps before a script is converted.
+    """
+    given = (
+        keyword.value
+        for call in _calls_of_method(module, "from_pretrained")
+        for keyword in call.keywords
+        if keyword.arg == "dtype" and not is_guarded(module, keyword, "dtype")
+    )
+    return any(
+        module.qualified(dtype) != "torch.float32" and module.constant(dtype) != "float32"
+        for dtype in map(module.value, given)
+    )
+
+
 def has_old_losses(module: Module) -> bool:
     """Whether a class made from Trainer computes its loss by a method that the Trainer of today cannot call."""
     methods = (node for node in module.of_type(ast.FunctionDef) if node.name == "compute_loss")

@@ -11,6 +11,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import (
     ACCELERATOR_CHANGES,
+    ADVICE,
     DATALOADER_ARGUMENTS,
     DATASET_CHANGES,
     LOAD_DATASET,
@@ -81,7 +82,8 @@ def _by_keyword(context: Context, call: ast.Call, names: frozenset[str], changes
         elif name in VALUES and names is TRAINING_ARGUMENTS:
             change_value(context, call, keyword)
         elif not is_taken(context, call, name) and name not in DATALOADER_ARGUMENTS:
-            context.manual(RM702, keyword, f"{name}= raises a TypeError today.", "Drop it, or write what replaces it.")
+            advice = ADVICE.get(name, "Drop it, or write what replaces it.")
+            context.manual(RM702, keyword, f"{name}= raises a TypeError today.", advice)
 
 
 def _tell_perhaps(context: Context, call: ast.Call, changes: Mapping[str, Change]) -> None:

@@ -133,8 +133,18 @@ class Changes:
             raise Refusal(node, "what starts the processes is part of another statement")
         self.drop(statement)
 
-    def is_gone(self, node: ast.AST) -> bool:
-        """Whether code is taken away, or replaced by code that it is not part of."""
+    def is_unread(self, name: ast.Name) -> bool:
+        """Whether the result does not read a name, not in the code in its place either: `unwrap_model(model)`."""
+        code = self.expressions.get(name)
+        return self.is_gone(name, unless_in_place=code is not None and name.id in code.parts.values())
+
+    def is_gone(self, node: ast.AST, *, unless_in_place: bool = False) -> bool:
+        """Whether code is taken away, or replaced by code that it is not part of.
+
+        Args:
+            node: The code.
+            unless_in_place: Whether what takes the place of the node itself does not count.
+        """
         around = [node, *self.module.ancestors(node)]
         if any(ancestor in self.moved for ancestor in around):
             return False
@@ -142,7 +152,7 @@ class Changes:
             return True
         is_kept = False  # whether the next code around it that goes leaves it where it is
         for ancestor in around:
-            if ancestor in self.gone:
+            if ancestor in self.gone and not (unless_in_place and ancestor is node):
                 if not is_kept:
                     return True
                 is_kept = False

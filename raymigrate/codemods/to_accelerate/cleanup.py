@@ -189,7 +189,7 @@ class Cleanup(Side):
             if variable is None or self._is_public(variable):
                 continue
             reads = self.variables.reads(variable)
-            if not reads or not all(self.changes.is_gone(read) for read in reads):
+            if not reads or not all(map(self.changes.is_unread, reads)):
                 continue
             statements = [self._plain_assignment(node) for node in self.variables.bindings(variable)]
             if None not in statements:

@@ -285,7 +285,9 @@ class Conversion:
 
     def _missing(self, model: Variable) -> tuple[ast.AST, str]:
         """Where and why a model cannot be prepared beside its optimizer."""
-        again = self.home.made_anew(model)
+        bindings = self.variables.bindings(model)
+        others = [node for node in bindings[1:] if self.variables.kept_in(node) != {model}]
+        again = self.home.made_anew(model) or next(iter(others), None)
         if again is None:
             reason = f"`{model.name}` does not come to the place where its optimizer is made by a name of its own"
             return self.training.made_at(model), reason

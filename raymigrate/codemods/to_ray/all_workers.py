@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import ast
 
-from raymigrate.codemods.to_ray.script import executed
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.script import executed, uses_of_function
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.ray_train.ranks import RANK_ATTRIBUTES
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
+from raymigrate.facts.torch.main_process import is_for_main
 from raymigrate.facts.values import last_name
 from raymigrate.knowledge.legacy import ACCELERATORS
 
@@ -30,8 +34,46 @@ OF_ACCELERATOR = RANK_ATTRIBUTES | {
     *("num_processes", "device", "unwrap_model", "print", "state", "mixed_precision", "distributed_type"),
     *("gradient_accumulation_steps", "sync_gradients", "project_dir", "logging_dir"),
 }
+RUN_TOGETHER = ("train", "evaluate", "predict")  # methods of a Trainer
+TOGETHER_ADVICE = (
+    "Let all workers run it, and leave below the condition what prints or writes what comes of it: every worker has the"
+    " same metrics and predictions."
+)
 TOGETHER = ("torch.distributed.", "accelerate.utils.", "ray.train.report", "ray.train.collective.")
 ALONE = ("get_rank", "get_world_size", "is_initialized", "is_available", "DistributedType")
+
+
+def tell_alone(context: Context, rule: Rule, outline: Outline) -> None:
+    """Tells of what a Trainer does with all workers, where the first one alone comes to it: it ran in one process.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+        outline: What becomes of the script.
+    """
+    module = context.module
+    for call, method in module.method_calls(*RUN_TOGETHER):
+        if not is_trainer(module, method.value):
+            continue
+        function = module.function(call)
+        uses = uses_of_function(module, function) if isinstance(function, ast.FunctionDef) else []
+        is_theirs = any(outline.is_for_workers(place) for place in (call, *uses))
+        if is_theirs and _is_for_first(module, call, set()):
+            message = (
+                f"The first worker alone comes to this, and waits in {method.attr}() for the others, which do not come."
+            )
+            context.manual(rule, call, message, TOGETHER_ADVICE)
+
+
+def _is_for_first(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:
+    """Whether the main process alone comes to a node, also where its function is called by this one alone."""
+    if is_for_main(module, node):
+        return True
+    function = module.function(node)
+    if not isinstance(function, ast.FunctionDef) or function in seen:
+        return False
+    uses = uses_of_function(module, function)
+    return bool(uses) and all(_is_for_first(module, use, seen | {function}) for use in uses)
 
 
 def needs_all(module: Module, code: ast.AST, depth: int = DEPTH) -> bool:

@@ -43,6 +43,10 @@ EACH_EPOCH = (
     "The script saves its state here on a condition that the end of the epoch cannot ask again: each epoch reports a"
     " checkpoint, and Ray keeps all of them, unless RunConfig has checkpoint_config=CheckpointConfig(num_to_keep=...)."
 )
+LEFT_OUT = (
+    "The script saves its state here on a condition that the end of the epoch cannot ask again: where it saves nowhere"
+    " else in an epoch, Ray gets no checkpoint of that."
+)
 SAVED = """\
 with tempfile.TemporaryDirectory() as {folder}:
     {accelerator}.save_state({folder})
@@ -165,47 +169,50 @@ def report_epochs(context: Context, epochs: Epochs) -> None:
         _tell_unknown(context, epochs)
         return
     metrics = metrics_of(epochs.module, loop, epochs.counters)
-    saving = _saving(context.module, loop)
-    if saving is not None and _names_its_states(context.module, saving):
+    savings = _savings(context.module, loop)
+    if unnamed := next((saving for saving in savings if _names_its_states(context.module, saving)), None):
         message = (
             "With automatic_checkpoint_naming accelerate chooses the folder of save_state: no checkpoint is reported."
         )
         advice = "Save into a folder of your own, and give that to ray.train.report(..., checkpoint=)."
-        context.manual(RM823, saving, message, advice)
-        saving = None
-    if saving is not None and epochs.around:
+        context.manual(RM823, unnamed, message, advice)
+        savings = []
+    if savings and epochs.around:
         message = (
             "The epochs are counted anew in each round of the loop around them, and a run that goes on after a failure"
             " would begin with the first round: no checkpoint is reported."
         )
         advice = "Start a TorchTrainer for each round, and convert the script again."
-        context.manual(RM823, saving, message, advice)
-        saving = None
-    first, condition = _first_epoch(loop) if saving is not None else None, None
+        context.manual(RM823, savings[0], message, advice)
+        savings = []
+    first, condition = _first_epoch(loop) if savings else None, None
+    left_out: list[ast.Call] = []
     if not metrics.entries and metrics.logged is None:
         message = "Nothing that the script shows at the end of an epoch is surely a number: nothing is reported."
         context.manual(RM823, loop, message, REPORT)
         return
     names = ", ".join(key.strip('"*') for key in metrics.entries) or "what the script logs"
     message = f"Every worker reports {names} at the end of each epoch"
-    if saving is not None and first is not None and epochs.variable:
-        condition = save_condition(context.module, loop, saving)
+    if savings and first is not None and epochs.variable:
+        condition, left_out = save_condition(context.module, loop, savings)
         message += ", with its state as the checkpoint that a run goes on from after a failure"
         message += " where the script saves it" if condition else ""
     if not context.converts(RM823, loop, f"{message}."):
         return
     context.plan.need_import("ray.train")
     shown = _name_logged(context, metrics)
-    if saving is not None and first is not None and epochs.variable:
-        _save(context, epochs, saving, first, shown, condition)
+    if savings and first is not None and epochs.variable:
+        _save(context, epochs, savings[0], first, shown, condition)
+        for saving in left_out:
+            context.note(RM823, saving, LEFT_OUT)
         return
     _put(context, loop, f"ray.train.report({shown})")
     why = "No save_state() of the script ends each epoch, and no checkpoint is reported"
     if saved := state_saved(context.module, loop):
         why = f"The script keeps its state where Ray does not look ({saved})"
-    if saving is not None:
+    if savings:
         why = "At which epoch the loop could start is not seen"
-    if saving is not None or _saving(context.module, loop) is None:
+    if savings or not _savings(context.module, loop):
         context.note(RM823, loop, f"{why}: after a failure {_start_again(epochs.module, loop)}.")
 
 
@@ -285,15 +292,12 @@ def _name_logged(context: Context, metrics: Metrics) -> str:
     return name
 
 
-def _saving(module: Module, loop: Loop) -> ast.Call | None:
-    """The call of `save_state` at the end of an epoch, if there is one."""
-    for statement in loop.body:
-        if isinstance(statement, (ast.For, ast.While)):
-            continue
-        for node in executed(module, statement):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "save_state":
-                return node
-    return None
+def _savings(module: Module, loop: Loop) -> list[ast.Call]:
+    """The calls of `save_state` at the end of an epoch, from the top."""
+    ends = (statement for statement in loop.body if not isinstance(statement, (ast.For, ast.While)))
+    calls = (node for end in ends for node in executed(module, end) if isinstance(node, ast.Call))
+    found = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "save_state"]
+    return sorted(found, key=lambda call: (call.lineno, call.col_offset))
 
 
 def _names_its_states(module: Module, saving: ast.Call) -> bool:

@@ -24,6 +24,7 @@ from raymigrate.codemods.to_ray.launches import (
     is_named_for_others,
     launches_of,
     may_read_file,
+    named_files,
     plain_starts_of,
 )
 from raymigrate.codemods.to_ray.other_scripts import other_scripts
@@ -61,6 +62,12 @@ RM825 = Rule(
     "Compare `raymigrate config FILE` with the converted script; --workers, --gpu and --cpu win over all of them.",
     GUIDE,
 )
+
+ONE_OF_SEVERAL = (
+    "Write what `raymigrate config FILE` shows of the one that is to be in force. Or undo this, let one line name its"
+    " file, and convert again."
+)
+NOT_THERE = "Where that file is found, `raymigrate config FILE` shows what to write for it."
 
 
 class LaunchedOutline(Outline):
@@ -173,6 +180,7 @@ def tell_launch(context: Context, place: ast.AST, outline: LaunchedOutline) -> N
         context.note(RM825, place, outline.placeholders)
     launcher = context.options.launcher
     is_unseen = launched.file is None and launched.notebook is None and launcher == ACCELERATE_LAUNCH
+    is_unseen = is_unseen and not named_files(context.path, launched.launches)
     if is_unseen and may_read_file(context.path, launched.launches, context.module):
         message = "A default_config.yaml of the user who ran the script may have been in force, which is not seen here."
         context.note(RM825, place, message)
@@ -224,9 +232,24 @@ def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
     """Names the lines that launch a script, with what replaces them."""
     if launched.file is None and not launched.launches and may_read_file(context.path, [], context.module):
         _tell_passed_over(context, place)
-    if launched.launches and not is_launched_one_way(launched.launches):
+    has_none = launched.file is None and launched.notebook is None
+    is_told = has_none and _tell_named(context, place, launched.launches)
+    if not is_told and launched.launches and not is_launched_one_way(launched.launches):
         context.note(RM825, place, "The lines that launch it differ, so the flags of none of them are written.")
     _tell_each(context, place, launched.launches, context.path)
+
+
+def _tell_named(context: Context, place: ast.AST, launches: list[Launch]) -> bool:
+    """Tells of files of accelerate that lines name and that are not taken; whether there are some."""
+    names = [file.name for file in named_files(context.path, launches)]
+    if len(names) > 1:
+        few = ", ".join(names[:FEW]) + (" and others" if len(names) > FEW else "")
+        message = f"What launches it names {few}, one of which was in force: the workers train without."
+        context.manual(RM825, place, message, ONE_OF_SEVERAL)
+    elif names:
+        message = f"What launches it names {names[0]}, which is not there: the workers train without."
+        context.manual(RM825, place, message, NOT_THERE)
+    return bool(names)
 
 
 def _tell_passed_over(context: Context, place: ast.AST) -> None:

@@ -134,28 +134,40 @@ def notebooks_writing(script: Path) -> Iterator[Path]:
 def file_of(script: str, launches: list[Launch], module: Module | None = None) -> Path | None:
     """The file of accelerate that a script was launched with.
 
-    It is one that a line names; else a default_config.yaml of the project; else the only one of the script's folder,
-    unless it is one that lines name for other scripts, or no line starts this one and it lies beside others too.
+    It is the one that lines name, and none where they name several; else a default_config.yaml of the project; else the
+    only one of the script's folder, unless it is one that lines name for other scripts, or no line starts this one and
+    it lies beside others too.
 
     Args:
         script: The script.
         launches: The lines that launch it.
         module: What is converted.
     """
+    if named := named_files(script, launches):
+        return named[0] if len(named) == 1 and named[0].is_file() else None
     folders = _folders(Path(script)) if script else []
-    named = [launch.flags["config_file"] for launch in launches if launch.flags.get("config_file")]
-    for name in named:
-        for base in (launches[0].file.parent, *folders):
-            if (base / name).is_file():
-                return base / name
-    if named:
-        return None
     default = next((folder / DEFAULT_FILE for folder in folders if _is_accelerates(folder / DEFAULT_FILE)), None)
     found = default or file_beside(script)
     if found is None or is_named_for_others(script, found, module):
         return None
     project = module.project if module is not None else None
     return found if default or launches or not other_scripts(Path(script), project) else None
+
+
+def named_files(script: str, launches: list[Launch]) -> list[Path]:
+    """The files of accelerate that lines name, each once; one that is not there by its name alone.
+
+    Args:
+        script: The script.
+        launches: The lines that launch it.
+    """
+    found: dict[str, Path] = {}
+    for launch in launches:
+        if name := launch.flags.get("config_file"):
+            places = (base / name for base in (launch.file.parent, *(_folders(Path(script)) if script else [])))
+            file = next((place for place in places if place.is_file()), Path(name))
+            found.setdefault(os.path.normpath(file.absolute()), file)
+    return [*found.values()]
 
 
 def is_named_for_others(script: str, file: Path, module: Module | None = None) -> bool:

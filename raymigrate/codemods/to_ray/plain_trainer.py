@@ -13,6 +13,7 @@ from raymigrate.codemods.shared import plain_callbacks
 from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables
+from raymigrate.codemods.to_ray.all_workers import tell_alone
 from raymigrate.codemods.to_ray.arrivals import arrivals, last_trained
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
@@ -244,10 +245,10 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     tell_interrupts(context, RM806, arrivals(context.module, training.trains))
     if outline.may_be_several:
         wait_for_files(context, outline, training)
+        tell_data(context, RM806, BY_ARGUMENTS)
+        tell_alone(context, RM806, outline)
     unwrap_in_trainers(context, outline)
     keep_one_run(context, outline)
-    if outline.may_be_several:
-        tell_data(context, RM806, BY_ARGUMENTS)
     outline.emit()
 
 

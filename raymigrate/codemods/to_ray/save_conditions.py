@@ -15,22 +15,44 @@ JOINED = (ast.BoolOp, ast.IfExp)  # what needs parentheses beside `and`
 EACH_TIME = (ast.Call, ast.NamedExpr, ast.Await, ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
 
 
-def save_condition(module: Module, loop: Loop, saving: ast.Call) -> str | None:
+def save_condition(module: Module, loop: Loop, savings: list[ast.Call]) -> tuple[str | None, list[ast.Call]]:
     """The condition on which an epoch saves its state, as source.
 
     Args:
         module: The module.
         loop: The loop over epochs.
-        saving: The call that saves the state.
+        savings: The calls that save the state.
 
     Returns:
-        Empty where every epoch saves; what asks for the rank is left out, since all workers take part in a checkpoint.
-        None where it may have another value at the end of the epoch.
+        The condition, empty where every epoch saves; what asks for the rank is left out, since all workers take part in
+        a checkpoint. None where no call is made on one that the end of the epoch can ask again. And the calls whose
+        condition is not in it for that reason.
     """
+    asked = {saving: _asked(module, loop, saving) for saving in savings}
+    known = {saving: tests for saving, tests in asked.items() if tests is not None}
+    if not known:
+        return None, []
+    parts = [
+        " and ".join(_source(module, test, holds, alone=len(tests) == len(savings) == 1) for test, holds in tests)
+        for tests in known.values()
+    ]
+    return " or ".join(dict.fromkeys(parts)) if all(parts) else "", [call for call in savings if call not in known]
+
+
+def _asked(module: Module, loop: Loop, saving: ast.Call) -> list[tuple[ast.expr, bool]] | None:
+    """The tests around a call, besides those for the rank; None if one may come out otherwise at the epoch's end."""
     tests = [(test, holds) for test, holds in _tests(module, loop, saving) if not _asks_for_rank(module, test)]
-    if any(_may_change(module, loop, saving, test) for test, _ in tests):
+    if any(_may_change(module, loop, saving, test) or _is_of_one_rank(module, loop, test) for test, _ in tests):
         return None
-    return " and ".join(_source(module, test, holds, alone=len(tests) == 1) for test, holds in reversed(tests))
+    return tests[::-1]
+
+
+def _is_of_one_rank(module: Module, loop: Loop, test: ast.expr) -> bool:
+    """Whether a test reads what one rank alone is given in the loop: below `if accelerator.is_main_process:`."""
+    read = {part.id for part in ast.walk(test) if isinstance(part, ast.Name)}
+    stored = (n for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id in read)
+    branches = (around for name in stored for around in module.ancestors(name) if isinstance(around, ast.If))
+    return any(module.inside(branch, loop) and _asks_for_rank(module, branch.test) for branch in branches)
 
 
 def _tests(module: Module, loop: Loop, saving: ast.Call) -> Iterator[tuple[ast.expr, bool]]:

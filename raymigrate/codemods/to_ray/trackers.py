@@ -43,7 +43,7 @@ STARTS = (
 ASKED = {
     *("is_main_process", "is_local_main_process", "on_main_process", "on_local_main_process"),
     *("rank", "local_rank", "process_index", "local_process_index", "get_rank", "get_world_rank", "get_local_rank"),
-    *("is_world_process_zero", "is_local_process_zero", "RANK", "LOCAL_RANK"),
+    *("is_world_process_zero", "is_local_process_zero", "is_world_master", "is_local_master", "RANK", "LOCAL_RANK"),
 }
 # Of TrainingArguments: whether this process saves. TrainerControl says with it whether it is time.
 SAVES = "should_save"

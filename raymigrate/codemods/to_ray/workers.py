@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, is_notebook
 from raymigrate.codemods.to_ray.prepared import RM829
+from raymigrate.codemods.to_ray.streams import LOADERS
 from raymigrate.codemods.to_ray.wrapped import is_called, is_wrapped, where_wrapped
 from raymigrate.facts.hugging_face.spread_models import SPREADING
 from raymigrate.facts.projects.environment import VISIBLE, gpus_shown
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.random_draws import shared_seed
 from raymigrate.facts.torch.unused_parameters import finds_unused, uses_all_parameters
-from raymigrate.facts.values import keyword_argument
+from raymigrate.facts.values import keyword_argument, last_name
+from raymigrate.facts.values.bindings import reaching
 
 # transformers/trainer.py, 5.23: with a hf_device_map of several devices is_model_parallel is set, and n_gpu is 1.
 MODELS = re.compile(r"(transformers|peft)\.(\w+\.)*(?!PeftModel)\w*(Model|For[A-Z])\w*\.from_pretrained")
 HANDLERS = ("accelerate.DistributedDataParallelKwargs", "accelerate.utils.DistributedDataParallelKwargs")
 RATES = ("lr", "learning_rate", "max_lr")
+# What a step's rows are, besides the number of workers.
+BY_POSITION = "batch_size"  # the second argument of a DataLoader
+OF_A_STEP = ("gradient_accumulation_steps", "per_device_train_batch_size", BY_POSITION)
+ROUNDED = ("int", "float", "round", "ceil", "floor", "max", "min")  # what takes numbers, and gives one of them
 SIZES = re.compile(r"num_processes|world_?size", re.IGNORECASE)
 SAME_NUMBERS = "dropout masks and random augmentation of the same step draw the same numbers on each of them"
 
@@ -34,7 +42,12 @@ def tell_rows(context: Context, rule: Rule, place: ast.AST, batch: str, workers:
         batch: Which batch size is that of one worker, with its verb.
         workers: What is known of the number of workers, after a semicolon; empty for nothing.
     """
-    rate = "at a learning rate that the script works out of N" if _scales_rate(context) else "at the same learning rate"
+    if counted := next((word for word in OF_A_STEP if _counts_workers(context, word)), None):
+        message = f"{batch} that of one worker, and the script works {counted} out of the number of workers"
+        context.note(rule, place, f"{message}: both say how many rows a step has.")
+        return
+    is_scaled = any(_counts_workers(context, word) for word in RATES)
+    rate = "at a learning rate that the script works out of N" if is_scaled else "at the same learning rate"
     context.note(
         rule,
         place,
@@ -43,16 +56,43 @@ def tell_rows(context: Context, rule: Rule, place: ast.AST, batch: str, workers:
     )
 
 
-def _scales_rate(context: Context) -> bool:
-    """Whether a script works out a learning rate with the number of processes: `lr=args.lr * dist.get_world_size()`."""
+def _counts_workers(context: Context, word: str) -> bool:
+    """Whether a script works out an argument with the number of processes, `lr=args.lr * dist.get_world_size()`.
+
+    Args:
+        context: The module.
+        word: The name of the argument, or of an attribute: `args.gradient_accumulation_steps //= world_size`.
+    """
     module = context.module
-    for call in module.of_type(ast.Call):
-        for word in call.keywords:
-            if word.arg in RATES:
-                behind = [source.module.source(source.node) for source in module.origins(word.value)]
-                if any(map(SIZES.search, (module.source(word.value), *behind))):
-                    return True
-    return False
+    given = [keyword.value for _, keyword in module.keywords(word)]
+    if word == BY_POSITION:
+        given += [call.args[1] for call in module.calls(*LOADERS) if len(call.args) > 1]
+    stored = (module.parent_of[store] for store in module.stores(word))
+    given += [statement.value for statement in stored if isinstance(statement, (ast.Assign, ast.AugAssign))]
+    return any(SIZES.search(ast.unparse(term)) for value in given for term in _terms(module, value))
+
+
+def _terms(module: Module, value: ast.expr) -> Iterator[ast.expr]:
+    """What a number is worked out of: the terms of sums and products, through names, and the names themselves."""
+    seen: dict[ast.expr, None] = {}
+    waiting = [value]
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen[node] = None
+        yield node
+        if isinstance(node, ast.Name) and node in module.scope_of:
+            changed = (module.parent_of[binding.node] for binding in reaching(module, node))
+            waiting += [statement.value for statement in changed if isinstance(statement, ast.AugAssign)]
+        if node in module.parent_of:
+            waiting += [source.node for source in module.origins(node)]
+        if isinstance(node, ast.BinOp):
+            waiting += [node.left, node.right]
+        elif isinstance(node, ast.IfExp):
+            waiting += [node.body, node.orelse]
+        elif isinstance(node, ast.Call) and last_name(node.func) in ROUNDED:
+            waiting += node.args
 
 
 def tell_gpus_of_python(context: Context, rule: Rule, place: ast.AST) -> None:

@@ -11,7 +11,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.accelerate_trainer.accelerate_settings import RM203
 from raymigrate.codemods.accelerate_trainer.loop_elsewhere import report_loss_scale
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.old_transformers import has_old_arguments, has_old_losses
+from raymigrate.codemods.libraries.old_transformers import has_late_arguments, has_old_arguments, has_old_losses
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.cpu_workers import ALONE, RM104, VARIABLE, is_told, set_cpu, set_use_cpu
 from raymigrate.codemods.shared.loss_scale import ARGUMENT, MESSAGE, RM110, average_on_each_worker, report_loss_mean
@@ -180,7 +180,10 @@ def _tell_of_two_wrappers(context: Context, accelerator: ast.Call, call: Trainer
 
 def _keep_loss_scale(context: Context, runs: list[Run]) -> None:
     """Keeps the loss of scripts that trained on several workers before, which one that was a plain script did not."""
-    if not context.current_transformers or context.module.stores(ARGUMENT) or is_converted_plain_script(context.module):
+    module = context.module
+    if not context.current_transformers or module.stores(ARGUMENT) or is_converted_plain_script(module):
+        return
+    if has_late_arguments(module) and not context.is_legacy_script:
         return
     for arguments, _ in _made_by(context, TRAINING_ARGUMENTS, runs):
         report_loss_mean(context, arguments)

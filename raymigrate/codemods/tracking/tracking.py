@@ -58,6 +58,8 @@ LOGGERS = {
     for place in PLACES
     for service, name in (("mlflow", "MLflowLoggerCallback"), ("wandb", "WandbLoggerCallback"))
 }
+# Callbacks of Tune in other packages (swanlab 0.10.3). That of comet_ml 3.58 is a UserCallback where Ray has that.
+OF_OTHERS = frozenset({"swanlab.integration.ray.SwanLabLoggerCallback"})
 # Arguments whose effect the emitted callback has; any other one is reported. wandb.init takes the rest of W&B's.
 MLFLOW_ARGUMENTS = ("experiment_name", "tracking_uri", "registry_uri", "tags", "save_artifact")
 FIRST = {"mlflow": "tracking_uri", "wandb": "project"}  # what may be given by position
@@ -140,7 +142,7 @@ def tune_callback(module: Module, made: ast.expr) -> str | None:
 
 def _is_of_tune(name: str) -> bool:
     """Whether a class is a callback of Tune. TuneReportCallback is a UserCallback, although it is there too."""
-    return name.startswith(("ray.air.", "ray.tune.")) and name != REPORT_TO_TUNE
+    return name in OF_OTHERS or (name.startswith(("ray.air.", "ray.tune.")) and name != REPORT_TO_TUNE)
 
 
 def _tracked(context: Context, config: ast.Call) -> Tracked:

@@ -6,7 +6,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import blocks
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 
-FIRST = frozenset({"is_world_process_zero", "is_main_process"})
+FIRST = frozenset({"is_world_process_zero", "is_main_process", "is_world_master"})  # the last up to transformers 3
 RANK_FUNCTIONS = frozenset({"get_world_rank", "get_rank"})
 RANK_ATTRIBUTES = frozenset({"process_index", "rank"})  # of Accelerator and TrainingArguments; own ones
 RANK_VARIABLE = "RANK"

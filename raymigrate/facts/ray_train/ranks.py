@@ -15,6 +15,8 @@ RANK_ATTRIBUTES = frozenset(
         "is_last_process",
         "is_world_process_zero",
         "is_local_process_zero",
+        "is_world_master",  # this and the next up to transformers 3
+        "is_local_master",
         "process_index",
         "local_process_index",
     }

@@ -12,8 +12,12 @@ from raymigrate.facts.values.calls import called_function
 
 RANKS = ("torch.distributed.get_rank", "torch.distributed.get_node_local_rank")
 RANK_VARIABLES = ("RANK", "LOCAL_RANK")
-MAIN = frozenset({"is_main_process", "is_local_main_process"})  # of accelerate's objects
+# Methods of a Trainer, the last two up to transformers 3, and properties of its state.
+OF_TRAINERS = frozenset({"is_world_process_zero", "is_local_process_zero", "is_world_master", "is_local_master"})
+MAIN = frozenset({"is_main_process", "is_local_main_process", *OF_TRAINERS})  # besides, of accelerate's objects
 RANK_ATTRIBUTES = frozenset({"rank", "local_rank", "process_index", "local_process_index"})
+LIMITS = {ast.LtE: 0, ast.Lt: 1}  # `rank <= 0`, `rank < 1`
+FIRST_OR_ONLY = ([-1, 0], [0, -1], (-1, 0), (0, -1), {-1, 0}, [0], (0,), {0})
 IS_THERE = ("torch.distributed.is_initialized", "torch.distributed.is_available")
 LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 Seen = frozenset[ast.AST]
@@ -80,7 +84,13 @@ def asks_for_main(module: Module, test: ast.expr, seen: Seen = frozenset()) -> b
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
         sides = ((test.left, test.comparators[0]), (test.comparators[0], test.left))
         return any(module.constant(zero) in (0, "0") and is_rank(module, rank, seen) for rank, zero in sides)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:  # -1 stands for a run of one process
+        bound, limit = module.constant(test.comparators[0]), LIMITS.get(type(test.ops[0]))
+        is_first = bound in FIRST_OR_ONLY if isinstance(test.ops[0], ast.In) else limit is not None and bound == limit
+        return is_first and is_rank(module, test.left, seen)
     if isinstance(test, ast.Call):
+        if isinstance(test.func, ast.Attribute) and test.func.attr in OF_TRAINERS:
+            return True
         home, answers = _answers(module, test)
         asked = [answer for answer in answers if home.constant(answer) not in (True, False)]
         if asked:

@@ -66,8 +66,8 @@ def _tune_trainers(module: ModuleType) -> None:
 def _average_like_before(module: ModuleType) -> None:
     """Each worker's loss is averaged over the worker's own tokens, as in every transformers before 4.46.
 
-    No script of that time can ask for anything else: `average_tokens_across_devices` is a field since 4.46, and on by
-    default since 5.0.
+    No script of that time can ask for anything else: `average_tokens_across_devices` is a field since 4.46, and off by
+    default up to 4.53.
     """
     initialize = module.TrainingArguments.__post_init__
 
