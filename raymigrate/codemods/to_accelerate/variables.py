@@ -127,8 +127,9 @@ class Variables:
         return False
 
     def bindings(self, variable: Variable) -> list[ast.AST]:
-        """The nodes that bind a variable."""
-        return [binding.node for binding in variable.scope.bindings.get(variable.name, ())]
+        """The nodes that bind a variable, without those that delete its name."""
+        nodes = (binding.node for binding in variable.scope.bindings.get(variable.name, ()))
+        return [node for node in nodes if not isinstance(getattr(node, "ctx", None), ast.Del)]
 
     def reads(self, variable: Variable) -> list[ast.Name]:
         """Every read of a variable."""
