@@ -125,3 +125,25 @@ def test_several_trainings_one_after_the_other_need_their_groups() -> None:
 )
 def test_a_process_that_does_not_train_is_its_own_affair(start: str) -> None:
     assert "accelerator.prepare(" in converted(started(start), to_accelerate=True).text
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        'torch.device("cuda", {})',
+        'torch.device(f"cuda:{{{}}}")',
+        'f"cuda:{{{}}}"',
+        '"cuda:%d" % {}',
+        '"cuda:{{}}".format({})',
+        'torch.device("cuda:" + str({}))',
+    ],
+)
+def test_a_device_that_a_number_is_part_of_is_the_accelerators(place: str) -> None:
+    """The number is that of a process, and Ray's workers of several machines have GPUs with others, or none."""
+    helper = f"def count(rank):\n    return torch.zeros(1, device={place.format('rank')})\n\n\ndef main("
+    script = started(
+        "mp.spawn(main, args=(4,), nprocs=4)", f"print(count(gpu), torch.ones(1, device={place.format('gpu')}))"
+    )
+    text = converted(script.replace("def main(", helper, 1), to_accelerate=True).text
+    assert "def count(accelerator):\n    return torch.zeros(1, device=accelerator.device)\n" in text
+    assert "print(count(accelerator), torch.ones(1, device=accelerator.device))" in text
