@@ -147,3 +147,14 @@ def test_a_device_that_a_number_is_part_of_is_the_accelerators(place: str) -> No
     text = converted(script.replace("def main(", helper, 1), to_accelerate=True).text
     assert "def count(accelerator):\n    return torch.zeros(1, device=accelerator.device)\n" in text
     assert "print(count(accelerator), torch.ones(1, device=accelerator.device))" in text
+
+
+@pytest.mark.parametrize(
+    ("size", "is_shared"),
+    [("batch_size=64 // size", True), ("64 // dist.get_world_size()", True), ("batch_size=64", False)],
+)
+def test_a_batch_that_is_worked_out_of_the_number_of_processes_is_told_so(size: str, is_shared: bool) -> None:
+    script = started("mp.spawn(main, args=(4,), nprocs=4)").replace("batch_size=8", size)
+    messages = converted(script, to_accelerate=True).messages
+    assert any("the script works its size out of their number" in message for message in messages) is is_shared
+    assert any("N of them take N times the rows" in message for message in messages) is not is_shared

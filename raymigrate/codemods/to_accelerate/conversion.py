@@ -35,6 +35,7 @@ from raymigrate.codemods.to_accelerate.packed import Packed
 from raymigrate.codemods.to_accelerate.phases import Phases
 from raymigrate.codemods.to_accelerate.precision import Precision
 from raymigrate.codemods.to_accelerate.prepared_attributes import PreparedAttributes
+from raymigrate.codemods.to_accelerate.process_numbers import SIZE
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.receivers import Receivers
 from raymigrate.codemods.to_accelerate.rounds import tell_rounds
@@ -45,12 +46,13 @@ from raymigrate.codemods.to_accelerate.trackers import Trackers
 from raymigrate.codemods.to_accelerate.training import Loop, Training
 from raymigrate.codemods.to_accelerate.variables import WRAPPERS, Variable
 from raymigrate.facts.syntax.named_lines import own_lines
+from raymigrate.facts.torch.schedule_lengths import reached
+from raymigrate.facts.values import argument
 
 GATHERED = "The rows that all processes evaluate are gathered and counted."
-NATIVE = (
-    "A native training loop: an Accelerator prepares what it trains. A batch is that of one process: N of them take N"
-    " times the rows in each step and 1/N of the steps, at the same learning rate."
-)
+NATIVE = "A native training loop: an Accelerator prepares what it trains. A batch is that of one process"
+GROWS = "N of them take N times the rows in each step and 1/N of the steps, at the same learning rate"
+OF_SIZE = "the script works its size out of their number, and both say how many rows a step has"
 
 
 @codemod("backward", phase=Phase.POSITIONS, option="to_accelerate")
@@ -96,9 +98,9 @@ class Conversion:
         """
         changes, training = self.changes, self.training
         first_loop = self._training_loops()[0]
-        changes.converted(RM850, first_loop.node, NATIVE)
         self.processes.convert(changes)
         loaders = self._loaders()
+        changes.converted(RM850, first_loop.node, f"{NATIVE}: {OF_SIZE if self._shares_batch() else GROWS}.")
         check_shares(training, self.processes, loaders)
         schedules = Schedules(training, self.home)
         schedulers = schedules.prepared(changes)
@@ -213,6 +215,19 @@ class Conversion:
                 self.gatherings.append(gathering)
                 trained.update(dict.fromkeys(sorted(homes, key=lambda home: home.name)))
         return list(trained)
+
+    def _shares_batch(self) -> bool:
+        """Whether the batch that is trained on is worked out of the number of processes: `args.batch // world_size`."""
+        loaders = {v for loop in self._training_loops() for v in self._homes(loop)}
+        makers = [maker for loader in loaders for maker in self.variables.makers(loader)]
+        places = [(self.variables.home_of(m), argument(m, 1, "batch_size")) for m in makers if isinstance(m, ast.Call)]
+        return any(self._is_size(p) for home, size in places if size is not None for _, p in reached(home, size))
+
+    def _is_size(self, part: ast.AST) -> bool:
+        if not isinstance(part, ast.expr):
+            return False
+        held = self.variables.of(part) if isinstance(part, ast.Name) and part in self.module.scope_of else frozenset()
+        return self.processes.number(part) == SIZE or any(self.processes.numbers.get(v) == SIZE for v in held)
 
     def _homes(self, loop: Loop) -> set[Variable]:
         """The loaders of a loop."""

@@ -12,7 +12,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared import plain_callbacks
 from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
-from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables
+from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables, tell_synchronized
 from raymigrate.codemods.to_ray.arrivals import arrivals, last_trained
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
@@ -367,6 +367,7 @@ def _resume(context: Context, call: ast.Call, names: dict[str, str], *, is_set_u
 
 def _train_together_on_cpu(context: Context, training: Training, outline: Outline) -> None:
     """Tells accelerate that the workers have no GPU, without which each would train alone."""
+    tell_synchronized(context, RM803)
     module = context.module
     calls = arguments_made(module)
     sure = [call for call in calls if not has_unpacking(call)]
