@@ -22,6 +22,7 @@ from raymigrate.codemods.to_accelerate.fixed_rows import tell_fixed_rows
 from raymigrate.codemods.to_accelerate.gathering import Gatherer, Gathering
 from raymigrate.codemods.to_accelerate.home import Home
 from raymigrate.codemods.to_accelerate.hosts import Hosts
+from raymigrate.codemods.to_accelerate.log_lines import tell_logged
 from raymigrate.codemods.to_accelerate.made_folders import make_folders
 from raymigrate.codemods.to_accelerate.objects import view_of
 from raymigrate.codemods.to_accelerate.obstacles import check, is_native, without_name
@@ -135,6 +136,7 @@ class Conversion:
         access.settle(changes, trackers.logs(), [half.condition.test, steps])
         output.save_others(changes, access)
         output.show(changes, access)
+        tell_logged(changes, self.processes)
         trackers.convert(changes, access)
         understood = {loop.node for loop in (*self._training_loops(), *(g.loop for g in self.gatherings))}
         Shares(training, access.order, loaders, understood | self.own_counts).tell(changes)
