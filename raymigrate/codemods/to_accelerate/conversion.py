@@ -25,7 +25,7 @@ from raymigrate.codemods.to_accelerate.hosts import Hosts
 from raymigrate.codemods.to_accelerate.log_lines import tell_logged
 from raymigrate.codemods.to_accelerate.made_folders import make_folders
 from raymigrate.codemods.to_accelerate.objects import view_of
-from raymigrate.codemods.to_accelerate.obstacles import check, is_native, without_name
+from raymigrate.codemods.to_accelerate.obstacles import check, drawn_one_by_one, is_native, without_name
 from raymigrate.codemods.to_accelerate.one_process import OneProcess
 from raymigrate.codemods.to_accelerate.other_helpers import tell_helpers
 from raymigrate.codemods.to_accelerate.output import Output
@@ -167,7 +167,12 @@ class Conversion:
             if loop is None:
                 if (made := without_name(self.training, call)) is not None:
                     raise Refusal(made, "its DataLoader is made in the head of the loop; give it a name before")
+                drawn = drawn_one_by_one(self.training, call)
                 reason = "its batches do not come from a DataLoader that can be seen"
+                if drawn is not None:
+                    reason = (
+                        f"it draws its batches by next() in {own_lines(self.module, drawn)}, and goes over no loader"
+                    )
                 raise Refusal(call, f"{reason}: every process would train on the same rows")
             found[id(loop.node)] = loop
         return list(found.values())
