@@ -72,9 +72,9 @@ def _augmented(changes: Changes, training: Training, loaders: Collection[Variabl
                 continue
             both = sorted(drawn & drawn_while_read(training.module, maker))
             if both:
-                workers = argument(maker, 5, "num_workers")
-                is_known = workers is None or training.module.constant(workers) is not ...
-                rows = "The rows" if is_known else f"Where `{ast.unparse(workers)}` is 0, the rows"
+                workers, rows = argument(maker, 5, "num_workers"), "The rows"
+                if workers is not None and training.module.constant(workers) is ...:
+                    rows = f"Where `{training.module.source(workers)}` is 0, the rows"
                 changes.note(
                     RM858,
                     maker,
