@@ -16,6 +16,7 @@ from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.trainer_calls import Training, arguments_made, is_trainer
 from raymigrate.codemods.to_ray.workers import SIZES
 from raymigrate.facts.ray_train.trainers import classes_behind
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.torch.optimizers import is_scheduler
@@ -78,13 +79,25 @@ def _given(module: Module, training: Training) -> Iterator[Given]:
             if isinstance(pair.node, (ast.Tuple, ast.List)) and len(pair.node.elts) == 2:
                 yield pair.module, pair.node.elts[1], made
         for found in classes_behind(module, made.func):
-            for home in lineage(*found) if not isinstance(found, str) else ():
-                for target in found[0].attributes(SCHEDULE):  # type: ignore[union-attr]
-                    if found[0].inside(target, home):  # type: ignore[union-attr]
-                        yield from _stored(found[0], target, made)  # type: ignore[arg-type]
+            if not isinstance(found, str):
+                targets = _by_class(found[0])
+                for home in lineage(*found):
+                    for target in targets.get(home, ()):
+                        yield from _stored(found[0], target, made)
     for target in module.attributes(SCHEDULE):
         if is_trainer(module, target.value):
             yield from _stored(module, target, target)
+
+
+@kept
+def _by_class(module: Module) -> dict[ast.ClassDef, list[ast.Attribute]]:
+    """The attributes of that name in the methods of classes, by the class."""
+    found: dict[ast.ClassDef, list[ast.Attribute]] = {}
+    for target in module.attributes(SCHEDULE):
+        home = next((parent for parent in module.ancestors(target) if isinstance(parent, ast.ClassDef)), None)
+        if home is not None:
+            found.setdefault(home, []).append(target)
+    return found
 
 
 def _stored(module: Module, target: ast.Attribute, owner: ast.AST) -> Iterator[Given]:
