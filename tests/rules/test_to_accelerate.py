@@ -605,3 +605,11 @@ def test_a_setting_below_the_device_is_told_with_the_place_of_the_accelerator() 
 def test_a_loss_keeps_no_parentheses_that_it_does_not_need(loss: str, given: str) -> None:
     text = accelerated(LOOP.replace("loss.backward()", loss)).text
     assert f"    accelerator.backward({given})\n" in text
+
+
+@pytest.mark.parametrize("head", ["for step in range(9):\n", "while steps_left():\n"])
+def test_batches_that_a_loop_draws_itself_are_named(head: str) -> None:
+    endless = "def endless():\n    while True:\n        yield from loader\n"
+    start = f"{endless}from job import steps_left\nbatches = endless()\n{head}"
+    told = refusal(start, "    x, y = next(batches)\n", STEP)
+    assert f"draws its batches by next() in line {(HEAD + start).count(chr(10)) + 1}, and goes over no loader" in told

@@ -122,6 +122,28 @@ def test_what_a_class_is_given_is_prepared_before_it_gets_it() -> None:
     assert 'accelerator.save(accelerator.unwrap_model(trainer.model).state_dict(), "model.pt")' in text
 
 
+@pytest.mark.parametrize("unpacked", ["self.loader, self.test = loader", "[self.loader, self.test] = loader"])
+@pytest.mark.parametrize("given", ["(loader, DataLoader(test_data))", "[loader, None]"])
+def test_loaders_that_a_class_is_given_as_a_pair_are_prepared(unpacked: str, given: str) -> None:
+    init = GIVEN.format(rest="").replace("self.loader = loader", unpacked)
+    text = accelerated(
+        init, FIT, MAIN.format(device="device").replace("Trainer(model, loader,", f"Trainer(model, {given},")
+    ).text
+    assert text.index("accelerator.prepare(model, optimizer, loader)") < text.index("= Trainer(")
+    assert "x.to(" not in text
+
+
+@pytest.mark.parametrize(
+    ("pair", "given"),
+    [("(loader, loader)", "pair"), ("0", "(loader, loader, pair)"), ("0", "pair"), ("(loader, 0)", "(*pair,)")],
+)
+def test_a_pair_that_may_hold_what_is_not_prepared_keeps_the_loop(pair: str, given: str) -> None:
+    init = GIVEN.format(rest="").replace("self.loader = loader", "self.loader, self.test = loader")
+    main = MAIN.format(device="device").replace("Trainer(model, loader,", f"Trainer(model, {given},")
+    made = "    loader = DataLoader(data, batch_size=4)\n"
+    assert "DataLoader that can be seen" in refusal(init, FIT, main.replace(made, f"{made}    pair = {pair}\n"))
+
+
 def test_a_class_without_a_parameter_for_the_device_gets_one_for_the_accelerator() -> None:
     given = GIVEN.replace("loader, optimizer, device{rest}", "loader, optimizer, log=None")
     given = given.replace(".to(device)", "").replace("        self.device = device\n", "")

@@ -85,6 +85,12 @@ def test_a_name_that_another_model_gets_below_a_condition_is_told_so(head: str) 
     assert f"`model` becomes another model in line {line}, and what runs after it may mean either" in told
 
 
+def test_a_name_that_is_deleted_stands_for_no_other_model() -> None:
+    """What notebooks and rounds over folds do behind a training."""
+    text = accelerated(LOOP, "torch.save(model.state_dict(), 'a.pt')\ndel model, optimizer\n").text
+    assert "accelerator.prepare(model, optimizer" in text and "del model, optimizer\n" in text
+
+
 def test_trainings_that_share_a_name_name_it_once() -> None:
     function = """def run(data):
     model = nn.Linear(4, 2).to(device)

@@ -286,6 +286,36 @@ def test_what_sees_gradients_sees_them_unscaled(seen: str) -> None:
     assert "accelerator.backward(loss)\n    optimizer.step()\n" in plain
 
 
+FORWARD_HALF = f"    with autocast():\n        {LOSS}    scaler.scale(loss).backward()\n"
+CLIPPED = "    norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n"
+INNER = CLIPPED.replace("    ", "        ")
+STEP_INSIDE = "".join(f"    {line}" for line in STEP_ALONE.splitlines(keepends=True))
+AGAIN = "    if (step + 1) % 2 == 0:\n"
+
+
+@pytest.mark.parametrize(
+    ("loop", "stays"),
+    [
+        (f"{CLIPPED}{AGAIN}{STEP_INSIDE}", True),
+        (f"{CLIPPED}    if (step + 1) % 2:\n        continue\n{STEP_ALONE}", True),
+        (f"{CLIPPED}    if norm.isfinite():\n{STEP_INSIDE}", True),
+        (f"    def act():\n{STEP_INSIDE}{CLIPPED}{AGAIN}        act()\n", True),
+        (f"{AGAIN}{INNER}{STEP_INSIDE}", False),
+        (f"{AGAIN}{INNER}{AGAIN}{STEP_INSIDE}", False),
+        (f"    if config.limit:\n{INNER}{STEP_ALONE}", False),
+        (f"{CLIPPED}    if scaler is not None:\n{STEP_INSIDE}    else:\n        optimizer.step()\n", False),
+    ],
+)
+def test_scaled_gradients_are_unscaled_once_before_each_step(loop: str, stays: bool) -> None:
+    """accelerator.clip_grad_norm_() unscales, and a second time before a step is a RuntimeError (grad_scaler.py)."""
+    outcome = looped("", FORWARD_HALF, loop)
+    assert ("nn.utils.clip_grad_norm_(" in outcome.text, "accelerator.clip_grad_norm_(" in outcome.text) == (
+        stays,
+        not stays,
+    ), outcome.messages
+    assert any("may be called only once before each step" in message for message in outcome.messages) == stays
+
+
 def test_steps_of_other_optimizers_come_before_gradients_are_unscaled() -> None:
     """accelerate updates its scaler at each step: what was unscaled before would be unscaled again."""
     other = "other = nn.Linear(2, 2).to(device)\nlast = torch.optim.SGD(other.parameters(), lr=0.1)"

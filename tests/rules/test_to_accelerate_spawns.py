@@ -125,3 +125,36 @@ def test_several_trainings_one_after_the_other_need_their_groups() -> None:
 )
 def test_a_process_that_does_not_train_is_its_own_affair(start: str) -> None:
     assert "accelerator.prepare(" in converted(started(start), to_accelerate=True).text
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        'torch.device("cuda", {})',
+        'torch.device(f"cuda:{{{}}}")',
+        'f"cuda:{{{}}}"',
+        '"cuda:%d" % {}',
+        '"cuda:{{}}".format({})',
+        'torch.device("cuda:" + str({}))',
+    ],
+)
+def test_a_device_that_a_number_is_part_of_is_the_accelerators(place: str) -> None:
+    """The number is that of a process, and Ray's workers of several machines have GPUs with others, or none."""
+    helper = f"def count(rank):\n    return torch.zeros(1, device={place.format('rank')})\n\n\ndef main("
+    script = started(
+        "mp.spawn(main, args=(4,), nprocs=4)", f"print(count(gpu), torch.ones(1, device={place.format('gpu')}))"
+    )
+    text = converted(script.replace("def main(", helper, 1), to_accelerate=True).text
+    assert "def count(accelerator):\n    return torch.zeros(1, device=accelerator.device)\n" in text
+    assert "print(count(accelerator), torch.ones(1, device=accelerator.device))" in text
+
+
+@pytest.mark.parametrize(
+    ("size", "is_shared"),
+    [("batch_size=64 // size", True), ("64 // dist.get_world_size()", True), ("batch_size=64", False)],
+)
+def test_a_batch_that_is_worked_out_of_the_number_of_processes_is_told_so(size: str, is_shared: bool) -> None:
+    script = started("mp.spawn(main, args=(4,), nprocs=4)").replace("batch_size=8", size)
+    messages = converted(script, to_accelerate=True).messages
+    assert any("the script works its size out of their number" in message for message in messages) is is_shared
+    assert any("N of them take N times the rows" in message for message in messages) is not is_shared

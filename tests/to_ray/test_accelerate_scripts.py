@@ -186,6 +186,23 @@ def test_cpu_workers_are_joined(arguments: str, gpu: bool, expected: str) -> Non
     assert f"accelerator = {expected}" in str(converted(arguments=arguments, gpu=gpu).after)
 
 
+@pytest.mark.parametrize(
+    ("layers", "told"),
+    [
+        ("torch.nn.SyncBatchNorm.convert_sync_batchnorm(net())", True),
+        ("torch.nn.Sequential(torch.nn.SyncBatchNorm(3))", True),
+        ("torch.nn.BatchNorm1d(3)", False),
+    ],
+)
+@pytest.mark.parametrize("gpu", [False, True])
+def test_layers_that_want_a_gpu_are_told_on_cpu_workers(layers: str, told: bool, gpu: bool) -> None:
+    script = f"import torch\nfrom job import net\nmodel = {layers}\n" + SCRIPT.format(arguments="", end="        pass")
+    found = convert(script, "", Options(to_ray=True, gpu=gpu)).findings
+    assert any("SyncBatchNorm that trains raises" in f.message for f in found if f.code == "RM821") is (
+        told and not gpu
+    )
+
+
 @pytest.mark.parametrize("arguments", ["fsdp_plugin=plugin()", "mixed_precision='fp16'", "deepspeed_plugin=plugin()"])
 def test_what_needs_gpus_asks_for_gpus(arguments: str) -> None:
     after = str(converted(arguments=arguments).after)

@@ -122,4 +122,4 @@ def test_what_is_written_around_a_function_that_trains_is_told(
     outcome = converted(IN_FUNCTION.format(main=main), to_ray=True, workers=2)
     assert "TorchTrainer(" in outcome.text, outcome.messages
     assert sum("before it trains" in message for message in outcome.messages) == early
-    assert sum("behind the training, the same" in message for message in outcome.messages) == late
+    assert sum("behind the training, at the same time" in message for message in outcome.messages) == late

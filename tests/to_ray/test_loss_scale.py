@@ -133,6 +133,13 @@ def test_several_workers_take_the_mean(workers: int | None, kept: int) -> None:
     assert sum("by the number of workers" in message for message in outcome.messages) == kept
 
 
+@pytest.mark.parametrize(("before", "kept"), [(LENIENT, 0), (LOSS, 0), (SUPER, 1)])
+def test_a_loss_of_ones_own_is_not_multiplied_by_the_workers(before: str, kept: int) -> None:
+    """The library's compute_loss() does that (transformers/trainer.py:2199)."""
+    outcome = converted(script(ONE, before=before), to_ray=True, workers=2)
+    assert outcome.text.count(KEPT) == kept
+
+
 def test_a_trainer_without_a_name_gets_one() -> None:
     text = script(OLD).replace("trainer = Trainer", "Trainer").replace("\n    trainer.train()", ".train()")
     outcome = converted(text, to_ray=True, workers=1)

@@ -29,7 +29,7 @@ def save(model, tokenizer, out):
 
 """
 LOCKED = "    if trainer.is_world_process_zero():\n        save(model, tokenizer, "
-TOLD = "behind the training, the same as the others"
+TOLD = "behind the training, at the same time as the others"
 
 
 @pytest.mark.parametrize(
@@ -70,6 +70,21 @@ def test_what_has_to_run_everywhere_does(line: str, call: str, told: bool) -> No
     assert "TorchTrainer(" in outcome.text
     assert ("    if trainer.is_world_process_zero():\n        save(" in outcome.text) == (line == "print(model)")
     assert any(TOLD in message for message in outcome.messages) == told
+
+
+@pytest.mark.parametrize(("kept", "alone"), [("[]", True), ("{}", True), ("0.0", True), ("helper()", False)])
+def test_what_a_trainer_of_ones_own_collects_is_no_work_of_all(kept: str, alone: bool) -> None:
+    own = f"""from job import helper
+class Own(Trainer):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.seen = {kept}
+"""
+    saved = "with open('seen.json', 'w') as f:\n    json.dump(trainer.seen, f)\n"
+    train = TRAIN.replace("Trainer(model", "Own(model")
+    outcome = converted(f"{HEAD}{own}{train}{saved}", to_ray=True, workers=2)
+    assert ("    if trainer.is_world_process_zero():\n        with open(" in outcome.text) is alone
+    assert any(TOLD in message for message in outcome.messages) is not alone
 
 
 def test_a_method_that_saves_is_called_by_the_first_worker() -> None:

@@ -22,9 +22,10 @@ from raymigrate.codemods.to_accelerate.fixed_rows import tell_fixed_rows
 from raymigrate.codemods.to_accelerate.gathering import Gatherer, Gathering
 from raymigrate.codemods.to_accelerate.home import Home
 from raymigrate.codemods.to_accelerate.hosts import Hosts
+from raymigrate.codemods.to_accelerate.log_lines import tell_logged
 from raymigrate.codemods.to_accelerate.made_folders import make_folders
 from raymigrate.codemods.to_accelerate.objects import view_of
-from raymigrate.codemods.to_accelerate.obstacles import check, is_native, without_name
+from raymigrate.codemods.to_accelerate.obstacles import check, drawn_one_by_one, is_native, without_name
 from raymigrate.codemods.to_accelerate.one_process import OneProcess
 from raymigrate.codemods.to_accelerate.other_helpers import tell_helpers
 from raymigrate.codemods.to_accelerate.output import Output
@@ -35,6 +36,7 @@ from raymigrate.codemods.to_accelerate.packed import Packed
 from raymigrate.codemods.to_accelerate.phases import Phases
 from raymigrate.codemods.to_accelerate.precision import Precision
 from raymigrate.codemods.to_accelerate.prepared_attributes import PreparedAttributes
+from raymigrate.codemods.to_accelerate.process_numbers import SIZE
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.receivers import Receivers
 from raymigrate.codemods.to_accelerate.rounds import tell_rounds
@@ -45,12 +47,13 @@ from raymigrate.codemods.to_accelerate.trackers import Trackers
 from raymigrate.codemods.to_accelerate.training import Loop, Training
 from raymigrate.codemods.to_accelerate.variables import WRAPPERS, Variable
 from raymigrate.facts.syntax.named_lines import own_lines
+from raymigrate.facts.torch.schedule_lengths import reached
+from raymigrate.facts.values import argument
 
 GATHERED = "The rows that all processes evaluate are gathered and counted."
-NATIVE = (
-    "A native training loop: an Accelerator prepares what it trains. A batch is that of one process: N of them take N"
-    " times the rows in each step and 1/N of the steps, at the same learning rate."
-)
+NATIVE = "A native training loop: an Accelerator prepares what it trains. A batch is that of one process"
+GROWS = "N of them take N times the rows in each step and 1/N of the steps, at the same learning rate"
+OF_SIZE = "the script works its size out of their number, and both say how many rows a step has"
 
 
 @codemod("backward", phase=Phase.POSITIONS, option="to_accelerate")
@@ -96,9 +99,9 @@ class Conversion:
         """
         changes, training = self.changes, self.training
         first_loop = self._training_loops()[0]
-        changes.converted(RM850, first_loop.node, NATIVE)
         self.processes.convert(changes)
         loaders = self._loaders()
+        changes.converted(RM850, first_loop.node, f"{NATIVE}: {OF_SIZE if self._shares_batch() else GROWS}.")
         check_shares(training, self.processes, loaders)
         schedules = Schedules(training, self.home)
         schedulers = schedules.prepared(changes)
@@ -133,6 +136,7 @@ class Conversion:
         access.settle(changes, trackers.logs(), [half.condition.test, steps])
         output.save_others(changes, access)
         output.show(changes, access)
+        tell_logged(changes, self.processes)
         trackers.convert(changes, access)
         understood = {loop.node for loop in (*self._training_loops(), *(g.loop for g in self.gatherings))}
         Shares(training, access.order, loaders, understood | self.own_counts).tell(changes)
@@ -163,7 +167,12 @@ class Conversion:
             if loop is None:
                 if (made := without_name(self.training, call)) is not None:
                     raise Refusal(made, "its DataLoader is made in the head of the loop; give it a name before")
+                drawn = drawn_one_by_one(self.training, call)
                 reason = "its batches do not come from a DataLoader that can be seen"
+                if drawn is not None:
+                    reason = (
+                        f"it draws its batches by next() in {own_lines(self.module, drawn)}, and goes over no loader"
+                    )
                 raise Refusal(call, f"{reason}: every process would train on the same rows")
             found[id(loop.node)] = loop
         return list(found.values())
@@ -213,6 +222,19 @@ class Conversion:
                 self.gatherings.append(gathering)
                 trained.update(dict.fromkeys(sorted(homes, key=lambda home: home.name)))
         return list(trained)
+
+    def _shares_batch(self) -> bool:
+        """Whether the batch that is trained on is worked out of the number of processes: `args.batch // world_size`."""
+        loaders = {v for loop in self._training_loops() for v in self._homes(loop)}
+        makers = [maker for loader in loaders for maker in self.variables.makers(loader)]
+        places = [(self.variables.home_of(m), argument(m, 1, "batch_size")) for m in makers if isinstance(m, ast.Call)]
+        return any(self._is_size(p) for home, size in places if size is not None for _, p in reached(home, size))
+
+    def _is_size(self, part: ast.AST) -> bool:
+        if not isinstance(part, ast.expr):
+            return False
+        held = self.variables.of(part) if isinstance(part, ast.Name) and part in self.module.scope_of else frozenset()
+        return self.processes.number(part) == SIZE or any(self.processes.numbers.get(v) == SIZE for v in held)
 
     def _homes(self, loop: Loop) -> set[Variable]:
         """The loaders of a loop."""

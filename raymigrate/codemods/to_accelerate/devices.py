@@ -14,7 +14,9 @@ from raymigrate.codemods.to_accelerate.process_numbers import (
     LOCAL_RANK,
     MOVES,
     SIZE,
+    device_named,
     is_counted,
+    is_place,
     replace_number,
 )
 from raymigrate.codemods.to_accelerate.rules import RM858
@@ -190,6 +192,7 @@ class Devices:
             elif call.func.attr == "cuda" or not self._is_variable(argument(call, 0, "device")):
                 self._move_to_accelerator(changes, call)
         self._loads(changes)
+        self._numbered(changes)
         self._counted(changes)
         self._definitions(changes)
 
@@ -285,6 +288,16 @@ class Devices:
         changes.replace(call, f"$owner.to({DEVICE}{rest})", owner=call.func.value, **parts)
 
     # -- what a device is called ---------------------------------------------------------------
+
+    def _numbered(self, changes: Changes) -> None:
+        """Puts the Accelerator's device in the place of one that a rank numbers: `torch.device("cuda", rank)`."""
+        moves = set(self.moves())
+        for read in self.module.of_type(ast.Name) if self.ranks else ():
+            whole = device_named(self.module, read)
+            if whole is read or changes.is_gone(read) or self.module.parent_of[whole] in moves:
+                continue
+            if self.variables.of(read) & self.ranks and is_place(self.variables, read):
+                changes.replace(whole, DEVICE)
 
     def _counted(self, changes: Changes) -> None:
         """Lets what is compared with numbers be one: `gpu = 0` becomes a device, of which `gpu == 0` would be false."""

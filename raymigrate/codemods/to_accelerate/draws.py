@@ -16,6 +16,7 @@ from raymigrate.codemods.to_accelerate.wrappers import DDP
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.random_draws import drawn_in, drawn_while_read, shared_seed
 from raymigrate.facts.torch.unused_parameters import finds_unused, uses_all_parameters
+from raymigrate.facts.values import argument
 
 WITH_DROPOUT = ("Transformer", "MultiheadAttention")  # layers of torch that drop by default, or are given a rate
 
@@ -71,10 +72,13 @@ def _augmented(changes: Changes, training: Training, loaders: Collection[Variabl
                 continue
             both = sorted(drawn & drawn_while_read(training.module, maker))
             if both:
+                workers, rows = argument(maker, 5, "num_workers"), "The rows"
+                if workers is not None and training.module.constant(workers) is ...:
+                    rows = f"Where `{training.module.source(workers)}` is 0, the rows"
                 changes.note(
                     RM858,
                     maker,
-                    f"The rows of `{loader.name}` draw random numbers of {' and '.join(both)} in the main process, and"
+                    f"{rows} of `{loader.name}` draw random numbers of {' and '.join(both)} in the main process, and"
                     " so does the loop, as for dropout. A prepared loader fetches a batch ahead: with one process too"
                     " both get other numbers than before, and the training is as good, and not the same. With"
                     " num_workers=1 rows draw in a process of their own.",

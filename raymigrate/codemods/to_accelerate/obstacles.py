@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import import_bindings
+from raymigrate.facts.values import free_name
 from raymigrate.knowledge.legacy import ACCELERATORS, GONE_MODULES
 
 # Modules whose unused imports are dropped.
@@ -146,6 +147,14 @@ def without_name(training: Training, backward: ast.Call) -> ast.expr | None:
             if sources and all(isinstance(end.node, ast.expr) and training.makes_loader(end.node) for end in sources):
                 return iterated
     return None
+
+
+def drawn_one_by_one(training: Training, backward: ast.Call) -> ast.Call | None:
+    """What draws batches in a loop around a call without going over them: `x, y = next(batches)`."""
+    loops = [parent for parent in training.module.ancestors(backward) if isinstance(parent, (ast.For, ast.While))]
+    kept = (part.value for loop in loops[:1] for part in ast.walk(loop) if isinstance(part, ast.Assign))
+    calls = (value for value in kept if isinstance(value, ast.Call))
+    return next((call for call in calls if free_name(training.module, call.func) == "next"), None)
 
 
 def check_only_called(module: Module, *names: str) -> None:

@@ -39,6 +39,16 @@ ON_CPU = (
     " on a CPU as before."
 )
 
+CLIPPED = (
+    "The gradients were clipped while they were still scaled, without scaler.unscale_(); accelerator.clip_grad_norm_()"
+    " unscales them first, so that the limit now means what it says."
+)
+# GradScaler.unscale_() raises where it was called since the last update (torch/amp/grad_scaler.py).
+CLIPPED_OFTEN = (
+    "The gradients are clipped while they are still scaled, as before: this runs in rounds without a step too, and"
+    " accelerator.clip_grad_norm_(), which unscales them, may be called only once before each step."
+)
+
 
 class Precision:
     """The half precision of a training.
@@ -278,13 +288,8 @@ class Precision:
                 self._call(changes, call, method, unscaling)
         ScalerStates(self.training).convert(changes)
         self._check_others(changes)
-        if self.makers and unscaling.clips and not unscaling.calls and not self.is_unscaled:
-            changes.note(
-                RM858,
-                unscaling.clips[0],
-                "The gradients were clipped while they were still scaled, without scaler.unscale_(); "
-                "accelerator.clip_grad_norm_() unscales them first, so that the limit now means what it says.",
-            )
+        if self.makers and unscaling.clips and not unscaling.calls and (unscaling.clips_often or not self.is_unscaled):
+            changes.note(RM858, unscaling.clips[0], CLIPPED_OFTEN if unscaling.clips_often else CLIPPED)
 
     def _check_backwards(self, changes: Changes) -> None:
         """Refuses a loss that is not scaled beside one that is: accelerator.backward() scales both."""

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import last_name
 
 DEVICE = "accelerator.device"
 RANK = "accelerator.process_index"
@@ -55,7 +57,34 @@ def replace_use(changes: Changes, variables: Variables, read: ast.Name, number: 
     elif number is None and is_counted(variables, read):
         replace_number(changes, read, LOCAL_RANK)
     else:
-        changes.replace(read, DEVICE)
+        changes.replace(device_named(variables.module, read), DEVICE)
+
+
+def device_named(module: Module, read: ast.expr) -> ast.expr:
+    """The device that a number is part of: `torch.device("cuda", rank)`, `f"cuda:{rank}"`; the number where none is."""
+    text = _text_around(module, read)
+    outer = module.parent_of[text or read]
+    if isinstance(outer, ast.Call) and module.qualified(outer.func) == "torch.device":
+        if text in outer.args or outer.args[1:] == [read]:
+            return outer
+    return text or read
+
+
+def _text_around(module: Module, read: ast.expr) -> ast.expr | None:
+    """The name of a device that a number is put into: `f"cuda:{rank}"`, `"cuda:%d" % rank`, `"cuda:" + str(rank)`."""
+    parent = module.parent_of[read]
+    is_text = isinstance(parent, ast.Call) and last_name(parent.func) == "str"
+    whole = module.parent_of[parent] if is_text or isinstance(parent, ast.FormattedValue) else parent
+    match whole:
+        case ast.JoinedStr(values=[ast.Constant(value=start), _]):
+            pass
+        case ast.BinOp(op=ast.Mod() | ast.Add(), left=ast.Constant(value=start)):
+            pass
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value=start), attr="format")):
+            pass
+        case _:
+            return None
+    return whole if isinstance(start, str) and start.startswith("cuda:") else None
 
 
 def is_counted(variables: Variables, read: ast.expr) -> bool:
@@ -74,6 +103,10 @@ def is_counted(variables: Variables, read: ast.expr) -> bool:
 def is_place(variables: Variables, read: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> bool:
     """Whether a rank says where something shall be: `x.to(rank)`, `torch.zeros(1, device=rank)`."""
     module = variables.module
+    whole = device_named(module, read)
+    if isinstance(whole, ast.Call) and whole is not read:
+        return True
+    read = whole
     parent = module.parent_of[read]
     call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
     if not isinstance(call, ast.Call) or call.func is read:

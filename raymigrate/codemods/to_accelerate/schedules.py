@@ -9,10 +9,10 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.chosen_schedules import ChosenSchedules
 from raymigrate.codemods.to_accelerate.home import Home
 from raymigrate.codemods.to_accelerate.rules import RM854, RM858, Refusal
-from raymigrate.codemods.to_accelerate.schedule_lengths import counts_rows, given_instead
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.schedule_lengths import counts_rows, given_instead
 
 # AcceleratedScheduler.step() asks step_was_skipped of its optimizers (accelerate/scheduler.py, 1.15).
 SKIPPED = (

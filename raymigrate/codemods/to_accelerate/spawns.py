@@ -69,7 +69,7 @@ class Spawn:
         given = argument(self.call, 2, "nprocs")
         name = self.function.name
         if given is not None and self._counts_devices(given):
-            return f"{name}() is called: `accelerate launch` starts the processes."
+            return f"{name}() is called: `accelerate launch`, or Ray, starts the processes."
         number = self.module.constant(given) if given is not None else 1
         count = (
             str(number)
@@ -77,8 +77,8 @@ class Spawn:
             else f"`{self.module.source(self.module.value(given))}`"
         )
         return (
-            f"{name}() is called: `accelerate launch` starts the processes. They were {count}: give it that number as"
-            " --num_processes, or Ray as many workers."
+            f"{name}() is called: `accelerate launch`, or Ray, starts the processes. They were {count}: give the first"
+            " that number as --num_processes, or Ray as many workers."
         )
 
     def is_size(self, value: ast.expr, name: str) -> bool:

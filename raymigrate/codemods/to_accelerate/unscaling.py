@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.clipping import clips_gradients, is_taken
 from raymigrate.codemods.to_accelerate.home import blocks_around
 from raymigrate.codemods.to_accelerate.rules import RM852, Refusal
 from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.facts.syntax.nodes import LEAVES, blocks
 from raymigrate.facts.values import last_name
 
 SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign)
@@ -28,6 +29,7 @@ class Unscaling:
 
     Attributes:
         is_written: Whether gradients are unscaled where the loop says so, and not by accelerator.clip_grad_norm_().
+        clips_often: Whether some are clipped in rounds that take no step, while they are accumulated.
     """
 
     def __init__(self, training: Training, scaler_calls: Mapping[ast.Call, str]) -> None:
@@ -39,13 +41,49 @@ class Unscaling:
         self.followed: set[ast.Call] = set()  # clippings that follow an unscale_()
         quiet = [self._is_quiet(call) for call in self.calls]
         others = set(self.clips) - self.followed - self._in_plain()
-        self.is_written = not all(quiet) or bool(self.calls and others) or (bool(scaler_calls) and self._clips_twice())
+        self.clips_often = bool(scaler_calls) and self._clips_without_step()
+        self.is_written = (
+            not all(quiet)
+            or bool(self.calls and others)
+            or (bool(scaler_calls) and self._clips_twice())
+            or self.clips_often
+        )
 
     def _clips_twice(self) -> bool:
         """Whether two clippings stand in one block: only one of the Accelerator's may come before a step."""
         alone = [clip for clip in self.clips if clip not in self.followed]
         blocks = {id(next(blocks_around(self.module, clip))[0]) for clip in alone}
         return len(blocks) < len(alone)
+
+    def _clips_without_step(self) -> bool:
+        """Whether a clipping runs where no step may follow: unscaling a second time before a step is a RuntimeError."""
+        steps = [self._conditions(call) for call, method in self.scaler_calls.items() if method == "step"]
+        plain = self._in_plain()
+        alone = [clip for clip in self.clips if clip not in self.followed and clip not in plain]
+        return bool(steps) and any(not any(step <= self._conditions(clip) for step in steps) for clip in alone)
+
+    def _conditions(self, node: ast.AST) -> frozenset[str]:
+        """The tests under which code runs, also those of the call of the function that it is in."""
+        found, seen = set[str](), set[ast.AST]()
+        child: ast.AST | None = node
+        while child is not None and child not in seen:
+            seen.add(child)
+            parent = self.module.parent_of.get(child)
+            if isinstance(parent, ast.If) and child is not parent.test and not self._steps_in_both(parent):
+                found.add(f"{child in parent.orelse} {ast.dump(parent.test)}")
+            block = next((block for block in blocks(parent) if child in block), []) if parent is not None else []
+            before = block[: block.index(child)] if isinstance(child, ast.stmt) and block else []
+            found.update(
+                f"True {ast.dump(s.test)}" for s in before if isinstance(s, ast.If) and isinstance(s.body[-1], LEAVES)
+            )
+            calls = self.training.variables.calls_of(child) if isinstance(child, ast.FunctionDef) else []
+            child = calls[0] if len(calls) == 1 else parent
+        return frozenset(found)
+
+    def _steps_in_both(self, branch: ast.If) -> bool:
+        """Whether a step follows whatever a test says: `if scaler is not None: scaler.step(optimizer) else: ...`."""
+        sides = [[part for s in side for part in ast.walk(s)] for side in (branch.body, branch.orelse)]
+        return all(any(isinstance(p, ast.Call) and last_name(p.func) == "step" for p in side) for side in sides)
 
     def _in_plain(self) -> set[ast.Call]:
         """The clippings of branches without a GradScaler."""

@@ -78,7 +78,24 @@ class Variables:
         whole = self.module.parent_of.get(parent) if isinstance(parent, ast.Tuple) else None
         if isinstance(parent, ast.Tuple) and isinstance(whole, ast.Assign) and isinstance(whole.value, ast.Call):
             return self._returned(whole.value, parent.elts.index(binding))  # type: ignore[arg-type]
-        return frozenset()
+        return frozenset().union(*map(self.of, self._items_given(binding)))
+
+    def _items_given(self, binding: ast.AST) -> list[ast.expr]:
+        """What the calls give in a tuple of which a binding takes an item: `self.train, self.test = loaders`.
+
+        The tuple has to stand in the call: one that has a name may hold what is not prepared yet.
+        """
+        parent = self.module.parent_of.get(binding)
+        whole = self.module.parent_of.get(parent) if isinstance(parent, (ast.Tuple, ast.List)) else None
+        if not isinstance(parent, (ast.Tuple, ast.List)) or not isinstance(whole, ast.Assign):
+            return []
+        named = whole.value if isinstance(whole.value, ast.Name) else None
+        parameter = self.module.definition(named) if named is not None else None
+        given = self.given_by_all(parameter) if isinstance(parameter, ast.arg) else []
+        items = [value.elts for value in given if isinstance(value, (ast.Tuple, ast.List))]
+        if len(items) < len(given) or any(len(found) != len(parent.elts) for found in items):
+            return []
+        return [found[parent.elts.index(binding)] for found in items]  # type: ignore[arg-type]
 
     def _returned(self, call: ast.Call, item: int | None) -> frozenset[Variable]:
         """The variables that hold what a function of the module returns, or an item of the tuple that it returns."""
@@ -127,8 +144,9 @@ class Variables:
         return False
 
     def bindings(self, variable: Variable) -> list[ast.AST]:
-        """The nodes that bind a variable."""
-        return [binding.node for binding in variable.scope.bindings.get(variable.name, ())]
+        """The nodes that bind a variable, without those that delete its name."""
+        nodes = (binding.node for binding in variable.scope.bindings.get(variable.name, ()))
+        return [node for node in nodes if not isinstance(getattr(node, "ctx", None), ast.Del)]
 
     def reads(self, variable: Variable) -> list[ast.Name]:
         """Every read of a variable."""
@@ -149,6 +167,7 @@ class Variables:
             return homes or self._attribute_of(variable) or frozenset({variable})
         values = [self.module.assigned(node) for node in bindings]
         others = {home for node in bindings for home in self.kept_in(node)} - {variable}
+        values = [v for v, node in zip(values, bindings, strict=True) if v is not None or not self._items_given(node)]
         made = [v for v in values if v is None or (not self.of(v) and not isinstance(v, ast.Name))]
         if others and not made:  # another name of the same thing
             return frozenset(others)
@@ -211,6 +230,7 @@ class Variables:
         """
         found: dict[ast.expr, None] = {}
         values = [value for node in self.bindings(variable) if (value := self.module.assigned(node)) is not None]
+        values += [value for node in self.bindings(variable) for value in self._items_given(node)]
         for value in values:
             found.update(dict.fromkeys(self._origins(value)))
         if not found and (reads := self.reads(variable)):

@@ -8,7 +8,14 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.to_ray.accelerators import apply_file, give_variables, set_cpu, tell_plugins
+from raymigrate.codemods.to_ray.accelerators import (
+    RM821,
+    apply_file,
+    give_variables,
+    set_cpu,
+    tell_plugins,
+    tell_synchronized,
+)
 from raymigrate.codemods.to_ray.behind_launchers import tell_behind
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
@@ -167,6 +174,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     if not outline.use_gpu and not outline.resources:
         set_cpu(context, made)
         tell_plugins(context, made)
+        tell_synchronized(context, RM821)
     hand_group_to_ray(context, outline)
     if notebook is not None:
         replace_launch(context, notebook)

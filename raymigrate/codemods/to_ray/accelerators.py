@@ -49,6 +49,7 @@ CONFIG_FILE = "ACCELERATE_DEEPSPEED_CONFIG_FILE"
 ABOUT_TRAINERS = "for a Trainer"
 WORTH_A_NOTE = ("knows no such key", "the flag's default", "has to be in storage")
 OF_ACCELERATE = ("ACCELERATE_", "FSDP_")  # of the variables before a command
+SYNCHRONIZED = ("torch.nn.SyncBatchNorm.convert_sync_batchnorm", "torch.nn.SyncBatchNorm")
 PLACES = {"mixed_precision": 2, "gradient_accumulation_steps": 3}  # of an Accelerator's arguments
 BEATS_ARGUMENT = "gradient_accumulation_steps"  # the only variable that wins over an argument (accelerator.py:546)
 
@@ -74,6 +75,16 @@ def tell_plugins(context: Context, made: list[ast.Call]) -> None:
         if keyword.arg in GPU_PLUGINS and not is_none(keyword.value):
             message = f"{keyword.arg}= does nothing on workers without a GPU: each of them holds the whole model."
             context.note(RM821, keyword, message)
+
+
+def tell_synchronized(context: Context, rule: Rule) -> None:
+    """Tells of SyncBatchNorm on workers without a GPU: it wants one wherever there is a process group.
+
+    torch/nn/modules/batchnorm.py, 2.13. Ray makes the group for a single worker too.
+    """
+    for call in context.module.calls(*SYNCHRONIZED):
+        message = "A SyncBatchNorm that trains raises a ValueError on workers without a GPU, a single one too."
+        context.manual(rule, call, message, "Leave BatchNorm there: it goes by the rows of each worker alone.")
 
 
 def apply_file(context: Context, outline: Outline, made: list[ast.Call], form: LaunchForm, name: str) -> None:

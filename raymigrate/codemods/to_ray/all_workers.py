@@ -21,6 +21,7 @@ from raymigrate.facts.torch.main_process import is_for_main
 from raymigrate.facts.values import last_name
 from raymigrate.knowledge.legacy import ACCELERATORS
 
+VALUES = (ast.List, ast.Dict, ast.Set, ast.Tuple, ast.Constant)
 DEPTH = 3  # functions that call each other
 # What a Trainer holds or knows by itself; anything else of it may wait for the other workers, or lead to what does.
 OF_TRAINER = frozenset(
@@ -120,8 +121,14 @@ def _is_of_all(module: Module, node: ast.expr) -> bool:
     if not isinstance(node, ast.Attribute):
         return False
     if is_trainer(module, node.value):
-        return node.attr not in OF_TRAINER
+        return node.attr not in OF_TRAINER and not _holds_values(module, node)
     return _is_accelerator(module, node.value) and node.attr not in OF_ACCELERATOR
+
+
+def _holds_values(module: Module, node: ast.Attribute) -> bool:
+    """Whether an attribute is a list, dict or number that the script's own class collects: `trainer.losses`."""
+    ends = [source.node for source in module.origins(node) if source.node is not node]
+    return bool(ends) and all(isinstance(end, VALUES) for end in ends)
 
 
 def _is_accelerator(module: Module, node: ast.expr) -> bool:

@@ -11,13 +11,14 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.loggers import makes_logger
 from raymigrate.codemods.to_ray.driver_environment import called_functions
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.codemods.to_ray.trackers import is_for_one_process
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, keyword_argument, unpacked_dicts
+from raymigrate.facts.values import argument, keyword_argument, unpacked_dicts
 
 RM831 = Rule(
     "RM831",
@@ -30,7 +31,6 @@ RM831 = Rule(
 SETS_UP = "logging.basicConfig"
 FILES = {SETS_UP: "filemode", "logging.FileHandler": "mode"}  # with the argument that says how the file is opened
 SETS_LOGGER = ("addHandler", "setLevel")
-MAKES_LOGGER = "logging.getLogger"
 IDLE = "does nothing on Ray's workers, whose root logger has handlers already"
 
 OVERWRITTEN = (
@@ -86,7 +86,7 @@ def _tell_of_driver(context: Context, outline: LaunchedOutline, of_workers: set[
     for call, method in module.method_calls(*SETS_LOGGER):
         step, logger = outline.script.step_of(call), module.source(method.value)
         stays = step is not None and step not in of_workers and not isinstance(step, DEFINITIONS)
-        if not stays or logger in told or not any(_makes_logger(source) for source in module.origins(method.value)):
+        if not stays or logger in told or not any(makes_logger(source) for source in module.origins(method.value)):
             continue
         if isinstance(method.value, ast.Name) and not _is_read(module, outline, method.value, of_workers):
             continue
@@ -99,8 +99,3 @@ def _is_read(module: Module, outline: LaunchedOutline, name: ast.Name, of_worker
     """Whether workers may read a name: in what they run, or in a function that they may call."""
     steps = (outline.script.step_of(use) for use in module.uses(name.id, module.scope_of[name]))
     return any(step in of_workers or isinstance(step, DEFINITIONS) for step in steps)
-
-
-def _makes_logger(source: Source) -> bool:
-    node = source.node
-    return isinstance(node, ast.Call) and source.module.qualified(node.func) == MAKES_LOGGER

@@ -46,7 +46,7 @@ def keep_loss_scale(context: Context, training: Training, outline: LaunchedOutli
     made = arguments_made(module)
     if not made or any(may_accumulate(module, call) for call in made):
         happens, what = ACCUMULATED, STEPS
-    elif outline.known_workers != 1:
+    elif outline.known_workers != 1 and not all(_computes_alone(module, call) for call in training.makes):
         happens, what = MESSAGE, "the number of workers"
     else:
         return ""
@@ -72,6 +72,16 @@ def _overrides(module: Module, call: ast.Call) -> Iterator[tuple[Module, ast.Fun
             for method in home.body:
                 if isinstance(method, ast.FunctionDef) and method.name == "compute_loss":
                     yield made[0], method  # type: ignore[misc]
+
+
+def _computes_alone(module: Module, call: ast.Call) -> bool:
+    """Whether a Trainer's loss is never that of the library, which alone multiplies by the number of workers."""
+    methods = [method for _, method in _overrides(module, call)]
+    return bool(methods) and not any(
+        isinstance(part, ast.Attribute) and part.attr == "compute_loss"
+        for method in methods
+        for part in ast.walk(method)
+    )
 
 
 def _counts(module: Module, method: ast.FunctionDef) -> bool:

@@ -12,7 +12,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared import plain_callbacks
 from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
-from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables
+from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables, tell_synchronized
 from raymigrate.codemods.to_ray.all_workers import tell_alone
 from raymigrate.codemods.to_ray.arrivals import arrivals, last_trained
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
@@ -22,6 +22,7 @@ from raymigrate.codemods.to_ray.device_maps import tell_device_maps, trained_by
 from raymigrate.codemods.to_ray.driver_environment import set_environment
 from raymigrate.codemods.to_ray.early_writes import tell_early_writes
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
+from raymigrate.codemods.to_ray.given_schedules import tell_given_schedules
 from raymigrate.codemods.to_ray.import_paths import tell_import_paths
 from raymigrate.codemods.to_ray.interactive import tell_exits, tell_interrupts
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, tell_importers, tell_lines, tell_start
@@ -62,6 +63,7 @@ from raymigrate.codemods.to_ray.trackers import keep_one_run
 from raymigrate.codemods.to_ray.trainer_calls import (
     Training,
     arguments_made,
+    batch_size,
     common_branch,
     resume_keyword,
     training_of,
@@ -137,7 +139,6 @@ EACH_TRAINER = (
     "each worker makes a Trainer of its own, to which trainer.add_callback(RayTrainReportCallback()) gives what reports"
     " its checkpoints, where it is to have some"
 )
-DEFAULT_BATCH = 8  # transformers/training_args.py
 
 
 @codemod(r"\w*Trainer", phase=Phase.POSITIONS, option="to_ray")
@@ -208,6 +209,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     _tell_defaults(context, training, outline, loaders)
     if outline.may_be_several:
         tell_own_loaders(context, RM806, loaders)
+    tell_given_schedules(context, RM806, training, outline)
     make_folders_once(context, RM806, outline)
     tell_names_by_time(context, RM806, outline, training)
     give_environment(context, outline, training.trains[0])
@@ -256,7 +258,7 @@ def _tell_defaults(context: Context, training: Training, outline: LaunchedOutlin
     if outline.placeholders:
         context.note(RM804, training.trains[0], outline.placeholders)
     place, launches = training.trains[0], outline.launched.launches
-    batch, own_group = _batch_size(context), makes_own_group(context.module)
+    batch, own_group = batch_size(context.module), makes_own_group(context.module)
     here = f"; here {batch} x {outline.workers}" if batch and outline.workers > 1 else ""
     is_told = tell_rows_of_own(context, RM806, place, loaders, "")
     if outline.known_workers is None and not own_group and not launches and not is_told:
@@ -295,17 +297,6 @@ def _tell_changes(context: Context, outline: Outline) -> None:
             context.note(RM806, call, LOGIN)
         elif argument(call, 0, "token", "key") is None:
             context.manual(RM806, call, LOGIN_OF_WORKERS, LOGIN_ADVICE)
-
-
-def _batch_size(context: Context) -> int | None:
-    """The per_device_train_batch_size of a script; None where it is not a literal."""
-    module = context.module
-    calls = arguments_made(module)
-    given = [argument(call, len(call.args), "per_device_train_batch_size") for call in calls]
-    if len(calls) != 1 or has_unpacking(calls[0]):
-        return None
-    size = DEFAULT_BATCH if given[0] is None else module.constant(given[0])
-    return size if isinstance(size, int) else None
 
 
 # -- around train() ------------------------------------------------------------------------------
@@ -377,6 +368,7 @@ def _resume(context: Context, call: ast.Call, names: dict[str, str], *, is_set_u
 
 def _train_together_on_cpu(context: Context, training: Training, outline: Outline) -> None:
     """Tells accelerate that the workers have no GPU, without which each would train alone."""
+    tell_synchronized(context, RM803)
     module = context.module
     calls = arguments_made(module)
     sure = [call for call in calls if not has_unpacking(call)]

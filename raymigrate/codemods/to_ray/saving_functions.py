@@ -161,7 +161,7 @@ def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, tra
             what = "" if what and is_for_one(module, call) else what  # the latter costs more
             what = what or _done_elsewhere(module, call) or _opened(context, call)
             if what:
-                message = f"Every worker {what} behind the training, the same as the others and at the same time:"
+                message = f"Every worker {what} behind the training, at the same time as the others:"
                 advice = OF_ALL if needs_all(module, module.statement(call)) else ADVICE
                 context.manual(rule, call, f"{message} one may find it half done, or gone.", advice)
 

@@ -20,6 +20,11 @@ def counts_rows(module: Module, node: ast.AST) -> bool:
         module: The module.
         node: The expression.
     """
+    return any(_is_length(part) for _, part in reached(module, node))
+
+
+def reached(module: Module, node: ast.AST) -> Iterator[Place]:
+    """The parts of an expression, and what its names, attributes and items lead to, each with its module."""
     waiting: list[Place] = [(module, node)]
     seen = set[ast.AST]()
     while waiting:
@@ -27,13 +32,11 @@ def counts_rows(module: Module, node: ast.AST) -> bool:
         if current in seen:
             continue
         seen.add(current)
-        if _is_length(current):
-            return True
+        yield home, current
         behind = _behind(home, current)
         waiting += [*behind, *_put_in(home, current)]
         if not (behind and isinstance(current, MEMBERS)):  # else what else its owner holds does not count
             waiting += ((home, child) for child in ast.iter_child_nodes(current))
-    return False
 
 
 def given_instead(module: Module, node: ast.expr) -> ast.expr | None:
