@@ -82,16 +82,14 @@ def results(context: Context) -> None:
     by_last_report = ACCELERATE_TRAINERS | TORCH_TRAINERS
     for read, trainers in reads_of_results(context.module, *ATTRIBUTES):
         if read.attr == "log_dir":
-            _log_dir(context, read, sure=None not in trainers)
+            is_sure = None not in trainers or is_declared(context.module, read.value, RESULTS)
+            _log_dir(context, read, sure=is_sure)
         elif read.attr in ATTRIBUTES and read.attr != "metrics":
             outcome, what_to_do = ATTRIBUTES[read.attr]
             message = of_trainer(f"result.{read.attr} {outcome}", Source(context.module, read.value))
             context.manual(RM604, read, message, what_to_do)
         elif None not in trainers and trainers & by_last_report:
             _last_report(context, read, codes)
-    for read in context.module.attributes("log_dir"):
-        if trainers_of(context.module, read.value) <= {None} and is_declared(context.module, read.value, RESULTS):
-            _log_dir(context, read, sure=True)
 
 
 def of_trainer(message: str, *results: Source, sure: bool = True) -> str:
@@ -102,9 +100,15 @@ def of_trainer(message: str, *results: Source, sure: bool = True) -> str:
         results: Whose attributes are read.
         sure: Whether it is seen that a trainer may have given one.
     """
-    if sure and not any(may_be_trial(result.module, result.node) for result in results):
+    if sure and not any(_may_be_trial(result.module, result.node) for result in results):
         return message
     return f"Where a trainer gave the result, and not a Tuner: {message[0].lower()}{message[1:]}"
+
+
+def _may_be_trial(module: Module, result: ast.expr) -> bool:
+    """Whether it is seen that a value may be the result of a trial, or an annotation alone says what it is."""
+    known_by_name = None in trainers_of(module, result) and is_declared(module, result, RESULTS)
+    return may_be_trial(module, result) or known_by_name
 
 
 @codemod("from_path", phase=Phase.RESULTS)
