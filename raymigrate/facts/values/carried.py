@@ -8,7 +8,7 @@ object that becomes a dict: `asdict(x)`, `vars(x)`, `x.model_dump()`.
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
@@ -26,6 +26,7 @@ from raymigrate.facts.values import (
 )
 from raymigrate.facts.values.keys import places_taken_out
 from raymigrate.facts.values.lineages import lineage
+from raymigrate.facts.values.members import methods
 
 COPIES = ("copy.copy", "copy.deepcopy")
 MAKERS = ("dict", "OrderedDict")
@@ -220,7 +221,7 @@ def _at_end(module: Module, node: ast.expr, above: frozenset[ast.AST]) -> Iterat
             yield from _merged(module, node, above)
         elif isinstance(bound, ast.arg):
             called = _of_callers(module, bound, above)
-            yield called if called.whole or called.ends else unseen
+            yield called if called.whole or called.ends else replace(unseen, entries=called.entries)
         elif given is None:
             yield unseen
         elif holds_items(given):  # others were followed
@@ -242,9 +243,11 @@ def _of_callers(module: Module, parameter: ast.arg, above: frozenset[ast.AST]) -
     if not isinstance(function, ast.FunctionDef) or function.args.kwarg is not parameter:
         return UNSEEN
     home = module.scope_of[function].find(function.name)
-    uses = module.uses(function.name, home) if home is not None else []
+    is_method = isinstance(module.parent_of[function], ast.ClassDef)
+    reads = (read for read in module.attributes(function.name) if is_method and function in methods(module, read))
+    uses = [*reads] if is_method else [*module.uses(function.name, home)] if home is not None else []
     named = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
-    parts: list[Carried] = []
+    parts = [UNSEEN] if is_method else []  # other files may call it on an object that they are given
     for use in uses:
         call = module.parent_of[use]
         if not isinstance(call, ast.Call) or call.func is not use:
