@@ -123,9 +123,8 @@ def tell_unpacked(
     for entry in told:
         tell_key(context, entry, keyword.value, changes.get(entry.name, Change()), shown(context.module, of, keyword))
     if names is TRAINING_ARGUMENTS and keys.hidden and not found.whole and is_for_old_transformers(context):
-        given = [changes[other.arg] for other in of.keywords if other.arg in changes]
         advice = RM706.fix
-        for change in given:
+        for change in (changes[other.arg] for other in of.keywords if other.arg is not None and other.arg in changes):
             if change.beside == NEW_FIRST and change.name not in {entry.name for entry in found.entries}:
                 advice += f" It must not hold {change.name} either, which the call has now: both are a TypeError."
         context.manual(RM706, keyword, f"What {'else ' if told else ''}is passed with ** cannot be seen here.", advice)
