@@ -12,13 +12,15 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.filled_keys import INSTEAD
 from raymigrate.facts.projects.declared import is_declared
 from raymigrate.facts.projects.project import with_imported
-from raymigrate.facts.ray_train.reports import REPORTS, Carried, carried_by_job, may_carry, with_all_imported
+from raymigrate.facts.projects.project_uses import importing_modules
+from raymigrate.facts.ray_train.reports import REPORTS, Carried, carried, carried_by_job, may_carry, with_all_imported
 from raymigrate.facts.ray_train.results import RESULTS, fitted_trainers, is_result, trainers_of
 from raymigrate.facts.ray_train.results import results as reads_of_results
 from raymigrate.facts.ray_train.run_folders import results_of_folder
 from raymigrate.facts.ray_train.training_code import TrainingCodes
 from raymigrate.facts.ray_tune.trials import may_be_trial
 from raymigrate.facts.syntax.guards import is_guarded, tested
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument
 from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
@@ -240,11 +242,22 @@ def _carried_by_run(result: Source, codes: TrainingCodes) -> tuple[Carried | Non
     trainers = fitted_trainers(result.module, result.node) or []
     made = [source.module for trainer in trainers for source in trainer.module.origins(trainer.node)]
     makers = {home.path: home for home in made if home is not result.module}
-    if code is None and makers:
-        there = [carried for maker in makers.values() if (carried := carried_by_job(maker))[0] is not None]
-        if any(other is not found for other, _ in there):
+    if code is None:
+        there = {by_maker for maker in makers.values() if (by_maker := carried_by_job(maker)[0]) is not None}
+        if (there | _carried_above(result.module)) - {found}:
             return None, home
     return found, home
+
+
+@kept
+def _carried_above(module: Module) -> set[Carried]:
+    """What the reports carry of the files that import a module, and of what those import.
+
+    They may give its trainer a training function: by a class that is made from one of the module, as an argument.
+    """
+    above = importing_modules(module.project, module) if module.project is not None else ()
+    others = (other for importer in above for other in with_all_imported(importer) if other is not module)
+    return {found for other in others if (found := carried(other)) is not None}
 
 
 def _fails(module: Module, read: ast.Attribute, codes: TrainingCodes) -> bool:
