@@ -24,6 +24,7 @@ from raymigrate.facts.values import (
     reaching,
     unpacked_dicts,
 )
+from raymigrate.facts.values.calls import configuration_for
 from raymigrate.facts.values.keys import places_taken_out
 from raymigrate.facts.values.lineages import lineage
 from raymigrate.facts.values.members import methods
@@ -250,6 +251,9 @@ def _of_callers(module: Module, parameter: ast.arg, above: frozenset[ast.AST]) -
     parts = [UNSEEN] if is_method else []  # other files may call it on an object that they are given
     for use in uses:
         call = module.parent_of[use]
+        if is_method and (config := configuration_for(module, use)) is not None:
+            parts.append(_carried(module, config, above))
+            continue
         if not isinstance(call, ast.Call) or call.func is not use:
             return UNSEEN
         parts += _keywords(module, (keyword for keyword in call.keywords if keyword.arg not in named), above)
