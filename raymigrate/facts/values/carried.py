@@ -243,10 +243,10 @@ def _of_callers(module: Module, parameter: ast.arg, above: frozenset[ast.AST]) -
     function = module.parent_of[module.parent_of[parameter]]
     if not isinstance(function, ast.FunctionDef) or function.args.kwarg is not parameter:
         return UNSEEN
-    home = module.scope_of[function].find(function.name)
     is_method = isinstance(module.parent_of[function], ast.ClassDef)
-    reads = (read for read in module.attributes(function.name) if is_method and function in methods(module, read))
-    uses = [*reads] if is_method else [*module.uses(function.name, home)] if home is not None else []
+    home = module.scope_of[function].find(function.name)
+    names = () if is_method or home is None else module.uses(function.name, home)
+    uses = [*names, *_reads_of_methods(module, function.name if is_method else "").get(function, ())]
     named = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
     parts = [UNSEEN] if is_method else []  # other files may call it on an object that they are given
     for use in uses:
@@ -258,6 +258,16 @@ def _of_callers(module: Module, parameter: ast.arg, above: frozenset[ast.AST]) -
             return UNSEEN
         parts += _keywords(module, (keyword for keyword in call.keywords if keyword.arg not in named), above)
     return _joined(parts) if uses else UNSEEN
+
+
+@kept
+def _reads_of_methods(module: Module, name: str) -> dict[ast.FunctionDef, list[ast.Attribute]]:
+    """Where a module reads what has a name of objects, for each method of its classes that this may be."""
+    found: dict[ast.FunctionDef, list[ast.Attribute]] = {}
+    for read in module.attributes(name):
+        for function in methods(module, read):
+            found.setdefault(function, []).append(read)
+    return found
 
 
 def _filled(module: Module, name: ast.Name, above: frozenset[ast.AST]) -> Iterator[Carried]:
