@@ -95,3 +95,40 @@ def test_a_name_that_may_be_filled_gives_way_for_the_loss_too() -> None:
         inside="options = read()\n    if config: options['average_tokens_across_devices'] = True",
     )
     assert '**{"use_cpu": True, "average_tokens_across_devices": False, **options}' in text
+
+
+@pytest.mark.parametrize(
+    ("before", "call"),
+    [
+        ("MORE = {'warmup_steps': 10}", "TrainingArguments('out', warmup_ratio=0.1, **MORE)"),
+        ("MORE = dict(warmup_steps=10)", "TrainingArguments('out', warmup_ratio=0.1, **MORE)"),
+        ("MORE = {'warmup_ratio': 0.1}", "TrainingArguments('out', warmup_steps=10, **MORE)"),
+        ("MORE = dict(warmup_ratio=0.1)", "TrainingArguments('out', warmup_steps=10, **MORE)"),
+        ("MORE = {'warmup_ratio': 0.1}\nMORE['warmup_steps'] = 10", "TrainingArguments('out', **MORE)"),
+        ("def make(**more):\n    return TrainingArguments('out', warmup_ratio=0.1, **more)", "make(warmup_steps=10)"),
+        (
+            "class Job:\n    def make(self, **more):\n        return TrainingArguments(warmup_ratio=0.1, **more)",
+            "Job().make(warmup_steps=10)",
+        ),
+    ],
+)
+def test_an_argument_keeps_its_name_where_the_new_one_is_given_too(before: str, call: str) -> None:
+    """Two arguments of one name are a TypeError; of the ratio and the steps the steps were in force."""
+    found = converted(SCRIPT.format(made=call, before=before, inside="pass"))
+    told = [message for message in found.messages if "both are a TypeError" in message]
+    assert len(told) == 1 and "warmup_ratio" in found.text and len(found.lines("RM701", Kind.MANUAL)) == 1
+
+
+def test_an_argument_gets_its_new_name_beside_what_does_not_have_it() -> None:
+    """What is unpacked has another key."""
+    found = converted(
+        SCRIPT.format(made="TrainingArguments(warmup_ratio=0.1, **{'seed': 3})", before="", inside="pass")
+    )
+    assert "warmup_steps=0.1" in found.text and not found.lines("RM701", Kind.MANUAL)
+
+
+def test_what_is_not_seen_must_not_hold_the_new_name() -> None:
+    """Nothing is known of the dict, and the call has warmup_steps= now."""
+    found = converted(SCRIPT.format(made="TrainingArguments(warmup_ratio=0.1, **read())", before="", inside="pass"))
+    assert "warmup_steps=0.1" in found.text
+    assert any("must not hold warmup_steps either" in message for message in found.messages)

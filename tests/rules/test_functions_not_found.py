@@ -227,3 +227,28 @@ def test_a_notebook_may_have_it_from_what_it_runs(tmp_path: Path, line: str, whe
     shown = CliRunner().invoke(main, ["--check", str(tmp_path)]).stdout
     (told,) = (text for text in shown.splitlines() if "RM122" in text)
     assert where in told
+
+
+TABLE = "INITS = {}\n\n\n"
+PLAIN_DECORATOR = f"{TABLE}def register(function):\n    INITS[function.__name__] = function\n    return function\n"
+MAKING_DECORATOR = (
+    f"{TABLE}def register(name):\n    def keep(function):\n        INITS[name] = function\n        return function\n\n"
+    "    return keep\n"
+)
+
+
+@pytest.mark.parametrize(("table", "mark"), [(PLAIN_DECORATOR, "@register"), (MAKING_DECORATOR, "@register('init')")])
+@pytest.mark.parametrize("apart", [False, True])
+def test_functions_that_a_decorator_puts_into_a_table_are_found(
+    tmp_path: Path, table: str, mark: str, *, apart: bool
+) -> None:
+    """Here, and in a file that takes the decorator from another one; others have decorators that nobody sees."""
+    function = f"\n{mark}{INIT}\n@unseen\ndef other():\n    pass\n"
+    before = f"from table import INITS, register\n{function}" if apart else f"{table}\n{function}"
+    write(tmp_path, {"main.py": SCRIPT.format(before=before, given="INITS['init']"), "table.py": table})
+    assert not [finding for finding in convert(tmp_path).findings if finding.code == "RM122"]
+
+
+def test_a_table_that_no_decorator_fills_here_is_told() -> None:
+    """The decorator is there, but the function is not."""
+    assert told(of(PLAIN_DECORATOR + "\n@unseen\ndef other():\n    pass\n", "INITS['init']"))

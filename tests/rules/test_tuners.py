@@ -761,3 +761,63 @@ def test_a_search_space_that_two_tuners_read_is_seen() -> None:
     outcome = converted(DRAWN.format(before=before, space="space", after="tune.Tuner(other, param_space=space)"))
     assert any("the entries of its param_space are read elsewhere as well" in message for message in outcome.messages)
     assert any('config["train_loop_config"] goes into train_loop_config=' in message for message in outcome.messages)
+
+
+NESTED = """
+from ray import tune
+from ray.air import ScalingConfig
+from ray.train.huggingface import AccelerateTrainer
+from job import loop
+
+FAST, SLOW = {{"lr": 1e-2}}, {{"lr": 1e-4}}
+BOTH = [FAST, SLOW]
+trainer = AccelerateTrainer(
+    loop, train_loop_config={{"optim": {{"lr": 1e-3, "momentum": 0.9}}}}, scaling_config=ScalingConfig(num_workers=2)
+)
+tune.Tuner(trainer, param_space={{"train_loop_config": {{"optim": {value}}}}}).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '{"lr": tune.uniform(0, 1)}',
+        'tune.choice([{"lr": 1e-2}, {"lr": 1e-4}])',
+        "tune.choice([FAST, SLOW])",
+        "tune.choice(categories=BOTH)",
+        "tune.grid_search(BOTH)",
+        '{"grid_search": BOTH}',
+        'tune.sample_from(lambda spec: {"lr": 1e-2})',
+        "FAST",
+    ],
+)
+def test_dicts_of_a_search_space_are_merged_at_every_depth(value: str) -> None:
+    """The trial's momentum was that of the trainer; a dict over a dict would lose it."""
+    outcome = converted(NESTED.format(value=value))
+    assert "Tuner(trainer" in outcome.text
+    told = [message for message in outcome.messages if "at every depth" in message]
+    assert len(told) == 1 and "each dict in it over the entries of the one there" in told[0]
+
+
+@pytest.mark.parametrize("value", ["tune.choice([1, 2])", '{"grid_search": [1, 2]}', "tune.grid_search([1, 2])", "3"])
+def test_other_values_of_a_search_space_take_the_place_of_the_trainers(value: str) -> None:
+    outcome = converted(NESTED.format(value=value))
+    assert "def train_driver(config)" in outcome.text
+    assert not any("at every depth" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize("there", ["", '"optim": None', '"optim": "sgd"'])
+def test_a_dict_of_a_search_space_over_no_dict(there: str) -> None:
+    """There is nothing with which legacy Ray would have merged it."""
+    base = '"optim": {"lr": 1e-3, "momentum": 0.9}'
+    text = NESTED.format(value="tune.choice(BOTH)")
+    assert base in text
+    assert "def train_driver(config)" in converted(text.replace(base, there)).text
+
+
+def test_a_configuration_that_is_filled_later_may_have_a_dict() -> None:
+    text = NESTED.format(value="tune.choice(BOTH)").replace("BOTH = ", "base = {}\nbase['optim'] = FAST\nBOTH = ")
+    outcome = converted(
+        text.replace('train_loop_config={"optim": {"lr": 1e-3, "momentum": 0.9}}', "train_loop_config=base")
+    )
+    assert any("at every depth" in message for message in outcome.messages)

@@ -3,10 +3,18 @@
 import ast
 
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.argument_changes import ADVICE, NEW_FIRST, SWITCHED_OFF, Change, is_falsy
+from raymigrate.codemods.libraries.argument_changes import (
+    ADVICE,
+    NEW_FIRST,
+    OLD_FIRST,
+    SWITCHED_OFF,
+    Change,
+    is_falsy,
+)
 from raymigrate.codemods.libraries.argument_rules import RM701, RM702
 from raymigrate.codemods.libraries.tensorboard_folder import ELSEWHERE, without_folder, writes_elsewhere
-from raymigrate.facts.values import named_arguments, written
+from raymigrate.facts.values import named_arguments, unpacked_dicts, written
+from raymigrate.facts.values.carried import carried
 
 
 def change_argument(context: Context, call: ast.Call, keyword: ast.keyword, change: Change) -> None:
@@ -45,11 +53,25 @@ def change_argument(context: Context, call: ast.Call, keyword: ast.keyword, chan
                     context.note(RM702, keyword, ELSEWHERE)  # what is converted is not shown after a run
     elif not change.only_if(value) and not switch:
         context.manual(RM701, keyword, f"{name}= {change.outcome}; {change.name}= took its place.", "")
+    elif any(
+        entry.name == change.name for other in unpacked_dicts(call) for entry in carried(context.module, other).entries
+    ):
+        tell_both(context, keyword, name, change)
     elif context.converts(RM701, keyword, f"{name}= {change.outcome}; now {change.name}=."):
         edit.rename[name] = change.name
         if change.value is not None:
             template = f"{change.value} if $value else {change.otherwise}" if switch else change.value
             edit.set(change.name, template, value=keyword.value)
+
+
+def tell_both(context: Context, place: ast.AST, name: str, change: Change) -> None:
+    """Tells of an argument that cannot get its new name, as the call gets one of that name from elsewhere."""
+    in_force = {
+        NEW_FIRST: f"{change.name}= was in force unless it was 0 or None",
+        OLD_FIRST: f"{name}= was in force where it was neither 0 nor None nor False",
+    }.get(change.beside or "", "take care which of them was in force")
+    both = f"{change.name}= took its place, which the call may get too: both are a TypeError"
+    context.manual(RM701, place, f"{name}= {change.outcome}; {both}.", f"Give it one of the two: {in_force}.")
 
 
 def _join(context: Context, call: ast.Call, keyword: ast.keyword, change: Change, new: ast.expr) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.argument_changes import ADVICE, Change
-from raymigrate.codemods.libraries.argument_edits import change_argument
+from raymigrate.codemods.libraries.argument_changes import ADVICE, NEW_FIRST, Change
+from raymigrate.codemods.libraries.argument_edits import change_argument, tell_both
 from raymigrate.codemods.libraries.argument_rules import RM701, RM702
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.shared_keys import others_get_key
@@ -49,14 +49,20 @@ def change_keys(context: Context, of: ast.Call, keyword: ast.keyword, changes: M
     written = [*keys.strings, *((str(inner.arg), inner) for _, inner in keys.keywords)]
     known = [(name, key, changes[name].name) for name, key in written if name in changes]
     shared = {name for name, key, new in known if others_get_key(context.module, key, name, new, of)}
+    given = {other.arg for other in of.keywords if other.arg is not None}
     for call, inner in keys.keywords:
-        if inner.arg is not None and inner.arg in changes:
+        if inner.arg is not None and inner.arg in changes and changes[inner.arg].name in given:
+            tell_both(context, inner, inner.arg, changes[inner.arg])
+        elif inner.arg is not None and inner.arg in changes:
             change_keyword(context, call, inner, changes[inner.arg], what, sure=inner.arg not in shared)
     for name, key in keys.strings:
         if is_asked_for(context.module, key, name):
             continue
         if (name in changes or not is_taken(context, of, name)) and not (keys.hidden and name in read):
             change = changes.get(name, Change())
+            if change.name in given or (change.beside is not None and change.name in named):
+                tell_both(context, key, name, change)
+                continue
             sure = name not in keys.read_in_text and change.name not in named and name not in shared
             change_key(context, key, name, change, what, sure=sure)
     for name, key in [] if keys.hidden else keys.reads:  # a key that comes from elsewhere keeps its name
@@ -117,7 +123,11 @@ def tell_unpacked(
     for entry in told:
         tell_key(context, entry, keyword.value, changes.get(entry.name, Change()), shown(context.module, of, keyword))
     if names is TRAINING_ARGUMENTS and keys.hidden and not found.whole and is_for_old_transformers(context):
-        context.manual(RM706, keyword, f"What {'else ' if told else ''}is passed with ** cannot be seen here.")
+        advice = RM706.fix
+        for change in (changes[other.arg] for other in of.keywords if other.arg is not None and other.arg in changes):
+            if change.beside == NEW_FIRST and change.name not in {entry.name for entry in found.entries}:
+                advice += f" It must not hold {change.name} either, which the call has now: both are a TypeError."
+        context.manual(RM706, keyword, f"What {'else ' if told else ''}is passed with ** cannot be seen here.", advice)
 
 
 def shown(module: Module, call: ast.Call, keyword: ast.keyword) -> str:

@@ -12,13 +12,15 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.filled_keys import INSTEAD
 from raymigrate.facts.projects.declared import is_declared
 from raymigrate.facts.projects.project import with_imported
-from raymigrate.facts.ray_train.reports import REPORTS, Carried, carried_by_job, may_carry, with_all_imported
+from raymigrate.facts.projects.project_uses import importing_modules
+from raymigrate.facts.ray_train.reports import REPORTS, Carried, carried, carried_by_job, may_carry, with_all_imported
 from raymigrate.facts.ray_train.results import RESULTS, fitted_trainers, is_result, trainers_of
 from raymigrate.facts.ray_train.results import results as reads_of_results
 from raymigrate.facts.ray_train.run_folders import results_of_folder
 from raymigrate.facts.ray_train.training_code import TrainingCodes
 from raymigrate.facts.ray_tune.trials import may_be_trial
 from raymigrate.facts.syntax.guards import is_guarded, tested
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument
 from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
@@ -82,16 +84,14 @@ def results(context: Context) -> None:
     by_last_report = ACCELERATE_TRAINERS | TORCH_TRAINERS
     for read, trainers in reads_of_results(context.module, *ATTRIBUTES):
         if read.attr == "log_dir":
-            _log_dir(context, read, sure=None not in trainers)
+            is_sure = None not in trainers or is_declared(context.module, read.value, RESULTS)
+            _log_dir(context, read, sure=is_sure)
         elif read.attr in ATTRIBUTES and read.attr != "metrics":
             outcome, what_to_do = ATTRIBUTES[read.attr]
             message = of_trainer(f"result.{read.attr} {outcome}", Source(context.module, read.value))
             context.manual(RM604, read, message, what_to_do)
         elif None not in trainers and trainers & by_last_report:
             _last_report(context, read, codes)
-    for read in context.module.attributes("log_dir"):
-        if trainers_of(context.module, read.value) <= {None} and is_declared(context.module, read.value, RESULTS):
-            _log_dir(context, read, sure=True)
 
 
 def of_trainer(message: str, *results: Source, sure: bool = True) -> str:
@@ -102,9 +102,15 @@ def of_trainer(message: str, *results: Source, sure: bool = True) -> str:
         results: Whose attributes are read.
         sure: Whether it is seen that a trainer may have given one.
     """
-    if sure and not any(may_be_trial(result.module, result.node) for result in results):
+    if sure and not any(_may_be_trial(result.module, result.node) for result in results):
         return message
     return f"Where a trainer gave the result, and not a Tuner: {message[0].lower()}{message[1:]}"
+
+
+def _may_be_trial(module: Module, result: ast.expr) -> bool:
+    """Whether it is seen that a value may be the result of a trial, or an annotation alone says what it is."""
+    known_by_name = None in trainers_of(module, result) and is_declared(module, result, RESULTS)
+    return may_be_trial(module, result) or known_by_name
 
 
 @codemod("from_path", phase=Phase.RESULTS)
@@ -236,11 +242,22 @@ def _carried_by_run(result: Source, codes: TrainingCodes) -> tuple[Carried | Non
     trainers = fitted_trainers(result.module, result.node) or []
     made = [source.module for trainer in trainers for source in trainer.module.origins(trainer.node)]
     makers = {home.path: home for home in made if home is not result.module}
-    if code is None and makers:
-        there = [carried for maker in makers.values() if (carried := carried_by_job(maker))[0] is not None]
-        if any(other is not found for other, _ in there):
+    if code is None:
+        there = {by_maker for maker in makers.values() if (by_maker := carried_by_job(maker)[0]) is not None}
+        if (there | _carried_above(result.module)) - {found}:
             return None, home
     return found, home
+
+
+@kept
+def _carried_above(module: Module) -> set[Carried]:
+    """What the reports carry of the files that import a module, and of what those import.
+
+    They may give its trainer a training function: by a class that is made from one of the module, as an argument.
+    """
+    above = importing_modules(module.project, module) if module.project is not None else ()
+    others = (other for importer in above for other in with_all_imported(importer) if other is not module)
+    return {found for other in others if (found := carried(other)) is not None}
 
 
 def _fails(module: Module, read: ast.Attribute, codes: TrainingCodes) -> bool:

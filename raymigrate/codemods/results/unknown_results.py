@@ -1,4 +1,4 @@
-"""RM604, where it is not seen whose result it is: in legacy jobs that choose their trainer at run time.
+"""RM604, RM607, RM308 where it is not seen whose result it is: in legacy jobs that choose their trainer at run time.
 
 Ray's fit() takes nothing, unlike that of most other libraries; and few others call anything "time_total_s".
 """
@@ -9,8 +9,11 @@ from collections.abc import Collection, Iterator
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.ray_air.ray_checkpoint import RM308
+from raymigrate.codemods.results.checkpoint_readers import OTHER_FORMS
+from raymigrate.codemods.results.checkpoint_uris import NO_URI, RM607
 from raymigrate.codemods.results.filled_keys import INSTEAD, advice
-from raymigrate.codemods.results.results import RM604
+from raymigrate.codemods.results.results import ATTRIBUTES, RM604
 from raymigrate.facts.hugging_face.instances import instance_of
 from raymigrate.facts.ray_train.hydra_trainers import made_by_hydra
 from raymigrate.facts.ray_train.results import trainers_of
@@ -21,20 +24,33 @@ from raymigrate.facts.values.members import methods_of_object
 # The keys that Tune put into metrics and that others hardly have.
 KEYS = INSTEAD.keys() - {"config", "date", "done", "hostname", "pid", "timestamp"}
 BEST = "get_best_result"  # of what a Tuner gives: a trial, which has them
+# The attributes that results of other libraries hardly have, with what each does today, and what to do.
+OUTCOMES = {
+    **{name: ATTRIBUTES[name] for name in ("dataset_stats", "metrics_dataframe")},
+    "log_dir": ("raises an AttributeError on Ray >= 2.51.", "result.path is the folder of the run, a str."),
+}
 PERHAPS = "If this is the result of a trainer"
 
 
-@codemod("fit", "metrics", phase=Phase.RESULTS)
+@codemod("fit", "metrics", "uri", *OUTCOMES, *OTHER_FORMS, phase=Phase.RESULTS)
 def unknown_results(context: Context) -> None:
     """Tells of what is gone from results, where a value of which nothing is known may be one."""
     module = context.module
     by_hydra = frozenset(call for call, _, _ in made_by_hydra(module))
     if not context.of_legacy_job and not by_hydra:
         return
-    for read in module.attributes("log_dir"):
+    for read in module.attributes(*OUTCOMES):
         if any(_is_fit_of_unknown(module, source, by_hydra) for source in sources(module, read.value)):
-            message = f"{PERHAPS}: result.log_dir raises an AttributeError on Ray >= 2.51."
-            context.manual(RM604, read, message, "result.path is the folder of the run, a str.")
+            outcome, what_to_do = OUTCOMES[read.attr]
+            context.manual(RM604, read, f"{PERHAPS}: result.{read.attr} {outcome}", what_to_do)
+    for read in module.attributes("uri", *OTHER_FORMS):
+        checkpoints = [way for way in sources(module, read.value) if isinstance(way, ast.Attribute)]
+        owners = [source for way in checkpoints if way.attr == "checkpoint" for source in sources(module, way.value)]
+        if any(_is_fit_of_unknown(module, owner, by_hydra) for owner in owners):
+            gone = f"Checkpoint.{read.attr}() raises an AttributeError on Ray >= 2.7."
+            of_form = (RM308, gone, OTHER_FORMS.get(read.attr, ""))
+            rule, outcome, what_to_do = of_form if read.attr in OTHER_FORMS else (RM607, f"{NO_URI}.", RM607.fix)
+            context.manual(rule, read, f"{PERHAPS}: {outcome}", what_to_do)
     for metrics, keys, outcome in _lookups(module):
         names = (module.constant(key) for key in keys)
         missing = sorted({name for name in names if isinstance(name, str)} & KEYS)

@@ -14,7 +14,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.functions_not_found import on_its_config
 from raymigrate.codemods.tuner.train_driver import TrainDriver
 from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
-from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, obstacles
+from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, may_give_dict, obstacles
 from raymigrate.codemods.tuner.tuner_spellings import other_tuners, unpacked_trainable
 from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, TrainerCall
 from raymigrate.facts.ray_tune.tuned_trainers import is_one_trainer, is_other_trainer, is_unseen, may_be_trainer
@@ -119,7 +119,9 @@ def _place_of(context: Context, key: str, value: ast.expr) -> str:
     if key == PREPROCESSOR:
         return FITTED
     if key in LOOP_CONFIGS or (key != SCALING and entries(context.module, value) is not None):
-        return merged
+        tuned = entries(context.module, value)
+        is_deep = tuned is None or any(may_give_dict(context.module, inner) for inner in tuned.values())
+        return f"{merged}, and each dict in it over the entries of the one there" if is_deep else merged
     if key == SCALING or isinstance(context.module.value(value), ast.Constant):
         return replaced
     return f"{replaced} (where both are dicts, it {merged})"

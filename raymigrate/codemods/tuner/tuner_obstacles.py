@@ -17,7 +17,11 @@ from raymigrate.facts.ray_tune.tuners import (
     only_fitted_besides,
     only_use,
 )
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none, keyword_argument, keyword_named, named_arguments, unpacked_dicts
+from raymigrate.facts.values.calls import is_drawn
+from raymigrate.facts.values.carried import Carried, carried
+from raymigrate.facts.values.items import DEEPEST
 from raymigrate.facts.values.keys import is_unpacked
 from raymigrate.knowledge.legacy import TRAINERS
 
@@ -137,11 +141,41 @@ def _search_space(context: Context, tuner: TunerCall) -> str | None:
         return None
     assert tuner.trainer is not None
     base = keyword_argument(tuner.trainer, key)
-    if not is_none(base):
-        tuned = entries(context.module, space[key])
-        if tuned is None or any(isinstance(context.module.value(value), ast.Dict) for value in tuned.values()):
+    if base is not None and not is_none(base):
+        tuned, fixed = entries(context.module, space[key]), carried(context.module, base)
+        if tuned is None or any(_meets_dict(context.module, fixed, *entry) for entry in tuned.items()):
             return f"legacy Ray merged param_space into {key} entry by entry, at every depth"
     return None
+
+
+def _meets_dict(module: Module, fixed: Carried, name: str, value: ast.expr) -> bool:
+    """Whether an entry of a search space may be a dict where the configuration of the trainer has one."""
+    there = (entry for entry in fixed.entries if entry.name == name)
+    is_other = fixed.whole and all(isinstance(entry.module.value(entry.value), ast.Constant) for entry in there)
+    return not is_other and may_give_dict(module, value)
+
+
+def may_give_dict(module: Module, value: ast.expr, depth: int = 0) -> bool:
+    """Whether an entry of a search space is a dict, or one of several from which Tune draws, as far as that is seen.
+
+    Args:
+        module: The module.
+        value: The entry.
+        depth: How many displays it is in.
+    """
+    made = module.value(value)
+    if not is_drawn(module, made) and isinstance(made, ast.Dict):
+        return True
+    parts: list[ast.expr] = []
+    if isinstance(made, (ast.List, ast.Tuple)):
+        parts = made.elts
+    elif isinstance(made, ast.Lambda):  # `tune.sample_from(lambda spec: {...})`
+        parts = [made.body]
+    elif isinstance(made, ast.Dict):
+        parts = made.values
+    elif isinstance(made, ast.Call) and is_drawn(module, made):
+        parts = [*made.args, *(keyword.value for keyword in made.keywords)]
+    return depth < DEEPEST and any(may_give_dict(module, part, depth + 1) for part in parts)
 
 
 def _can_be_drawn(context: Context, tuner: TunerCall) -> bool:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from raymigrate.facts.projects.handed_on import handed_on
 from raymigrate.facts.projects.places import WRAPPERS
+from raymigrate.facts.projects.project_uses import importing_modules
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import FUNCTIONS, FunctionNode
@@ -77,12 +79,37 @@ def _definitions(module: Module, node: ast.expr) -> Iterator[tuple[Module, Funct
         yield other.module, other.node
     elif isinstance(node, ast.Name):
         bound = [(module, b.node) for b in reaching(module, node) if isinstance(b.node, FUNCTIONS)]
-        yield from bound or methods_of_object(module, node, "__call__") or ()
+        parameter = module.definition(node)
+        decorated = _decorated(module, parameter) if isinstance(parameter, ast.arg) else ()
+        yield from bound or decorated or methods_of_object(module, node, "__call__") or ()
     elif isinstance(node, ast.Attribute):
         found = [(module, method) for method in methods(module, node)]
         yield from found or methods_of_object(module, node.value, node.attr) or ()
     elif isinstance(node, ast.Call):
         yield from methods_of_object(module, node, "__call__") or ()
+
+
+@kept
+def _decorated(module: Module, parameter: ast.arg) -> list[tuple[Module, FunctionNode]]:
+    """The functions that a decorator gets, or one that a function makes: `@register`, `@register(key)`."""
+    decorator = module.parent_of[module.parent_of[parameter]]
+    if not isinstance(decorator, ast.FunctionDef) or decorator.args.args[:1] != [parameter]:
+        return []
+    makers = {decorator, module.function(decorator) or decorator}
+    users = [module, *(importing_modules(module.project, module) if module.project is not None else ())]
+    return [
+        (user, function)
+        for user in users
+        for function in user.of_type(ast.FunctionDef)
+        for each in function.decorator_list
+        if _definition(user, each.func if isinstance(each, ast.Call) else each) in makers
+    ]
+
+
+def _definition(module: Module, node: ast.expr) -> ast.AST | None:
+    """What a name stands for, in whatever file of the project."""
+    found, other = module.definition(node), module.elsewhere(node)
+    return other.node if other is not None and not isinstance(found, FUNCTIONS) else found
 
 
 def _inside(source: Source) -> Iterator[Source]:

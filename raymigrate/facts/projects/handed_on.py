@@ -11,11 +11,12 @@ from raymigrate.facts.projects.project_uses import uses_of
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.functions import default_of
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, class_named, has_unpacking, is_none, sources
 from raymigrate.facts.values.calls import called_function, returned_by
 from raymigrate.facts.values.items import collections_of, items_behind, items_of
-from raymigrate.facts.values.members import methods_of_object
+from raymigrate.facts.values.members import methods, methods_of_object
 from raymigrate.knowledge.legacy import GONE_TORCH_TRAINERS, TORCH_TRAINERS, TRAINERS
 from raymigrate.knowledge.libraries import look_up
 
@@ -66,11 +67,11 @@ def _before_decorators(module: Module, call: ast.Call) -> list[Source]:
 
 
 def _given_elsewhere(module: Module, parameter: ast.arg) -> list[Source]:
-    """What other files give for a parameter of a function that they import; they are searched once."""
+    """What other files give for a parameter of a function that they import, or any for one of a method; found once."""
     known = module.asked.given_elsewhere
     if parameter not in known:
         known[parameter] = []  # meanwhile: it may be handed back
-        known[parameter] = list(_arguments_elsewhere(module, parameter))
+        known[parameter] = [*_arguments_elsewhere(module, parameter), *_arguments_of_method(module, parameter)]
     return known[parameter]
 
 
@@ -89,6 +90,45 @@ def _arguments_elsewhere(module: Module, parameter: ast.arg) -> Iterator[Source]
             given = argument(call, place, parameter.arg) or default_of(parameter, function.args)
             if given is not None:
                 yield Source(user if given in user.parent_of else module, given)
+
+
+def _arguments_of_method(module: Module, parameter: ast.arg) -> Iterator[Source]:
+    """What calls of a method give for one of its parameters: `self._report(result)`, `Reporter().report(result)`."""
+    function = module.parent_of[module.parent_of[parameter]]
+    home = module.parent_of.get(function)
+    if not isinstance(function, ast.FunctionDef) or not isinstance(home, ast.ClassDef):
+        return
+    bound = [] if "staticmethod" in map(ast.unparse, function.decorator_list) else function.args.args[:1]
+    if parameter in bound or function.name == "__init__":
+        return
+    positional = [*function.args.posonlyargs, *function.args.args][len(bound) :]
+    place = positional.index(parameter) if parameter in positional else len(positional)
+    for user in (module, *_users_of_class(module, home)):
+        for call in _calls_of_methods(user, function.name).get(function, ()):
+            given = argument(call, place, parameter.arg) or default_of(parameter, function.args)
+            if given is not None and not has_unpacking(call):
+                yield Source(user if given in user.parent_of else module, given)
+
+
+@kept
+def _calls_of_methods(module: Module, name: str) -> dict[ast.FunctionDef, list[ast.Call]]:
+    """The calls of a module of what has a name, `owner.name(...)`, for each method that they may call in any file."""
+    found: dict[ast.FunctionDef, list[ast.Call]] = {}
+    for call, read in module.method_calls(name):
+        called = [function for _, function in methods_of_object(module, read.value, name) or ()]
+        for function in dict.fromkeys([*methods(module, read), *called]):
+            found.setdefault(function, []).append(call)
+    return found
+
+
+@kept
+def _users_of_class(module: Module, home: ast.ClassDef) -> list[Module]:
+    """The other files that name a class of a module."""
+    if module.project is None or not isinstance(module.parent_of[home], ast.Module):
+        return []
+    module.project.read_others(module.path)
+    reads = uses_of(module.project, Definition(module, home, home.name)).reads
+    return list(dict.fromkeys(user for user, _ in reads if user is not module))
 
 
 def trainer_classes(module: Module, trainer: ast.expr) -> set[str | None]:

@@ -9,7 +9,7 @@ from raymigrate.facts.projects.handed_on import handed_on, trainer_classes
 from raymigrate.facts.ray_data.preprocessors import gets_mapped_rows
 from raymigrate.facts.ray_train.best_checkpoints import CHECKPOINT, results_of_part
 from raymigrate.facts.ray_train.run_folders import results_of_folder
-from raymigrate.facts.ray_tune.trials import is_trial, legacy_trainers_of, tuners_of
+from raymigrate.facts.ray_tune.trials import is_trial, legacy_trainers_of, may_be_trial, tuners_of
 from raymigrate.facts.ray_tune.tune_objects import is_tune_checkpoint
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
@@ -95,13 +95,13 @@ def _fits(
         if fitted is not None and made != {None}:
             yield Source(module, fitted), made
         elif not others:
-            yield None, ({None} if path is None else {None, RESTORED})
+            is_unseen = may_be_trial(module, source) or not is_declared(module, result, RESULTS)
+            yield None, ({None} if path is None and is_unseen else {None, RESTORED})
 
 
 def _is_fitted(module: Module, result: ast.expr) -> bool:
     """Whether every way to a value is a call of a trainer's `fit()`, and none a collection of results."""
-    calls = _but_none(module, result)
-    return is_result(module, result) and all(_fitted(call) is not None for call in calls)
+    return is_result(module, result) and all(_fitted(call) is not None for call in _but_none(module, result))
 
 
 def _fitted(node: ast.expr) -> ast.expr | None:

@@ -305,6 +305,16 @@ def _given_by_trainer(
     return Behind([Source(module, one) for one in (found, *tuned)], whole=whole) if found is not None else UNKNOWN
 
 
+def configuration_for(module: Module, use: ast.expr) -> ast.expr | None:
+    """The dict of which an init function gets the entries; None where a use of it hands it to no trainer."""
+    outer = module.parent_of[use]
+    call = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
+    if not isinstance(call, ast.Call) or module.qualified(call.func) not in TRANSFORMERS_TRAINERS:
+        return None
+    handed, key = INITS
+    return argument(call, len(call.args), key) if argument(call, 0, handed) is use else None
+
+
 def _entry(module: Module, config: ast.expr, name: str | None) -> ast.expr | None:
     """An entry of a configuration, or the configuration itself; None where it is not seen."""
     return config if name is None else (module.entries(config) or {}).get(name)

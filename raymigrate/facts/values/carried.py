@@ -8,7 +8,7 @@ object that becomes a dict: `asdict(x)`, `vars(x)`, `x.model_dump()`.
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
@@ -24,8 +24,10 @@ from raymigrate.facts.values import (
     reaching,
     unpacked_dicts,
 )
+from raymigrate.facts.values.calls import configuration_for
 from raymigrate.facts.values.keys import places_taken_out
 from raymigrate.facts.values.lineages import lineage
+from raymigrate.facts.values.members import methods
 
 COPIES = ("copy.copy", "copy.deepcopy")
 MAKERS = ("dict", "OrderedDict")
@@ -220,7 +222,7 @@ def _at_end(module: Module, node: ast.expr, above: frozenset[ast.AST]) -> Iterat
             yield from _merged(module, node, above)
         elif isinstance(bound, ast.arg):
             called = _of_callers(module, bound, above)
-            yield called if called.whole or called.ends else unseen
+            yield called if called.whole or called.ends else replace(unseen, entries=called.entries)
         elif given is None:
             yield unseen
         elif holds_items(given):  # others were followed
@@ -240,15 +242,30 @@ def _of_callers(module: Module, parameter: ast.arg, above: frozenset[ast.AST]) -
     function = module.parent_of[module.parent_of[parameter]]
     if not isinstance(function, ast.FunctionDef) or function.args.kwarg is not parameter:
         return UNSEEN
-    uses = module.uses_of(function)
+    is_method = isinstance(module.parent_of[function], ast.ClassDef)
+    names = () if is_method else module.uses_of(function)
+    uses = [*names, *_reads_of_methods(module, function.name if is_method else "").get(function, ())]
     named = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
-    parts: list[Carried] = []
+    parts = [UNSEEN] if is_method else []  # other files may call it on an object that they are given
     for use in uses:
         call = module.parent_of[use]
+        if is_method and (config := configuration_for(module, use)) is not None:
+            parts.append(_carried(module, config, above))
+            continue
         if not isinstance(call, ast.Call) or call.func is not use:
             return UNSEEN
         parts += _keywords(module, (keyword for keyword in call.keywords if keyword.arg not in named), above)
     return _joined(parts) if uses else UNSEEN
+
+
+@kept
+def _reads_of_methods(module: Module, name: str) -> dict[ast.FunctionDef, list[ast.Attribute]]:
+    """Where a module reads what has a name of objects, for each method of its classes that this may be."""
+    found: dict[ast.FunctionDef, list[ast.Attribute]] = {}
+    for read in module.attributes(name):
+        for function in methods(module, read):
+            found.setdefault(function, []).append(read)
+    return found
 
 
 def _filled(module: Module, name: ast.Name, above: frozenset[ast.AST]) -> Iterator[Carried]:
