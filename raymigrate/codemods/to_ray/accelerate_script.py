@@ -12,6 +12,7 @@ from raymigrate.codemods.to_ray.accelerators import apply_file, give_variables, 
 from raymigrate.codemods.to_ray.behind_launchers import tell_behind
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
+from raymigrate.codemods.to_ray.decorators import tell_decorators
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
 from raymigrate.codemods.to_ray.driver_environment import set_environment
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
@@ -155,6 +156,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     launched, notebook = outline.launched, outline.launched.notebook
     tell_launch(context, made[0], outline)
     tell_importers(context, made[0], outline)
+    tell_decorators(context, RM828, made)
     tell_rows(context, RM825, made[0], "The batch_size of a DataLoader is", f"; here N = {outline.workers}")
     tell_threads(context, RM825, made[0], outline)
     tell_seed(context, RM828, outline)

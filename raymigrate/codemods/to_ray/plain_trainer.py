@@ -17,6 +17,7 @@ from raymigrate.codemods.to_ray.arrivals import arrivals, last_trained
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.clock_names import tell_names_by_time
+from raymigrate.codemods.to_ray.decorators import tell_decorators
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps, trained_by
 from raymigrate.codemods.to_ray.driver_environment import set_environment
 from raymigrate.codemods.to_ray.early_writes import tell_early_writes
@@ -214,6 +215,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     _tell_changes(context, outline)
     tell_device_maps(context, RM806, outline, trained_by(context.module, training), "transformers")
     tell_importers(context, training.trains[0], outline)
+    tell_decorators(context, RM806, training.trains)
     hand_group_to_ray(context, outline)
     outline.needs_argv = reads_command_line(outline)
     send_missing(context, outline)
