@@ -13,6 +13,7 @@ from raymigrate.codemods.shared import plain_callbacks
 from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables
+from raymigrate.codemods.to_ray.argument_settings import batch_size, tell_settings
 from raymigrate.codemods.to_ray.arrivals import arrivals, last_trained
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
@@ -120,24 +121,10 @@ LOGIN_OF_WORKERS = (
     "The login is the workers' now, who have no terminal: without a token it asks there and gets no answer."
 )
 LOGIN_ADVICE = "Log in above the training, on the driver; or give workers the token in worker_runtime_env, and drop it."
-CPUS = (
-    "Ray gives each worker one CPU, and one thread: for loaders of their own ScalingConfig needs"
-    ' resources_per_worker={"CPU": n}.'
-)
-NOTES: dict[tuple[str | None, object], str] = {
-    (
-        "save_strategy",
-        "no",
-    ): "Nothing is saved, so nothing is reported: result.metrics and result.checkpoint are None,"
-    " and a run that fails starts anew.",
-    ("load_best_model_at_end", True): "result.checkpoint is the last checkpoint, not the best: take the model that the"
-    " script saves at its end.",
-}
 EACH_TRAINER = (
     "each worker makes a Trainer of its own, to which trainer.add_callback(RayTrainReportCallback()) gives what reports"
     " its checkpoints, where it is to have some"
 )
-DEFAULT_BATCH = 8  # transformers/training_args.py
 
 
 @codemod(r"\w*Trainer", phase=Phase.POSITIONS, option="to_ray")
@@ -257,7 +244,7 @@ def _tell_defaults(context: Context, training: Training, outline: LaunchedOutlin
     if outline.placeholders:
         context.note(RM804, training.trains[0], outline.placeholders)
     place, launches = training.trains[0], outline.launched.launches
-    batch, own_group = _batch_size(context), makes_own_group(context.module)
+    batch, own_group = batch_size(context.module), makes_own_group(context.module)
     here = f"; here {batch} x {outline.workers}" if batch and outline.workers > 1 else ""
     is_told = tell_rows_of_own(context, RM806, place, loaders, "")
     if outline.known_workers is None and not own_group and not launches and not is_told:
@@ -277,17 +264,7 @@ def _tell_defaults(context: Context, training: Training, outline: LaunchedOutlin
 def _tell_changes(context: Context, outline: Outline) -> None:
     """Tells what the settings of a script mean on Ray that they did not mean before."""
     module = context.module
-    for call in arguments_made(module):
-        for keyword in call.keywords:
-            value = module.constant(keyword.value)
-            if isinstance(value, (str, bool)) and (keyword.arg, value) in NOTES:
-                if value == "no" and len(arguments_made(module)) > 1:
-                    continue  # another training may save
-                context.note(RM806, keyword, NOTES[keyword.arg, value])
-            elif keyword.arg == "fp16" and value is True and not outline.use_gpu:
-                context.note(RM806, keyword, "fp16=True does nothing on workers without a GPU: they train in float32.")
-            elif keyword.arg == "dataloader_num_workers" and value != 0:
-                context.note(RM806, keyword, CPUS)
+    tell_settings(context, RM806, outline)
     tell_import_paths(context, RM806, outline)
     tell_exits(context, RM806, outline)
     of_workers = outline.roles.moved_or_makers()
@@ -296,17 +273,6 @@ def _tell_changes(context: Context, outline: Outline) -> None:
             context.note(RM806, call, LOGIN)
         elif argument(call, 0, "token", "key") is None:
             context.manual(RM806, call, LOGIN_OF_WORKERS, LOGIN_ADVICE)
-
-
-def _batch_size(context: Context) -> int | None:
-    """The per_device_train_batch_size of a script; None where it is not a literal."""
-    module = context.module
-    calls = arguments_made(module)
-    given = [argument(call, len(call.args), "per_device_train_batch_size") for call in calls]
-    if len(calls) != 1 or has_unpacking(calls[0]):
-        return None
-    size = DEFAULT_BATCH if given[0] is None else module.constant(given[0])
-    return size if isinstance(size, int) else None
 
 
 # -- around train() ------------------------------------------------------------------------------
