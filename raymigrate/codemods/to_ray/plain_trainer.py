@@ -34,6 +34,7 @@ from raymigrate.codemods.to_ray.order import release, roles_of
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
 from raymigrate.codemods.to_ray.own_loaders import OwnLoader, own_loaders, tell_own_loaders, tell_rows_of_own
+from raymigrate.codemods.to_ray.own_stops import tell_own_stops
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray, makes_own_group
@@ -232,11 +233,11 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     tell_magics(context, RM801, outline, training.trains)
     tell_interrupts(context, RM806, arrivals(context.module, training.trains))
     if outline.may_be_several:
+        tell_own_stops(context, RM806, training.trains[0])
         wait_for_files(context, outline, training)
+        tell_data(context, RM806)
     unwrap_in_trainers(context, outline)
     keep_one_run(context, outline)
-    if outline.may_be_several:
-        tell_data(context, RM806)
     outline.emit()
 
 
