@@ -222,11 +222,11 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     if not outline.use_gpu:
         _train_together_on_cpu(context, training, outline)
     set_environment(context, RM806, outline)
-    keep_log_settings(context, outline)
     tell_read(context, RM806, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM801, outline)
     return_results(context, RM801, outline, training, unsaved=RM806)
+    keep_log_settings(context, outline)
     tell_early_writes(context, RM806, outline, training)
     tell_late_writes(context, RM806, outline, training)
     tell_shown(context, RM801, outline, training.trains)
