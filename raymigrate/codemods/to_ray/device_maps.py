@@ -99,9 +99,8 @@ def _devices(module: Module, call: ast.Call) -> Iterator[ast.expr]:
 def _is_number_of_all(module: Module, given: ast.expr) -> bool:
     """Whether a device is named by the number of the process among all: `accelerator.process_index`, `get_rank()`."""
     sources = [source.node for source in module.origins(given)]
-    if given not in sources:  # a torch.device() is told where it is made
-        sources = [node for node in sources if not isinstance(node, ast.Call) or _reads_number(node.func)]
-    parts = (part for node in sources for part in ast.walk(node))
+    made = [node for node in sources if isinstance(node, ast.Call) and module.qualified(node.func) == "torch.device"]
+    parts = (part for node in sources if node not in made for part in ast.walk(node))  # these are told themselves
     for part in parts:
         if isinstance(part, ast.Name) and any(map(_reads_number, (s.node for s in module.origins(part)))):
             return True
