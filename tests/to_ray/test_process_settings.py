@@ -242,3 +242,25 @@ def test_a_line_of_the_driver_that_nobody_sees(set_up: str, line: str, *, told: 
     outcome = converted(text, to_ray=True, workers=2)
     assert ("metrics = result.return_value" in outcome.text) or not told
     assert any(message.startswith(UNSEEN) for message in outcome.messages) is told
+
+
+FIND = "try:\n    nltk.data.find('punkt')\nexcept LookupError:\n    nltk.download('punkt')"
+USE = "def compute(p):\n    return nltk.sent_tokenize(p)\n\ndata = rows.map(compute)"
+
+
+@pytest.mark.parametrize(
+    ("imports", "set_up", "told"),
+    [
+        ("import nltk", f"nltk.download('punkt')\n{USE}", True),
+        ("import nltk as toolkit", f"toolkit.download('punkt')\n{USE}".replace("nltk.sent", "toolkit.sent"), True),
+        ("import nltk\nfrom nltk import download", f"download('punkt')\n{USE}", True),
+        ("import nltk", f"{FIND}\n{USE}", True),
+        ("import nltk", "nltk.download('punkt')", False),
+        ("import nltk", USE.replace("    return", "    nltk.download('punkt')\n    return"), False),
+        ("from job import nltk", f"nltk.download('punkt')\n{USE}", False),
+    ],
+)
+def test_a_download_of_the_driver_that_workers_need(imports: str, set_up: str, *, told: bool) -> None:
+    outcome = converted(SCRIPT.format(imports=imports, set_up=set_up), to_ray=True, workers=2)
+    assert "TorchTrainer(" in outcome.text
+    assert any("downloads for the machine of the driver alone" in message for message in outcome.messages) is told

@@ -14,6 +14,7 @@ from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.decorators import tell_decorators
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
+from raymigrate.codemods.to_ray.driver_downloads import tell_downloads
 from raymigrate.codemods.to_ray.driver_environment import set_environment
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
@@ -181,6 +182,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     keep_log_settings(context, outline)
     tell_import_paths(context, RM820, outline)
     tell_exits(context, RM828, outline)
+    tell_downloads(context, RM828, outline)
     tell_read(context, RM820, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM820, outline)

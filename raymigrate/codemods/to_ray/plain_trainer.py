@@ -20,6 +20,7 @@ from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.clock_names import tell_names_by_time
 from raymigrate.codemods.to_ray.decorators import tell_decorators
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps, trained_by
+from raymigrate.codemods.to_ray.driver_downloads import tell_downloads
 from raymigrate.codemods.to_ray.driver_environment import set_environment
 from raymigrate.codemods.to_ray.early_writes import tell_early_writes
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
@@ -268,6 +269,7 @@ def _tell_changes(context: Context, outline: Outline) -> None:
     tell_settings(context, RM806, outline)
     tell_import_paths(context, RM806, outline)
     tell_exits(context, RM806, outline)
+    tell_downloads(context, RM806, outline)
     of_workers = outline.roles.moved_or_makers()
     for call in module.calls(*LOGINS):
         if not any(module.inside(call, step) for step in of_workers):
