@@ -210,7 +210,7 @@ def report_loss_mean(context: Context, arguments: ast.Call) -> None:
     module = context.module
     if module.stores(SWITCH):
         return
-    given = [(keyword, keyword.value) for keyword in arguments.keywords if keyword.arg == STEPS]
+    given: list[tuple[ast.AST, ast.expr]] = [(k, k.value) for k in arguments.keywords if k.arg == STEPS]
     later = [one for one in later_settings(module, STEPS) if arguments in sources(module, one.owner)]
     given += [(one.place, one.value) for one in later if one.value is not None]
     accumulating = [place for place, value in given if _is_many(module, value)]
