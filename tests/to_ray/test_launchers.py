@@ -105,6 +105,8 @@ IN_CLASS = f"{HEAD}class Job:\n    def run(self):\n{indented(indented(TRAIN))}"
         ("from farm import pool\n", "job = Job()\npool.submit(job.run)", "pool.submit is given run, which trains"),
         ("from farm import Flow\n", "Flow(steps=[Job]).start()", "Flow is given Job, which trains"),
         ("import farm\n", "farm.run({'train': (Job, 1)})", "farm.run is given Job, which trains"),
+        ("", "jobs = [Job]\njob = Job()\njob.run()", ""),
+        ("", "jobs = {'train': Job}\njob = jobs['train']()\njob.run()", ""),
         ("from functools import partial\n", "make = partial(Job)\nmake().run()", "partial is given Job"),
         ("from typing import cast\n", "job = cast(Job, Job())\njob.run()", ""),
         ("", "print(Job)\nassert isinstance(Job(), Job)\nJob().run()", ""),
