@@ -264,3 +264,34 @@ def test_what_is_built_from_the_file_installs_the_versions_of_today(given: str, 
 def test_other_lists_and_those_that_let_today_s_versions_in_are_no_news(given: str) -> None:
     legacy = f"from datasets import load_metric\nimport ray\nfrom ray.air import session\n{given}\n"
     assert not [code for code, _, _ in converted(legacy).findings if code == "RM731"]
+
+
+AT_THE_TOP = """# /// script
+# requires-python = "{python}"
+# dependencies = [{listed}]
+# ///
+{script}
+"""
+LEGACY = "from ray.air import session\n\n\ndef loop():\n    session.report({'a': 1})\n"
+
+
+@pytest.mark.parametrize(
+    ("python", "listed", "script", "told"),
+    [
+        (">=3.10", '"ray[train]==2.6.3", "lxml==4.1"', LEGACY, ["Write ray>=2.51 in"]),
+        (
+            ">=3.10",
+            "\n#     'transformers<5',\n#     \"accelerate~=0.20\",\n# ",
+            LEGACY,
+            ["Write tra", "Write acc"],
+        ),
+        (">=3.10", '"ray", "transformers>=4.30", "accelerate>=1.3"', LEGACY, []),
+        (">=3.10", '"ray[train]==2.6.3"', "import ray\n", []),
+        (">=3.8,<3.10", '"ray"', LEGACY, ["in the dependencies at the top"]),
+    ],
+)
+def test_dependencies_at_the_top_of_a_script(python: str, listed: str, script: str, told: list[str]) -> None:
+    outcome = converted(AT_THE_TOP.format(python=python, listed=listed, script=script))
+    found = [message for message in outcome.messages if "the converted code needs" in message]
+    assert len(outcome.lines("RM731", Kind.MANUAL)) == len(found) == len(told)
+    assert all(part in message for part, message in zip(told, found, strict=True))

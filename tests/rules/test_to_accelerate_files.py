@@ -255,3 +255,46 @@ def test_an_attribute_that_another_file_reads_stays(tmp_path: Path, start: str) 
 def test_an_attribute_that_no_file_reads_goes(tmp_path: Path, script: str) -> None:
     after, _ = project(tmp_path, main=script, engine=OWN_DEVICE)
     assert "accelerator.prepare" in after["engine"] and "device" not in after["engine"]
+
+
+MAKERS = """from torch.optim import AdamW
+
+
+def by_model(net, rate):
+    return AdamW(net.parameters(), lr=rate)
+
+
+def by_parameters(rate, parameters):
+    return AdamW(parameters, lr=rate)
+
+
+def by_groups(net):
+    decay = [p for n, p in net.named_parameters() if "bias" not in n]
+    groups = [{"params": decay}, {"params": [p for n, p in net.named_parameters() if "bias" in n]}]
+    optimizer = AdamW(groups)
+    return optimizer
+
+
+def of_its_own(rate):
+    return AdamW(build().parameters(), lr=rate)
+"""
+OPTIMIZER = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)"
+UNSEEN = "which model `optimizer` trains cannot be seen"
+
+
+@pytest.mark.parametrize(
+    ("imports", "made", "seen"),
+    [
+        ("import makers", "makers.by_model(model, 0.1)", True),
+        ("from makers import by_model", "by_model(rate=0.1, net=model)", True),
+        ("from makers import by_parameters as make", "make(0.1, model.parameters())", True),
+        ("from makers import by_parameters", "by_parameters(0.1, [p for p in model.parameters()])", True),
+        ("from makers import by_groups", "by_groups(model)", True),
+        ("from makers import of_its_own", "of_its_own(0.1)", False),
+    ],
+)
+def test_an_optimizer_that_another_file_makes(imports: str, made: str, seen: bool, tmp_path: Path) -> None:
+    script = f"{imports}\n{HEAD.replace(OPTIMIZER, f'optimizer = {made}')}{LOOP}"
+    after, messages = project(tmp_path, main=script, makers=MAKERS)
+    assert ("model, optimizer, loader = accelerator.prepare(model, optimizer, loader)" in after["main"]) is seen
+    assert any(UNSEEN in message for message in messages) is not seen

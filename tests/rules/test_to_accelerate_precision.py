@@ -455,3 +455,33 @@ def test_an_autocast_with_a_name_is_entered_anew_in_a_function_that_gets_it() ->
 def test_an_autocast_with_a_name_that_is_used_otherwise_is_left(use: str) -> None:
     outcome = accelerated("stack = ExitStack()\nctx = autocast()\n", WITH.format(ctx="ctx"), use, head=f"{CTX}{HEAD}")
     assert any("is autocast() by a name; write `with autocast(...):`" in message for message in outcome.messages)
+
+
+TYPES = 'TYPES, KIND = {"half": torch.half, "bf": torch.bfloat16}, "bf"\n'
+UNSEEN = "the type of half precision of autocast() cannot be seen"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind"),
+    [
+        ('getattr(torch, "bfloat16")', "bf16"),
+        ('TYPES["half"]', "fp16"),
+        ("TYPES[KIND]", "bf16"),
+        ("TYPES.get(KIND, torch.half)", "bf16"),
+        ('{"a": torch.float16}["a"]', "fp16"),
+        ('chosen\nchosen = TYPES["bf"]', "bf16"),
+        ("TYPES[OTHER]", None),
+        ("getattr(torch, OTHER)", None),
+        ('TYPES["full"]', None),
+    ],
+)
+def test_a_type_that_is_looked_up_by_its_name(dtype: str, kind: str | None) -> None:
+    name, _, before = dtype.partition("\n")
+    head = HEAD.replace("import torch\n", f"import torch\nimport config\nOTHER = config.type\n{TYPES}{before}\n", 1)
+    loop = f"for x, y in loader:\n    with torch.autocast('cuda', dtype={name}):\n"
+    step = "        loss = F.cross_entropy(model(x), y)\n    loss.backward()\n    optimizer.step()\n"
+    outcome = accelerated(loop + step, head=head)
+    if kind is None:
+        assert UNSEEN in outcome.messages[0]
+    else:
+        assert f'Accelerator(mixed_precision="{kind}")' in outcome.text

@@ -202,3 +202,36 @@ print(pipe("a"), show(model, device=0))
     result = convert(script, options=Options(to_ray=True, workers=2, gpu=True))
     found = [finding for finding in result.findings if "the same GPU of a machine" in finding.message]
     assert [finding.message.startswith("device=") for finding in found] == [True] * told
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('AutoModel.from_pretrained("a", device_map={"": state.process_index})', True),
+        ('number = Accelerator().process_index\nAutoModel.from_pretrained("a", device_map={"": number})', True),
+        ('model.to(torch.device("cuda", torch.distributed.get_rank()))', True),
+        ('device = torch.device("cuda", int(os.environ["RANK"]))\nmodel.to(device)', True),
+        ('model.to(f"cuda:{args.process_index}")', True),
+        ('AutoModel.from_pretrained("a", device_map={"": state.local_process_index})', False),
+        ('AutoModel.from_pretrained("a", device_map={"": int(os.environ["LOCAL_RANK"])})', False),
+        ("model.to(args.device)", False),
+        ("job.show(args.process_index)", False),
+    ],
+)
+def test_a_gpu_by_the_number_of_the_worker_among_all(line: str, told: bool) -> None:
+    script = f"""\
+import os
+import job
+import torch
+from accelerate import Accelerator, PartialState
+from transformers import AutoModel, Trainer, TrainingArguments
+
+args, state = TrainingArguments("/out"), PartialState()
+model = AutoModel.from_pretrained("bert")
+{line}
+trainer = Trainer(model, args, train_dataset=job.data)
+trainer.train()
+"""
+    result = convert(script, options=Options(to_ray=True, workers=2, gpu=True))
+    assert "TorchTrainer(" in str(result.after)
+    assert [f.code for f in result.findings if "counts the workers of all machines" in f.message] == ["RM806"] * told

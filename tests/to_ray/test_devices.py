@@ -1,8 +1,12 @@
 """A GPU that a script names, in whatever way, is one that its workers need."""
 
+from pathlib import Path
+
 import pytest
 
+from tests.projects.files import write
 from tests.rules.scripts import converted
+from tests.test_cli import invoke
 
 SCRIPT = """
 import argparse
@@ -118,3 +122,57 @@ def test_half_precision_that_only_gpus_have_asks_for_one(
     outcome = converted(script, to_ray=True)
     assert "TorchTrainer(" in outcome.text, outcome.messages
     assert f"use_gpu={needed}" in outcome.text
+
+
+WITH_HELPERS = """
+from transformers import Trainer, TrainingArguments
+{imports}
+
+trainer = Trainer({model}, TrainingArguments("out"), train_dataset=rows)
+trainer.train()
+"""
+HELPERS = """
+import torch
+from transformers import AutoModel
+
+DEVICE = torch.device("cuda")
+
+
+def move(model):
+    return model.to(DEVICE)
+
+
+def load():
+    return move(AutoModel.from_pretrained("bert"))
+
+
+def spread():
+    return AutoModel.from_pretrained("bert", device_map="auto")
+
+
+def plain(device=None):
+    return AutoModel.from_pretrained("bert").to(device or "cpu")
+
+
+class Loader:
+    def load(self):
+        return AutoModel.from_pretrained("bert").cuda()
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "model", "needed"),
+    [
+        ("from helpers import load", "load()", True),
+        ("from helpers import load as make", "make()", True),
+        ("import helpers", "helpers.spread()", True),
+        ("from helpers import Loader", "Loader().load()", True),
+        ("from helpers import plain", "plain()", False),
+        ("from helpers import load, plain", "plain()", False),
+    ],
+)
+def test_a_gpu_that_a_helper_of_another_file_asks_for(imports: str, model: str, needed: bool, tmp_path: Path) -> None:
+    script = WITH_HELPERS.format(imports=imports, model=model)
+    write(tmp_path, {"pyproject.toml": "", "train.py": script, "helpers.py": HELPERS})
+    invoke("--to-ray", tmp_path / "train.py")
+    assert f"use_gpu={needed}" in (tmp_path / "train.py").read_text()

@@ -6,6 +6,7 @@ from raymigrate.base.findings import Kind
 from tests.rules.scripts import converted
 
 SCRIPT = """
+import json
 import os
 import shutil
 import subprocess
@@ -21,6 +22,21 @@ def prepare(data):
     return data
 
 
+class Writer:
+    def __init__(self, data):
+        self.data = data
+
+    def write(self):
+        with open("/data/rows", "x") as file:
+            file.write(str(self.data))
+
+
+class Kept:
+    def __init__(self, data):
+        data.save(open("/data/rows", mode="wb"))
+
+
+PATH, MODE = "/data/a", "w"
 args = TrainingArguments("/out")
 tokenizer = AutoTokenizer.from_pretrained("bert")
 data = job.rows().map(lambda row: tokenizer(row["text"]))
@@ -46,6 +62,12 @@ def told(before: str = "", behind: str = "", **options: object) -> list[str]:
         (f"if not os.path.exists('/data'):\n    {WRITE}", "writes this"),
         ('data.to_json("/data/train.json")\ndata = job.read(data, "/data/train.json")', "writes this"),
         ('torch.save(data, "/data/rows.pt")', "writes this file"),
+        ('with open("/data/a", "w") as file:\n    file.write(str(data))', "writes this file"),
+        ('with Path("/data/a").open(mode="w") as file:\n    file.write(str(data))', "writes this file"),
+        ("json.dump(data.info, open(PATH, MODE))", "writes this file"),
+        ("Writer(data).write()", "writes this file"),
+        ("writer = Writer(data)\nwriter.write()", "writes this file"),
+        ("Kept(data)", "writes this file"),
         ('data = data.select([1])\nos.remove(data.cache_files[0]["filename"])', "removes or moves"),
         ("data = prepare(data)", "removes or moves"),
         ('data = data.select([1])\nPath("/cache").joinpath(data.info).unlink()', "removes or moves"),
@@ -73,6 +95,10 @@ def test_what_every_worker_does_is_told(before: str, does: str) -> None:
         f"def later():\n    {WRITE}",
         'os.makedirs("/data", exist_ok=True)',
         'with open("/data/a") as f:\n    data = data.add(f.read())',
+        'with open(os.devnull, "w") as f:\n    data = data.show(f)',
+        'with open(f"/data/{args.process_index}", "w") as f:\n    f.write(str(data))',
+        'if args.process_index == 0:\n    with open("/data/a", "w") as f:\n        f.write(str(data))',
+        'with data.open("/data/a", "w") as f:\n    f.write(1)',
     ],
 )
 def test_other_code_before_the_training_is_not(before: str) -> None:

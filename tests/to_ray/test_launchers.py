@@ -103,6 +103,10 @@ IN_CLASS = f"{HEAD}class Job:\n    def run(self):\n{indented(indented(TRAIN))}"
         ("from farm import send\n", "send(gpus=1, kind=Job)", "send is given Job, which trains"),
         ("from farm import Client\n", "job = Client().submit(Job)\njob.run()", "submit is given Job"),
         ("from farm import pool\n", "job = Job()\npool.submit(job.run)", "pool.submit is given run, which trains"),
+        ("from farm import Flow\n", "Flow(steps=[Job]).start()", "Flow is given Job, which trains"),
+        ("import farm\n", "farm.run({'train': (Job, 1)})", "farm.run is given Job, which trains"),
+        ("", "jobs = [Job]\njob = Job()\njob.run()", ""),
+        ("", "jobs = {'train': Job}\njob = jobs['train']()\njob.run()", ""),
         ("from functools import partial\n", "make = partial(Job)\nmake().run()", "partial is given Job"),
         ("from typing import cast\n", "job = cast(Job, Job())\njob.run()", ""),
         ("", "print(Job)\nassert isinstance(Job(), Job)\nJob().run()", ""),
@@ -117,12 +121,40 @@ def test_a_class_that_trains_is_not_for_others_to_start(imports: str, start: str
         assert "TorchTrainer(" in outcome.text
 
 
-@pytest.mark.parametrize("start", ["train.remote()", "job = train.spawn(1)"])
+ENTRY = "@app.local_entrypoint()\ndef main():\n    "
+
+
+@pytest.mark.parametrize(
+    "start", ["train.remote()", "job = train.spawn(1)", f"{ENTRY}train.remote()", f"{ENTRY}return train.map([1])"]
+)
 def test_a_method_that_a_decorator_gave_starts_elsewhere(start: str) -> None:
     decorated = TRAINER.replace("def train(", "@app.function(gpu=1)\ndef train(")
     outcome = converted(f"import modal\napp = modal.App()\n{decorated}{start}\n", to_ray=True)
     assert "TorchTrainer(" not in outcome.text
     assert "comes from @app.function(gpu=1) of train, which trains" in outcome.messages[0]
+
+
+@pytest.mark.parametrize("script", [TRAINER, ACCELERATE])
+@pytest.mark.parametrize(
+    ("imports", "decorator", "told"),
+    [
+        ("from prefect import flow\n", "flow", True),
+        ("from prefect import flow as job\n", "job(name='a')", True),
+        ("import prefect\n", "prefect.flow", True),
+        ("from farm import Farm\nfarm = Farm()\n", "farm.task(gpus=1)", True),
+        ("import torch\n", "torch.enable_grad()", False),
+        ("from functools import wraps\n", "wraps(print)", False),
+        ("def timed(function):\n    return function\n", "timed", False),
+        ("from loguru import logger\n", "logger.catch", False),
+    ],
+)
+def test_a_decorator_of_a_library_is_entered_by_each_worker(
+    script: str, imports: str, decorator: str, *, told: bool
+) -> None:
+    decorated = script.replace("def train(", f"@{decorator}\ndef train(")
+    outcome = converted(f"{imports}{decorated}train()\n", to_ray=True)
+    assert "TorchTrainer(" in outcome.text
+    assert any(f"@{decorator} is around train, which trains" in message for message in outcome.messages) is told
 
 
 def cell(kind: str, source: str) -> dict[str, object]:

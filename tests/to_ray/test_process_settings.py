@@ -219,3 +219,48 @@ def test_the_end_of_the_script_stays_with_the_driver(last: str) -> None:
     outcome = converted(script, to_ray=True, gpu=True, workers=2)
     assert outcome.text.endswith(f"    trainer.fit()\n    return 0\n\n\n{last}\n")
     assert not any("SystemExit" in message for message in outcome.messages)
+
+
+LOGGER = "basicConfig(level=20)\nlogger = logging.getLogger(__name__)\nargs = TrainingArguments('/out')"
+UNSEEN = "Nobody sees this line of the driver"
+
+
+@pytest.mark.parametrize(
+    ("set_up", "line", "told"),
+    [
+        (LOGGER, "logger.info(metrics)", True),
+        (LOGGER, "print(metrics)\nlogger.info(metrics)", True),
+        (f"log = logging.getLogger('job')\n{LOGGER}", "log.info(metrics)", True),
+        (LOGGER, "logger.warning(metrics)", False),
+        (LOGGER, "print(metrics)", False),
+        (f"{LOGGER}\nlogger.addHandler(logging.StreamHandler())", "logger.info(metrics)", False),
+        ("logger = logging.getLogger(__name__)", "logger.info(metrics)", False),
+    ],
+)
+def test_a_line_of_the_driver_that_nobody_sees(set_up: str, line: str, *, told: bool) -> None:
+    text = f"{SCRIPT.format(imports='', set_up=set_up)}metrics = trainer.evaluate()\n{line}\n"
+    outcome = converted(text, to_ray=True, workers=2)
+    assert ("metrics = result.return_value" in outcome.text) or not told
+    assert any(message.startswith(UNSEEN) for message in outcome.messages) is told
+
+
+FIND = "try:\n    nltk.data.find('punkt')\nexcept LookupError:\n    nltk.download('punkt')"
+USE = "def compute(p):\n    return nltk.sent_tokenize(p)\n\ndata = rows.map(compute)"
+
+
+@pytest.mark.parametrize(
+    ("imports", "set_up", "told"),
+    [
+        ("import nltk", f"nltk.download('punkt')\n{USE}", True),
+        ("import nltk as toolkit", f"toolkit.download('punkt')\n{USE}".replace("nltk.sent", "toolkit.sent"), True),
+        ("import nltk\nfrom nltk import download", f"download('punkt')\n{USE}", True),
+        ("import nltk", f"{FIND}\n{USE}", True),
+        ("import nltk", "nltk.download('punkt')", False),
+        ("import nltk", USE.replace("    return", "    nltk.download('punkt')\n    return"), False),
+        ("from job import nltk", f"nltk.download('punkt')\n{USE}", False),
+    ],
+)
+def test_a_download_of_the_driver_that_workers_need(imports: str, set_up: str, *, told: bool) -> None:
+    outcome = converted(SCRIPT.format(imports=imports, set_up=set_up), to_ray=True, workers=2)
+    assert "TorchTrainer(" in outcome.text
+    assert any("downloads for the machine of the driver alone" in message for message in outcome.messages) is told

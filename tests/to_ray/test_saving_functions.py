@@ -131,7 +131,7 @@ class Exporter:
         ("model.save_pretrained(out)", 'save_all(model, "final")', True, True),
         ("model.save_pretrained(out)", 'save_all(model, out="final")', True, True),
         ("model.save_pretrained(out)", 'save_all(model, "/data/final")', False, True),
-        ("with open(f'{out}/a', 'w') as f:\n        f.write(str(model))", 'save_all(model, "final")', True, False),
+        ("with open(f'{out}/a', 'w') as f:\n        f.write(str(model))", 'save_all(model, "final")', True, True),
         ("print(out, model)", 'save_all(model, "final")', False, False),
         ("print(out, model)", 'print(Exporter("final"), model)', True, False),
     ],

@@ -12,7 +12,7 @@ REMOVED = [name for name, change in TRAINING_ARGUMENTS_CHANGES.items() if change
 RM701 = Rule(
     "RM701",
     "an argument that was renamed",
-    "transformers >= 5, accelerate >= 1 and datasets >= 4 raise a TypeError for the old name.",
+    "transformers >= 5, accelerate >= 1, datasets >= 4 and pandas >= 3 raise a TypeError for the old name.",
     f"The new name is used, and values that changed are replaced too. Of TrainingArguments {', '.join(OLD_TO_NEW)}.",
     GUIDE,
     errors=(

@@ -13,6 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.hugging_face.later_settings import later_settings
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_argument, sources
 from raymigrate.facts.values.keys import is_unpacked, unpacked_value
@@ -63,9 +64,9 @@ def _is_limited(module: Module, arguments: ast.Call) -> bool:
 
 
 def _stored(module: Module, arguments: ast.Call, name: str) -> list[ast.expr]:
-    """What an attribute of arguments is set to where they have been made."""
-    stores = [store for store in module.stores(name) if arguments in sources(module, store.value)]
-    return [value for store in stores if (value := module.assigned(store)) is not None]
+    """What a field of arguments is set to where they have been made."""
+    settings = [one for one in later_settings(module, name) if arguments in sources(module, one.owner)]
+    return [one.value for one in settings if one.value is not None]
 
 
 def _is_named(module: Module) -> bool:

@@ -25,6 +25,7 @@ from raymigrate.facts.hugging_face.instances import (
     is_imported_deployment,
     may_be_derived,
 )
+from raymigrate.facts.hugging_face.later_settings import settings_by_name, unseen_settings
 from raymigrate.facts.projects.declared import declared_class
 from raymigrate.facts.projects.given_attributes import is_given_by_base, is_given_elsewhere
 from raymigrate.facts.ray_train.trainers import trainer_base
@@ -116,6 +117,7 @@ OF_ANALYSES: Mapping[str, str] = {
     ),
     "set_filetype": "Take it out: it reads the files that Tune writes.",
 }
+LOOK_UP = "Ask hasattr(args, name) before it and raise an error, or give the values to TrainingArguments(...) itself."
 
 
 @codemod("ray", phase=Phase.GONE)
@@ -147,6 +149,26 @@ def attributes(context: Context) -> None:
             is_own = bool(module.stores(node.attr)) or _may_have_it(module, node) or is_given_elsewhere(module, node)
         if not is_own:
             _attribute(context, node, kind, renamed.get(node.attr))
+
+
+@codemod("setattr", phase=Phase.GONE)
+def attributes_by_name(context: Context) -> None:
+    """Renames and reports fields of TrainingArguments that `setattr(args, "no_cuda", True)` sets by an old name."""
+    module = context.module
+    for call in settings_by_name(module):
+        name, renamed = module.constant(call.args[1]), _renamed(TRAINING_ARGUMENTS)
+        if name not in TRAINING_ARGUMENTS_CHANGES or member(TRAINING_ARGUMENTS, str(name)) is not None:
+            continue
+        message, new = f"Setting {name} has no effect today", renamed.get(str(name))
+        if new is None or not isinstance(call.args[1], ast.Constant):
+            advice = OF_ARGUMENTS.get(str(name), f"Set {new} in its place." if new else "Remove it.")
+            context.manual(RM723, call, f"{message}: TrainingArguments has no such attribute.", advice)
+        elif context.converts(RM723, call, f"{message}; now {new}."):
+            context.plan.replace(call.args[1], f'"{new}"')
+    for call in unseen_settings(module):
+        name = module.source(call.args[1])
+        message = f"The names that `{name}` stands for here are not seen: a field that is gone, such as"
+        context.manual(RM723, call, f"{message} evaluation_strategy or no_cuda, is set without effect.", LOOK_UP)
 
 
 def _renamed(kind: str) -> Mapping[str, str]:

@@ -41,6 +41,11 @@ AUDIO_CLASSES = ("datasets.Audio", "datasets.features.Audio", "datasets.features
 METADATA = re.compile(r"^# /// script[ \t]*\r?\n((?:#[^\n]*\n)*?)# ///[ \t]*\r?$", re.MULTILINE)
 
 
+def uncommented(block: re.Match[str]) -> str:
+    """The TOML of such a block."""
+    return re.sub(r"^# ?", "", block[1], flags=re.MULTILINE)
+
+
 def message(needed: Needed) -> str:
     """What a list of packages lacks."""
     return f"{needed.why}, which is not listed here."
@@ -83,7 +88,7 @@ def dependencies_of_script(context: Context) -> None:
     block = METADATA.search(module.text)
     if block is None or not is_legacy(context.findings):
         return
-    names = listed(re.sub(r"^# ?", "", block[1], flags=re.MULTILINE))
+    names = listed(uncommented(block))
     for lacking, _ in missing(needed_by(module.text, context.findings), names):
         text = f"{lacking.why}, which the dependencies of the script, at its top, do not list."
         context.manual(RM732, module.tree.body[0], text, advice(lacking))

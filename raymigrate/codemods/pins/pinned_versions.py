@@ -12,10 +12,12 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.pins.listed_for import ListedFor
+from raymigrate.codemods.pins.needed_packages import METADATA, uncommented
 from raymigrate.documents.remarks import RM731
 from raymigrate.knowledge.versions import Pin
 from raymigrate.pins.environments import BY_PACKAGE, CONDA_ENV, IN_LISTS, INSTALLERS, KEYWORDS, environment_pins
 from raymigrate.pins.evidence import is_converted, is_legacy, uses_ray
+from raymigrate.pins.toml import toml_pins
 
 
 @codemod(*KEYWORDS, "RuntimeEnv", *BY_PACKAGE, *IN_LISTS, CONDA_ENV, *INSTALLERS, "ray", phase=Phase.PINS)
@@ -38,6 +40,24 @@ def runtime_environments(context: Context) -> None:
         elif context.converts(RM731, node, pin.message, safe=False):
             start, end = pin.place
             context.plan.replace(node, source[: 1 + start] + pin.replacement + source[1 + end :])
+
+
+@codemod("/// script", phase=Phase.PINS)
+def dependencies_of_script(context: Context) -> None:
+    """Reports the pins at the top of a script, by which uv and pipx make its environment."""
+    module = context.module
+    block = METADATA.search(module.text)
+    if block is None:
+        return
+    pins = [pin for pin in toml_pins(f"[project]\n{uncommented(block)}") if pin.is_too_low]
+    own = JobScript(context.path, module.text, tuple(context.findings))
+    is_asked_for = context.options.names(RM731.code) and uses_ray(module.text.encode())
+    if not is_asked_for and not _concerns(own, pins):
+        return
+    for pin in pins:
+        if pin.matters_to([module.text]):
+            advice = pin.obstacle or f"Write {pin.name}>={pin.lowest} in the dependencies at the top of the script."
+            context.manual(RM731, module.tree.body[0], pin.message, advice)
 
 
 def _concerns(script: JobScript, pins: Collection[Pin]) -> bool:

@@ -22,12 +22,13 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.hugging_face.all_fields import with_all_fields
 from raymigrate.facts.hugging_face.causal_models import may_count_a_label_too_many
 from raymigrate.facts.hugging_face.instances import TRAINER, instance_of
+from raymigrate.facts.hugging_face.later_settings import later_settings
 from raymigrate.facts.projects.places import Places
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.functions import is_generator_or_async, returns
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import keyword_argument, unpacked_dicts
+from raymigrate.facts.values import keyword_argument, sources, unpacked_dicts
 from raymigrate.facts.values.keys import is_unpacked
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
@@ -205,9 +206,12 @@ def report_loss_mean(context: Context, arguments: ast.Call) -> None:
     module = context.module
     if module.stores(SWITCH):
         return
-    accumulating = [k for k in arguments.keywords if k.arg == STEPS and _is_many(module, k.value)]
-    for keyword in accumulating:
-        context.manual(RM110, keyword, ACCUMULATED, SET_IT)
+    given: list[tuple[ast.AST, ast.expr]] = [(k, k.value) for k in arguments.keywords if k.arg == STEPS]
+    later = [one for one in later_settings(module, STEPS) if arguments in sources(module, one.owner)]
+    given += [(one.place, one.value) for one in later if one.value is not None]
+    accumulating = [place for place, value in given if _is_many(module, value)]
+    for place in accumulating:
+        context.manual(RM110, place, ACCUMULATED, SET_IT)
     if not accumulating and may_count_a_label_too_many([module]):
         context.note(RM110, arguments, f"{COUNTED} {SET_IT}")
 
@@ -230,6 +234,7 @@ def may_accumulate(module: Module, arguments: ast.Call) -> bool:
         arguments: The call that makes them.
     """
     named = [keyword.value for keyword in arguments.keywords if keyword.arg == STEPS]
+    named += [setting.value for setting in later_settings(module, STEPS) if setting.value is not None]
     unpacked = [module.origins(given) for given in unpacked_dicts(arguments)]
     dicts = [(source.module, source.module.entries(source.node)) for sources in unpacked for source in sources]
     return any(_is_many(module, value) for value in named) or any(

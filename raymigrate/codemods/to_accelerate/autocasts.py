@@ -11,9 +11,10 @@ from raymigrate.codemods.to_accelerate.rules import Refusal, check_nothing_is_un
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.syntax.annotations import in_annotation, in_type_test
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.torch.gradients import switches_gradients_off
-from raymigrate.facts.values import named_arguments
+from raymigrate.facts.values import free_name, named_arguments
 
 PLACES = ("torch.amp", "torch.cuda.amp", "torch.cpu.amp")
 AUTOCASTS = ("torch.autocast", *(f"{p}{m}.autocast" for p in PLACES for m in ("", ".autocast_mode")))
@@ -115,7 +116,7 @@ class Autocasts(Side):
         """
         given = self.given(call)
         if "dtype" in given:
-            kind = PRECISIONS.get(self.module.qualified(self.module.value(given["dtype"])) or "")
+            kind = PRECISIONS.get(_type_named(self.module, given["dtype"]))
             if kind is None:
                 raise Refusal(call, "the type of half precision of autocast() cannot be seen")
             return kind
@@ -243,3 +244,18 @@ class Autocasts(Side):
     def _loops(self) -> frozenset[ast.AST]:
         found = [self.training.training_loop(call) for call in self.training.backwards]
         return frozenset(loop.node for loop in found if loop is not None)
+
+
+def _type_named(module: Module, node: ast.expr) -> str:
+    """The type that a value is: `torch.float16`, `getattr(torch, "float16")`, `TYPES["half"]`; empty if unknown."""
+    found = module.value(node)
+    call = found if isinstance(found, ast.Call) else None
+    if call is not None and free_name(module, call.func) == "getattr" and len(call.args) == 2:
+        return f"{module.qualified(call.args[0])}.{module.constant(call.args[1])}"
+    of_dict = (found.value, found.slice) if isinstance(found, ast.Subscript) else (None, None)
+    if call is not None and isinstance(call.func, ast.Attribute) and call.func.attr == "get" and call.args:
+        of_dict = (call.func.value, call.args[0])
+    if of_dict[0] is None or of_dict[1] is None:
+        return module.qualified(found) or ""
+    chosen = (module.entries(of_dict[0]) or {}).get(str(module.constant(of_dict[1])))
+    return _type_named(module, chosen) if chosen is not None and chosen is not node else ""

@@ -8,6 +8,13 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.step_counters import counts_steps
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
+from raymigrate.facts.values.moments import asks_now
+
+ASKED_BY_EACH = (
+    "Each process asks for the time or the disk itself and stops by its own answer: where the answers differ, the"
+    " others wait for it for ever."
+)
+ASK_ONCE = "Let the main process ask, and give its answer to all: accelerate.utils.broadcast_object_list([answer])[0]."
 
 
 class OwnDecisions:
@@ -35,9 +42,13 @@ class OwnDecisions:
         for end in [*self.module.of_type(ast.Break), *self.module.of_type(ast.Return)]:
             around = list(self.module.ancestors(end))
             loops = [parent for parent in around if isinstance(parent, (ast.For, ast.While))]
-            if not loops or loops[0] in inner or not self.training.trains(loops[0]):
+            if not loops or not self.training.trains(loops[0]):
                 continue
             tests = [parent.test for parent in around[: around.index(loops[0])] if isinstance(parent, ast.If)]
+            if any(any(asks_now(self.module, test)) for test in tests):
+                changes.manual(RM858, end, ASKED_BY_EACH, ASK_ONCE)
+            if loops[0] in inner:
+                continue
             names = [part for test in tests for part in ast.walk(test) if isinstance(part, ast.Name)]
             if any(self._is_of_one_process(name) for name in names):
                 changes.manual(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.rules import Refusal
+from raymigrate.codemods.to_accelerate.trained_parameters import parameters_in, trained_by
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
 from raymigrate.facts.ray_train.trainers import is_transformers_trainer
 from raymigrate.facts.syntax.module import Module
@@ -86,17 +87,14 @@ class Training:
         """Whether an expression makes an optimizer: by its name, or by the parameters that it is given."""
         if not isinstance(node, ast.Call):
             return False
-        name = self.module.qualified(node.func) or ""
+        home = self.variables.home_of(node)
+        name = home.qualified(node.func) or ""
         if ".lr_scheduler." in name:
             return False
-        if name.startswith("torch.optim.") or self._is_elsewhere_optimizer(node):
+        if name.startswith("torch.optim."):
             return True
         first = argument(node, 0, "params", "parameters")
-        return first is not None and name.rpartition(".")[2][:1].isupper() and any(self._parameters_in(first))
-
-    def _is_elsewhere_optimizer(self, node: ast.Call) -> bool:
-        """Whether a call that stands in another file makes an optimizer of torch."""
-        return node not in self.module.scope_of and ast.unparse(node.func).startswith(("torch.optim.", "optim."))
+        return first is not None and name.rpartition(".")[2][:1].isupper() and any(parameters_in(home, first))
 
     @cached_property
     def schedulers(self) -> dict[Variable, list[ast.Call]]:
@@ -145,7 +143,11 @@ class Training:
         """
         found: dict[Variable, None] = {}
         for optimizer in self.optimizers:
-            roots = [root for maker in self.variables.makers(optimizer) for root in self._trained_by(maker)]
+            roots = [
+                root
+                for maker in self.variables.makers(optimizer)
+                for root in trained_by(self.variables, optimizer, maker)
+            ]
             if not roots:
                 raise Refusal(self.made_at(optimizer), f"which model `{optimizer.name}` trains cannot be seen")
             for root in roots:
@@ -169,23 +171,6 @@ class Training:
             if made and not is_parameter and set(self.variables.makers(beside)) == made:
                 return beside
         return model
-
-    def _trained_by(self, maker: ast.expr) -> list[ast.expr]:
-        given = [*maker.args, *(k.value for k in maker.keywords)] if isinstance(maker, ast.Call) else []
-        return [root for value in given if value in self.module.scope_of for root in self._parameters_in(value)]
-
-    def _parameters_in(self, node: ast.expr, depth: int = 4) -> Iterator[ast.expr]:
-        """The objects whose `parameters()` an expression holds, followed through names and functions."""
-        for part in ast.walk(node):
-            if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
-                if part.func.attr in ("parameters", "named_parameters"):
-                    yield _root(part.func.value)
-                    continue
-            if not depth or not isinstance(part, (ast.Name, ast.Call)):
-                continue
-            for source in self.module.origins(part):
-                if source.module is self.module and source.node is not part:
-                    yield from self._parameters_in(source.node, depth - 1)
 
     def made_at(self, variable: Variable) -> ast.AST:
         """Where a variable is bound first."""
@@ -386,10 +371,3 @@ class Training:
         if value is None and isinstance(parent, ast.Assign):
             value = parent.value
         return self._batch(value, seen) if value is not None else frozenset()
-
-
-def _root(node: ast.expr) -> ast.expr:
-    """The object at the start of a chain of attributes: `model` of `model.encoder.layer[0]`."""
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    return node

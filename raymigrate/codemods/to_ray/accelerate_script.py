@@ -19,7 +19,9 @@ from raymigrate.codemods.to_ray.accelerators import (
 from raymigrate.codemods.to_ray.behind_launchers import tell_behind
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
+from raymigrate.codemods.to_ray.decorators import tell_decorators
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
+from raymigrate.codemods.to_ray.driver_downloads import tell_downloads
 from raymigrate.codemods.to_ray.driver_environment import set_environment
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
@@ -162,6 +164,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     launched, notebook = outline.launched, outline.launched.notebook
     tell_launch(context, made[0], outline)
     tell_importers(context, made[0], outline)
+    tell_decorators(context, RM828, made)
     tell_rows(context, RM825, made[0], "The batch_size of a DataLoader is", f"; here N = {outline.workers}")
     tell_threads(context, RM825, made[0], outline)
     tell_seed(context, RM828, outline)
@@ -187,6 +190,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     keep_log_settings(context, outline)
     tell_import_paths(context, RM820, outline)
     tell_exits(context, RM828, outline)
+    tell_downloads(context, RM828, outline)
     tell_read(context, RM820, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM820, outline)

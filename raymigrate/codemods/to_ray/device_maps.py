@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
@@ -26,6 +27,12 @@ OTHER_MODELS = re.compile(r"(?:ref|reward|teacher|value|judge)_?(?:model|funcs)?
 REFUSED = 'device_map="{}" spreads one model over all GPUs; {} refuses that on several workers.'
 SPREAD = 'device_map="{}" spreads a model of each worker over the GPUs of all workers on its machine.'
 SAME_GPU = "{}={} {} the model of every worker on the same GPU of a machine: its memory has to hold all of them."
+NUMBER_OF_ALL = (
+    "`{}` counts the workers of all machines, and a machine has only its own GPUs: on a second one there is no GPU of"
+    " that number. ray.train.torch.get_device() is the worker's own everywhere."
+)
+TAKES_DEVICE = ("torch.device", "torch.cuda.set_device")
+MOVES = ("to", "cuda", "to_empty")
 NUMBERED = re.compile(r"(?:cuda:)?\d+")
 ADVICE = 'Write device_map={"": ray.train.torch.get_device()}: each worker has its model on its own GPU.'
 OF_PIPELINE = "Write device=ray.train.torch.get_device(): each worker has its model on its own GPU."
@@ -47,6 +54,8 @@ def tell_device_maps(
     given = [word for word in module.of_type(ast.keyword) if word.arg == "device_map"]
     several = outline.may_be_several
     given += [word for word in module.of_type(ast.keyword) if word.arg == "device" and _is_of_pipeline(module, word)]
+    if several and outline.use_gpu:
+        _tell_numbers_of_all(context, rule, outline)
     given = [word for word in given if spread_by(module, word) or (several and _is_numbered(module, word.value))]
     if not given or not outline.use_gpu:
         return
@@ -66,6 +75,45 @@ def tell_device_maps(
                     word.arg, module.source(word.value), "puts" if word.arg == "device" else "loads"
                 )
             context.manual(rule, word, message, OF_PIPELINE if word.arg == "device" else ADVICE)
+
+
+def _tell_numbers_of_all(context: Context, rule: Rule, outline: LaunchedOutline) -> None:
+    """Tells of GPUs that workers take by their numbers among those of all machines."""
+    module, sent = context.module, sent_with(context.module, outline.roles.moved())
+    for call in module.of_type(ast.Call):
+        place = next((value for value in _devices(module, call) if _is_number_of_all(module, value)), None)
+        step = outline.script.step_of(call) if place is not None else None
+        moves = step is not None and outline.roles.of[step].moves
+        if place is not None and (moves or any(module.inside(call, function) for function in sent)):
+            context.note(rule, place, NUMBER_OF_ALL.format(module.source(place)))
+
+
+def _devices(module: Module, call: ast.Call) -> Iterator[ast.expr]:
+    """What a call is given as a device, or as a map of devices."""
+    yield from (word.value for word in call.keywords if word.arg in ("device", "device_map", "device_ids"))
+    name = module.qualified(call.func)
+    if name in TAKES_DEVICE or (name is None and isinstance(call.func, ast.Attribute) and call.func.attr in MOVES):
+        yield from call.args[:2]
+
+
+def _is_number_of_all(module: Module, given: ast.expr) -> bool:
+    """Whether a device is named by the number of the process among all: `accelerator.process_index`, `get_rank()`."""
+    sources = [source.node for source in module.origins(given)]
+    made = [node for node in sources if isinstance(node, ast.Call) and module.qualified(node.func) == "torch.device"]
+    parts = (part for node in sources if node not in made for part in ast.walk(node))  # these are told themselves
+    for part in parts:
+        if isinstance(part, ast.Name) and any(map(_reads_number, (s.node for s in module.origins(part)))):
+            return True
+        if _reads_number(part):
+            return True
+    return False
+
+
+def _reads_number(node: ast.AST) -> bool:
+    """Whether an expression is, or is made of, such a number."""
+    texts = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
+    names = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+    return bool(names & {"process_index", "get_rank"}) or ("RANK" in texts and bool(names & {"environ", "getenv"}))
 
 
 def _is_of_pipeline(module: Module, word: ast.keyword) -> bool:

@@ -11,16 +11,21 @@ from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.all_workers import body_of
 from raymigrate.codemods.to_ray.arrivals import around, arrivals, places
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
+from raymigrate.codemods.to_ray.other_paths import called_elsewhere
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.codemods.to_ray.trainer_calls import Training
 from raymigrate.facts.folders.downloads import is_in_turn
-from raymigrate.facts.folders.opened_files import COPIERS, SAVE, WRITERS, writes_by_method
+from raymigrate.facts.folders.opened_files import COPIERS, SAVE, WRITERS, opens_file, writes_by_method
 from raymigrate.facts.folders.removals import is_own_path, removes_files
-from raymigrate.facts.ray_train.ranks import tests_rank
+from raymigrate.facts.projects.callees import callees
+from raymigrate.facts.ray_train.ranks import rank_condition, tests_rank
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument
+from raymigrate.facts.syntax.scopes import FunctionNode
+from raymigrate.facts.values import argument, class_named, method_of
 
 WRITES = (SAVE, *WRITERS, *COPIERS)
 SAVE_TO_PATHS = ("save_to_disk", "save_pretrained")
@@ -44,9 +49,9 @@ def tell_early_writes(context: Context, rule: Rule, outline: LaunchedOutline, tr
         return
     module = context.module
     for call in dict.fromkeys(_before(outline, training)):
-        what = what_it_does(module, call)
         guarded = context.plan.statement(module.statement(call)).within is not None
-        if what and not guarded and not is_for_one(module, call):
+        what = "" if guarded else done_by_all(module, call)
+        if what:
             message = f"Every worker {what} before it trains, the same as the others and at the same time:"
             context.manual(rule, call, f"{message} one may find it half done, or gone.", ADVICE)
 
@@ -69,7 +74,7 @@ def _before(outline: LaunchedOutline, training: Training) -> Iterator[ast.Call]:
 def called_by(
     module: Module, code: ast.AST, depth: int = DEPTH, followed: dict[ast.AST, int] | None = None
 ) -> Iterator[ast.Call]:
-    """The calls in some code, and in the functions of the module that it calls.
+    """The calls in some code, and in the functions and methods of the module that it calls.
 
     Args:
         module: The module.
@@ -82,11 +87,45 @@ def called_by(
     for node in executed(module, code):
         if isinstance(node, ast.Call):
             yield node
-            function = module.definition(node.func) if depth else None
-            if isinstance(function, ast.FunctionDef) and followed.get(function, 0) < depth:
-                followed[function] = depth
-                for statement in function.body:
-                    yield from called_by(module, statement, depth - 1, followed)
+            for function in _functions(module, node) if depth else ():
+                if followed.get(function, 0) < depth:
+                    followed[function] = depth
+                    for statement in function.body:
+                        yield from called_by(module, statement, depth - 1, followed)
+
+
+def _functions(module: Module, call: ast.Call) -> Iterator[ast.FunctionDef]:
+    """The functions and methods of the module that a call runs; of a class its constructor."""
+    for callee in callees(module, call.func):
+        if callee.module is module and isinstance(callee.function, ast.FunctionDef):
+            yield callee.function
+    made = class_named(module, call.func, elsewhere=False)
+    yield from method_of(*made, "__init__") if made is not None else ()
+
+
+def done_by_all(module: Module, call: ast.Call) -> str:
+    """What all workers do with files in a call, or in a function of another file that it calls; empty for nothing."""
+    what = what_it_does(module, call)
+    if what and is_for_one(module, call):  # which costs more
+        what = ""
+    return what or _done_elsewhere(module, call)
+
+
+def _done_elsewhere(module: Module, call: ast.Call) -> str:
+    """What a function of another file does with files that is called here, as words; empty for nothing."""
+    return next((what for other, function in called_elsewhere(module, call) if (what := _done_in(other, function))), "")
+
+
+@kept
+def _done_in(module: Module, function: FunctionNode) -> str:
+    """What a function does with files, as words; empty for nothing. Many steps may call one."""
+    for part in body_of(function):
+        for call in called_by(module, part):
+            what = what_it_does(module, call)
+            if not what or is_for_one(module, call) or rank_condition(module, module.statement(call)) is not None:
+                continue
+            return "writes a file in this function" if what.startswith("writes") else what
+    return ""
 
 
 def what_it_does(module: Module, call: ast.Call) -> str:
@@ -94,7 +133,7 @@ def what_it_does(module: Module, call: ast.Call) -> str:
     if removes_files(module, call):
         return "removes or moves a file"
     name = module.qualified(call.func) or ""
-    if name in WRITES:
+    if name in WRITES or opens_file(module, call):
         return "writes this file"
     if name or not isinstance(call.func, ast.Attribute):
         return ""
@@ -108,7 +147,7 @@ def is_for_one(module: Module, call: ast.Call) -> bool:
 
 def is_to_own_path(module: Module, call: ast.Call) -> bool:
     """Whether a call writes or removes what each process has for itself, by the rank or in a temporary folder."""
-    path = argument(call, 1 if what_it_does(module, call) == "writes this file" else 0, "path", "dst")
+    path = argument(call, 1 if what_it_does(module, call) == "writes this file" else 0, "path", "dst", "file")
     given = [value for value in (path, *call.args) if value is not None]
     if isinstance(call.func, ast.Attribute):
         given.append(call.func.value)

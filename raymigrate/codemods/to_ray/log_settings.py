@@ -14,7 +14,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.loggers import makes_logger
 from raymigrate.codemods.to_ray.driver_environment import called_functions
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
-from raymigrate.codemods.to_ray.script import DEFINITIONS
+from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
+from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trackers import is_for_one_process
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
@@ -33,6 +34,10 @@ FILES = {SETS_UP: "filemode", "logging.FileHandler": "mode"}  # with the argumen
 SETS_LOGGER = ("addHandler", "setLevel")
 IDLE = "does nothing on Ray's workers, whose root logger has handlers already"
 
+UNSEEN = (
+    "Nobody sees this line of the driver, whose root logger shows warnings alone: logging.basicConfig() moved to the"
+    " workers. Call it here too."
+)
 OVERWRITTEN = (
     "Every worker opens this log file anew and writes over the lines of the others: put the rank,"
     " ray.train.get_context().get_world_rank(), into its name."
@@ -56,6 +61,7 @@ def keep_log_settings(context: Context, outline: LaunchedOutline) -> None:
             context.note(RM831, call, f"logging.basicConfig() {IDLE}, unless it is given force=True.")
         elif context.converts(RM831, call, f"logging.basicConfig() {IDLE}; now with force=True."):
             context.plan.call(call).set("force", "True")
+    _tell_lines_of_driver(context, outline, of_workers)
     _tell_elsewhere(context, workers)
     _tell_of_driver(context, outline, of_workers)
     for call in module.calls(*FILES) if outline.may_grow else ():
@@ -93,6 +99,32 @@ def _tell_of_driver(context: Context, outline: LaunchedOutline, of_workers: set[
         told.add(logger)
         message = f"`{logger}` is set up here for the driver alone: on workers it has neither this level nor these"
         context.note(RM831, call, f"{message} handlers.")
+
+
+def _tell_lines_of_driver(context: Context, outline: LaunchedOutline, of_workers: set[ast.stmt]) -> None:
+    """Says which line the driver logs first that nobody sees: all that sets up logging has moved to the workers."""
+    module = context.module
+    calls = list(module.calls(SETS_UP))
+    if not calls or any(outline.script.step_of(call) not in of_workers for call in calls):
+        return
+    if any(module.method_calls("addHandler")):
+        return
+    for step in (step for step in outline.script.steps if not isinstance(step, DEFINITIONS)):
+        if outline.roles.of[step] is Role.DRIVER or step in outline.behind:
+            for node in executed(module, step):
+                if isinstance(node, ast.Call) and _logs_below_warning(module, node):
+                    context.note(RM831, node, UNSEEN)
+                    return
+
+
+def _logs_below_warning(module: Module, call: ast.Call) -> bool:
+    """Whether a call logs what only a root logger that was set up shows: `logger.info("done")`."""
+    method = call.func
+    if not isinstance(method, ast.Attribute) or method.attr not in ("info", "debug"):
+        return False
+    if module.qualified(method) in ("logging.info", "logging.debug"):
+        return True
+    return any(makes_logger(source) for source in module.origins(method.value))
 
 
 def _is_read(module: Module, outline: LaunchedOutline, name: ast.Name, of_workers: set[ast.stmt]) -> bool:

@@ -14,11 +14,14 @@ from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables, tell_synchronized
 from raymigrate.codemods.to_ray.all_workers import tell_alone
+from raymigrate.codemods.to_ray.argument_settings import batch_size, tell_settings
 from raymigrate.codemods.to_ray.arrivals import arrivals, last_trained
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.clock_names import tell_names_by_time
+from raymigrate.codemods.to_ray.decorators import tell_decorators
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps, trained_by
+from raymigrate.codemods.to_ray.driver_downloads import tell_downloads
 from raymigrate.codemods.to_ray.driver_environment import set_environment
 from raymigrate.codemods.to_ray.early_writes import tell_early_writes
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
@@ -34,6 +37,7 @@ from raymigrate.codemods.to_ray.order import release, roles_of
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
 from raymigrate.codemods.to_ray.own_loaders import OwnLoader, own_loaders, tell_own_loaders, tell_rows_of_own
+from raymigrate.codemods.to_ray.own_stops import tell_own_stops
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray, makes_own_group
@@ -63,7 +67,6 @@ from raymigrate.codemods.to_ray.trackers import keep_one_run
 from raymigrate.codemods.to_ray.trainer_calls import (
     Training,
     arguments_made,
-    batch_size,
     common_branch,
     resume_keyword,
     training_of,
@@ -122,19 +125,6 @@ LOGIN_OF_WORKERS = (
     "The login is the workers' now, who have no terminal: without a token it asks there and gets no answer."
 )
 LOGIN_ADVICE = "Log in above the training, on the driver; or give workers the token in worker_runtime_env, and drop it."
-CPUS = (
-    "Ray gives each worker one CPU, and one thread: for loaders of their own ScalingConfig needs"
-    ' resources_per_worker={"CPU": n}.'
-)
-NOTES: dict[tuple[str | None, object], str] = {
-    (
-        "save_strategy",
-        "no",
-    ): "Nothing is saved, so nothing is reported: result.metrics and result.checkpoint are None,"
-    " and a run that fails starts anew.",
-    ("load_best_model_at_end", True): "result.checkpoint is the last checkpoint, not the best: take the model that the"
-    " script saves at its end.",
-}
 EACH_TRAINER = (
     "each worker makes a Trainer of its own, to which trainer.add_callback(RayTrainReportCallback()) gives what reports"
     " its checkpoints, where it is to have some"
@@ -217,6 +207,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     _tell_changes(context, outline)
     tell_device_maps(context, RM806, outline, trained_by(context.module, training), "transformers")
     tell_importers(context, training.trains[0], outline)
+    tell_decorators(context, RM806, training.trains)
     hand_group_to_ray(context, outline)
     outline.needs_argv = reads_command_line(outline)
     send_missing(context, outline)
@@ -235,23 +226,29 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     if not outline.use_gpu:
         _train_together_on_cpu(context, training, outline)
     set_environment(context, RM806, outline)
-    keep_log_settings(context, outline)
     tell_read(context, RM806, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM801, outline)
     return_results(context, RM801, outline, training, unsaved=RM806)
+    keep_log_settings(context, outline)
+    _tell_of_all_workers(context, training, outline)
+    unwrap_in_trainers(context, outline)
+    keep_one_run(context, outline)
+    outline.emit()
+
+
+def _tell_of_all_workers(context: Context, training: Training, outline: LaunchedOutline) -> None:
+    """Tells what every worker does that one process did before, or that another process no longer sees."""
     tell_early_writes(context, RM806, outline, training)
     tell_late_writes(context, RM806, outline, training)
     tell_shown(context, RM801, outline, training.trains)
     tell_magics(context, RM801, outline, training.trains)
     tell_interrupts(context, RM806, arrivals(context.module, training.trains))
     if outline.may_be_several:
+        tell_own_stops(context, RM806, training.trains[0])
         wait_for_files(context, outline, training)
         tell_data(context, RM806, BY_ARGUMENTS)
         tell_alone(context, RM806, outline)
-    unwrap_in_trainers(context, outline)
-    keep_one_run(context, outline)
-    outline.emit()
 
 
 def _tell_defaults(context: Context, training: Training, outline: LaunchedOutline, loaders: list[OwnLoader]) -> None:
@@ -278,19 +275,10 @@ def _tell_defaults(context: Context, training: Training, outline: LaunchedOutlin
 def _tell_changes(context: Context, outline: Outline) -> None:
     """Tells what the settings of a script mean on Ray that they did not mean before."""
     module = context.module
-    for call in arguments_made(module):
-        for keyword in call.keywords:
-            value = module.constant(keyword.value)
-            if isinstance(value, (str, bool)) and (keyword.arg, value) in NOTES:
-                if value == "no" and len(arguments_made(module)) > 1:
-                    continue  # another training may save
-                context.note(RM806, keyword, NOTES[keyword.arg, value])
-            elif keyword.arg == "fp16" and value is True and not outline.use_gpu:
-                context.note(RM806, keyword, "fp16=True does nothing on workers without a GPU: they train in float32.")
-            elif keyword.arg == "dataloader_num_workers" and value != 0:
-                context.note(RM806, keyword, CPUS)
+    tell_settings(context, RM806, outline)
     tell_import_paths(context, RM806, outline)
     tell_exits(context, RM806, outline)
+    tell_downloads(context, RM806, outline)
     of_workers = outline.roles.moved_or_makers()
     for call in module.calls(*LOGINS):
         if not any(module.inside(call, step) for step in of_workers):

@@ -158,6 +158,8 @@ def _taken(
     It gets it as an argument, or put a method on it by a decorator: `train.remote()`.
     """
     outer, name = module.parent_of[use], definition.name
+    while isinstance(outer, (ast.List, ast.Tuple, ast.Set, ast.Dict)):  # Flow(steps=[train])
+        outer = module.parent_of[outer]
     taker = module.parent_of[outer] if isinstance(outer, (ast.keyword, ast.Attribute)) else outer
     if not isinstance(taker, ast.Call) or taker.func is use:
         return None

@@ -16,13 +16,14 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.arrivals import arrivals, calls_of
 from raymigrate.codemods.to_ray.refusals import Reason
 from raymigrate.codemods.to_ray.script import uses_of_function
-from raymigrate.codemods.to_ray.step_kinds import CLOCKS, ON_DISK, SETTINGS, TIMES
+from raymigrate.codemods.to_ray.step_kinds import SETTINGS
 from raymigrate.codemods.to_ray.trainer_calls import Training, common_branch, may_both_run
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import own_lines
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.torch.random_draws import draws
 from raymigrate.facts.values import free_name, reaching
+from raymigrate.facts.values.moments import asks_now
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 GENERATORS = ("random.Random", "numpy.random.RandomState", "numpy.random.default_rng")
@@ -39,7 +40,6 @@ ASK_ONCE = (
     "Ask above the training function, on the driver; or on the first worker, whose answer"
     " ray.train.collective.broadcast_from_rank_zero() gives to all."
 )
-EXISTS = frozenset({"exists", "is_file", "is_dir", "glob", "rglob", "iterdir"})  # of a pathlib.Path
 
 
 def repeats(module: Module, training: Training) -> bool:
@@ -89,7 +89,7 @@ def tell_choices(context: Context, rule: Rule, training: Training) -> None:
     reached = arrivals(module, training.trains)
     tests = dict.fromkeys(test for call in reached for test in _tests(module, call, reached))
     for test in tests:
-        if asked := next(_asks_now(module, test), None):
+        if asked := next(asks_now(module, test), None):
             context.manual(rule, asked, ASKED_BY_EACH, ASK_ONCE)
 
 
@@ -125,23 +125,6 @@ def _leaves(module: Module, condition: ast.If, block: ast.AST | None) -> bool:
         if isinstance(last, (ast.Continue, ast.Break)) and _loops(module, condition)[:1] == [block]:
             return True
     return False
-
-
-def _asks_now(module: Module, test: ast.expr) -> Iterator[ast.expr]:
-    """What in a condition asks for the time or the disk: itself, or where a name of it gets its value."""
-    for part in ast.walk(test):
-        given = module.value(part) if isinstance(part, ast.Name) else part
-        calls = ast.walk(given) if given is not part else (part,)
-        for call in calls:
-            if isinstance(call, ast.Call) and _is_asked_now(module, call):
-                yield part  # type: ignore[misc]
-
-
-def _is_asked_now(module: Module, call: ast.Call) -> bool:
-    name = module.qualified(call.func) or ""
-    if name in CLOCKS | TIMES | ON_DISK or name in ("os.listdir", "glob.glob"):
-        return True
-    return not name and isinstance(call.func, ast.Attribute) and call.func.attr in EXISTS
 
 
 def _around(module: Module, node: ast.AST) -> Iterator[ast.AST]:

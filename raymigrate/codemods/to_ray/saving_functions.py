@@ -11,21 +11,17 @@ from collections.abc import Callable, Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.to_ray.all_workers import body_of, needs_all
+from raymigrate.codemods.to_ray.all_workers import needs_all
 from raymigrate.codemods.to_ray.arrivals import around, arrivals, places
-from raymigrate.codemods.to_ray.early_writes import called_by, is_for_one, what_it_does
+from raymigrate.codemods.to_ray.early_writes import called_by, done_by_all
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
-from raymigrate.codemods.to_ray.other_paths import called_elsewhere
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.codemods.to_ray.spread_weights import saves_spread_weights
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trainer_calls import Training
-from raymigrate.facts.folders.opened_files import is_method_of_path, opens_to_write
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.ray_train.ranks import rank_condition
-from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.values import free_name, last_name
 
 DEPTH = 2  # functions that call each other
@@ -157,10 +153,7 @@ def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, tra
         for call in dict.fromkeys(called_by(module, step, followed=followed)):
             if _is_for_first(context, module.statement(call)):
                 continue
-            what = what_it_does(module, call)
-            what = "" if what and is_for_one(module, call) else what  # the latter costs more
-            what = what or _done_elsewhere(module, call) or _opened(context, call)
-            if what:
+            if what := done_by_all(module, call):
                 message = f"Every worker {what} behind the training, at the same time as the others:"
                 advice = OF_ALL if needs_all(module, module.statement(call)) else ADVICE
                 context.manual(rule, call, f"{message} one may find it half done, or gone.", advice)
@@ -180,36 +173,8 @@ def _behind(outline: LaunchedOutline, training: Training) -> Iterator[ast.stmt]:
                 yield statement
 
 
-def _opened(context: Context, call: ast.Call) -> str:
-    """What a call does that opens a file to write it, as words; empty where another does, or only the first worker."""
-    module = context.module
-    is_method = is_method_of_path(module, call) and last_name(call.func) == "open"
-    is_open = is_method or free_name(module, call.func) == "open"
-    if not is_open or not opens_to_write(module, call) or is_for_one(module, call):
-        return ""
-    if call.args and (module.qualified(call.args[0]) == "os.devnull" or module.constant(call.args[0]) == "/dev/null"):
-        return ""
-    around = (node for node in module.ancestors(call) if isinstance(node, ast.stmt))
-    return "" if any(_is_for_first(context, node) for node in around) else "writes this file"
-
-
-def _done_elsewhere(module: Module, call: ast.Call) -> str:
-    """What a function of another file does with files that is called here, as words; empty for nothing."""
-    return next((what for other, function in called_elsewhere(module, call) if (what := _done_in(other, function))), "")
-
-
-@kept
-def _done_in(module: Module, function: FunctionNode) -> str:
-    """What a function does with files, as words; empty for nothing. Many steps may call one."""
-    for part in body_of(function):
-        for call in called_by(module, part):
-            what = what_it_does(module, call)
-            if not what or is_for_one(module, call) or rank_condition(module, module.statement(call)) is not None:
-                continue
-            return "writes a file in this function" if what.startswith("writes") else what
-    return ""
-
-
 def _is_for_first(context: Context, step: ast.stmt) -> bool:
     """Whether only the first worker comes to a statement, or will do so."""
-    return rank_condition(context.module, step) is not None or context.plan.statement(step).within is not None
+    around = (node for node in (step, *context.module.ancestors(step)) if isinstance(node, ast.stmt))
+    is_planned = any(context.plan.statement(node).within is not None for node in around)
+    return is_planned or rank_condition(context.module, step) is not None

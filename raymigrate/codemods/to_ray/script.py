@@ -256,12 +256,15 @@ def ends_process(module: Module, node: ast.expr) -> bool:
 
 
 def live_uses(module: Module, function: ast.FunctionDef) -> list[ast.Name]:
-    """The uses of a function, less those in functions that nothing in the module uses: `_mp_fn`, for TPUs."""
+    """The uses of a function, less those in functions that nothing in the module uses: `_mp_fn`, for TPUs.
+
+    What has a decorator may be used by that: `@app.local_entrypoint()`.
+    """
     root = module.scope_of[module.tree]
     found = []
     for use in module.uses_of(function):
         user = top_definition(module, use)
-        if user is None or user is function or module.uses(user.name, root):  # type: ignore[attr-defined]
+        if user is None or user is function or user.decorator_list or module.uses(user.name, root):  # type: ignore[attr-defined]
             found.append(use)
     return found
 

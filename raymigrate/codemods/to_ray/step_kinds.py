@@ -14,6 +14,7 @@ from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.values import free_name
+from raymigrate.facts.values.moments import CLOCKS, ON_DISK, TIMES
 
 LIBRARIES = (
     *("transformers.", "datasets.", "evaluate.", "accelerate.", "peft.", "trl.", "tokenizers.", "torch."),
@@ -63,14 +64,6 @@ OF_PLAIN = frozenset(
         *("relative_to", "strftime", "isoformat", "date", "time", "timestamp", "astimezone", "format"),
     }
 )
-CLOCKS = frozenset(
-    {
-        *("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today"),
-        *("time.time", "time.time_ns"),
-    }
-)
-TIMES = frozenset({"time.perf_counter", "time.monotonic", "time.process_time", "time.strftime", "time.ctime"})
-ON_DISK = frozenset({f"os.path.{name}" for name in ("exists", "isfile", "isdir", "getsize", "getmtime")})
 STAMPS = ("time.strftime", "time.ctime", "time.asctime", "uuid.uuid", "secrets.token_")
 OF_PATHS_AND_MOMENTS = ("pathlib.", "datetime.", "time.")
 PLAIN_BUILTINS = frozenset(

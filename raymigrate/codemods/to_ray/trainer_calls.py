@@ -10,11 +10,10 @@ from itertools import combinations
 from raymigrate.facts.ray_train.trainers import classes_behind, is_named_as_trainer, is_transformers_trainer
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import argument, has_unpacking, method_of, methods_of_object, origins
+from raymigrate.facts.values import argument, method_of, methods_of_object, origins
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
 RESUME = "resume_from_checkpoint"
-DEFAULT_BATCH = 8  # transformers/training_args.py
 
 
 @dataclass(frozen=True)
@@ -98,16 +97,6 @@ def _taken_to_resume(method: ast.FunctionDef) -> str:
 def arguments_made(module: Module) -> list[ast.Call]:
     """The calls that make TrainingArguments, in source order."""
     return [call for call in module.of_type(ast.Call) if makes_arguments(module, call)]
-
-
-def batch_size(module: Module) -> int | None:
-    """The per_device_train_batch_size of a script; None where it is not a literal."""
-    calls = arguments_made(module)
-    given = [argument(call, len(call.args), "per_device_train_batch_size") for call in calls]
-    if len(calls) != 1 or has_unpacking(calls[0]):
-        return None
-    size = DEFAULT_BATCH if given[0] is None else module.constant(given[0])
-    return size if isinstance(size, int) else None
 
 
 def makes_arguments(module: Module, call: ast.Call) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.train_function import TrainFunction
+from raymigrate.facts.hugging_face.later_settings import later_settings, unseen_settings
 from raymigrate.facts.hugging_face.own_arguments import names_it
 from raymigrate.facts.projects.indirect import unseen_makers
 from raymigrate.facts.syntax.literals import shortened_text
@@ -134,9 +135,8 @@ def _places(
     """
     homes = dict.fromkeys((*function.shown.modules, context.module, *(home for home, _ in made)))
     for home in homes:
-        yield from (
-            (home, place) for place in (home.stores("report_to") if made else _settings(home, "report_to", OFF))
-        )
+        places = _set_later(home, "report_to", OFF) if made else _settings(home, "report_to", OFF)
+        yield from ((home, place) for place in (*places, *unseen_settings(home)))
     for home, arguments in made:
         yield from ((home, place) for place in _left_in(home, arguments, ours=ours))
         if keyword_argument(arguments, "report_to") is None and names_it(constructors(home, arguments), "report_to"):
@@ -181,7 +181,15 @@ def _settings(module: Module, name: str, off: Sequence[object]) -> Iterator[ast.
                 yield word
         elif isinstance(outer, ast.Subscript) and isinstance(outer.ctx, ast.Store):
             yield word
-    yield from module.stores(name)
+    yield from _set_later(module, name, off)
+
+
+def _set_later(module: Module, name: str, off: Sequence[object]) -> Iterator[ast.AST]:
+    """Where TrainingArguments get a value once they are made, and one by a call that is not one of those given."""
+    for setting in later_settings(module, name):
+        value = None if setting.value is None else module.constant(setting.value)
+        if isinstance(setting.place, ast.Attribute) or not (setting.is_default or value in off):
+            yield setting.place
 
 
 def _may_set(module: Module, unpacked: ast.expr) -> bool:

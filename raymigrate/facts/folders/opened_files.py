@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, free_name, last_name
 from raymigrate.facts.values.constants import constants
 
 WRITING = re.compile("[wax][bt+]*")  # modes in which a file is written; it may be read too
@@ -22,6 +22,7 @@ COPIERS = (
 )
 TABLES = frozenset({"to_csv", "to_json", "to_parquet", "to_pickle", "to_excel", "to_feather"})  # pandas, datasets
 OF_TABLES = frozenset({"path", "path_or_buf", "excel_writer"})
+OPEN = ("io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open")
 TO_PATHS = frozenset({"write_text", "write_bytes"})
 
 
@@ -52,6 +53,19 @@ def opens_to_write(module: Module, call: ast.Call) -> bool:
     mode = argument(call, 0 if is_method_of_path(module, call) else 1, "mode")
     known = {text for _, text in constants(module, mode)} if mode is not None else set()
     return bool(known) and all(isinstance(text, str) and WRITING.fullmatch(text) for text in known)
+
+
+def opens_file(module: Module, call: ast.Call) -> bool:
+    """Whether a call is of an open() that writes a file: of Python, of a module such as io, or of a path."""
+    is_open = last_name(call.func) == "open" and (is_method_of_path(module, call) or _is_function(module, call.func))
+    if not is_open or not opens_to_write(module, call):
+        return False
+    path = argument(call, 0, "file")
+    return path is None or not (module.qualified(path) == "os.devnull" or module.constant(path) == "/dev/null")
+
+
+def _is_function(module: Module, function: ast.expr) -> bool:
+    return free_name(module, function) == "open" or module.qualified(function) in OPEN
 
 
 def is_method_of_path(module: Module, call: ast.Call) -> bool:

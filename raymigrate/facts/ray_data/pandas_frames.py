@@ -26,7 +26,7 @@ MASKS = frozenset(
 KEEPS = frozenset(
     [
         *("sample", "head", "tail", "query", "filter", "nlargest", "nsmallest", "truncate"),
-        *("dropna", "fillna", "ffill", "bfill", "drop", "drop_duplicates", "replace", "astype", "copy"),
+        *("append", "dropna", "fillna", "ffill", "bfill", "drop", "drop_duplicates", "replace", "astype", "copy"),
         *("reset_index", "set_index", "sort_values", "sort_index", "rename", "assign", "merge", "join", "explode"),
     ]
 )

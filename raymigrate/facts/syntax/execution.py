@@ -14,6 +14,7 @@ from raymigrate.facts.syntax.functions import DefinitionNode, parameters
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import LEAVES
 from raymigrate.facts.syntax.scopes import COMPREHENSIONS, FIELDS, Binding, Scope, children
+from raymigrate.facts.syntax.second_names import held_names
 
 KNOWN = frozenset(dir(builtins)) | {
     *("__file__", "__name__", "__doc__", "__spec__", "__path__", "__package__", "__loader__", "__builtins__"),
@@ -119,13 +120,13 @@ class _Run:
                     waiting += self._follow(binding, scope)
 
     def _follow(self, binding: Binding, scope: Scope) -> list[tuple[Scope, str]]:
-        """Runs the body of a definition that a name is bound to; returns the name that it is a second name of."""
+        """Runs the body of a definition that a name is bound to; returns the names that it is a second name of."""
         if isinstance(binding.node, DEFINITIONS):
             self._enter(binding.node, scope)
-        elif (first := _renamed(self.module.parent_of.get(binding.node))) is not None:  # by it f is called
-            target = self.module.scope_of[first].find(first.id)
-            return [(target, first.id)] if target is not None else []
-        return []
+            return []
+        held = held_names(self.module.parent_of.get(binding.node))  # by it these are called
+        targets = ((self.module.scope_of[name].find(name.id), name.id) for name in held)
+        return [(target, name) for target, name in targets if target is not None]
 
     def _bind(self, node: ast.AST, name: str) -> None:
         target = self.module.scope_of[node].find(name)
@@ -270,9 +271,9 @@ class _Run:
 
     def _simple(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assign):
-            if (first := _renamed(node)) is not None:
-                self._read(first, may_call=False)
-            self._expressions(None if first is not None else node.value, *node.targets)
+            for name in (held := held_names(node)):
+                self._read(name, may_call=False)
+            self._expressions(None if held else node.value, *node.targets)
         elif isinstance(node, ast.AugAssign):
             if isinstance(node.target, ast.Name):
                 read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
@@ -385,11 +386,6 @@ def _defaults(arguments: ast.arguments) -> list[ast.expr]:
 
 def _is_irrefutable(case: ast.match_case) -> bool:
     return isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None
-
-
-def _renamed(node: ast.AST | None) -> ast.Name | None:
-    """The name to which a statement gives a second one: `f` of `g = f`."""
-    return node.value if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) else None
 
 
 def _is_main_guard(test: ast.expr) -> bool:

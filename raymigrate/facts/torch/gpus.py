@@ -1,6 +1,7 @@
 """Whether a script shows that it runs on GPUs."""
 
 import ast
+from collections.abc import Iterable, Iterator
 
 from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.syntax.magics import asks_for_accelerator
@@ -8,19 +9,48 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, keyword_argument, origins
 
 GPU_ARGUMENTS = ("fp16", "device_map", "load_in_8bit", "load_in_4bit")
+GROUP = "torch.distributed.init_process_group"
 MOVES = ("to", "to_empty")
 
 
 def asks_for_gpu(module: Module) -> bool:
-    """Whether a script runs on GPUs: half precision of fp16, `.cuda()`, `device_map`, a named GPU, nccl, Colab's."""
-    if any(module.calls("torch.cuda.set_device")):
+    """Whether a script runs on GPUs: half precision of fp16, `.cuda()`, `device_map`, a named GPU, nccl, Colab's.
+
+    What it calls in other files of its project counts too.
+    """
+    if _places_itself(module) or asks_for_accelerator(module) or _asks(module, module.of_type(ast.Call)):
         return True
-    if _places_itself(module) or asks_for_accelerator(module):
-        return True
-    groups = module.calls("torch.distributed.init_process_group")
-    if any("nccl" in str(module.constant(argument(call, 0, "backend"))) for call in groups):
-        return True
-    for call in module.of_type(ast.Call):
+    return any(_asks(home, _calls(code)) for home, code in _called_elsewhere(module))
+
+
+def _called_elsewhere(module: Module) -> Iterator[tuple[Module, ast.AST]]:
+    """The functions and classes of other files that a module calls, and those that these call."""
+    seen = set[ast.AST]()
+    waiting: list[tuple[Module, Iterable[ast.Call]]] = [(module, module.of_type(ast.Call))]
+    while waiting and module.project is not None:
+        home, calls = waiting.pop()
+        for call in calls:
+            found = home.elsewhere(call.func)
+            place = (found.module, found.node) if found is not None else (home, home.definition(call.func))
+            if place[0] is module or not isinstance(place[1], (ast.FunctionDef, ast.ClassDef)) or place[1] in seen:
+                continue
+            seen.add(place[1])
+            yield place[0], place[1]
+            waiting.append((place[0], _calls(place[1])))
+
+
+def _calls(code: ast.AST) -> list[ast.Call]:
+    return [node for node in ast.walk(code) if isinstance(node, ast.Call)]
+
+
+def _asks(module: Module, calls: Iterable[ast.Call]) -> bool:
+    """Whether one of some calls asks for a GPU."""
+    for call in calls:
+        name = module.qualified(call.func)
+        if name == "torch.cuda.set_device":
+            return True
+        if name == GROUP and "nccl" in str(module.constant(argument(call, 0, "backend"))):
+            return True
         if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda":
             return True
         is_move = isinstance(call.func, ast.Attribute) and call.func.attr in MOVES

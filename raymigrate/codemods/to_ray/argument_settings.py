@@ -1,0 +1,78 @@
+"""RM806: what the TrainingArguments of a plain script mean on Ray that they did not mean before."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.trainer_calls import arguments_made
+from raymigrate.facts.hugging_face.argument_objects import is_arguments_object
+from raymigrate.facts.hugging_face.later_settings import BATCH, later_settings, unseen_settings
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import argument, has_unpacking
+
+NOTES: dict[tuple[str | None, object], str] = {
+    (
+        "save_strategy",
+        "no",
+    ): "Nothing is saved, so nothing is reported: result.metrics and result.checkpoint are None,"
+    " and a run that fails starts anew.",
+    ("load_best_model_at_end", True): "result.checkpoint is the last checkpoint, not the best: take the model that the"
+    " script saves at its end.",
+}
+CPUS = (
+    "Ray gives each worker one CPU, and one thread: for loaders of their own ScalingConfig needs"
+    ' resources_per_worker={"CPU": n}.'
+)
+DEFAULT_BATCH = 8  # transformers/training_args.py
+FP16, LOADER_PROCESSES = "fp16", "dataloader_num_workers"
+TOLD = (*dict.fromkeys(str(name) for name, _ in NOTES), FP16, LOADER_PROCESSES)
+
+
+def tell_settings(context: Context, rule: Rule, outline: Outline) -> None:
+    """Tells of such settings.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+        outline: What becomes of the script.
+    """
+    module = context.module
+    for name, place, given in _settings(module):
+        value = module.constant(given)
+        if isinstance(value, (str, bool)) and (name, value) in NOTES:
+            if value == "no" and len(arguments_made(module)) > 1:
+                continue  # another training may save
+            context.note(rule, place, NOTES[name, value])
+        elif name == FP16 and value is True and not outline.use_gpu:
+            context.note(rule, place, "fp16=True does nothing on workers without a GPU: they train in float32.")
+        elif name == LOADER_PROCESSES and value != 0:
+            context.note(rule, place, CPUS)
+
+
+def _settings(module: Module) -> Iterator[tuple[str | None, ast.AST, ast.expr]]:
+    """What fields are given, as arguments or later: their names, where, and the values."""
+    for call in arguments_made(module):
+        yield from ((keyword.arg, keyword, keyword.value) for keyword in call.keywords)
+    for name in TOLD:
+        for setting in later_settings(module, name):
+            if setting.value is not None and is_arguments_object(module, setting.owner):
+                yield name, setting.place, setting.value
+
+
+def batch_size(module: Module) -> int | None:
+    """The per_device_train_batch_size of a script; None where it is not a literal, or not seen."""
+    calls, later = arguments_made(module), later_settings(module, BATCH)
+    if len(calls) != 1 or has_unpacking(calls[0]) or len(later) > 1 or unseen_settings(module):
+        return None
+    given = argument(calls[0], len(calls[0].args), BATCH)
+    if later:
+        is_beside = module.parent_of[module.statement(later[0].place)] is module.parent_of[module.statement(calls[0])]
+        if not is_beside or not (later[0].is_default or later[0].value):
+            return None
+        given = later[0].value
+    size = DEFAULT_BATCH if given is None else module.constant(given)
+    return size if isinstance(size, int) else None

@@ -1,0 +1,121 @@
+"""What TrainingArguments are given once they are made: by an attribute, by `setattr()`, by methods of theirs.
+
+`args.seed = 1`, `setattr(args, "seed", 1)`, `args.set_training(seed=1)`. Such a method sets all of its fields, those
+that it is not given to defaults of its own (transformers 5.23, training_args.py:2225).
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from raymigrate.facts.hugging_face.argument_objects import is_arguments_object
+from raymigrate.facts.syntax.kept import kept
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import argument, has_unpacking
+
+BATCH = "per_device_train_batch_size"
+# The methods with their parameters, in order, and the fields that these are; None for what no rule asks for.
+SETTERS: dict[str, tuple[tuple[str, str | None], ...]] = {
+    "set_training": (
+        ("learning_rate", "learning_rate"),
+        ("batch_size", BATCH),
+        ("weight_decay", "weight_decay"),
+        ("num_epochs", "num_train_epochs"),
+        ("max_steps", "max_steps"),
+        ("gradient_accumulation_steps", "gradient_accumulation_steps"),
+        ("seed", "seed"),
+    ),
+    "set_evaluate": (("strategy", "eval_strategy"), ("steps", "eval_steps")),
+    "set_save": (("strategy", "save_strategy"), ("steps", "save_steps"), ("total_limit", "save_total_limit")),
+    "set_logging": (("strategy", "logging_strategy"), ("steps", "logging_steps"), ("report_to", "report_to")),
+    "set_lr_scheduler": (("name", None), ("num_epochs", "num_train_epochs"), ("max_steps", "max_steps")),
+    "set_dataloader": (
+        ("train_batch_size", BATCH),
+        ("eval_batch_size", "per_device_eval_batch_size"),
+        ("drop_last", "dataloader_drop_last"),
+        ("num_workers", "dataloader_num_workers"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A place where a field gets a value.
+
+    Args:
+        place: The attribute, the call of setattr(), or what a method is given for it: the call where that is nothing.
+        owner: The object.
+        value: The value; None where it is a default of the method, or is not seen.
+    """
+
+    place: ast.AST
+    owner: ast.expr
+    value: ast.expr | None
+
+    @property
+    def is_default(self) -> bool:
+        """Whether a method sets the field though it is not given a value for it."""
+        return self.value is None and isinstance(self.place, ast.Call)
+
+
+def later_settings(module: Module, name: str) -> list[Setting]:
+    """The places where a field gets a value, in source order; attributes of this name of any object.
+
+    Args:
+        module: The module.
+        name: The field.
+    """
+    stores = [Setting(store, store.value, module.assigned(store)) for store in module.stores(name)]
+    return sorted((*stores, *_by_call(module).get(name, ())), key=lambda setting: module.start(setting.place))
+
+
+@kept
+def settings_by_name(module: Module) -> list[ast.Call]:
+    """The calls of setattr() on TrainingArguments."""
+    return [call for call, _ in _setattr_calls(module) if is_arguments_object(module, call.args[0])]
+
+
+def unseen_settings(module: Module) -> list[ast.Call]:
+    """Those that set a field whose name is not seen, less those behind a test that raises where there is none."""
+    calls = [call for call in settings_by_name(module) if not isinstance(module.constant(call.args[1]), str)]
+    return [call for call in calls if not _is_tested(module, call)]
+
+
+def _is_tested(module: Module, call: ast.Call) -> bool:
+    """Whether the function of a call asks whether there is such a field, and can raise."""
+    asked = [ast.unparse(given) for given in call.args[:2]]
+    block = module.function(call) or module.tree
+    tests = (test for test in module.named_calls("hasattr") if module.inside(test, block))
+    is_asked = any([ast.unparse(given) for given in test.args] == asked for test in tests)
+    return is_asked and any(isinstance(part, (ast.Raise, ast.Assert)) for part in ast.walk(block))
+
+
+@kept
+def _by_call(module: Module) -> dict[str, list[Setting]]:
+    found: dict[str, list[Setting]] = {}
+    for call, name in _setattr_calls(module):
+        if isinstance(name, str):
+            found.setdefault(name, []).append(Setting(call, call.args[0], call.args[2]))
+    for call, method in module.method_calls(*SETTERS):
+        owner = _owner(method)
+        if has_unpacking(call) or not is_arguments_object(module, owner):
+            continue
+        for number, (parameter, field) in enumerate(SETTERS[method.attr]):
+            value = argument(call, number, parameter)
+            if field is not None:
+                found.setdefault(field, []).append(Setting(value or call, owner, value))
+    return found
+
+
+def _setattr_calls(module: Module) -> Iterator[tuple[ast.Call, object]]:
+    for call in module.named_calls("setattr"):
+        if len(call.args) == 3 and not has_unpacking(call):
+            yield call, module.constant(call.args[1])
+
+
+def _owner(method: ast.Attribute) -> ast.expr:
+    """The object that a method sets fields of; each gives it back: `args.set_save(steps=5).set_training(seed=1)`."""
+    owner = method.value
+    while isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr in SETTERS:
+        owner = owner.func.value
+    return owner

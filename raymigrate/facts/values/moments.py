@@ -1,0 +1,38 @@
+"""What asks for the time or for what is on the disk, where each process may get another answer."""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.facts.syntax.module import Module
+
+CLOCKS = frozenset(
+    {
+        *("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today"),
+        *("time.time", "time.time_ns"),
+    }
+)
+TIMES = frozenset({"time.perf_counter", "time.monotonic", "time.process_time", "time.strftime", "time.ctime"})
+ON_DISK = frozenset({f"os.path.{name}" for name in ("exists", "isfile", "isdir", "getsize", "getmtime")})
+EXISTS = frozenset({"exists", "is_file", "is_dir", "glob", "rglob", "iterdir"})  # of a pathlib.Path
+
+
+def asks_now(module: Module, test: ast.expr) -> Iterator[ast.expr]:
+    """What in a condition asks for the time or the disk: itself, or where a name of it gets its value.
+
+    Args:
+        module: The module.
+        test: The condition.
+    """
+    for part in ast.walk(test):
+        given = module.value(part) if isinstance(part, ast.Name) else part
+        calls = ast.walk(given) if given is not part else (part,)
+        for call in calls:
+            if isinstance(call, ast.Call) and _is_asked_now(module, call):
+                yield part  # type: ignore[misc]
+
+
+def _is_asked_now(module: Module, call: ast.Call) -> bool:
+    name = module.qualified(call.func) or ""
+    if name in CLOCKS | TIMES | ON_DISK or name in ("os.listdir", "glob.glob"):
+        return True
+    return not name and isinstance(call.func, ast.Attribute) and call.func.attr in EXISTS

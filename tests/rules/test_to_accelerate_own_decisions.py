@@ -1,0 +1,41 @@
+"""RM858: each process of a converted loop decides for itself when to stop, by the time or by what is on the disk."""
+
+import pytest
+
+from tests.rules.test_to_accelerate import HEAD, STEP, accelerated
+
+START = "import os\nimport time\nfrom pathlib import Path\nbegin = time.time()\n"
+SAID = "Each process asks for the time or the disk itself"
+
+
+def told(inner: str = "", outer: str = "") -> list[str]:
+    batches = f"    for x, y in loader:\n        x, y = x.to(device), y.to(device)\n{STEP.replace('    ', '        ')}"
+    outcome = accelerated(f"for epoch in range(3):\n{batches}{inner}{outer}", head=START + HEAD)
+    assert "accelerator.backward(loss)" in outcome.text
+    return [message for message in outcome.messages if message.startswith(SAID)]
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer"),
+    [
+        ("        if time.time() - begin > 9:\n            break\n", ""),
+        ("", "    if time.monotonic() > 9:\n        break\n"),
+        ("", "    late = time.time() - begin\n    if late > 9:\n        break\n"),
+        ("", "    if os.path.exists('STOP'):\n        break\n"),
+        ("", "    if epoch > 1 and Path('STOP').exists():\n        break\n"),
+    ],
+)
+def test_an_end_by_the_time_or_the_disk_is_told(inner: str, outer: str) -> None:
+    assert len(told(inner, outer)) == 1
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer"),
+    [
+        ("        if epoch > 9:\n            break\n", ""),
+        ("", "    if time.time() - begin > 9:\n        print(epoch)\n"),
+        ("", "    for name in ('a', 'b'):\n        if os.path.exists(name):\n            break\n"),
+    ],
+)
+def test_other_ends_are_not(inner: str, outer: str) -> None:
+    assert not told(inner, outer)
