@@ -76,7 +76,7 @@ class Unscaling:
             found.update(
                 f"True {ast.dump(s.test)}" for s in before if isinstance(s, ast.If) and isinstance(s.body[-1], LEAVES)
             )
-            calls = self.training.variables.calls_of(child) if isinstance(child, ast.FunctionDef) else []
+            calls = self.module.calls_of(child) if isinstance(child, ast.FunctionDef) else []
             child = calls[0] if len(calls) == 1 else parent
         return frozenset(found)
 
