@@ -1,4 +1,4 @@
-"""RM104, RM110 and RM203: what a call gets beside `**`, which may hold the same argument."""
+"""RM104, RM110, RM203 and RM701: what a call gets beside `**`, which may hold the same argument."""
 
 import pytest
 
@@ -132,3 +132,34 @@ def test_what_is_not_seen_must_not_hold_the_new_name() -> None:
     found = converted(SCRIPT.format(made="TrainingArguments(warmup_ratio=0.1, **read())", before="", inside="pass"))
     assert "warmup_steps=0.1" in found.text
     assert any("must not hold warmup_steps either" in message for message in found.messages)
+
+
+METHOD = """
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import Trainer, TrainingArguments
+from job import model, rows
+
+class Job:
+    {decorator}
+    def make({parameters}, **config):
+        return Trainer(model=model(), args=TrainingArguments("out", **config), train_dataset=train_dataset)
+
+TransformersTrainer(
+    {given}, trainer_init_config={{"no_cuda": True}}, datasets=rows(), scaling_config=ScalingConfig(num_workers=2)
+).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "parameters", "given"),
+    [
+        ("", "self, train_dataset, eval_dataset", "Job().make"),
+        ("@staticmethod", "train_dataset, eval_dataset", "trainer_init_per_worker=Job.make"),
+        ("@classmethod", "cls, train_dataset, eval_dataset", "Job.make"),
+    ],
+)
+def test_what_a_trainer_gives_a_method_is_told_where_it_is_written(decorator: str, parameters: str, given: str) -> None:
+    """The method is its init function, and gets the entries of its configuration."""
+    found = converted(METHOD.format(decorator=decorator, parameters=parameters, given=given))
+    assert any("no_cuda= raises a TypeError today where TrainingArguments(**config)" in text for text in found.messages)
