@@ -11,7 +11,7 @@ from enum import Enum
 from raymigrate.base.families import Family, family_of
 
 # The lines that a message names, and their file, between characters that no script has.
-NAMED_LINE = re.compile("\ue000([0-9,]+)\ue001([^\ue002]*)\ue002")
+NAMED_LINE = lazy_regex("\ue000([0-9,]+)\ue001([^\ue002]*)\ue002")
 
 
 def named_line(path: str, *lines: int) -> str:

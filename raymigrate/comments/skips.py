@@ -10,20 +10,21 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.comments.tokens import Comment, LogicalLine, logical_line_from, read_comments
 
 MARK = "raymigrate:"
-COMMENT = re.compile(
+COMMENT = lazy_regex(
     r"#\s*raymigrate:\s*(?P<word>skip-file|skip)(?![\w-])\s*(?:\[(?P<codes>[^\]]*)\])?\s*(?:--\s*(?P<reason>.*\S)\s*)?"
 )
 
 # What looks as if it spoke to raymigrate, and comments for other tools that name rules of it.
-MEANT = re.compile(
+MEANT = lazy_regex(
     r"#\s*(?P<text>raymigrate\s*:\s*[\w-]*|raymigrate\s+(?:skip|ignore|disable|off|noqa)\b)", re.IGNORECASE
 )
-FOREIGN = re.compile(r"#\s*(?P<text>noqa|(?:ruff|flake8)\s*:\s*noqa|pylint|type|nosec|pragma)\b[^#\n]*?\bRM\d", re.I)
-CODE = re.compile(r"\bRM\d+")
+FOREIGN = lazy_regex(r"#\s*(?P<text>noqa|(?:ruff|flake8)\s*:\s*noqa|pylint|type|nosec|pragma)\b[^#\n]*?\bRM\d", re.I)
+CODE = lazy_regex(r"\bRM\d+")
 
 RM906 = Rule(
     "RM906",

@@ -6,13 +6,13 @@ notebook: it is a script of its own.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.documents.remarks import Place
 
-WRITES = re.compile(r"%%(?:writefile|file)\b(?P<words>.*)")
+WRITES = lazy_regex(r"%%(?:writefile|file)\b(?P<words>.*)")
 APPENDS = ("-a", "--append")
 SCRIPTS = (".py",)
 SETTINGS = (".yaml", ".yml", ".json")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding
 from raymigrate.documents.lines import split_lines
 from raymigrate.documents.magics import CELL_MAGIC, PYTHON_CELL_MAGICS, masked, syntax_error
@@ -12,18 +13,18 @@ from raymigrate.files.script import Script
 
 # https://docs.databricks.com/aws/en/notebooks/notebook-format: the first line, and what parts the cells.
 DATABRICKS = "# Databricks notebook source"
-COMMAND = re.compile(r"# COMMAND -{10}\s*$")
+COMMAND = lazy_regex(r"# COMMAND -{10}\s*$")
 # What may stand over the Python of a Databricks cell: its title, and a cell of another language, as comments.
-HEAD = re.compile(r"\s*$|# (?:Databricks notebook source|DBTITLE|MAGIC)\b")
+HEAD = lazy_regex(r"\s*$|# (?:Databricks notebook source|DBTITLE|MAGIC)\b")
 MAGIC = "# MAGIC "
-LANGUAGE = re.compile(r"%%?(\w+)")
+LANGUAGE = lazy_regex(r"%%?(\w+)")
 # https://jupytext.readthedocs.io/en/latest/formats-scripts.html; `# In[3]:` is what nbconvert writes.
-PERCENT = re.compile(r"# ?%%(?:$|[\s\[])|# In\[[\d ]*\]:")
+PERCENT = lazy_regex(r"# ?%%(?:$|[\s\[])|# In\[[\d ]*\]:")
 SIGNS = ("%%", "# In[")  # one of them is in each of these
 # A marker that says nothing of its cell.
-BARE = re.compile(r"# ?%%\s*$|# In\[[\d ]*\]:\s*$|# COMMAND -{10}\s*$")
+BARE = lazy_regex(r"# ?%%\s*$|# In\[[\d ]*\]:\s*$|# COMMAND -{10}\s*$")
 # A quick look for lines that are not Python but IPython's.
-MAGIC_LINE = re.compile(r"^\s*[%!?]|=\s*[%!](?!=)|\?\s*$|^(?:pip|conda) ", re.MULTILINE)
+MAGIC_LINE = lazy_regex(r"^\s*[%!?]|=\s*[%!](?!=)|\?\s*$|^(?:pip|conda) ", re.MULTILINE)
 
 
 def cell_script(script: Script, *, for_ray: bool = False) -> Regions | None:

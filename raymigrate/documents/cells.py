@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding
 from raymigrate.documents.lines import trimmed
 from raymigrate.documents.magics import Masked, masked, syntax_error
@@ -17,7 +18,7 @@ from raymigrate.files.discovery import MAX_BYTES
 from raymigrate.files.script import UndecodableError
 
 # The names that stand between cells and for what is masked in them.
-STAND_INS = re.compile(r"\b_+cell_(?:mask_)?\d+__(?!\w)")
+STAND_INS = lazy_regex(r"\b_+cell_(?:mask_)?\d+__(?!\w)")
 # What a cell that cannot be parsed may not mention, besides Ray: it might use, or hide, what the other cells are about.
 LEGACY_TRAINERS = {"HuggingFaceTrainer", "TransformersTrainer", "AccelerateTrainer"}
 

@@ -14,15 +14,17 @@ from difflib import get_close_matches
 from itertools import pairwise
 from typing import NamedTuple
 
+from raymigrate.base.expressions import lazy_regex
+
 NAMES = r"(?:emphasize[-_]lines|highlight[-_]lines|hl[-_]lines|lines|code-line-numbers|data-line)"
 LISTS = (
     # An option on a line of its own, in MyST also as YAML; the list may go on in the next line.
-    re.compile(rf"\n[ \t>]*:?{NAMES}:(?P<list>[ \t]*[\"'\[]?[\d \t,-]+(?:\n[ \t>]*[\d \t,-]+)*[\"'\]]?)(?=\n|$)"),
-    re.compile(rf"[ \t]*\b{NAMES}[ \t]*=[ \t]*(?P<quote>[\"'])(?P<list>[\d \t,-]+)(?P=quote)"),
-    re.compile(rf"[ \t]*\b{NAMES}[ \t]*=[ \t]*(?P<list>\[[\d \t,\"'-]+\])"),
-    re.compile(r"[ \t]*\{(?P<list>[\d \t,-]+)\}"),
+    lazy_regex(rf"\n[ \t>]*:?{NAMES}:(?P<list>[ \t]*[\"'\[]?[\d \t,-]+(?:\n[ \t>]*[\d \t,-]+)*[\"'\]]?)(?=\n|$)"),
+    lazy_regex(rf"[ \t]*\b{NAMES}[ \t]*=[ \t]*(?P<quote>[\"'])(?P<list>[\d \t,-]+)(?P=quote)"),
+    lazy_regex(rf"[ \t]*\b{NAMES}[ \t]*=[ \t]*(?P<list>\[[\d \t,\"'-]+\])"),
+    lazy_regex(r"[ \t]*\{(?P<list>[\d \t,-]+)\}"),
 )
-ITEM = re.compile(
+ITEM = lazy_regex(
     r"(?P<quote>[\"']?)"  # of a range in brackets: [2,"4-6"]
     r"(?:(?P<first>\d+)(?P<to>[ \t]*-[ \t]*)(?P<last>\d*)|(?P<until>-[ \t]*)(?P<end>\d+)|(?P<only>\d+))(?P=quote)"
 )

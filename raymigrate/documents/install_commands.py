@@ -4,18 +4,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.knowledge.versions import Pin, conda_pins, requirement_pins
 
 NESTED = "The command is in a string: write {name}>={lowest} there, with quotes around it for the inner shell."
 HANDED_ON = "The words of this command go to another shell, without quotes: write \"'{name}>={lowest}'\" there."
 # What makes one text of its words, which a shell reads once more; it takes the sign `>` for a redirection then.
-TO_ANOTHER_SHELL = re.compile(r"(?<![\w-])(?:ssh|pdsh|clush|eval|ray[ \t]+exec)(?=[ \t])")
+TO_ANOTHER_SHELL = lazy_regex(r"(?<![\w-])(?:ssh|pdsh|clush|eval|ray[ \t]+exec)(?=[ \t])")
 # A word of a shell command, which may be quoted, after `pip install` or `conda create` up to the end of that command.
-INSTALL = re.compile(
+INSTALL = lazy_regex(
     r"\b(?:(?:pip[\d.]*|uv pip|conda|mamba)(?:[ \t]+-[\w-]+)*[ \t]+install|(?:conda|mamba)[ \t]+create)\b"
     r"(?P<words>(?:[^\n;&|#\\]|\\(?:[ \t]*\r?\n|.))*)"
 )
-WORD = re.compile(r"(?P<quote>\\?[\"'])(?P<quoted>[^\"'\n\\]*)(?P=quote)|(?P<plain>[^\s\"'\\]+)")
+WORD = lazy_regex(r"(?P<quote>\\?[\"'])(?P<quoted>[^\"'\n\\]*)(?P=quote)|(?P<plain>[^\s\"'\\]+)")
 
 OF_RANGES = frozenset("<>=!~,[")
 
@@ -37,7 +38,7 @@ def _is_handed_on(command: re.Match[str]) -> bool:
 
 
 # What makes a comment of a command of a notebook: `# !pip install ray`, `#%pip install ray`.
-COMMENTED = re.compile(r"[ \t]*#[# \t]*(?=[!%])")
+COMMENTED = lazy_regex(r"[ \t]*#[# \t]*(?=[!%])")
 
 
 def uncommented(text: str) -> str:

@@ -3,10 +3,12 @@
 import json
 import re
 
-SPACE = re.compile(r"[ \t\r\n]*")
+from raymigrate.base.expressions import lazy_regex
+
+SPACE = lazy_regex(r"[ \t\r\n]*")
 STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
-ITEM = re.compile(f"{STRING}|[\\[\\]{{}}]", re.DOTALL)
-SCALAR = re.compile(f"{STRING}|[^\\s,\\]}}]+", re.DOTALL)
+ITEM = lazy_regex(f"{STRING}|[\\[\\]{{}}]", re.DOTALL)
+SCALAR = lazy_regex(f"{STRING}|[^\\s,\\]}}]+", re.DOTALL)
 
 Span = tuple[int, int]
 

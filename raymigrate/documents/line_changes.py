@@ -1,6 +1,5 @@
 """What changes between two versions of the lines of a file, in a time that grows with their number."""
 
-import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
@@ -9,6 +8,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TypeVar
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.files.script import lines_of
 
 Line = TypeVar("Line", bound=Hashable)
@@ -18,7 +18,7 @@ WIDTHS = (2, 4, 8, 16)  # of the groups of lines that tell a place where no line
 LOOKED_AT = 32  # lines on each side of a place among which the one most like a line is looked for
 ALIKE = 0.5  # the least part of two lines' words that must be the same
 # Parts of names, as `TorchTrainer` is more like `TransformersTrainer` than `prepare_trainer` is.
-WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+WORDS = lazy_regex(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
 def moved_lines(before: str, after: str) -> Callable[[int], int]:

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.documents.line_changes import LineMatcher
 
 # The ends that Python knows; form feeds and other separators belong to their line.
-LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n)|([^\r\n]+)\Z")
+LINE = lazy_regex(r"([^\r\n]*)(\r\n|\r|\n)|([^\r\n]+)\Z")
 
 
 class Line(NamedTuple):

@@ -10,25 +10,27 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from raymigrate.base.expressions import lazy_regex
+
 # Strings (the closing quote may be missing), comments, brackets, and a backslash at the end of the line.
-TOKEN = re.compile(
+TOKEN = lazy_regex(
     r"(?P<comment>\#.*)"
     r"|(?P<triple>\"{3}|'{3})"
     r"|(?P<string>\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\]|\\.)*'?)"
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])"
     r"|(?P<continued>\\$)"
 )
-ESCAPED = re.compile(r"\s*(?:[%!?]|[,;/](?=\w)|\#\ MAGIC\b)")
+ESCAPED = lazy_regex(r"\s*(?:[%!?]|[,;/](?=\w)|\#\ MAGIC\b)")
 # What is assigned to: `files`, `first, *rest`, `(first, second)`, `found["files"]`.
-ASSIGNED = re.compile(
+ASSIGNED = lazy_regex(
     r"""(\s*(?:\(\s*)?[*A-Za-z_](?:[\w.,\s*\[\]]|(?<=\[)(?:"[^"\n=]*"|'[^'\n=]*')(?=\]))*(?:\)\s*)?=\s*)[%!](?!=)"""
 )
 # Magics whose argument is a statement that runs in the notebook: it is read, and only the head is masked.
-STATEMENT = re.compile(r"(\s*)(%(?:time|timeit|prun|memit)[ \t]+(?:-\w\s*\d*[ \t]+)*)(?=\S)")
+STATEMENT = lazy_regex(r"(\s*)(%(?:time|timeit|prun|memit)[ \t]+(?:-\w\s*\d*[ \t]+)*)(?=\S)")
 # Commands that IPython takes without their percent sign; looked for only where a cell is not Python without it.
-AUTOMAGIC = re.compile(r"(?:pip|conda|mamba|uv|ls|ll|cd|cat|pwd|mkdir|rm|cp|mv|clear|whos?)\b(?!\s*[=(.\[,:])")
+AUTOMAGIC = lazy_regex(r"(?:pip|conda|mamba|uv|ls|ll|cd|cat|pwd|mkdir|rm|cp|mv|clear|whos?)\b(?!\s*[=(.\[,:])")
 
-CELL_MAGIC = re.compile(r"%%(\w+)")
+CELL_MAGIC = lazy_regex(r"%%(\w+)")
 # Cell magics whose body is Python that runs in the notebook.
 PYTHON_CELL_MAGICS = frozenset({"time", "timeit", "capture", "prun", "memit", "wandb"})
 

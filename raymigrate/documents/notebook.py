@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding
 from raymigrate.documents.cell_files import SCRIPTS, SETTINGS, CellFile, cell_file, texts_written, whole_files
 from raymigrate.documents.cells import Cell, Cells, OfCells, refuse_much_code
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
     from raymigrate.knowledge.versions import Pin
 
 # Blank lines, and comments that Colab, nbdev and Quarto read at the head of a cell: nothing may come before them.
-HEAD = re.compile(r"\s*(?:#\s*@(?:title|markdown)\b|#\|)|\s*$")
-ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}|\\.")
+HEAD = lazy_regex(r"\s*(?:#\s*@(?:title|markdown)\b|#\|)|\s*$")
+ESCAPE = lazy_regex(r"\\u[0-9a-fA-F]{4}|\\.")
 DATABRICKS = "application/vnd.databricks.v1+notebook"
 # There a single percent sign gives a cell another language: https://docs.databricks.com/aws/en/notebooks/notebooks-code
-DATABRICKS_MAGIC = re.compile(r"%(?:%|(?=(?:sh|sql|scala|r|fs|md|html)\b))(\w+)")
+DATABRICKS_MAGIC = lazy_regex(r"%(?:%|(?=(?:sh|sql|scala|r|fs|md|html)\b))(\w+)")
 # Where the metadata of a notebook name its language.
 LANGUAGES = (
     ("kernelspec", "language"),

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.documents.json_spans import Span, elements
 from raymigrate.documents.lines import Line
 
 NEWLINE = r"(?:\\r|\\u000[dD])(?:\\n|\\u000[aA])|\\[nr]|\\u000[aAdD]"
-RAW_LINE = re.compile(
+RAW_LINE = lazy_regex(
     rf"((?:[^\\]|\\u(?!000[aAdD])[0-9a-fA-F]{{4}}|\\[^nru])*)(?:({NEWLINE})|\Z)",
     re.DOTALL,
 )
-CHARACTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|.", re.DOTALL)  # as it is written in JSON
+CHARACTER = lazy_regex(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|.", re.DOTALL)  # as it is written in JSON
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from html import unescape
 from itertools import takewhile
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.documents.lines import Places, split_lines
 from raymigrate.documents.regions import Head, Regions
@@ -19,22 +20,22 @@ from raymigrate.documents.remarks import RM907, Place, concerns, old_pins, pin_r
 from raymigrate.files.script import Script
 from raymigrate.knowledge.versions import Pin
 
-FENCE = re.compile(r"([ \t>]*)(`{3,}|~{3,})[ \t]*(.*?)[ \t]*$")
-LANGUAGE = re.compile(r"\{?\.?(?:python3?|py|ipython3?|code-cell|testcode|code-block)\b(?:\}[ \t]*(?:i?python3?|py)?)?")
-DIRECTIVE = re.compile(
+FENCE = lazy_regex(r"([ \t>]*)(`{3,}|~{3,})[ \t]*(.*?)[ \t]*$")
+LANGUAGE = lazy_regex(r"\{?\.?(?:python3?|py|ipython3?|code-cell|testcode|code-block)\b(?:\}[ \t]*(?:i?python3?|py)?)?")
+DIRECTIVE = lazy_regex(
     r"([ \t]*)\.\.[ \t]+(?:(?:code-block|code|sourcecode)::[ \t]*(?:i?python3?|py)|testcode::.*)[ \t]*$"
 )
 SHELLS = r"(?:bash|sh|shell|zsh|console|terminal|shell-session)"
-SHELL = re.compile(rf"(?:\{{?\.?{SHELLS}\b|\{{code-block\}}[ \t]*{SHELLS}\b|$)")  # what is not named may be one
-SHELL_DIRECTIVE = re.compile(rf"([ \t]*)\.\.[ \t]+(?:code-block|code|sourcecode)::[ \t]*{SHELLS}[ \t]*$")
-OPTION = re.compile(r"([ \t]*):[\w-]+:")
-IS_DIRECTIVE = re.compile(r"[ \t]*\.\.[ \t]|[ \t>]*[`~]{3,}[ \t]*\{\w")  # of reStructuredText, or of MyST
-HEADING = re.compile(r"#{1,6}[ \t]|.*\n[ \t]*([=~^\"'*+#.-])\1{2,}[ \t]*$")
-LEGACY_TRAINER = re.compile(r"\b(?:HuggingFace|Transformers|Accelerate)Trainer\b")
-NEW_TRAINER = re.compile(r"\bTorchTrainer\(")
+SHELL = lazy_regex(rf"(?:\{{?\.?{SHELLS}\b|\{{code-block\}}[ \t]*{SHELLS}\b|$)")  # what is not named may be one
+SHELL_DIRECTIVE = lazy_regex(rf"([ \t]*)\.\.[ \t]+(?:code-block|code|sourcecode)::[ \t]*{SHELLS}[ \t]*$")
+OPTION = lazy_regex(r"([ \t]*):[\w-]+:")
+IS_DIRECTIVE = lazy_regex(r"[ \t]*\.\.[ \t]|[ \t>]*[`~]{3,}[ \t]*\{\w")  # of reStructuredText, or of MyST
+HEADING = lazy_regex(r"#{1,6}[ \t]|.*\n[ \t]*([=~^\"'*+#.-])\1{2,}[ \t]*$")
+LEGACY_TRAINER = lazy_regex(r"\b(?:HuggingFace|Transformers|Accelerate)Trainer\b")
+NEW_TRAINER = lazy_regex(r"\bTorchTrainer\(")
 # Words of legacy code. A page shortens what it shows, `TorchTrainer(train, scaling_config=..., ...)`, which Python's
 # parser does not take: of such a block only its words can be seen.
-LEGACY_WORDS = re.compile(
+LEGACY_WORDS = lazy_regex(
     r"\b(?:HuggingFace|Transformers|Accelerate)(?:Trainer|Checkpoint|Predictor)\b|\bBatch(?:Mapper|Predictor)\b"
     r"|\bray\.(?:air|ml)\b|\bimport air\b|\bair\.|\bsession\b|\.to_dict\(|\.from_dict\(|\.restore\(|\bTuner\("
     r"|\b(?:trainer_init_\w+|accelerate_config|preprocessor|resume_from_checkpoint|trainer_resources|local_dir|sync_config"
@@ -42,18 +43,18 @@ LEGACY_WORDS = re.compile(
     r"|\b(?:evaluation_strategy|no_cuda|tokenizer|use_auth_token)=|\bload_metric\b"
 )
 # Of these those that nobody else uses: a block with none of the page's names from Ray may well be about something else.
-SURELY_LEGACY = re.compile(
+SURELY_LEGACY = lazy_regex(
     r"\b(?:HuggingFace|Transformers|Accelerate)(?:Trainer|Checkpoint|Predictor)\b|\bBatch(?:Mapper|Predictor)\b"
     r"|\bray\.(?:air|ml)\b|\b(?:evaluation_strategy|no_cuda|use_auth_token)=|\bload_metric\b"
 )
 # Python in HTML, as in `.. raw:: html`: its characters are escaped, so it is not converted. Where nothing names the
 # language (`<div class="highlight-python"><pre>`), an import in it does, but in a traceback.
-TAG = re.compile(r"<(?P<end>/?)(?P<name>pre|code)\b(?P<attributes>[^<>]{0,1000})>", re.IGNORECASE)
-OF_PYTHON = re.compile(r"\b(?:class|lang)=[\"']?[^\"']*\b(?:lang(?:uage)?-)?(?:python3?|py)\b", re.IGNORECASE)
-IMPORT = re.compile(r"^(?:>>>)?[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+\w", re.MULTILINE)
+TAG = lazy_regex(r"<(?P<end>/?)(?P<name>pre|code)\b(?P<attributes>[^<>]{0,1000})>", re.IGNORECASE)
+OF_PYTHON = lazy_regex(r"\b(?:class|lang)=[\"']?[^\"']*\b(?:lang(?:uage)?-)?(?:python3?|py)\b", re.IGNORECASE)
+IMPORT = lazy_regex(r"^(?:>>>)?[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+\w", re.MULTILINE)
 OF_HTML = "Copy the code into a file, run raymigrate on that, and write the result here, unless the old form is meant."
 # Words over a block that shows the legacy form on purpose.
-ON_PURPOSE = re.compile(
+ON_PURPOSE = lazy_regex(
     r"\b(?:old|before|legacy|deprecated|previous(?:ly)?|migrat\w+|instead of|no longer|removed|used to)\b"
     r"|\bRay (?:<|2\.\d\b)",
     re.IGNORECASE,

@@ -5,6 +5,8 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
+
 STARTERS = frozenset(
     {
         *("run", "Popen", "call", "check_call", "check_output", "system", "popen", "getoutput", "getstatusoutput"),
@@ -12,10 +14,10 @@ STARTERS = frozenset(
     }
 )
 # Such a file names a program, and what starts programs.
-WORTH_A_LOOK = re.compile(
+WORTH_A_LOOK = lazy_regex(
     r"(?s)(?=.*\b(?:subprocess|system|popen|Popen|exec[lv]\w*)\b)(?=.*(?:launch|run|deepspeed|\.py\b))"
 )
-PROGRAMS = re.compile(r"(?:.*/)?(?:accelerate|torchrun|deepspeed|python[\d.]*|env|(?:ba|z)?sh)")
+PROGRAMS = lazy_regex(r"(?:.*/)?(?:accelerate|torchrun|deepspeed|python[\d.]*|env|(?:ba|z)?sh)")
 ARGUMENTS = ("args", "cmd", "command")
 UNKNOWN = "{...}"  # what is not written out
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.documents.install_commands import install_commands
 from raymigrate.documents.lines import Places
@@ -68,7 +69,7 @@ RM731 = Rule(
 )
 RULES = (RM904, RM905, RM907)
 
-LEGACY_CODE = re.compile(
+LEGACY_CODE = lazy_regex(
     r"^\s*(?:from|import)\s+ray\.(?:air|train\.huggingface|ml)\b|\b(?:HuggingFace|Transformers|Accelerate)Trainer\("
     r"|^\s*from ray import air\b",
     re.MULTILINE,
@@ -76,7 +77,7 @@ LEGACY_CODE = re.compile(
 PROSE = {"md", "markdown", "html"}
 ON_SPARK = "setup_ray_cluster"
 TODAYS_CLUSTER = "2.10"  # from it on it takes max_worker_nodes= (util/spark/cluster_init.py of 2.9.3 and 2.10.0)
-USES_TRAIN = re.compile(r"\bray\.(?:train|air|ml)\b|\bfrom ray import .*\b(?:train|air)\b")
+USES_TRAIN = lazy_regex(r"\bray\.(?:train|air|ml)\b|\bfrom ray import .*\b(?:train|air)\b")
 
 
 class Place(NamedTuple):

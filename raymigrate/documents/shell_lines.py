@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.documents.cell_scripts import DATABRICKS, MAGIC
 from raymigrate.documents.notebook import Notebook
 
-SHELL_CELL = re.compile(r"\s*%%?(?:bash|sh|shell|script|system|sx)\b")
-SHELL_LINE = re.compile(r"\s*(?:[A-Za-z_]\w*\s*=\s*)?(?:!|%(?:sh|system|sx)\b)")
+SHELL_CELL = lazy_regex(r"\s*%%?(?:bash|sh|shell|script|system|sx)\b")
+SHELL_LINE = lazy_regex(r"\s*(?:[A-Za-z_]\w*\s*=\s*)?(?:!|%(?:sh|system|sx)\b)")
 
-COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
+COMMENT = lazy_regex(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
 
 
 def without_comments(text: str) -> str:

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Collection, Sequence
 
-LITERAL = re.compile(r"""(?P<start>[rRuU]?(?P<quotes>\"{3}|'{3}|"|'))(?P<text>.*)(?P=quotes)""", re.DOTALL)
-PARAMETERS = re.compile(r"\s*(?:Args|Arguments|Parameters|Params|Keyword Args|Other Parameters):?\s*")
-RESULT = re.compile(r"\s*(?:Returns?|Yields?):?\s*")
-UNDERLINE = re.compile(r"\s*-{3,}\s*")
-ENTRY = re.compile(r"\s*(?P<stars>\*{0,2})(?P<name>\w+)\s*(?:\([^)]*\))?\s*(?::|$)")
-FIELD = re.compile(r"\s*:(?:(?P<result>returns?|rtype)|(?:param|type)\s(?:[^:]*\s)?\*{0,2}(?P<name>\w+))\s*:")
+from raymigrate.base.expressions import lazy_regex
+
+LITERAL = lazy_regex(r"""(?P<start>[rRuU]?(?P<quotes>\"{3}|'{3}|"|'))(?P<text>.*)(?P=quotes)""", re.DOTALL)
+PARAMETERS = lazy_regex(r"\s*(?:Args|Arguments|Parameters|Params|Keyword Args|Other Parameters):?\s*")
+RESULT = lazy_regex(r"\s*(?:Returns?|Yields?):?\s*")
+UNDERLINE = lazy_regex(r"\s*-{3,}\s*")
+ENTRY = lazy_regex(r"\s*(?P<stars>\*{0,2})(?P<name>\w+)\s*(?:\([^)]*\))?\s*(?::|$)")
+FIELD = lazy_regex(r"\s*:(?:(?P<result>returns?|rtype)|(?:param|type)\s(?:[^:]*\s)?\*{0,2}(?P<name>\w+))\s*:")
 
 
 def adapted(literal: str, gone: Collection[str]) -> str | None:

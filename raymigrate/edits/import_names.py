@@ -7,7 +7,6 @@ A builtin that the script has another meaning for is `builtins.list`. Whatever n
 
 import ast
 import builtins
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from functools import cached_property
 from importlib import import_module
 from itertools import accumulate, chain, count
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.edits.import_runs import module_of, root_of
 from raymigrate.edits.plan import Code, Needed, Part, Plan
 from raymigrate.facts.syntax.module import Module
@@ -22,8 +22,8 @@ from raymigrate.facts.syntax.nodes import Nodes
 from raymigrate.facts.syntax.scopes import Binding, Scope, ScopeBuilder
 from raymigrate.files.script import lines_of, lines_with_ends
 
-TOKEN = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
-PLACEHOLDER = re.compile(r"\$(?=[a-z_])")
+TOKEN = lazy_regex(r"(?<![\w.])[A-Za-z_]\w*")
+PLACEHOLDER = lazy_regex(r"\$(?=[a-z_])")
 BUILTINS = frozenset(dir(builtins))
 BRANCHES = (ast.Try, ast.If)
 

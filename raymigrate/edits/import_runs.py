@@ -1,20 +1,20 @@
 """Imports as people group them: runs without a blank line, sorted as isort's black profile does or not at all."""
 
 import ast
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.edits.plan import Plan
 from raymigrate.facts.syntax.module import Module
 
 ImportStatement = ast.Import | ast.ImportFrom
 IMPORTS = (ast.Import, ast.ImportFrom)
 FUTURE, STANDARD, INSTALLED, OWN, RELATIVE = range(5)  # sections, in isort's order
-EDGE = re.compile(r"_+cell_\d+__")  # a line with such a name parts two cells (see raymigrate.documents.cells)
+EDGE = lazy_regex(r"_+cell_\d+__")  # a line with such a name parts two cells (see raymigrate.documents.cells)
 LIBRARIES = ("ray", "torch", "transformers", "accelerate", "datasets")
 HELPERS = "ray_train_helpers"  # modules that this tool writes; of others no name tells whether they are installed
 SortKey = tuple[int, bool, str, tuple[int, str]]

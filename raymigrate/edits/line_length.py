@@ -1,12 +1,13 @@
 """How long the lines of a file may be."""
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from raymigrate.base.expressions import lazy_regex
+
 LIMITS = (88, 100, 120)  # Black's own, and what people set it to
 BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
-FOLLOWED = re.compile(r"\s*(?:,\s*[^\s#]|\.\w+\((?!\)))")  # by another argument, or by a call in the same chain
+FOLLOWED = lazy_regex(r"\s*(?:,\s*[^\s#]|\.\w+\((?!\)))")  # by another argument, or by a call in the same chain
 TOLERATED = 0.02  # part of the lines that may be longer: a link, a prompt
 
 

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import libcst as cst
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.edits.import_runs import name_key
 from raymigrate.edits.layout import (
     LONG_CALL,
@@ -27,7 +28,7 @@ Element = TypeVar("Element", cst.Arg, cst.DictElement, cst.ImportAlias, cst.Para
 ParseExpression = Callable[[Code], cst.BaseExpression]
 COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
 NO_BLANKS = cst.SimpleWhitespace("")
-COMMENTED_OUT = re.compile(r"#\s*\w+\s*=")
+COMMENTED_OUT = lazy_regex(r"#\s*\w+\s*=")
 EQUAL = cst.AssignEqual(NO_BLANKS, NO_BLANKS)
 
 

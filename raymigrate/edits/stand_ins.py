@@ -15,19 +15,19 @@ Comments and blank lines between a statement that is touched and one that is not
 from __future__ import annotations
 
 import ast
-import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count, groupby
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.edits.plan import Plan
 from raymigrate.facts.syntax.module import Module
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 MARK = "_raymigrate_hidden_"  # what the names of all stand-ins begin with
 MAX_NODES = 100_000  # LibCST takes 5 kB of memory for each: half a GB for these, some ten thousand lines
-CASE = re.compile(r"\s*case\b")
+CASE = lazy_regex(r"\s*case\b")
 
 
 class NothingHidden(Exception):

@@ -7,6 +7,7 @@ from functools import cache, lru_cache
 
 import libcst as cst
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.edits.layout import (
     LONG_CALL,
     chain_over_lines_if_long,
@@ -19,11 +20,11 @@ from raymigrate.edits.plan import Code, Part
 from raymigrate.edits.positions import code_of
 
 # A `$` in a string or a comment is a sign of the text, no placeholder. Strings in f-strings are not looked into.
-PLACEHOLDER = re.compile(
+PLACEHOLDER = lazy_regex(
     r"""#[^\n]*|(?<![fF])(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|\$(?P<name>[a-z_][a-z0-9_]*)"""
 )
 # An argument, an element, the value of a key: what stands between such signs needs no parentheses.
-STANDS_ALONE = re.compile(r"(?:(?<=[(\[{,=])|(?<=[:,] ))\$[a-z_][a-z0-9_]*(?=[,)\]}])")
+STANDS_ALONE = lazy_regex(r"(?:(?<=[(\[{,=])|(?<=[:,] ))\$[a-z_][a-z0-9_]*(?=[,)\]}])")
 # Expressions that bind so loosely that they need parentheses inside most others.
 LOOSE = (
     cst.BooleanOperation,

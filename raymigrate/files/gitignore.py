@@ -12,13 +12,14 @@ from functools import lru_cache
 from itertools import count
 from typing import NamedTuple
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.files.contents import read_bytes
 
 # The parts of a glob: an escaped character, stars, a question mark, a set like [!a-z], any other character.
-TOKEN = re.compile(
+TOKEN = lazy_regex(
     r"\\(?P<escaped>.)|(?P<stars>\*+)|(?P<any>\?)|\[(?P<set>[!^]?\]?(?:\\.|[^]\\])*)\]|(?P<plain>.)", re.S
 )
-IN_SET = re.compile(r"\\?(.)(?:-\\?(.))?", re.S)
+IN_SET = lazy_regex(r"\\?(.)(?:-\\?(.))?", re.S)
 
 
 class Rule(NamedTuple):

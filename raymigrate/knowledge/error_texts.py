@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 
-ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+ANSI = lazy_regex(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 # What Ray puts before each line that comes from another process: `(RayTrainWorker pid=71, ip=10.0.0.2)`.
-RAY_PREFIX = re.compile(r"^\s*\([^()]*(?:\([^()]*\))?[^()]*\bpid=\d+[^()]*\) ?")
-MARKERS = re.compile(r"^[\s~^]*$")  # the line below a line of code in a traceback
+RAY_PREFIX = lazy_regex(r"^\s*\([^()]*(?:\([^()]*\))?[^()]*\bpid=\d+[^()]*\) ?")
+MARKERS = lazy_regex(r"^[\s~^]*$")  # the line below a line of code in a traceback
 # Shells and web pages lose quotation marks, or exchange them for curved ones.
 QUOTES = dict.fromkeys(map(ord, "`'\"\u2018\u2019\u201c\u201d"))
 LONGEST_STAR = 200

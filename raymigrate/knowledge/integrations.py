@@ -6,6 +6,8 @@ Ray's metadata names none of these libraries, so pip installs any version beside
 import re
 from collections.abc import Iterable
 
+from raymigrate.base.expressions import lazy_regex
+
 # Read in Ray 2.60. ray.util.dask: util/dask/__init__.py ("Dask on Ray requires Dask version 2024.11.0 or later"); every
 # distributed requires the dask of its own version. ray.train.xgboost: train/xgboost/config.py imports
 # xgboost.collective, which the wheel of xgboost 1.6.2 lacks and that of 1.7.1 has; xgboost_trainer.py asks for 1.7.
@@ -36,7 +38,7 @@ def _named(part: str) -> str:
     return rf"\b{re.escape(part)}\b|\bfrom\s+{re.escape(parent)}\s+import\b[ \t]*{names}\b{last}\b"
 
 
-_SIGNS = {part: re.compile(f"{_named(part)}|{_OTHER_WAYS[part]}") for part in INTEGRATIONS}
+_SIGNS = {part: lazy_regex(f"{_named(part)}|{_OTHER_WAYS[part]}") for part in INTEGRATIONS}
 
 
 def is_used(part: str, texts: Iterable[str]) -> bool:

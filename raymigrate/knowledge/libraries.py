@@ -6,12 +6,13 @@ file first uses its library, and only the lines that are asked for are taken apa
 """
 
 import importlib
-import re
 import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from raymigrate.base.expressions import lazy_regex
 
 TABLES = Path(__file__).parent / "tables"
 LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate", "huggingface_hub", "peft", "trl")
@@ -25,7 +26,7 @@ LISTED_FAST = (
     "Bart|CodeLlama|Cpm|DPRContextEncoder|DPRQuestionEncoder|DPRReader|DistilBert|FNet|LayoutLMv3|Llama|MarkupLM"
     "|MobileBert|PreTrained|RoFormer|Roberta|SqueezeBert"
 )
-MADE_ON_REQUEST = re.compile(
+MADE_ON_REQUEST = lazy_regex(
     rf"transformers\.(?:(?!(?:{LISTED_FAST})TokenizerFast)\w+(?:Tokenizer|ImageProcessor)Fast"
     r"|(?:Electra|LED|LayoutLM|Longformer|Lxmert|Mvp|Phi3)Tokenizer)"
 )

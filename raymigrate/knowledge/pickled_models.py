@@ -9,6 +9,8 @@ docs/semantics/libraries.md#pickled-models.
 import re
 from enum import Enum
 
+from raymigrate.base.expressions import lazy_regex
+
 
 class Pickling(Enum):
     """What becomes of a model that goes to another process."""
@@ -21,26 +23,26 @@ class Pickling(Enum):
 
 
 # Their weights are parametrized (torch.nn.utils.parametrizations.weight_norm); mms holds Wav2Vec2 and Vits.
-REFUSED = re.compile(
+REFUSED = lazy_regex(
     r"wav2vec2(?!bert)|hubert|wavlm|unispeech|encodec|^sew|^vits|^mms|^musicgen|^bark(?!semantic|coarse|fine)"
     r"|^speecht5forspeech|^speecht5asr|^speecht5vc"
 )
-NEEDS_STATES = re.compile(
+NEEDS_STATES = lazy_regex(
     r"^(?:beit|segformer)forsemantic|^clipsegforimage|^dptfor|^zoedepth|^depthanything|^(?:vip|video)?llava|^chmv2"
 )
-CAPTURES = re.compile(r"^(?:mask2former|oneformer|upernet|groundingdino)")
+CAPTURES = lazy_regex(r"^(?:mask2former|oneformer|upernet|groundingdino)")
 # Those of the classes of transformers 4.33 whose modeling file has no `capture_outputs`.
-COLLECTS = re.compile(
+COLLECTS = lazy_regex(
     r"^(?:bloom|canine|codegen|cvt|data2vecvision|deberta|deeplab|donut|falcon|flaubert|fnet|focalnet|funnel|glpn|gptj"
     r"|gptneo(?!x)|ibert|imagegpt|led|levit|longformer|longt5|luke|lxmert|megatronbert|mobile(?:net|vit)|mpnet|mpt|mra|mvp|nystromformer|openaigpt"
     r"|perceiver|poolformer|prophetnet|pvt|reformer|regnet|rembert|resnet|roformer|rwkv|squeezebert|swiftformer|swin2sr"
     r"|swinv2|tapas|timesformer|vilt|visualbert|xlm(?!roberta)|xlnet|yoso)"
 )
 # What an Auto class makes depends on the checkpoint; of these tasks most models need their states.
-NEED_STATES = re.compile(r"^auto\w*for(?:semanticsegmentation|depthestimation)$")
-SEGMENTS = re.compile(r"^auto\w*for(?:image|universal)segmentation$")
-WITHOUT_STATES = re.compile(r"mobile(?:net|vit)|deeplab|data2vec|glpn|^maskformer")
-SEGMENTERS = re.compile(r"^(?:segformer|mitb|beit|clipseg|dpt)")
+NEED_STATES = lazy_regex(r"^auto\w*for(?:semanticsegmentation|depthestimation)$")
+SEGMENTS = lazy_regex(r"^auto\w*for(?:image|universal)segmentation$")
+WITHOUT_STATES = lazy_regex(r"mobile(?:net|vit)|deeplab|data2vec|glpn|^maskformer")
+SEGMENTERS = lazy_regex(r"^(?:segformer|mitb|beit|clipseg|dpt)")
 
 
 def pickling(name: str, checkpoint: str = "") -> Pickling:

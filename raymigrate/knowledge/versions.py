@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from packaging.version import Version
 from pathlib import Path
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.knowledge.integrations import INTEGRATION_OF, LOWEST_OF_INTEGRATIONS, is_used
 
 # The lowest versions that the converted code runs on. ray: Train V2 is the default from 2.51 on (ray#57857).
@@ -120,9 +121,9 @@ NAME = r"(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?![\w-])"
 EXTRAS = r"(?:\s*\[[\w\s,.-]*\])?"
 CLAUSE = r"(?:===?|~=|!=|<=|>=|<|>)\s*[\w.*+!-]+"
 # A requirement with a range at the start of a text, as in PEP 508: `ray[train] >=2.6, <2.9`.
-REQUIREMENT = re.compile(rf"{NAME}{EXTRAS}\s*(?P<specifier>{CLAUSE}(?:\s*,\s*{CLAUSE})*)")
+REQUIREMENT = lazy_regex(rf"{NAME}{EXTRAS}\s*(?P<specifier>{CLAUSE}(?:\s*,\s*{CLAUSE})*)")
 # A wheel, archive or tag that stands for a version: `transformers @ git+https://.../transformers@v4.30.2`.
-ADDRESS = re.compile(
+ADDRESS = lazy_regex(
     rf"(?:-e\s+|--editable[\s=]+)?(?:{NAME}{EXTRAS}\s*@\s*)?"
     r"(?:git\+|https?://|file:)\S*/(?P<project>[\w-]+?)(?:\.git)?(?:[-@]v?|/archive/(?:refs/tags/)?v?)"
     r"(?P<version>\d+(?:\.\d+)+)\S*"

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.pins.files import Dated, as_they_are, decode, read
 from raymigrate.pins.needed import COMMENT
 from raymigrate.pins.written_for import files_near
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 # Extras with the packages of the dashboard (metadata of Ray 2.60, and setup.py of 2.6.3, where llm is missing).
 EXTRAS = r"\b(?:default|air|all|llm|serve)\b"
-WITH_DASHBOARD = re.compile(
+WITH_DASHBOARD = lazy_regex(
     rf"\bray\s*\[[^\]]*{EXTRAS}"  # requirements
     rf"|\bray\b[^\n]*\bextras\s*=\s*\[[^\]]*{EXTRAS}"  # Poetry, Pipfile
     rf"|\bray-{EXTRAS}"  # conda-forge
     r"|\brayproject/ray"  # the images hold ray[all]
     r"|\bopencensus\b(?!-)"  # of the dashboard's own packages, where lists name all that is installed
 )
-INSTALLS = re.compile(r"\b(?:pip3?|conda|mamba|uv|poetry)\b.*\b(?:install|add|sync)\b.*")
-PACKAGE = re.compile(r"\s*(?:ray\s*\[|rayproject/ray)\S*\s*\Z")  # of a list of packages in code, or an image
+INSTALLS = lazy_regex(r"\b(?:pip3?|conda|mamba|uv|poetry)\b.*\b(?:install|add|sync)\b.*")
+PACKAGE = lazy_regex(r"\s*(?:ray\s*\[|rayproject/ray)\S*\s*\Z")  # of a list of packages in code, or an image
 
 
 def has_dashboard(module: Module, path: str) -> bool:

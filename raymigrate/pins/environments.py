@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.submitted_jobs import SubmittedJob
 from raymigrate.facts.projects.environment import RUNTIME_ENV
 from raymigrate.facts.projects.submitted_jobs import entries_of, submissions
@@ -31,7 +32,7 @@ NO_RANGE = (
     "What {function}() does with a range is not known, it may run pip install {name}==VERSION: write one version,"
     " {lowest} or later."
 )
-VERSION = re.compile(r"(?:[=<>!~]=?\s*)?\d+(?:\.[\d*]+)*(?:\s*,\s*[=<>!~]=?\s*[\d.*]+)*")
+VERSION = lazy_regex(r"(?:[=<>!~]=?\s*)?\d+(?:\.[\d*]+)*(?:\s*,\s*[=<>!~]=?\s*[\d.*]+)*")
 
 
 def environment_pins(module: Module) -> Iterator[tuple[ast.Constant, Pin]]:

@@ -1,8 +1,8 @@
 """Whether code is legacy, or was and is converted: only then are the pins of its project looked at."""
 
-import re
 from collections.abc import Iterable
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.families import LEGACY_TRAINERS, Family
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.knowledge.versions import Pin, keeps_out
@@ -13,7 +13,7 @@ CURRENT = frozenset(
     {Family.TRAIN_AND_TUNE, Family.DATA, Family.RESULTS, Family.PREDICTORS, Family.GONE, Family.LIBRARIES}
 )
 # Comments of converted code, which raymigrate/codemods/shared/ writes: tests/architecture/test_words_in_two_places.py.
-CONVERTED = re.compile(
+CONVERTED = lazy_regex(
     rb"as Ray's legacy trainer did|Without it accelerate would train one model per CPU worker"
     rb"|else some losses grow with the workers"
 )
@@ -22,26 +22,26 @@ CONVERTED = re.compile(
 # (ray/train/__init__.py, ray/train/huggingface/transformers/__init__.py; the module itself is older, it held
 # TransformersTrainer), transformers 4.40.2 and 4.41.0, 4.45.2 and 4.46.0, 4.46.1 and 4.46.2 (training_args.py,
 # trainer.py).
-PREPARED = re.compile(
+PREPARED = lazy_regex(
     rb"\bRayTrainReportCallback\b|"
     rb"\bray\.train\.huggingface\.transformers(?:\.|\s+import\s[^#;]*?\b)prepare_trainer\b"
 )
 CAME_WITH = (
     (PREPARED, "ray", "2.7"),
     (
-        re.compile(
+        lazy_regex(
             rb"\bray\.train\.(?:get_context|get_checkpoint|get_dataset_shard|report)\b|"
             rb"\b(?:from\s+ray\.train\s+import\s[^#;]*?|ray\.train\.)(?:Run|Scaling|Checkpoint|Failure)Config\b"
         ),
         "ray",
         "2.7",
     ),
-    (re.compile(rb"\beval_strategy\s*="), "transformers", "4.41"),
-    (re.compile(rb"\bprocessing_class\s*="), "transformers", "4.46"),
-    (re.compile(rb"\baverage_tokens_across_devices\s*="), "transformers", "4.46.2"),
+    (lazy_regex(rb"\beval_strategy\s*="), "transformers", "4.41"),
+    (lazy_regex(rb"\bprocessing_class\s*="), "transformers", "4.46"),
+    (lazy_regex(rb"\baverage_tokens_across_devices\s*="), "transformers", "4.46.2"),
 )
 # A script that imports Ray, or a cell that installs it.
-USES_RAY = re.compile(rb"\b(?:import|from)\s+ray\b|\bray(?:\[[\w, ]*\])?\s*(?:[=<>~!]=|[<>])")
+USES_RAY = lazy_regex(rb"\b(?:import|from)\s+ray\b|\bray(?:\[[\w, ]*\])?\s*(?:[=<>~!]=|[<>])")
 
 
 def uses_ray(data: bytes) -> bool:

@@ -6,17 +6,18 @@ And the version that KubeRay is told that they hold: `rayVersion: "2.6.3"`.
 import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.knowledge.versions import LOWEST, Pin
 
 VERSION = r"\d+\.\d+(?:\.\d+)?"
-IMAGE = re.compile(
+IMAGE = lazy_regex(
     rf"(?:[\w.:-]+/)*(?:(?:rayproject/ray(?:-ml|-llm)?|[\w.-]+/ray):(?P<version>{VERSION})?"
     rf"|[\w.-]+:(?:[\w.]+-)*ray-?v?(?P<within>{VERSION})(?![\w.]))"  # one that holds Ray besides: "base:ray2.1.0-py38"
     r"(?P<rest>[\w.-]*)(?:@sha256:\w+)?"
 )
-PYTHON = re.compile(r"(?:^|-)py3(?P<minor>\d+)\b")
-ON_GPU = re.compile(r"-(?:gpu|cu\d+)\b")
-PYTHON_IMAGE = re.compile(r"(?:[\w.:-]+/)*python:(?:\d+-)?3\.(?P<minor>\d+)(?:\.\d+)?(?P<rest>[\w.-]*)(?:@sha256:\w+)?")
+PYTHON = lazy_regex(r"(?:^|-)py3(?P<minor>\d+)\b")
+ON_GPU = lazy_regex(r"-(?:gpu|cu\d+)\b")
+PYTHON_IMAGE = lazy_regex(r"(?:[\w.:-]+/)*python:(?:\d+-)?3\.(?P<minor>\d+)(?:\.\d+)?(?P<rest>[\w.-]*)(?:@sha256:\w+)?")
 ADVICE = "Take the image of ray >= {ray}, for example rayproject/ray:{ray}.0{rest}; its tag also names the Python."
 WITHOUT_LIBRARIES = " Unlike ray-ml it holds neither torch nor transformers: install them in it."
 
@@ -61,7 +62,7 @@ def _rest_today(rest: str, python: re.Match[str] | None) -> str:
 
 # The keys of YAML that name an image: `image:` of Kubernetes and of Ray's cluster launcher, its `head_image:`,
 # Anyscale's `image_uri:`. Charts of Helm say it in two lines, `repository:` and `tag:`.
-IN_YAML = re.compile(
+IN_YAML = lazy_regex(
     r"(?:^[ \t-]*|[{,][ \t]*)[\"']?(?:\w+_)?image(?:_uri)?[\"']?[ \t]*:[ \t]+[\"']?(?P<image>[^\s\"'#{},]+)"
     r"|^[ \t-]*repository[ \t]*:[ \t]+[\"']?(?P<repository>[^\s\"'#{},]+)[\"']?[ \t]*(?:#[^\n]*)?\r?\n"
     r"[ \t]*tag[ \t]*:[ \t]+[\"']?(?P<tag>[^\s\"'#{},]+)",
@@ -79,7 +80,7 @@ def images_in_yaml(text: str) -> Iterator[Pin]:
             yield pin
 
 
-RAY_VERSION = re.compile(
+RAY_VERSION = lazy_regex(
     r"(?:^[ \t-]*|[{,][ \t]*)"
     rf"(?P<line>[\"']?rayVersion[\"']?[ \t]*:[ \t]+[\"']?(?P<version>{VERSION})[\"']?)(?![\w.])",
     re.MULTILINE,

@@ -7,31 +7,32 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.documents.install_commands import install_commands
 from raymigrate.documents.json_spans import elements, members, start_of_value
 from raymigrate.knowledge.versions import LOWEST, Pin, requirement_pins
 from raymigrate.pins.needed import installed
 
-OF_RAY = re.compile(r"ray\b(?!-)")
-RUNTIME = re.compile(r"\bspark_version[\"']?\s*:\s*[\"']?(?P<runtime>(?P<version>\d+\.\d+)\.x[\w.-]*)")
+OF_RAY = lazy_regex(r"ray\b(?!-)")
+RUNTIME = lazy_regex(r"\bspark_version[\"']?\s*:\s*[\"']?(?P<runtime>(?P<version>\d+\.\d+)\.x[\w.-]*)")
 # The Python of the runtimes of Databricks whose Python is too old for Ray, from their release notes; 13.3 has 3.10.
 PYTHONS = {"9.1": "3.8", "10.4": "3.8", "11.3": "3.9", "12.2": "3.9"}
 TAKE = "Take the runtime 13.3 LTS of Databricks or a later one, which have Python >= {python}."
 # Those for machine learning bring a torch: 1.12.1 in 11.3, 2.0.1 in 13.3, 2.3.1 in 15.4, 2.6.0 in 16.4 (release notes).
 # transformers takes an older one than 2.6 for none (5.23 utils/import_utils.py, `is_torch_available`).
-OF_ML = re.compile(r"-ml(?![\w.])")
+OF_ML = lazy_regex(r"-ml(?![\w.])")
 OLD_TORCH = ((15, 4), "<=2.3.1")  # the last of them, and what it and those before it have
 LIST_TORCH = "List torch>={torch} among the libraries, or take a runtime with it: 16.4 LTS ML or a later one."
 
 
 # The environment that `ray job submit` is given, in quotes of either kind; lists in it, and their items.
-JOB_ENVIRONMENT = re.compile(
+JOB_ENVIRONMENT = lazy_regex(
     r"\bray[ \t]+job[ \t]+submit\b(?:[^\n;&|#\\]|\\\r?\n|\\[^\r\n])*?--runtime-env-json(?:=|(?:[ \t]|\\\r?\n)+)"
     r"(?P<quote>[\"'])(?P<json>(?:\\[\s\S]|(?!(?P=quote))[^\\])*)(?P=quote)"
 )
-PACKAGES_OF_JOB = re.compile(r"\\?\"(?:pip|uv|packages)\\?\"\s*:\s*(?P<items>\[(?:\"[^\"\n]*\"|[^\]\"])*\])")
-COMMENTED = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
-PACKAGE_OF_JOB = re.compile(r"\"(?P<item>[^\"\\]+)\\?\"")
+PACKAGES_OF_JOB = lazy_regex(r"\\?\"(?:pip|uv|packages)\\?\"\s*:\s*(?P<items>\[(?:\"[^\"\n]*\"|[^\]\"])*\])")
+COMMENTED = lazy_regex(r"^[ \t]*#[^\n]*", re.MULTILINE)
+PACKAGE_OF_JOB = lazy_regex(r"\"(?P<item>[^\"\\]+)\\?\"")
 
 
 def shell_script(text: str) -> Iterator[Pin]:

@@ -7,6 +7,7 @@ in an empty environment the same commands install the newest.
 import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.documents.install_commands import WORD, commands
 from raymigrate.knowledge.versions import (
     EXTRAS,
@@ -19,11 +20,11 @@ from raymigrate.knowledge.versions import (
     read_version,
 )
 
-ON_DATABRICKS = re.compile(r"^# MAGIC |\bdbutils\.|/dbfs/|\bdbfs:/", re.MULTILINE)
+ON_DATABRICKS = lazy_regex(r"^# MAGIC |\bdbutils\.|/dbfs/|\bdbfs:/", re.MULTILINE)
 HELD = ("ray", "transformers", "accelerate", "datasets")
-UPGRADES = re.compile(r"(?:^|\s)(?:-[A-Za-z]*U[A-Za-z]*|--upgrade|--force-reinstall)(?=\s|$)")
+UPGRADES = lazy_regex(r"(?:^|\s)(?:-[A-Za-z]*U[A-Za-z]*|--upgrade|--force-reinstall)(?=\s|$)")
 FROM_BELOW = (">=", ">", "~=", "==", "===")
-ALONE = re.compile(rf"{NAME}{EXTRAS}")
+ALONE = lazy_regex(rf"{NAME}{EXTRAS}")
 
 
 def kept(text: str) -> Iterator[tuple[int, list[str]]]:

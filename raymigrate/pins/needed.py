@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.families import Family
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.documents.install_commands import WORD, commands
@@ -55,24 +56,24 @@ TORCHCODEC = Needed(
 )
 # Extras that bring these along (metadata of transformers 5.23 and of datasets 5.2).
 BRINGS = {
-    "transformers": (ACCELERATE, re.compile(r"\[[^\]]*\b(?:torch|accelerate|deepspeed|serving)\b")),
-    "datasets": (TORCHCODEC, re.compile(r"\[[^\]]*\baudio\b")),
+    "transformers": (ACCELERATE, lazy_regex(r"\[[^\]]*\b(?:torch|accelerate|deepspeed|serving)\b")),
+    "datasets": (TORCHCODEC, lazy_regex(r"\[[^\]]*\baudio\b")),
 }
-TRAINS = re.compile(r"\b(?:(?:Seq2Seq)?TrainingArguments|(?:HuggingFace|Transformers)Trainer)\b")
+TRAINS = lazy_regex(r"\b(?:(?:Seq2Seq)?TrainingArguments|(?:HuggingFace|Transformers)Trainer)\b")
 METRICS, NATIVE = "RM713", "RM850"  # of layers above
 # At the left edge: what a function imports may be for another way than the one that is taken.
-IMPORTS_EVALUATE = re.compile(r"^(?:import evaluate|from evaluate import)\b", re.MULTILINE)
-AUDIO = re.compile(
+IMPORTS_EVALUATE = lazy_regex(r"^(?:import evaluate|from evaluate import)\b", re.MULTILINE)
+AUDIO = lazy_regex(
     r"\bdatasets\.(?:features\.)?Audio\(|^from datasets[\w.]* import (?:\([^)]*|[^\n(]*)\bAudio\b", re.MULTILINE
 )
 # A requirement at the start of a line or of a string: `transformers`, `- transformers[torch]`, `"datasets>=2",`.
-LISTED = re.compile(
+LISTED = lazy_regex(
     rf"(?:^[ \t]*(?:-[ \t]+)?|[\"'])(?P<requirement>{NAME}(?P<extras>[ \t]*\[[^\]\n]*\])?)(?=[\"'<>=!~;,@\s]|$)",
     re.MULTILINE,
 )
 # `git+https://github.com/huggingface/accelerate.git@main`: the last part of the address is the name.
 REPOSITORY = r"git\+\w+://[^/\s]+/(?:[^/\s@]+/)*(?P<name>[\w-]+?)(?:\.git)?(?:[@#].*)?$"
-COMMENT = re.compile(r"^[ \t]*#[^\n]*|[ \t]#[^\n]*", re.MULTILINE)
+COMMENT = lazy_regex(r"^[ \t]*#[^\n]*|[ \t]#[^\n]*", re.MULTILINE)
 
 
 def needed_by(text: str, findings: Iterable[Finding]) -> list[Needed]:

@@ -3,20 +3,21 @@
 import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.knowledge.versions import LOWEST, Pin
 from raymigrate.pins.images import image_pin, python_image_pin
 
 VERSION = r"3(?:\.\d+){1,2}"
-OF_PYENV = re.compile(
+OF_PYENV = lazy_regex(
     rf"^[ \t]*(?:cpython[-@]|python-)?(?P<version>{VERSION})(?:/envs/\S*)?[ \t]*(?:#[^\n]*)?\r?$", re.M
 )
-OF_ASDF = re.compile(rf"^[ \t]*python[ \t]+(?P<version>{VERSION})(?=[ \t\r\n#]|\Z)", re.M)
-OF_HEROKU = re.compile(rf"^[ \t]*python-(?P<version>{VERSION})[ \t]*\r?$", re.M)
-COMMENT = re.compile(r"^[ \t]*//[^\n]*", re.M)
-IMAGE = re.compile(r"\"image\"[ \t]*:[ \t]*\"(?P<image>[^\"\n]+)\"")
+OF_ASDF = lazy_regex(rf"^[ \t]*python[ \t]+(?P<version>{VERSION})(?=[ \t\r\n#]|\Z)", re.M)
+OF_HEROKU = lazy_regex(rf"^[ \t]*python-(?P<version>{VERSION})[ \t]*\r?$", re.M)
+COMMENT = lazy_regex(r"^[ \t]*//[^\n]*", re.M)
+IMAGE = lazy_regex(r"\"image\"[ \t]*:[ \t]*\"(?P<image>[^\"\n]+)\"")
 # The feature that installs Python, and the argument of the templates' Dockerfiles: "3.8", "0-3.8-buster".
-FEATURE = re.compile(rf"features/python(?::[\w.]+)?\"\s*:\s*\{{[^{{}}]*?\"version\"\s*:\s*\"(?P<version>{VERSION})\"")
-VARIANT = re.compile(rf"\"(?:VARIANT|PYTHON_VERSION)\"\s*:\s*\"(?:\d+-)?(?P<version>{VERSION})(?=[-\"])")
+FEATURE = lazy_regex(rf"features/python(?::[\w.]+)?\"\s*:\s*\{{[^{{}}]*?\"version\"\s*:\s*\"(?P<version>{VERSION})\"")
+VARIANT = lazy_regex(rf"\"(?:VARIANT|PYTHON_VERSION)\"\s*:\s*\"(?:\d+-)?(?P<version>{VERSION})(?=[-\"])")
 
 
 def _pins(pattern: re.Pattern[str], text: str) -> Iterator[Pin]:

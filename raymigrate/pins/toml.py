@@ -7,9 +7,10 @@ parser (see `project.py`) only proves that the file is TOML, before and after.
 import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.knowledge.versions import LOWEST, Pin, package, poetry_specifier, requirement_pins
 
-TOKEN = re.compile(
+TOKEN = lazy_regex(
     r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|#[^\n]*'
     r"|^[ \t]*\[\[?(?P<table>[^\[\]\n]+)\]\]?[ \t]*(?=\r?$|#)"
     r"|^[ \t]*(?P<key>[A-Za-z0-9_.\"'-]+)[ \t]*=(?!=)"
@@ -18,13 +19,13 @@ TOKEN = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 # Tables whose values are lists of requirements, for pip: each of their keys, or one key of a table.
-LISTS = re.compile(
+LISTS = lazy_regex(
     r"project\.(?:dependencies|optional-dependencies\..+)|dependency-groups\..+|build-system\.requires"
     r"|tool\.uv\.(?:dev|constraint|override)-dependencies|tool\.pdm\.dev-dependencies\..+"
     r"|tool\.hatch\.envs\..+\.(?:extra-)?dependencies"
 )
 # Tables of the form `name = "range"` or `name = {version = "range"}`.
-POETRY = re.compile(
+POETRY = lazy_regex(
     r"(?:tool\.poetry\.(?:(?:dev-)?dependencies|group\.[^.]+\.dependencies)|packages|dev-packages)\.(?P<name>[^.]+)"
     r"(?:\.version)?"
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.documents.install_commands import install_commands
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.ray_train.results import is_any_checkpoint
@@ -26,7 +26,7 @@ Version = tuple[int, int]
 OLDEST, NEWEST = (2, 0), (2, 50)  # Train V2 is the default from 2.51 on: such a pin was raised for converted code
 USUAL = (2, 6)
 MINORS = range(NEWEST[1] + 1)
-PRERELEASE = re.compile(r"(==\s*\d+\.\d+\.\d+)(?:a|b|rc|\.dev)\d+")  # such as 2.0.0rc0, which has what 2.0.0 has
+PRERELEASE = lazy_regex(r"(==\s*\d+\.\d+\.\d+)(?:a|b|rc|\.dev)\d+")  # such as 2.0.0rc0, which has what 2.0.0 has
 PATCHES = range(10)
 
 HF = "ray.train.huggingface"

@@ -1,9 +1,9 @@
 """Unified diffs that `git apply` takes, byte for byte."""
 
 import os
-import re
 from pathlib import Path
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.documents import Plain
 from raymigrate.documents.line_changes import LineMatcher
 from raymigrate.files.script import Script
@@ -11,7 +11,7 @@ from raymigrate.reporting.paths import relative_posix
 from raymigrate.run.outcome import FileResult
 
 CONTEXT = 3
-QUOTED = re.compile(rb'[\x00-\x1f"\\\x7f]')  # what git puts into quotation marks
+QUOTED = lazy_regex(rb'[\x00-\x1f"\\\x7f]')  # what git puts into quotation marks
 NO_NEWLINE = b"\\ No newline at end of file\n"
 
 

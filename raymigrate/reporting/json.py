@@ -1,16 +1,16 @@
 """The report for programs: one JSON document. Its fields are a contract; `version` rises when one changes."""
 
 import json
-import re
 from dataclasses import asdict
 from typing import Any
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding
 from raymigrate.run.outcome import Summary
 from raymigrate.run.rules import rule_by_code
 
 VERSION = 1
-NOT_ASCII = re.compile(r"[^\n\x20-\x7e]")
+NOT_ASCII = lazy_regex(r"[^\n\x20-\x7e]")
 
 
 def json_text(summary: Summary) -> bytes:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding, Kind, one_line
 from raymigrate.reporting.paths import relative_posix
 from raymigrate.reporting.places import line_text
@@ -11,7 +12,7 @@ from raymigrate.reporting.text import files_text, project_lines, summary_text
 from raymigrate.run.outcome import Summary
 from raymigrate.run.rules import rule_by_code
 
-TAGGED = re.compile("[<>&`]")
+TAGGED = lazy_regex("[<>&`]")
 SECTIONS = (
     (Kind.ERROR, "Could not be done"),
     (Kind.MANUAL, "Left for a person"),

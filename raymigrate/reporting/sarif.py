@@ -3,11 +3,11 @@
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; the section numbers below are those of it.
 """
 
-import re
 from codecs import BOM_UTF8
 from typing import Any
 
 from raymigrate import __version__
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.documents import Document, Plain
 from raymigrate.documents.line_changes import LineMatcher
@@ -18,7 +18,7 @@ from raymigrate.run.outcome import FileResult, Summary
 from raymigrate.run.rules import every_rule
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-LINE = re.compile(r"[^\n]*\n|[^\n]+")  # what SARIF takes for a line (3.14.27)
+LINE = lazy_regex(r"[^\n]*\n|[^\n]+")  # what SARIF takes for a line (3.14.27)
 MAX_FIXES = 1_000_000  # characters of the fixes of a file that each of its results can have
 LEVELS = {
     Kind.ERROR: "error",

@@ -7,12 +7,12 @@ IPython evaluates it as Python. Where that raises, the program or the magic gets
 from __future__ import annotations
 
 import ast
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.documents.cells import STAND_INS
 from raymigrate.run.cell_comments import with_told
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from raymigrate.facts.projects.project import Project
     from raymigrate.run.outcome import FileResult
 
-EXPRESSION = re.compile(r"(?<!\{)\{(?P<braces>[A-Za-z_][^{}]*)\}(?!\})|(?<!\$)\$(?P<dollar>[A-Za-z_]\w*(?:\.\w+)+)")
+EXPRESSION = lazy_regex(r"(?<!\{)\{(?P<braces>[A-Za-z_][^{}]*)\}(?!\})|(?<!\$)\$(?P<dollar>[A-Za-z_]\w*(?:\.\w+)+)")
 NOW = "; now "
 UNSEEN = "IPython hands such an expression on as it is written where it raises."
 

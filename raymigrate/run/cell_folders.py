@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.codemods.torch_trainer.former_folders import ADVICE, DELETED, path_of, says
 from raymigrate.codemods.torch_trainer.storage import RM402, gone_folders
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from raymigrate.run.outcome import FileResult
 
 # `!ls`, `files = !ls`, `%ls`; not `%time os.listdir()`, which is Python, nor `%env RUNS=/mnt`, where use is told.
-COMMAND_LINE = re.compile(r"\s*(?:[A-Za-z_]\w*\s*=\s*)?(?:!|%(?!%|time\b|timeit\b|prun\b|memit\b|(?:set_)?env\b)\w)")
-COMMAND = re.compile(r"(?:\\\n|[^\n;|&])+")
-PROGRAM = re.compile(r"\s*(?:[A-Za-z_]\w*\s*=\s*)?[!%]*(?:(?:sudo|sh|sx|system)\s+)?(\w*)")
+COMMAND_LINE = lazy_regex(r"\s*(?:[A-Za-z_]\w*\s*=\s*)?(?:!|%(?!%|time\b|timeit\b|prun\b|memit\b|(?:set_)?env\b)\w)")
+COMMAND = lazy_regex(r"(?:\\\n|[^\n;|&])+")
+PROGRAM = lazy_regex(r"\s*(?:[A-Za-z_]\w*\s*=\s*)?[!%]*(?:(?:sudo|sh|sx|system)\s+)?(\w*)")
 MAKES_OR_SHOWS = frozenset({"mkdir", "echo", "export", "chmod", "chown"})
 
 

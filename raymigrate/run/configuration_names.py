@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.codemods.gone.names_in_strings import LEGACY, RM695
@@ -30,7 +31,7 @@ from raymigrate.run.trainer_settings import refused_by_trainer, where_made
 
 PYTHON = ".py"  # how the keys of scripts end
 SCRIPT_ADVICE = "Save it in a file beside this one, run raymigrate on the folder, and put the result back here."
-COMMENT = re.compile(r"(?:^|[ \t])#[^\n]*", re.MULTILINE)
+COMMENT = lazy_regex(r"(?:^|[ \t])#[^\n]*", re.MULTILINE)
 CONFIGURATIONS = {path: name for name in REFUSED for path in config_names(name)}
 CALLBACKS, NO_CALLBACKS = "callbacks", (None, "", "null", "~")
 OF_RAY, OF_TUNE = "ray.", ("ray.tune.", "ray.air.")
@@ -42,7 +43,7 @@ CALLBACK_ADVICE = (
     " them nothing is logged there."
 )
 STORES = {"local_dir": (RM402, STORAGE_ADVICE), "sync_config": (RM402, STORAGE_ADVICE)}
-NAME = re.compile(rf"(?<![\w./-])(?:{LEGACY.pattern})(?![\w/-])")
+NAME = lazy_regex(rf"(?<![\w./-])(?:{LEGACY.pattern})(?![\w/-])")
 
 
 def legacy_names(path: str, data: bytes, options: Options, project: Project) -> FileResult:

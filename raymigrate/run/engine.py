@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import PurePath
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.base.options import ACCELERATE_LAUNCH, Options
 from raymigrate.codemods import codemods_for
@@ -39,7 +39,7 @@ MAX_DEPTH = 300
 # The trees of the text and of the result take 1.7 kB of memory for each node: half a GB for these, 50,000 lines.
 MAX_NODES = 300_000
 OWN_LINES = "Put each statement on a line of its own, not behind a magic, and run raymigrate again."
-LONE_RETURN = re.compile(r"\r(?!\n)")
+LONE_RETURN = lazy_regex(r"\r(?!\n)")
 LONE_RETURNS = "ends lines with a carriage return alone, as old Macs did; save it with line feeds."
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.codemods.libraries.cache_variables import ADVICE, READ_NO_MORE, RM718, VARIABLES
@@ -27,7 +28,7 @@ from raymigrate.run.outcome import FileResult
 
 # `WANDB_LOG_MODEL=TRUE`; `"WANDB_LOG_MODEL": "TRUE"` and `WANDB_LOG_MODEL: TRUE` as a key; `%env WANDB_LOG_MODEL TRUE`.
 # What else stands before a word is prose: `echo "WANDB_LOG_MODEL on"`.
-GIVEN = re.compile(
+GIVEN = lazy_regex(
     rf"(?:(?<![\w$])(?<!\$\{{){VARIABLE}[ \t]*=[ \t]*"
     rf"|(?<![\w$])(?P<quote>[\"']){VARIABLE}(?P=quote)\s*:\s*"
     rf"|(?:^|[{{,]|(?:^|[ \t])-)[ \t]*{VARIABLE}[ \t]*:[ \t]*"
@@ -35,16 +36,16 @@ GIVEN = re.compile(
     re.MULTILINE,
 )
 NAME, VALUE = "name", "value"  # of a container of Kubernetes
-NAMED = re.compile(rf"\b{NAME}[\"']?\s*:\s*[\"']?{VARIABLE}\b")
+NAMED = lazy_regex(rf"\b{NAME}[\"']?\s*:\s*[\"']?{VARIABLE}\b")
 FILES = (".yaml", ".yml", ".json")
 CACHE = rf"(?P<name>{'|'.join(VARIABLES)})\b"
 CACHES = (  # not `echo TRANSFORMERS_CACHE=$TRANSFORMERS_CACHE`
-    re.compile(rf"(?<![\w$])(?<!\$\{{){CACHE}[\"']?[ \t]*[:=][ \t]*(?=[^\s=~])(?![\"']?\$\{{?(?P=name))"),
-    re.compile(rf"\bname[\"']?\s*:\s*[\"']?{CACHE}(?=[\"']?\s*[,\n])"),  # of Kubernetes, with a value: beside it
-    re.compile(rf"%(?:set_)?env[ \t]+{CACHE}[ \t]+(?=[^\s=])"),
+    lazy_regex(rf"(?<![\w$])(?<!\$\{{){CACHE}[\"']?[ \t]*[:=][ \t]*(?=[^\s=~])(?![\"']?\$\{{?(?P=name))"),
+    lazy_regex(rf"\bname[\"']?\s*:\s*[\"']?{CACHE}(?=[\"']?\s*[,\n])"),  # of Kubernetes, with a value: beside it
+    lazy_regex(rf"%(?:set_)?env[ \t]+{CACHE}[ \t]+(?=[^\s=])"),
 )
 DATABRICKS = "# MAGIC %"
-MAGIC = re.compile(r"\s*%(?:set_)?env\b")
+MAGIC = lazy_regex(r"\s*%(?:set_)?env\b")
 Tell = Callable[[str, str], Iterator[Finding]]
 
 

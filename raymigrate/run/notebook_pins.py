@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.pins.needed_packages import RM732
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.documents.remarks import RM731
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 NOTEBOOK = ".ipynb"
 # A line that starts a script: `!python train.py`, `accelerate launch --num_processes 2 train.py`.
-STARTED = re.compile(
+STARTED = lazy_regex(
     r"\b(?:python[\d.]*|torchrun|accelerate[ \t]+launch|deepspeed)(?=[ \t])[^\n|&;]*?[ \t](?P<script>[\w./-]+\.py)\b"
 )
 

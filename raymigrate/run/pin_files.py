@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.files.discovery import files_below
 from raymigrate.pins.files import PinFile, decode, is_script, names_packages, names_ray, read, reader_by_path
 from raymigrate.pins.pythons import python_version
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 # A script as jobs and commands name it: its path, or its module behind -m.
-NAMED = re.compile(r"(?P<path>[\w./-]+\.(?:py|ipynb))\b|(?<=\s-m\s)\s*(?P<module>[\w.]+)")
+NAMED = lazy_regex(r"(?P<path>[\w./-]+\.(?:py|ipynb))\b|(?<=\s-m\s)\s*(?P<module>[\w.]+)")
 
 
 class Owner(NamedTuple):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.toml import toml_values
 from raymigrate.codemods.pins.needed_packages import RM732
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
     from raymigrate.run.job import Job
 
 # Names of lists that are not those of the training, where there is another one: `requirements-serve.txt`.
-OTHER_LIST = re.compile(
+OTHER_LIST = lazy_regex(
     r"(?<![a-z])(?:serv(?:e|ing|er|ice)|inference|predict(?:ion)?|api|deploy(?:ment)?|dev(?:el(?:opment)?)?|docs?"
     r"|tests?|lint|ci)(?![a-z])",
     re.IGNORECASE,
 )
-SERVES = re.compile(r"(?<![\w-])ray *\[ *serve *\]")
+SERVES = lazy_regex(r"(?<![\w-])ray *\[ *serve *\]")
 UNREADABLE = "The file cannot be parsed; correct it, or change the version by hand."
 
 

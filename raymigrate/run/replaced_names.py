@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Kind
 from raymigrate.codemods.gone.names_in_strings import RM695
 from raymigrate.codemods.gone.names_of_own_modules import IS_GONE
@@ -15,7 +15,7 @@ from raymigrate.facts.projects.project_uses import files_with, module_name
 from raymigrate.run.outcome import FileResult
 
 REPLACES = (b"patch", b"mocker", b"setattr", b"delattr")
-WORD = re.compile(rb"\w+")
+WORD = lazy_regex(rb"\w+")
 
 
 def replacing_files(results: Iterable[FileResult], project: Project) -> Iterator[str]:

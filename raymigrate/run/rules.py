@@ -1,13 +1,13 @@
 """All rules, and what `raymigrate rules` and `raymigrate explain` say of them."""
 
 import json
-import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import click
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import all_rules
 from raymigrate.documents import remarks
@@ -17,7 +17,7 @@ from raymigrate.run import file_rules
 EXAMPLES = (
     Path(__file__).parent.parent / "knowledge" / "examples.json"
 )  # scripts/update_twins.py takes them from the fixtures
-NAME = re.compile(r"[A-Za-z_][\w.]{2,}")
+NAME = lazy_regex(r"[A-Za-z_][\w.]{2,}")
 COLOURS = {"+": "green", "-": "red"}
 
 

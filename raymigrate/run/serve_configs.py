@@ -7,9 +7,9 @@ has are left out without a word.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.codemods.gone.rescan import RM693
@@ -22,7 +22,7 @@ from raymigrate.run.configuration_names import told_beside
 from raymigrate.run.outcome import FileResult
 
 FILES = (".yaml", ".yml")
-SERVE = re.compile(r"\bfrom ray import [^\n#]*\bserve\b|\bray\.serve\b|\bfrom ray import \([^)]*\bserve\b")
+SERVE = lazy_regex(r"\bfrom ray import [^\n#]*\bserve\b|\bray\.serve\b|\bfrom ray import \([^)]*\bserve\b")
 PATH, APPLICATIONS = "import_path", "applications"
 # What the file of one application could hold (Ray 2.3 to 2.7, serve/schema.py, ServeApplicationSchema).
 OF_APPLICATION = frozenset(
@@ -31,7 +31,7 @@ OF_APPLICATION = frozenset(
         *("args", "docs_path", "logging_config", "autoscaling_policy"),
     ]
 )
-APPLICATION = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*[:.][A-Za-z_]\w*")  # "module:app"
+APPLICATION = lazy_regex(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*[:.][A-Za-z_]\w*")  # "module:app"
 SINGLE = (
     'serve run and serve deploy refuse a file without "applications" today: a ValidationError.',
     "Put the application into a list: applications: [{name: ..., route_prefix: /, import_path: ..., runtime_env: ...,"

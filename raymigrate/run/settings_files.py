@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.codemods.libraries.indirect_arguments import OF_FILES
@@ -48,7 +49,7 @@ from raymigrate.pins.files import decode
 from raymigrate.run.configuration_names import heeded
 from raymigrate.run.outcome import FileResult
 
-ANY = re.compile("|".join(GONE).encode())
+ANY = lazy_regex("|".join(GONE).encode())
 HF = "Parser"  # in the names of parsers that make arguments of classes
 OF_CONFIG = "parse_args_and_config"  # of trl's
 LOADS = ("yaml.safe_load", "yaml.load", "yaml.full_load", "json.load", "json.loads", "omegaconf.OmegaConf.load")

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.comments.skips import RM906
@@ -21,8 +22,8 @@ from raymigrate.run.two_steps import Step
 
 MARK = "TODO(raymigrate): "
 ONCE = " (told once: delete this line when it is done)"
-TODO = re.compile(r"# TODO\(raymigrate\): (?P<code>RM\d{3}) (?P<message>.*)")
-LINE = re.compile(r"[^\n]*\n|[^\n]+")
+TODO = lazy_regex(r"# TODO\(raymigrate\): (?P<code>RM\d{3}) (?P<message>.*)")
+LINE = lazy_regex(r"[^\n]*\n|[^\n]+")
 
 
 def convert_with_todos(text: str, options: Options, convert: Step) -> FileResult:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.codemods.gone.names_in_strings import RM695
@@ -30,7 +30,7 @@ from raymigrate.run.outcome import FileResult
 OF_TUNE = ("RunConfig", "CheckpointConfig", "FailureConfig")
 NAMES = {path: name for name in OF_TUNE for path in config_names(name)}
 ARGUMENT = "run_config"
-TRAINER = re.compile(rb"_target_[\"']?\s*:\s*[\"']?[\w.]*Trainer\b")
+TRAINER = lazy_regex(rb"_target_[\"']?\s*:\s*[\"']?[\w.]*Trainer\b")
 
 
 def retold(results: Mapping[str, FileResult], project: Project, options: Options) -> Iterator[FileResult]:

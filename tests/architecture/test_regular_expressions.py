@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import raymigrate
+from raymigrate.base.expressions import Expression, lazy_regex
 
 ROOT = Path(raymigrate.__file__).parent
 INJECTED = "raymigrate.runtime.inject."  # imported by the jobs that verify runs, and by nothing here
@@ -28,7 +29,11 @@ def written() -> Iterator[str]:
     """The expressions that are given to a function of `re` as they are."""
     for path in sorted(ROOT.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and node.args and ast.unparse(node.func).startswith(("re.", "codemod")):
+            if (
+                isinstance(node, ast.Call)
+                and node.args
+                and ast.unparse(node.func).startswith(("re.", "codemod", "lazy_regex"))
+            ):
                 if isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
                     yield node.args[0].value
 
@@ -38,7 +43,7 @@ def compiled() -> Iterator[str]:
     for module in pkgutil.walk_packages([str(ROOT)], "raymigrate."):
         if not module.name.startswith(INJECTED) and not module.name.endswith("__main__"):
             for value in vars(importlib.import_module(module.name)).values():
-                if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+                if isinstance(value, (re.Pattern, Expression)) and isinstance(value.pattern, str):
                     yield value.pattern
 
 
@@ -78,3 +83,14 @@ def test_no_expression_of_the_package_is_exponential() -> None:
     expressions = {*written(), *compiled()}
     assert len(expressions) > 250
     assert [expression for expression in sorted(expressions) if is_exponential(expression)] == []
+
+
+def test_an_expression_is_compiled_when_it_is_used_and_then_is_what_it_stands_for() -> None:
+    for held in (lazy_regex("a(B)", re.IGNORECASE), lazy_regex(rb"a(b)")):
+        assert vars(held).keys() == {"pattern", "_flags"}
+        text = b"xab" if isinstance(held.pattern, bytes) else "xab"
+        assert held.findall(text) == [text[2:]]  # type: ignore[arg-type]
+        assert held.search.__self__ is held.match.__self__  # type: ignore[attr-defined]
+    assert lazy_regex("a").flags == re.compile("a").flags
+    with pytest.raises(AttributeError):
+        lazy_regex("a").replace  # noqa: B018

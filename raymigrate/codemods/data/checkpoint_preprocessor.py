@@ -6,8 +6,8 @@ checkpoint. `set_preprocessor(None)` let predictors apply none.
 """
 
 import ast
-import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -35,7 +35,7 @@ RM510 = Rule(
     " sets None goes.",
     "https://docs.ray.io/en/latest/data/api/doc/ray.data.preprocessor.Preprocessor.html",
 )
-CLAUSE_END = re.compile(r"[(:;,.]")
+CLAUSE_END = lazy_regex(r"[(:;,.]")
 METHODS = ("get_preprocessor", "set_preprocessor")
 APPLY = "Apply it to the rows before they go to the predictor"
 NOT_READ = "Nothing reads it from a checkpoint any more."

@@ -5,8 +5,8 @@ so prose and log messages do not.
 """
 
 import ast
-import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Kind, Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -26,7 +26,7 @@ RM695 = Rule(
     unproven="What a string is for is seen only by the code that gets it.",
 )
 # Modules whose names are gone, or are kept for old code.
-LEGACY = re.compile(
+LEGACY = lazy_regex(
     r"ray\.(?:air(?!\.integrations)|ml|train\.huggingface\.(?!transformers\b)|train\.batch_predictor|train\.predictor)"
     r"\w*(?:\.\w+)*"
     r"|ray\.train\.huggingface\.(?:transformers\.)?\w*(?:Trainer|Predictor|Checkpoint)(?:\.\w+)*"

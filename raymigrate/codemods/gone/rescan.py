@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -110,7 +111,7 @@ REFUSED_BY_BUILDER = DATASET_CHANGES.keys() - {"trust_remote_code"}
 REFUSED_BY_SERVE = ("http_host", "http_port", "http_middlewares")
 # Arguments that were renamed in many places at once, and take the same values.
 RENAMED = {"use_auth_token": "token", "tokenizer": "processing_class", "torch_dtype": "dtype"}
-OF_CELLS = re.compile(r"_+cell_(?:mask_)?\d+__")  # their edges and magics, see raymigrate.documents.cells
+OF_CELLS = lazy_regex(r"_+cell_(?:mask_)?\d+__")  # their edges and magics, see raymigrate.documents.cells
 OF_NOTEBOOKS = ("display", "get_ipython", "spark", "dbutils", "sc", "__file__", "__name__", "__doc__")
 # What took the place of arguments, by the class or function that had them.
 CHANGES = {

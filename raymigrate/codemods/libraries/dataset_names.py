@@ -6,8 +6,8 @@ hf_file_system.py 2.4, resolve_path), and datasets 5 goes through it. The redire
 
 import ast
 import itertools
-import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -120,7 +120,7 @@ SCRIPTS = {
 }
 FEW = 2  # the dataset and its configuration: with more arguments by position the revision may be among them
 # A name that the Hub would be asked for: no path, no "namespace/name".
-SHORT = re.compile(r"[\w-]+")
+SHORT = lazy_regex(r"[\w-]+")
 RAISES = "raises an HfUriError today"
 UNSEEN = (
     'A dataset is named in full, "nyu-mll/glue" and not "glue": as its page on the Hub shows it. Folders and packaged'

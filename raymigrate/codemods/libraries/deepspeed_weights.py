@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -37,7 +38,7 @@ MOVED = {
     2: ("tag", "max_shard_size", "raises a ValueError"),
     3: ("exclude_frozen_parameters", "safe_serialization", "writes model.safetensors, with frozen parameters"),
 }
-SIZE = re.compile(r"(?i)\s*[\d.]+\s*[kmgt]i?b\s*")
+SIZE = lazy_regex(r"(?i)\s*[\d.]+\s*[kmgt]i?b\s*")
 RENAMED = f"DeepSpeed >= 0.15.3 has no {FORMER}= here: it raises a TypeError. It takes output_dir=, a folder."
 MAKES_FOLDER = "DeepSpeed >= 0.15.3 makes a folder of this path, with the weights as pytorch_model.bin in it."
 MAY_MAKE_FOLDER = f"If this is the path of a file: {MAKES_FOLDER}"
@@ -50,11 +51,11 @@ OF_COMMAND = (
     " index, which from_pretrained() reads; a larger --max_shard_size keeps one file. A zero_to_fp32.py that an older"
     " DeepSpeed has put into its checkpoint still writes a file."
 )
-COMMAND = re.compile(rf"\b{SCRIPT}\.py[\"']?[ \t]+(?P<words>(?:[^\n;&|#<>\\]|\\\n|\\.)*)")
+COMMAND = lazy_regex(rf"\b{SCRIPT}\.py[\"']?[ \t]+(?P<words>(?:[^\n;&|#<>\\]|\\\n|\\.)*)")
 TAKES_VALUE = frozenset({"-t", "--tag"})
 OF_TODAY = ("--max_shard_size", "--safe_serialization", "--dtype")  # options that came with the folder
-OF_FILES = re.compile(r"\.(?:bin|pth?|ckpt|safetensors)$")
-OF_FOLDERS = re.compile(r"(?i)[/.]$|dir|folder")
+OF_FILES = lazy_regex(r"\.(?:bin|pth?|ckpt|safetensors)$")
+OF_FOLDERS = lazy_regex(r"(?i)[/.]$|dir|folder")
 
 
 @codemod(SCRIPT, phase=Phase.LIBRARIES)

@@ -10,6 +10,7 @@ DonutProcessor it is passed over with a warning: 20 calls gave the same padding 
 import ast
 import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -35,11 +36,11 @@ HEIGHT_FIRST = '{"height": $height, "width": $width}'
 WIDTH_FIRST = '{"width": $width, "height": $height}'  # the order of a pair, in which calls in it are run
 AT_ANY_TIME = (ast.Constant, ast.Name, ast.Attribute)
 SIZE, PADDING = "size", "random_padding"
-OF_DONUT = re.compile(
+OF_DONUT = lazy_regex(
     r"transformers(?:\.\w+)*\.Donut(?:ImageProcessor\w*|FeatureExtractor|Processor)(?:\.from_pretrained)?"
 )
-WHOLE = re.compile(r"\.DonutProcessor(?:\.from_pretrained)?$")
-DONUT = re.compile("donut", re.IGNORECASE)
+WHOLE = lazy_regex(r"\.DonutProcessor(?:\.from_pretrained)?$")
+DONUT = lazy_regex("donut", re.IGNORECASE)
 
 
 @codemod("Donut", "donut", PADDING, phase=Phase.LIBRARIES)

@@ -6,9 +6,9 @@ GradScaler, which fp16=True brings in, refuses such gradients ("Attempting to un
 """
 
 import ast
-import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -43,12 +43,12 @@ RM751 = Rule(
 
 # A class of transformers that holds a model: AutoModelForCausalLM, BertForSequenceClassification, GPT2LMHeadModel.
 # Those of peft load one.
-MODEL = re.compile(
+MODEL = lazy_regex(
     r"(?:transformers(\.\w+)*\.(?!\w*(Config|Tokenizer|TokenizerFast|Processor|Extractor)\.)\w*(Model|For[A-Z])\w*"
     rf"|{OF_PEFT})\.(from_pretrained|from_config|_from_config)"
 )
 # Checkpoints whose weights on the Hub are in float32.
-FLOAT32 = re.compile(
+FLOAT32 = lazy_regex(
     r"(?:[\w-]+/)?(?:(?:distil)?bert-(?:base|large)-[\w-]+|(?:distil)?gpt2(?:-(?:medium|large|xl))?"
     r"|(?:distil|xlm-)?roberta-(?:base|large)|(?:flan-)?t5-(?:small|base|large))"
 )

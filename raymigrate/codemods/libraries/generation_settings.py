@@ -5,8 +5,8 @@ its class does not declare (configuration_utils.py, `_get_generation_parameters`
 """
 
 import ast
-import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -63,9 +63,9 @@ PARAMETERS = frozenset(
     }
 )
 # Models whose config declares some of them: max_length of AST, temperature of Tapas, num_beams of FSMT.
-DECLARING = re.compile(r"AST|Tapas|FSMT")
-GENERATING = re.compile(r"\w*(?:ForCausalLM|Seq2SeqLM|ForConditionalGeneration|LMHeadModel|EncoderDecoderModel)")
-CONFIG = re.compile(r"transformers(?:\.\w+)*\.(\w+Config)")
+DECLARING = lazy_regex(r"AST|Tapas|FSMT")
+GENERATING = lazy_regex(r"\w*(?:ForCausalLM|Seq2SeqLM|ForConditionalGeneration|LMHeadModel|EncoderDecoderModel)")
+CONFIG = lazy_regex(r"transformers(?:\.\w+)*\.(\w+Config)")
 NO_CONFIGS_OF_MODELS = frozenset({"GenerationConfig", "BitsAndBytesConfig"})
 LOADED = "from_pretrained"
 OF_TWO = "from_encoder_decoder_pretrained"

@@ -7,9 +7,9 @@ AutoImageProcessor find them (image_processing_auto.py, `_resolve_backend`). Mea
 """
 
 import ast
-import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.auto_feature_extractors import LOADS, auto_feature_extractors
@@ -21,7 +21,7 @@ from raymigrate.knowledge.libraries import look_up
 
 AUTO = "transformers.AutoImageProcessor.from_pretrained"
 # A class of images, under its name of today or that of before; a name in "Fast" or "Pil" says what it resizes with.
-CLASS = re.compile(
+CLASS = lazy_regex(
     r"(?P<name>transformers(?:\.\w+)*\.(?P<model>[A-Z]\w*)(?:ImageProcessor|FeatureExtractor))(?:\.from_pretrained)?"
 )
 CHOICE = ("backend", "use_fast")  # arguments with which a script says what AutoImageProcessor gives

@@ -6,8 +6,8 @@ call of a processor raises a TypeError for reduce_labels=.
 """
 
 import ast
-import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM701
@@ -15,7 +15,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
 
 RENAMED = {"reduce_labels": "do_reduce_labels", "pad_and_return_pixel_mask": "do_pad"}
-MAKES_ONE = re.compile(
+MAKES_ONE = lazy_regex(
     r"transformers\.(?:\w+\.)*\w*(?:ImageProcessor(?:Fast|Pil)?|FeatureExtractor)(?:\.from_pretrained)?"
 )
 

@@ -4,9 +4,9 @@ docs/semantics/libraries.md#lengths-with-images
 """
 
 import ast
-import re
 from collections.abc import Hashable, Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -29,13 +29,13 @@ RM769 = Rule(
 )
 ARGUMENT, COUNT = "max_length", "num_query_tokens"
 KINDS = ("InstructBlip", "Blip2", "VipLlava", "LlavaNext", "Llava")
-PROCESSOR = re.compile(
+PROCESSOR = lazy_regex(
     rf"transformers(?:\.\w+)*\.(?P<kind>Auto|{'|'.join(KINDS)})Processor(?P<loads>\.from_pretrained)?"
 )
-MODEL = re.compile(rf"transformers(?:\.\w+)*\.(?P<kind>{'|'.join(KINDS)})ForConditionalGeneration\b")
+MODEL = lazy_regex(rf"transformers(?:\.\w+)*\.(?P<kind>{'|'.join(KINDS)})ForConditionalGeneration\b")
 BLIP, INSTRUCT, AUTO = "Blip2", "InstructBlip", "Auto"
 LOADS = ".from_pretrained"
-NAMED_SO = re.compile(r"(?i)blip-?2|instruct-?blip|llava")  # checkpoints of these models
+NAMED_SO = lazy_regex(r"(?i)blip-?2|instruct-?blip|llava")  # checkpoints of these models
 QUERIES_PLACE = 2  # of num_query_tokens in Blip2Processor(...)
 COUNTED = "max_length= counts the tokens of the image too today"
 SHORTER = f"{COUNTED}: each text is cut shorter by their number, 32 by default"

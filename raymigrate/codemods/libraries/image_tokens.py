@@ -7,8 +7,8 @@ image_token_index is an AttributeError (run). Blip2Processor writes the tokens w
 """
 
 import ast
-import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -24,8 +24,8 @@ RM764 = Rule(
     "https://huggingface.co/docs/transformers/model_doc/blip-2",
     unproven="No checkpoint of the tests is one of BLIP-2, and the job ends the same way with and without the image.",
 )
-MODEL = re.compile(r"transformers(?:\.\w+)*\.(?:Blip2|InstructBlip)ForConditionalGeneration")
-PROCESSOR = re.compile(r"transformers(?:\.\w+)*\.(?:Auto|Blip2|InstructBlip)Processor\.from_pretrained")
+MODEL = lazy_regex(r"transformers(?:\.\w+)*\.(?:Blip2|InstructBlip)ForConditionalGeneration")
+PROCESSOR = lazy_regex(r"transformers(?:\.\w+)*\.(?:Auto|Blip2|InstructBlip)Processor\.from_pretrained")
 
 
 @codemod("Blip2ForConditionalGeneration", "InstructBlipForConditionalGeneration", phase=Phase.LIBRARIES)

@@ -6,9 +6,9 @@ tests/test_library_drift.py asks the installed ones again.
 """
 
 import ast
-import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -54,7 +54,7 @@ TASKS = {
     "conversational": 'Use pipeline("text-generation"), which takes a list of messages.',
 }
 # Measured with mlflow 3.17: an MlflowException for a dict of components, a KeyError for a folder.
-REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w.-]+")
+REPOSITORY = lazy_regex(r"[\w-][\w.-]*/[\w.-]+")
 TRUSTED = (
     'If "{path}" is a script, whose code trust_remote_code=True let datasets run, load_dataset raises a RuntimeError'
     " today."

@@ -5,8 +5,8 @@ has no such argument, as that of DETR. Up to 4.57 it gave pixel_values and pixel
 """
 
 import ast
-import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM702
@@ -16,8 +16,8 @@ from raymigrate.facts.values import keyword_named
 from raymigrate.knowledge.processors import IMAGES, OF_IMAGES, SOUNDS
 
 METHOD, ARGUMENT = "pad", "return_tensors"
-IMAGE_PROCESSOR = re.compile(r"\w+ImageProcessor(?:Fast|Pil)?")
-OF_FORMER_NAME = re.compile(
+IMAGE_PROCESSOR = lazy_regex(r"\w+ImageProcessor(?:Fast|Pil)?")
+OF_FORMER_NAME = lazy_regex(
     r"(?:BridgeTower|ConditionalDetr|DeformableDetr|Detr|Donut|MaskFormer|Swin2SR|Vilt|Yolos)FeatureExtractor"
 )
 KEEPS = "OneFormer"

@@ -6,9 +6,9 @@ of numpy (transformers 5.23, trainer.py: `_save`, `_save_rng_state`).
 """
 
 import ast
-import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -27,7 +27,7 @@ RM756 = Rule(
     errors=("Weights only load failed",),
     unproven="tests/error_snippets.py makes torch say it; the jobs that are run save no whole objects.",
 )
-FILES = re.compile(r"(?:training_args\.bin|rng_state\w*\.pth)$")
+FILES = lazy_regex(r"(?:training_args\.bin|rng_state\w*\.pth)$")
 OF_MODULES = frozenset({"eval", "train", "state_dict", "parameters", "named_parameters", "save_pretrained", "generate"})
 SAME = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "eval", "train", "requires_grad_"})
 # Functions of NumPy that give values of Python.

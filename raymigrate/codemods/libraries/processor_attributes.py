@@ -5,8 +5,8 @@ and as an argument it is a TypeError; processors of sounds have it. None has cur
 """
 
 import ast
-import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM701
@@ -19,7 +19,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.knowledge.processors import AUTO, IMAGES, OF_IMAGES, SOUNDS, part_of
 
 CURRENT, AS_TARGET = "current_processor", "as_target_processor"
-PROCESSOR = re.compile(r"transformers(?:\.\w+)*\.(\w+Processor)(?:\.from_pretrained)?")
+PROCESSOR = lazy_regex(r"transformers(?:\.\w+)*\.(\w+Processor)(?:\.from_pretrained)?")
 TARGETS = "Call the processor with text=, or its tokenizer, for the labels; the rest of the block stays."
 
 

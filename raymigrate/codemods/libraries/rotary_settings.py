@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -53,8 +54,8 @@ TAKES = (
 KEEP = f'Put the rest of the old ones into it, {{**config.{WHOLE}, ...}}, and call its "type" "rope_type".'
 NOWHERE = f"rope_theta of a config of transformers is an entry of its {WHOLE} today"
 READ = f'Read {WHOLE}["{THETA}"] of it.'
-NAMED_CONFIG = re.compile(r"(?:.*_)?config", re.IGNORECASE)
-OWN_CONFIG = re.compile("Config|Arg|Settings|Params")  # a layer that takes rope_theta over from a config is no config
+NAMED_CONFIG = lazy_regex(r"(?:.*_)?config", re.IGNORECASE)
+OWN_CONFIG = lazy_regex("Config|Arg|Settings|Params")  # a layer that takes rope_theta over from a config is no config
 MOST_ENTRIES = 8
 DEEPEST = 3  # copies of copies
 

@@ -5,10 +5,10 @@ Where all classes are seen that a parser makes of a file, so is every other key 
 What reads them is not converted with them, so that they are told and stay.
 """
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.libraries.argument_changes import (
     ADVICE,
@@ -24,7 +24,7 @@ from raymigrate.knowledge.libraries import look_up, parameters
 
 GONE = tuple(TRAINING_ARGUMENTS_CHANGES)
 # An option of a command line, or an override of hydra: `--no_cuda`, `trainer.no_cuda=true`.
-OPTION = re.compile(rf"(?:(?<!\S)--|(?<=[\w+~]\.))(?P<name>{'|'.join(GONE)})(?![\w-])")
+OPTION = lazy_regex(rf"(?:(?<!\S)--|(?<=[\w+~]\.))(?P<name>{'|'.join(GONE)})(?![\w-])")
 SWITCHES = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "null": None, "~": None}
 
 

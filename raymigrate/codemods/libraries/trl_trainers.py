@@ -6,9 +6,9 @@ the adapter into the model, and made another.
 """
 
 import ast
-import re
 from collections.abc import Mapping
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -47,7 +47,7 @@ RM763 = Rule(
     "https://huggingface.co/docs/trl/index",
     unproven="trl is not among the libraries that the tests run with.",
 )
-PEFT_MODEL = re.compile(r"peft(?:\.\w+)*\.(?:get_peft_model|(?:Auto)?PeftModel\w*\.from_pretrained)")
+PEFT_MODEL = lazy_regex(r"peft(?:\.\w+)*\.(?:get_peft_model|(?:Auto)?PeftModel\w*\.from_pretrained)")
 PEFT_CONFIG = "peft_config"
 # trl 1.16: SFTTrainer alone makes its configuration of TrainingArguments (trainer/sft_trainer.py:654); the others read
 # args.model_init_kwargs or args.trust_remote_code first of all (trainer/dpo_trainer.py:577).
@@ -57,7 +57,7 @@ OTHER_DEFAULTS = (
     " Where TrainingArguments left them open, write out bf16=False, gradient_checkpointing=False, learning_rate=5e-5"
     " and logging_steps=500: its defaults are others."
 )
-TRAINER = re.compile(r"trl(?:\.\w+)*\.\w+Trainer")
+TRAINER = lazy_regex(r"trl(?:\.\w+)*\.\w+Trainer")
 PASSED_OVER = ("SFTTrainer", "RewardTrainer")
 LISTS = ("to_list", "tolist")
 FORMATS = "formatting_func"

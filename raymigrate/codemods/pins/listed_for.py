@@ -9,13 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.submitted_jobs import JobScript, SubmittedJob
 from raymigrate.codemods.context import Context
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.projects.submitted_jobs import files_run_by
 from raymigrate.pins.environments import jobs_by_package
 
-SCRIPT = re.compile(r"\.py\b|-m\s+\w")  # in a command
+SCRIPT = lazy_regex(r"\.py\b|-m\s+\w")  # in a command
 
 
 @dataclass

@@ -7,6 +7,7 @@ Here are those that a script's own runtime environments lack. Those that require
 import ast
 import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.base.submitted_jobs import JobScript
 from raymigrate.codemods import codemod
@@ -38,7 +39,7 @@ RM732 = Rule(
 AUDIO_CLASSES = ("datasets.Audio", "datasets.features.Audio", "datasets.features.audio.Audio")
 
 # The block at the top of a script by which uv and pipx make its environment (PEP 723).
-METADATA = re.compile(r"^# /// script[ \t]*\r?\n((?:#[^\n]*\n)*?)# ///[ \t]*\r?$", re.MULTILINE)
+METADATA = lazy_regex(r"^# /// script[ \t]*\r?\n((?:#[^\n]*\n)*?)# ///[ \t]*\r?$", re.MULTILINE)
 
 
 def uncommented(block: re.Match[str]) -> str:

@@ -5,8 +5,8 @@ theirs.
 """
 
 import ast
-import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -26,10 +26,10 @@ RM609 = Rule(
 )
 BY_TIME = "No new run has a checkpoint_000000: Ray >= 2.51 names the folders of checkpoints by the time."
 # The first one is that of any run; another number is known of a run that there was.
-SCHEME = re.compile(r"\w[\w+.-]*://")
-NUMBERED = re.compile(r"(?:^|/)checkpoint_000000(?:/|$)")
+SCHEME = lazy_regex(r"\w[\w+.-]*://")
+NUMBERED = lazy_regex(r"(?:^|/)checkpoint_000000(?:/|$)")
 # The name of a trial with its id, or a time: this is a run that there was.
-ONE_RUN = re.compile(r"_[0-9a-f]{5}_\d{5}|\d{4}-\d{2}-\d{2}_\d{2}-\d{2}")
+ONE_RUN = lazy_regex(r"_[0-9a-f]{5}_\d{5}|\d{4}-\d{2}-\d{2}_\d{2}-\d{2}")
 
 
 @codemod("checkpoint_000000", in_ray_scripts=True)

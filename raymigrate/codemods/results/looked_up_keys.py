@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
@@ -35,14 +36,14 @@ RAISES, DEFAULT, NOTHING, FAILS = (
 )
 NEVER_FITS = "this case never fits"
 # Methods of a DataFrame that take names of columns, and those of them that do not mind a name that is not there.
-BY_COLUMN = re.compile(
+BY_COLUMN = lazy_regex(
     "agg(regate)?|area|astype|barh?|boxplot|drop(_duplicates|na)?|duplicated|explode|fillna|filter|groupby|hist|line|melt"
     "|merge|nlargest|nsmallest|pivot(_table)?|plot|pop|reindex|rename|scatter|set_index|sort_values|value_counts"
 )
 LENIENT = frozenset({"filter", "reindex", "rename"})
 IN_TEXT = ("query", "eval")
 # Arguments of those methods, and of functions that draw a DataFrame, that name columns.
-NAMING = re.compile(
+NAMING = lazy_regex(
     "by|c|color|columns|func|hue|id_vars|index|items|keys|labels|on|size|style|subset|value_vars|values|x|y"
 )
 DATA = ("data", "data_frame", "df")

@@ -7,6 +7,7 @@ dict_checkpoint.pkl. A file that reads them may hold no trainer, and no result: 
 import ast
 import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.ray_air.checkpoint_dicts import RM304
@@ -19,13 +20,13 @@ from raymigrate.facts.values.items import looped_over
 TRAINERS = ("TorchTrainer", "HuggingFaceTrainer", "TransformersTrainer", "AccelerateTrainer")
 # As a pattern, for glob or re, or the beginning of a name: a whole name is that of a run that there was.
 # No sentence, and no file: `TorchTrainer_*.md`.
-PATTERN = re.compile(rf"(?:^|/)\^?(?:{'|'.join(TRAINERS)})_(?![^/]*\.[A-Za-z]\w*\$?(?:/|$))[^/\s]*[*?\[\\]")
+PATTERN = lazy_regex(rf"(?:^|/)\^?(?:{'|'.join(TRAINERS)})_(?![^/]*\.[A-Za-z]\w*\$?(?:/|$))[^/\s]*[*?\[\\]")
 MATCHING = frozenset(
     {"glob", "iglob", "rglob", "fnmatch", "fnmatchcase", "filter"}
     | {"compile", "match", "fullmatch", "search", "findall", "finditer", "sub", "split"}
 )
 LISTED = ("listdir", "iterdir", "scandir", "glob", "iglob", "walk")
-BEGINNING = re.compile(rf"(?:{'|'.join(TRAINERS)})_?")
+BEGINNING = lazy_regex(rf"(?:{'|'.join(TRAINERS)})_?")
 IN_THE_RUN = (
     "No new run has a folder with the name of its trainer: Ray >= 2.51 puts the checkpoints into the folder of the run,"
     " storage_path/name."

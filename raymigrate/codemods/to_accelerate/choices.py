@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.rules import RM858
@@ -13,7 +14,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 
 MACHINE = "torch."  # what torch says of a machine is no choice: the Accelerator asks it too
-OF_PROCESSES = re.compile(r"rank|world|distributed|ddp", re.IGNORECASE)
+OF_PROCESSES = lazy_regex(r"rank|world|distributed|ddp", re.IGNORECASE)
 BUILTINS = ("bool", "int", "len", "hasattr", "getattr", "any", "all")
 JOINED = (ast.BoolOp, ast.Compare, ast.UnaryOp)
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.devices import Devices, is_called_device
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858
@@ -15,7 +16,7 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.values import Source, argument, last_name
 
 # What a script says that has to do with other devices than the CPU.
-OTHER_DEVICES = re.compile(r"cuda|gpu|\bmps\b|\bxpu\b|\bnpu\b|nccl|device", re.IGNORECASE)
+OTHER_DEVICES = lazy_regex(r"cuda|gpu|\bmps\b|\bxpu\b|\bnpu\b|nccl|device", re.IGNORECASE)
 CPU = "cpu"
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef)
 # Packages whose models stay where they are until they are moved.

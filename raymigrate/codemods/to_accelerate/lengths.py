@@ -6,16 +6,17 @@ import ast
 import re
 from dataclasses import dataclass
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.to_accelerate.gathering import IGNORED
 from raymigrate.facts.syntax.module import Module
 
 # Models of transformers with one output for each token.
-BY_TOKEN = re.compile(
+BY_TOKEN = lazy_regex(
     r"For(TokenClassification|QuestionAnswering|CausalLM|MaskedLM|Seq2SeqLM|ConditionalGeneration|CTC|SpeechSeq2Seq)$"
     r"|LMHeadModel$|ModelWithLMHead$"
 )
 PADS = ("torch.nn.utils.rnn.pad_sequence", "torch.nn.utils.rnn.pad_packed_sequence")
-LABELS = re.compile(r"label|tag|target|tgt|trg|^ys?(_|$)", re.IGNORECASE)
+LABELS = lazy_regex(r"label|tag|target|tgt|trg|^ys?(_|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

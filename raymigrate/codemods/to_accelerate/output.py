@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.processes import Processes
@@ -39,10 +39,10 @@ KNOWN = frozenset(
     {*("torch", "torchvision", "transformers", "peft", "accelerate", "torchinfo", "torchsummary", "wandb", "copy")}
 )
 # What asks a model for its class and its configuration, which the wrapper has not.
-PIPELINE = re.compile(r"transformers\.(pipelines\.)?(\w+\.)?(pipeline|\w+Pipeline)")
+PIPELINE = lazy_regex(r"transformers\.(pipelines\.)?(\w+\.)?(pipeline|\w+Pipeline)")
 MOVES = frozenset({"to", "cuda", "cpu", "float", "train"})  # they give the model itself
 SWITCHES = frozenset({"requires_grad", "requires_grad_"})
-FREEZES = re.compile(r"(un)?freeze(_\w+)?|requires_grad_")  # by their names, where a library has the method
+FREEZES = lazy_regex(r"(un)?freeze(_\w+)?|requires_grad_")  # by their names, where a library has the method
 OF_WRAPPED_WEIGHTS = (
     "in several processes a weight that prepare() found free and that is frozen later raises a RuntimeError, and the"
     " gradients of one that it found frozen are not averaged once it is free"

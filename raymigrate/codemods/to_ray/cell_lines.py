@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Sequence
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
@@ -14,11 +14,11 @@ from raymigrate.facts.syntax.magics import magics_in, shell_cells, written_lines
 from raymigrate.facts.syntax.scopes import Scope
 
 # What IPython evaluates in such a line (IPython 8.37, core/interactiveshell.py, `var_expand`).
-EXPRESSION = re.compile(r"(?<!\{)\{(?P<braces>[^{}]+)\}(?!\})|(?<!\$)\$(?P<dollar>[A-Za-z_]\w*)")
+EXPRESSION = lazy_regex(r"(?<!\{)\{(?P<braces>[^{}]+)\}(?!\})|(?<!\$)\$(?P<dollar>[A-Za-z_]\w*)")
 FILE_COMMANDS = ("cat", "cp", "head", "ls", "ll", "mv", "rm", "tail", "tar", "zip")
-SHELL = re.compile(rf"(?:[^=!%\n]+=\s*)?(?:!|%(?:sh|sx|system)\b|%?(?={'|'.join(FILE_COMMANDS)}\b))\s*")
+SHELL = lazy_regex(rf"(?:[^=!%\n]+=\s*)?(?:!|%(?:sh|sx|system)\b|%?(?={'|'.join(FILE_COMMANDS)}\b))\s*")
 # Commands that ask nothing of a training: they prepare the machine, or look at it.
-OF_MACHINE = re.compile(
+OF_MACHINE = lazy_regex(
     r"(?:sudo|python -m)?\s*(?:pip\d?|uv|conda|mamba|apt(?:-get)?|wget|curl|nvidia-smi|free|df|top|lscpu|date|kill)\b"
 )
 LONGEST = 60

@@ -9,9 +9,9 @@ is that of the same GPU for all of them; "cuda" is the worker's own, which Ray s
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
@@ -23,7 +23,7 @@ from raymigrate.facts.ray_train.ranks import rank_condition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking
 
-OTHER_MODELS = re.compile(r"(?:ref|reward|teacher|value|judge)_?(?:model|funcs)?")  # that a Trainer of trl prepares
+OTHER_MODELS = lazy_regex(r"(?:ref|reward|teacher|value|judge)_?(?:model|funcs)?")  # that a Trainer of trl prepares
 REFUSED = 'device_map="{}" spreads one model over all GPUs; {} refuses that on several workers.'
 SPREAD = 'device_map="{}" spreads a model of each worker over the GPUs of all workers on its machine.'
 SAME_GPU = "{}={} {} the model of every worker on the same GPU of a machine: its memory has to hold all of them."
@@ -33,7 +33,7 @@ NUMBER_OF_ALL = (
 )
 TAKES_DEVICE = ("torch.device", "torch.cuda.set_device")
 MOVES = ("to", "cuda", "to_empty")
-NUMBERED = re.compile(r"(?:cuda:)?\d+")
+NUMBERED = lazy_regex(r"(?:cuda:)?\d+")
 ADVICE = 'Write device_map={"": ray.train.torch.get_device()}: each worker has its model on its own GPU.'
 OF_PIPELINE = "Write device=ray.train.torch.get_device(): each worker has its model on its own GPU."
 

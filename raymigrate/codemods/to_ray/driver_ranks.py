@@ -6,13 +6,14 @@ import ast
 import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.to_ray.driver_environment import called_functions
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.step_kinds import RANKS
 from raymigrate.facts.syntax.module import Module
 
-NUMBER = re.compile(r"rank|world_?size|n(?:um)?_(?:procs?|processes|replicas)", re.IGNORECASE)
+NUMBER = lazy_regex(r"rank|world_?size|n(?:um)?_(?:procs?|processes|replicas)", re.IGNORECASE)
 ASKS = frozenset({"os.environ", "os.environ.get", "os.getenv"})
 
 

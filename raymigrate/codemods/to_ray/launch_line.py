@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.documents.python_commands import UNKNOWN
 
-SECRETS = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
+SECRETS = lazy_regex(r"KEY|TOKEN|SECRET|PASSWORD")
 # What a launcher or the user gives each process, and Ray gives its workers itself.
 OF_LAUNCHERS = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "WORLD_SIZE"})
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.to_ray.launch_line import Launch
 from raymigrate.codemods.to_ray.other_scripts import other_scripts
 from raymigrate.documents.python_commands import shell_of_python
@@ -32,13 +33,13 @@ MOST_BYTES = 200_000
 MOST_BYTES_OF_NOTEBOOK = 5_000_000  # which holds what its cells show
 # The variables before a command: `ACCELERATE_USE_FSDP=1 torchrun train.py`.
 VARIABLES = r"""(?P<variables>(?:(?<![\w$-])[A-Za-z_]\w*=(?:"[^"\n]*"|'[^'\n]*'|[^\s;|&`"']*)[ \t]+)*)"""
-VARIABLE = re.compile(r"""([A-Za-z_]\w*)=("[^"\n]*"|'[^'\n]*'|\S*)""")
-LAUNCH = re.compile(
+VARIABLE = lazy_regex(r"""([A-Za-z_]\w*)=("[^"\n]*"|'[^'\n]*'|\S*)""")
+LAUNCH = lazy_regex(
     VARIABLES + r"(?P<launcher>accelerate\s+launch|torchrun|python3?\s+-m\s+torch\.distributed\.(?:launch|run)"
     r"|(?<![-\w])deepspeed)"
     r"(?=\s)(?P<rest>[^\n|&;`]*)"
 )
-PLAIN = re.compile(
+PLAIN = lazy_regex(
     VARIABLES + r"(?<![-\w/.])(?P<launcher>python[\d.]*)(?=\s)(?!\s+-m\s+torch\.distributed\.)(?P<rest>[^\n|&;`]*)"
 )
 FILES_KEPT = 4096
@@ -256,7 +257,7 @@ def _launches_in_texts(file: Path, texts: Iterable[tuple[int, str]]) -> Iterator
     for cell, text in texts:
         joined = re.sub(r"\\\r?\n", lambda match: " " * len(match.group()), text)  # one command over several lines
         for match in (*LAUNCH.finditer(joined), *PLAIN.finditer(joined)):
-            is_plain = match.re is PLAIN
+            is_plain = match.re.pattern == PLAIN.pattern
             if is_plain and joined[joined.rfind("\n", 0, match.start()) + 1 :].lstrip().startswith("#"):
                 continue
             launcher, words = " ".join(match["launcher"].split()), _words(match["rest"])

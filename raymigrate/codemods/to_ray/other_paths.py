@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.folders.shell_downloads import COMMAND, STARTERS
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.projects.project import with_imported
@@ -28,12 +29,12 @@ ENDINGS = (
     *("png", "jpe?g", "gif", "jinja2?", "safetensors", "log", "db", "zip", "gz", "wav", "mp[34]", "onnx", "mat"),
     "model",
 )
-ENDS = re.compile(rf".*\.(?:{'|'.join(ENDINGS)})")
-FILE = re.compile(rf"[\w.%{{}}:-]+(?:/[\w.%{{}}:-]+)*\.(?:{'|'.join(ENDINGS)})")
-FOLDER = re.compile(r"[\w.%{}:-]+(?:/[\w.%{}:-]*)+")  # "runs/one", "data/"
+ENDS = lazy_regex(rf".*\.(?:{'|'.join(ENDINGS)})")
+FILE = lazy_regex(rf"[\w.%{{}}:-]+(?:/[\w.%{{}}:-]+)*\.(?:{'|'.join(ENDINGS)})")
+FOLDER = lazy_regex(r"[\w.%{}:-]+(?:/[\w.%{}:-]*)+")  # "runs/one", "data/"
 # Names of arguments, options and variables that hold paths.
-NAMES_PATH = re.compile(r"(?:.*_)?(?:dir|directory|path|paths|file|files|filename|fname|folder|root)")
-NAMES_OF_HUB = re.compile(
+NAMES_PATH = lazy_regex(r"(?:.*_)?(?:dir|directory|path|paths|file|files|filename|fname|folder|root)")
+NAMES_OF_HUB = lazy_regex(
     r".*(?:model|token|repo|hub|name|_id|pretrained|dataset|project|task|config|base).*", re.IGNORECASE
 )
 NOT_LOCAL = ("subfolder", "path_in_repo", "filename_in_repo")
@@ -66,7 +67,7 @@ TAKES_NONE = (
     *("requests.", "accelerate.", "torchmetrics.", "timm.", "copy.", "enum.", "textwrap.", "nltk.", "comet_ml."),
     "bitsandbytes.",
 )
-METHODS = re.compile(r"_?(?:save|load|read|write|open|export|dump|restore|imread|imwrite)(?:_\w+)?")
+METHODS = lazy_regex(r"_?(?:save|load|read|write|open|export|dump|restore|imread|imwrite)(?:_\w+)?")
 ANY, MAYBE, OF_MODULE, NAMES = "any word is a path", "may take paths", "is seen itself", "takes names of the Hub"
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.projects.project_uses import is_imported
 from raymigrate.facts.values.fixtures import IS_COLLECTED
@@ -11,10 +12,10 @@ from raymigrate.files.contents import read_bytes
 
 MOST_FILES = 200
 MOST_BYTES = 200_000
-TRAINS = re.compile(rb"\b(?:Accelerator|PartialState|\w*Trainer)\(")
-OF_RAY = re.compile(rb"\bTorchTrainer\(")  # which starts its workers itself
-MAIN = re.compile(rb"^if\s+__name__\b", re.MULTILINE)
-TESTS = re.compile(
+TRAINS = lazy_regex(rb"\b(?:Accelerator|PartialState|\w*Trainer)\(")
+OF_RAY = lazy_regex(rb"\bTorchTrainer\(")  # which starts its workers itself
+MAIN = lazy_regex(rb"^if\s+__name__\b", re.MULTILINE)
+TESTS = lazy_regex(
     rb"^\s*(?:(?:async\s+)?def\s+test|class\s+Test|(?:import|from)\s+(?:pytest|unittest)\b)", re.MULTILINE
 )
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.cell_lines import run_by_workers
@@ -17,7 +17,7 @@ from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 
 # What each machine has of its own, and what libraries, launchers and services read or set by themselves.
-OF_OTHERS = re.compile(
+OF_OTHERS = lazy_regex(
     r"(?:ACCELERATE|AWS|AZURE|CI|CLEARML|COLAB|COMET|CONDA|CUDA|DATABRICKS|DEEPSPEED|FSDP|GITHUB|GOOGLE|HF|HUGGING\w*|"
     r"JAX|KAGGLE|KMP|LC|LOCAL|MASTER|MKL|MLFLOW|NCCL|NEPTUNE|NVIDIA|OMP|OMPI|OPENAI|PBS|PYTHON\w*|PYTORCH|RAY|SAGEMAKER|"
     r"SLURM|SM|TENSORBOARD|TF|TOKENIZERS|TORCH\w*|TPU|TRANSFORMERS|WANDB|WORLD|XDG|XLA)_\w+"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.all_workers import body_of
@@ -22,7 +23,7 @@ from raymigrate.facts.syntax.scopes import FunctionNode
 VARIABLE = "ACCELERATE_USE_FSDP"
 SAVES = frozenset({"state_dict", "save_pretrained", "push_to_hub"})
 # What has such methods, and is not a model.
-OTHERS = re.compile(r"tok|process|extractor|config|optim|sched|scaler", re.IGNORECASE)
+OTHERS = lazy_regex(r"tok|process|extractor|config|optim|sched|scaler", re.IGNORECASE)
 MESSAGE = (
     "FSDP spreads the weights of a model over the workers, and each of them has to take part in saving it: below a"
     " condition on the rank, it waits for ever or saves a part. As it stands, every worker writes the same files."

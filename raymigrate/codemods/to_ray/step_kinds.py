@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.shared.wandb_runs import OF_RUN, start_elsewhere
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, executed
 from raymigrate.documents.cells import STAND_INS
@@ -47,7 +48,7 @@ LAUNCHER = (
 RANKS = frozenset({"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK", "GROUP_RANK"})
 OF_LAUNCHER = RANKS | {"CUDA_VISIBLE_DEVICES", "MASTER_ADDR", "MASTER_PORT"}
 # Of a library, but the same in any process: loggers, which are made by name, tables of its classes, checks of versions.
-SAME_ANYWHERE = re.compile(
+SAME_ANYWHERE = lazy_regex(
     r".*\.get_?logger|transformers\.(\w+\.)*MODEL_\w*MAPPING\w*\..*"
     r"|(transformers|diffusers|datasets)\.(\w+\.)*(check_min_version|require_version(_core)?|send_example_telemetry)",
     re.IGNORECASE,

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, is_notebook
@@ -21,14 +22,14 @@ from raymigrate.facts.values import keyword_argument, last_name
 from raymigrate.facts.values.bindings import reaching
 
 # transformers/trainer.py, 5.23: with a hf_device_map of several devices is_model_parallel is set, and n_gpu is 1.
-MODELS = re.compile(r"(transformers|peft)\.(\w+\.)*(?!PeftModel)\w*(Model|For[A-Z])\w*\.from_pretrained")
+MODELS = lazy_regex(r"(transformers|peft)\.(\w+\.)*(?!PeftModel)\w*(Model|For[A-Z])\w*\.from_pretrained")
 HANDLERS = ("accelerate.DistributedDataParallelKwargs", "accelerate.utils.DistributedDataParallelKwargs")
 RATES = ("lr", "learning_rate", "max_lr")
 # What a step's rows are, besides the number of workers.
 BY_POSITION = "batch_size"  # the second argument of a DataLoader
 OF_A_STEP = ("gradient_accumulation_steps", "per_device_train_batch_size", BY_POSITION)
 ROUNDED = ("int", "float", "round", "ceil", "floor", "max", "min")  # what takes numbers, and gives one of them
-SIZES = re.compile(r"num_processes|world_?size", re.IGNORECASE)
+SIZES = lazy_regex(r"num_processes|world_?size", re.IGNORECASE)
 SAME_NUMBERS = "dropout masks and random augmentation of the same step draw the same numbers on each of them"
 
 

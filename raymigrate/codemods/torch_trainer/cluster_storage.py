@@ -6,8 +6,8 @@ run with two nodes, the second with a home folder of its own).
 """
 
 import ast
-import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -58,7 +58,7 @@ STRANGERS = frozenset(
         *("torchmetrics", "torchtext", "torchvision", "tqdm", "yaml"),
     }
 )
-REPORTER = re.compile(r"Report\w*Callback$|\.integration\.|\.integrations\.")
+REPORTER = lazy_regex(r"Report\w*Callback$|\.integration\.|\.integrations\.")
 AFFINITY = "ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy"
 
 

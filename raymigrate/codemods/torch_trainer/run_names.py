@@ -7,9 +7,9 @@ of a relative output_dir: measured, one of the first run (docs/semantics/traps.m
 """
 
 import ast
-import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -44,13 +44,13 @@ IF_MIXED = (
 )
 OF_SEVERAL = ("best_checkpoints", "get_best_checkpoint", "metrics_dataframe")
 # What these give is another value each time. Trackers name each run anew.
-UNIQUE = re.compile(
+UNIQUE = lazy_regex(
     r"(time|datetime|uuid|random|secrets|tempfile|shortuuid|ulid|coolname|petname|pendulum|arrow|wandb|mlflow)\."
     r"|numpy\.random\.|os\.getpid$|ray\.tune\.get_context$"
 )
 TAKEN_TODAY = {"callbacks"}  # if they are callbacks of ray.train
 READS = (*GET_CHECKPOINT, "ray.train.load_checkpoint")
-JOB_VARIABLE = re.compile(r"(JOB|RUN|TASK|BUILD|TRIAL).*ID|_ID$")
+JOB_VARIABLE = lazy_regex(r"(JOB|RUN|TASK|BUILD|TRIAL).*ID|_ID$")
 
 
 @codemod(*(name.rpartition(".")[2] for name in sorted(TRAINERS | TORCH_TRAINERS)), phase=Phase.CONFIGURATION)

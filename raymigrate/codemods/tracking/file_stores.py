@@ -6,9 +6,9 @@ scheme is such an address too (tracking/_tracking_service/utils.py); "databricks
 """
 
 import ast
-import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -41,8 +41,8 @@ FUNCTIONS = {
     **{f"mlflow.{place}MlflowClient": PLACES for place in ("", "tracking.", "client.", "tracking.client.")},
 }
 OF_RAY = (SETUP_MLFLOW, *(name for name, service in LOGGERS.items() if service == "mlflow"))
-SCHEME = re.compile(r"[A-Za-z][\w+.-]*:")
-NO_PATHS = re.compile(r"databricks|uc$|databricks-uc")
+SCHEME = lazy_regex(r"[A-Za-z][\w+.-]*:")
+NO_PATHS = lazy_regex(r"databricks|uc$|databricks-uc")
 
 
 @codemod("mlflow", *VARIABLES, phase=Phase.TRAINERS, in_ray_scripts=True)

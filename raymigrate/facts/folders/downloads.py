@@ -3,6 +3,7 @@
 import ast
 import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.folders.folder_writes import on_some_ranks
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, keyword_argument
@@ -22,7 +23,7 @@ FUNCTIONS = {
 }
 UNPACK = "extractall"  # of an archive of zipfile or tarfile
 # `with FileLock(...)`, `with accelerator.local_main_process_first()`: one process after the other.
-IN_TURN = re.compile(r"lock|process_first", re.IGNORECASE)
+IN_TURN = lazy_regex(r"lock|process_first", re.IGNORECASE)
 
 
 def downloads(module: Module) -> list[tuple[ast.Call, ast.expr]]:

@@ -1,14 +1,14 @@
 """In which mode a script opens a file, `open(path, "w")`, and what else writes one, `path.write_text(text)`."""
 
 import ast
-import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, free_name, last_name
 from raymigrate.facts.values.constants import constants
 
-WRITING = re.compile("[wax][bt+]*")  # modes in which a file is written; it may be read too
+WRITING = lazy_regex("[wax][bt+]*")  # modes in which a file is written; it may be read too
 
 SAVE = "torch.save"
 # What else writes files, besides open(), and what copies them.

@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, keyword_argument, leading_text
 
@@ -29,14 +30,14 @@ PROGRAMS = {
 }
 # How the words begin without which they write no file.
 SAVES = {
-    "curl": re.compile(r"-[a-zA-Z]*[oO]|--output|--remote-name"),
-    "git": re.compile(r"clone$"),
-    "aws": re.compile(r"s3$"),
-    "gsutil": re.compile(r"(?:cp|rsync)$"),
+    "curl": lazy_regex(r"-[a-zA-Z]*[oO]|--output|--remote-name"),
+    "git": lazy_regex(r"clone$"),
+    "aws": lazy_regex(r"s3$"),
+    "gsutil": lazy_regex(r"(?:cp|rsync)$"),
 }
-UNPACKS = re.compile(r"--extract\b|--get\b|^-?[a-zA-Z]*x")  # of tar
+UNPACKS = lazy_regex(r"--extract\b|--get\b|^-?[a-zA-Z]*x")  # of tar
 ELSEWHERE = ("/", "~", "$", "-")  # the last one is the standard output
-ADDRESS = re.compile(r"[\w+.-]+://|\w+@[\w.]+:")
+ADDRESS = lazy_regex(r"[\w+.-]+://|\w+@[\w.]+:")
 OPEN = "\0"  # in place of what is decided at run time
 
 

@@ -6,9 +6,9 @@ for `ForCausalLM` in the name of the class (5.23, trainer.py, `_loss_shifts_labe
 """
 
 import ast
-import re
 from collections.abc import Iterable
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument
@@ -28,23 +28,23 @@ CONFIGURATIONS = frozenset(
     {"BertConfig", "BertGenerationConfig", "CTRLConfig", "GPT2Config", "OpenAIGPTConfig", "ReformerConfig"}
 )
 # Of these forward() has **kwargs, and a loss of its own that does not look into them.
-OWN_LOSS = re.compile(
+OWN_LOSS = lazy_regex(
     "XLNetLMHeadModel|XLMWithLMHeadModel|(?:M?Bart|BigBirdPegasus|Blenderbot(?:Small)?|CpmAnt|Marian|Musicgen(?:Melody)?"
     "|Mvp|Pegasus|PLBart|ProphetNet|TrOCR|Whisper)ForCausalLM"
 )
 # Repositories of such models, by a word in their names.
-OF_OWN_LOSS = re.compile(
+OF_OWN_LOSS = lazy_regex(
     r"(?i)\b(?:xlnet|xlm-(?!r\b|roberta)|m?bart|bigbird-pegasus|blenderbot|cpm-ant|marian|opus-mt|musicgen|mvp|pegasus"
     r"|plbart|prophetnet|trocr|whisper)"
 )
 AUTO = frozenset({"AutoModelForCausalLM", "AutoModelWithLMHead"})
-MADE = re.compile(
+MADE = lazy_regex(
     r"transformers(?:\.\w+)*\.(?P<name>(?!DataCollator|TextDataset"  # made for a model, as its name says
     r"|\w*(?:Config|Tokenizer|TokenizerFast|Processor|Extractor|Output)\b)"
     r"\w*(?:Model|For[A-Z])\w*)(?P<method>\.(?:from_pretrained|from_config|_from_config))?"
 )
 # Repositories whose models have a class `...ForCausalLM`, by a word in their names.
-OTHERS = re.compile(
+OTHERS = lazy_regex(
     r"(?i)\b(?:bloomz?|codegen|codellama|deepseek|dolly|falcon|gemma|gpt-?j|gpt-?neo|gpt-?neox|granite|llama|mistral"
     r"|mixtral|mpt|olmo|open_llama|opt|phi|pythia|qwen|redpajama|santacoder|smollm|stablelm|starcoder|vicuna|xglm|yi)"
 )

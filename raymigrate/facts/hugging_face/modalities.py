@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from enum import Enum
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
 
 
@@ -44,11 +45,11 @@ WORDS = {
 }
 # What only classes of models for one of them are called.
 MODELS = {
-    Modality.IMAGE: re.compile(
+    Modality.IMAGE: lazy_regex(
         r"\w+For(?:DepthEstimation|Image\w+|InstanceSegmentation|MaskedImageModeling|ObjectDetection"
         r"|SemanticSegmentation|UniversalSegmentation|VideoClassification|ZeroShotImage\w+|ZeroShotObject\w+)"
     ),
-    Modality.AUDIO: re.compile(r"\w+For(?:Audio\w+|CTC|SpeechSeq2Seq|TextToSpectrogram|TextToWaveform|XVector)"),
+    Modality.AUDIO: lazy_regex(r"\w+For(?:Audio\w+|CTC|SpeechSeq2Seq|TextToSpectrogram|TextToWaveform|XVector)"),
 }
 # Attributes, and arguments of the call, of what prepares the inputs.
 ATTRIBUTES = {

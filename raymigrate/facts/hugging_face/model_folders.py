@@ -1,9 +1,9 @@
 """Which folders models of Transformers and adapters of peft are loaded from."""
 
 import ast
-import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.syntax.module import Module
@@ -17,7 +17,7 @@ LOADERS = {"sentence_transformers.SentenceTransformer": "model_name_or_path", "v
 SAME_FOLDER = ("pathlib.Path", "os.fspath", "os.path.abspath", "os.path.realpath", "os.path.expanduser")
 NAMES = ("pretrained_model_name_or_path", "model_id", "peft_model_id")
 OF_DEEPSPEED = ("deepspeed", "zero_to_fp32")
-OF_CLASS = re.compile(r"(model_|predictor_)?(cls|class_?|klass)")
+OF_CLASS = lazy_regex(r"(model_|predictor_)?(cls|class_?|klass)")
 DEEPEST = 3  # functions of the script that hand a folder on
 
 

@@ -1,10 +1,10 @@
 """Models of transformers that a script makes, and the values that hold one."""
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.functions import default_of
 from raymigrate.facts.syntax.kept import kept
@@ -13,13 +13,13 @@ from raymigrate.facts.values import Source, argument, methods, seen_entries
 from raymigrate.knowledge.pickled_models import Pickling, pickling
 
 # AutoModelForCausalLM, BertForSequenceClassification, GPT2LMHeadModel, UperNetForSemanticSegmentation, SwinBackbone.
-CLASS = re.compile(
+CLASS = lazy_regex(
     r"transformers(?:\.\w+)*\.(?!(?:TF|Flax)[A-Z])(?!\w*(?:Config|Tokenizer|TokenizerFast|Processor|Extractor)$)"
     r"(\w*(?:Model|Backbone|For[A-Z]\w*|HifiGan))"
 )
 # They hand what they are given to the from_pretrained of the model below the adapter (peft 0.21.2, auto.py:156).
 OF_PEFT = r"peft(?:\.auto)?\.AutoPeftModel(?:For\w+)?"
-ADAPTED = re.compile(OF_PEFT)
+ADAPTED = lazy_regex(OF_PEFT)
 MAKERS = ("from_pretrained", "from_config", "_from_config")
 MODEL_NAME = "pretrained_model_name_or_path"
 GET_MODEL = "get_model"  # of a TransformersCheckpoint

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
@@ -26,13 +27,13 @@ READERS = (
 )
 FLAGS = "absl.flags"
 # Functions and classes of unknown libraries that may: get_train_args, parse_cli, H4ArgumentParser.
-PARSER_NAMES = re.compile(r"\w*(?:Arg|Args|Argument)Parser")
-MAY_READ = re.compile(
+PARSER_NAMES = lazy_regex(r"\w*(?:Arg|Args|Argument)Parser")
+MAY_READ = lazy_regex(
     r"(?:\w+_)?(?:argparse|argv|cli)|(?:parse|get|load|init|setup|read|make|build)_(?:\w+_)?"
     r"(?:args|argv|arguments|flags|opts|options|cli|command_line)",
     re.IGNORECASE,
 )
-MAY_READ_WITHOUT_ARGUMENTS = re.compile(
+MAY_READ_WITHOUT_ARGUMENTS = lazy_regex(
     r"parse|parse_\w+|(?:parse|get|load|init|setup)_(?:\w+_)?(?:hparams|cfg|config)"
 )
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none
@@ -20,12 +21,12 @@ OTHERS = sys.stdlib_module_names | {"attr", "attrs", "ml_collections", "msgspec"
 OPTIONAL = ("typing.Optional", "typing.Annotated")
 UNION = "typing.Union"
 # What holds objects of the class that stands first in it, which a loop goes through.
-OF_ITEMS = re.compile(
+OF_ITEMS = lazy_regex(
     r"(typing\.|collections\.abc\.)?(list|set|tuple|frozenset|Sequence|Iterable|Iterator|Collection)", re.I
 )
-TUPLE = re.compile(r"(typing\.)?tuple", re.I)
+TUPLE = lazy_regex(r"(typing\.)?tuple", re.I)
 # What holds them as its values.
-OF_VALUES = re.compile(r"(typing\.|collections\.(abc\.)?)?(dict|Mapping|MutableMapping|OrderedDict|defaultdict)", re.I)
+OF_VALUES = lazy_regex(r"(typing\.|collections\.(abc\.)?)?(dict|Mapping|MutableMapping|OrderedDict|defaultdict)", re.I)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,13 @@ import re
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from raymigrate.base.expressions import lazy_regex
+
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 WITH_DOCSTRING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 TYPED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.arg)
 TYPES = ("returns", "annotation")
-DOCSTRINGS = re.compile(r'"""(.*?)"""', re.DOTALL)
+DOCSTRINGS = lazy_regex(r'"""(.*?)"""', re.DOTALL)
 # By what helpers are known again whose placeholders were filled in: their docstrings; the code of those without any.
 _marks: set[Hashable] = set()
 # How the docstring begins of the class that takes the place of a predictor, which is made anew for each script.

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.projects.project import Project
 
 HOLDS_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")
 # What may be an import statement.
-IMPORT = re.compile(rb"\b(?:from|import)\b(?:\\\r?\n|\([^)]*\)|[^\n(])*")
+IMPORT = lazy_regex(rb"\b(?:from|import)\b(?:\\\r?\n|\([^)]*\)|[^\n(])*")
 
 
 def imported_paths(project: Project, path: str, data: bytes) -> frozenset[str] | None:

@@ -3,12 +3,12 @@
 
 import ast
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from enum import Enum
 from functools import cached_property
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.ray_tune.tuners import RESTORED, TUNERS
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.packages import upwards
@@ -35,12 +35,12 @@ WORKERS_ONLY = (
     "get_node_rank",
     "get_dataset_shard",
 )
-TEST_FILE = re.compile(r"(?:^|[/\\])(?:test_[^/\\]*|[^/\\]*_test)\.py$")
+TEST_FILE = lazy_regex(r"(?:^|[/\\])(?:test_[^/\\]*|[^/\\]*_test)\.py$")
 TEST_PACKAGES = ("pytest", "unittest")
-AROUND_TESTS = re.compile(r"setUp(?:Class)?|tearDown(?:Class)?|(?:setup|teardown)_(?:method|class|module|function)")
+AROUND_TESTS = lazy_regex(r"setUp(?:Class)?|tearDown(?:Class)?|(?:setup|teardown)_(?:method|class|module|function)")
 # By these names a test puts something in the place of what it calls.
 PUTS_IN_PLACE = frozenset({"patch", "monkeypatch", "mocker", "Mock", "MagicMock"})
-PUT_IN_TEXT = re.compile(rf"\b(?:{'|'.join(sorted(PUTS_IN_PLACE))})\b")
+PUT_IN_TEXT = lazy_regex(rf"\b(?:{'|'.join(sorted(PUTS_IN_PLACE))})\b")
 CONFTEST = "conftest.py"
 TRAINING_FUNCTION = ("train_loop_per_worker", "trainer_init_per_worker")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.projects.import_graph import IMPORT, imported_paths
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.projects.searched import dotted, quotes, takes_by_module, word
@@ -24,7 +24,7 @@ SUFFIXES = (".py", ".ipynb")
 CONFIGURATION = (".yaml", ".yml", ".json", ".toml", ".cfg", ".sh")
 CONFIGURATION_BYTES = 100_000
 # The words of an import.
-WORD = re.compile(rb"[^\s.,;()\\#]+")
+WORD = lazy_regex(rb"[^\s.,;()\\#]+")
 
 
 @dataclass

@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import PurePath
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.submitted_jobs import SubmittedJob
 from raymigrate.facts.projects.environment import ENV_VARS, RUNTIME_ENV
 from raymigrate.facts.projects.project import Project
@@ -24,7 +25,7 @@ from raymigrate.facts.values import given_by_name, named_arguments, seen_entries
 METHOD = "submit_job"
 OBJECTS = ("codeflare_sdk.RayJob", "codeflare_sdk.ray.RayJob", "codeflare_sdk.ray.rayjobs.RayJob")
 COMMAND = "ray job submit"
-LINE = re.compile(rf"\b{COMMAND}\b((?:\\\r?\n|[^\n])*)")
+LINE = lazy_regex(rf"\b{COMMAND}\b((?:\\\r?\n|[^\n])*)")
 
 
 def entries_of(module: Module, environment: ast.expr) -> dict[str, ast.expr]:

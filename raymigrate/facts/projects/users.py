@@ -9,9 +9,9 @@ where it is read.
 """
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.projects.handed_on import KNOWN
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.projects.project_uses import importing_modules, is_imported
@@ -19,7 +19,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.knowledge.legacy import HF_TRAINERS
 
 FIT = ".fit()"
-PREDICTOR = re.compile(r"ray\.(?:\w+\.)*\w*Predictor")
+PREDICTOR = lazy_regex(r"ray\.(?:\w+\.)*\w*Predictor")
 
 
 def users(project: Project, jobs: Iterable[str]) -> Iterator[Module]:

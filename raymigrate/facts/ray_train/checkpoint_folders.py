@@ -5,9 +5,9 @@ air/checkpoint.py, `__getstate__`). ray.train.Checkpoint is a path.
 """
 
 import ast
-import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.projects.files import PATH_CLASSES, UNCHANGED
 from raymigrate.facts.ray_train.results import class_method, made_by_script
 from raymigrate.facts.ray_train.storage import is_absolute
@@ -16,7 +16,7 @@ from raymigrate.facts.values import Source, leading_text, sources
 
 FROM_FOLDER = ("", "from_directory", "from_model")
 # Where Databricks, Anyscale and network file systems are mounted by their documents.
-SHARED = re.compile(
+SHARED = lazy_regex(
     r"/(?:mnt/)?(?:dbfs|Volumes|efs|nfs|fsx|lustre|gpfs|shared|shared_storage|cluster_storage|user_storage)(?:/|$)"
 )
 MAX_STEPS = 20

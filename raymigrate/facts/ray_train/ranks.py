@@ -4,6 +4,7 @@ import ast
 import re
 from weakref import WeakKeyDictionary
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 
@@ -24,7 +25,7 @@ RANK_ATTRIBUTES = frozenset(
 RANK_VARIABLES = frozenset({"RANK", "LOCAL_RANK", "NODE_RANK"})
 LIBRARIES = ("ray.", "torch.distributed.", "accelerate.")
 # Names by which a script asks which process it is, where it is not seen what they stand for.
-OF_ONE = re.compile(r"rank|process|main|master|primary|local|node", re.IGNORECASE)
+OF_ONE = lazy_regex(r"rank|process|main|master|primary|local|node", re.IGNORECASE)
 
 
 def tests_rank(module: Module, test: ast.expr) -> bool:

@@ -1,8 +1,8 @@
 """What a Tuner is given that is a trainer, whatever class of Ray Train it is of and wherever it is made."""
 
 import ast
-import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.projects.callees import Callee, callees
 from raymigrate.facts.projects.handed_on import named_trainers
 from raymigrate.facts.ray_train.trainers import classes_behind
@@ -12,7 +12,7 @@ from raymigrate.facts.values import Source
 from raymigrate.knowledge.legacy import RL_TRAINERS, SKLEARN_TRAINERS, TORCH_TRAINERS, TRAINERS
 
 WRAPS = ("ray.tune.with_parameters", "ray.tune.with_resources")
-CALLED_TRAINER = re.compile(r"trainer[^.A-Z]*$")  # no class
+CALLED_TRAINER = lazy_regex(r"trainer[^.A-Z]*$")  # no class
 
 
 def may_be_trainer(module: Module, node: ast.expr | None) -> bool:

@@ -8,14 +8,15 @@ import ast
 import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.scopes import import_bindings
 from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, CONFIG_CLASSES, TRANSFORMERS_TRAINERS
 
 IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "Exception"})
 EXITS = frozenset({"sys.exit", "os._exit", "os.abort", "exit", "quit"})
-OF_VERSIONS = re.compile(r"version", re.IGNORECASE)
-RENAMED = re.compile(r"ray\.train\.(huggingface|hf_transformers)\b.*\.(?:HuggingFace|(?:Legacy)?Transformers)(\w+)")
-CONFIGURATION = re.compile(rf"ray\.(?:air|air\.config|train)\.({'|'.join(CONFIG_CLASSES)})")
+OF_VERSIONS = lazy_regex(r"version", re.IGNORECASE)
+RENAMED = lazy_regex(r"ray\.train\.(huggingface|hf_transformers)\b.*\.(?:HuggingFace|(?:Legacy)?Transformers)(\w+)")
+CONFIGURATION = lazy_regex(rf"ray\.(?:air|air\.config|train)\.({'|'.join(CONFIG_CLASSES)})")
 
 Arm = list[ast.stmt]
 

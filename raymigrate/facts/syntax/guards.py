@@ -5,6 +5,7 @@ import builtins
 import re
 from collections.abc import Collection, Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.alternatives import goes_on
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Reference
@@ -16,8 +17,8 @@ from raymigrate.knowledge.libraries import look_up
 CAUGHT = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "NameError", "Exception", "BaseException"}
 )
-OF_VERSIONS = re.compile(r"version|__ver__|signature\(|TYPE_CHECKING", re.IGNORECASE)
-OF_NAMES = re.compile(r"signature|parameters|fields|annotations|dir\(", re.IGNORECASE)  # what a class or function takes
+OF_VERSIONS = lazy_regex(r"version|__ver__|signature\(|TYPE_CHECKING", re.IGNORECASE)
+OF_NAMES = lazy_regex(r"signature|parameters|fields|annotations|dir\(", re.IGNORECASE)  # what a class or function takes
 SUPPRESS = "contextlib.suppress"
 EXPECTING = frozenset({"pytest.raises", "self.assertRaises", "self.assertRaisesRegex"})
 EXPECTING_WARNINGS = frozenset({"pytest.warns", "pytest.deprecated_call", "self.assertWarns", "self.assertWarnsRegex"})

@@ -4,16 +4,17 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.documents.cells import STAND_INS
 from raymigrate.documents.notebook import Notebook
 from raymigrate.facts.syntax.module import Module
 
-SHELL_CELL = re.compile(r"\s*%%(?:bash|sh)\b")
+SHELL_CELL = lazy_regex(r"\s*%%(?:bash|sh)\b")
 # What Colab and Kaggle keep of the machine that a notebook was run on.
-ON_GPU = re.compile(rb'"accelerator"\s*:\s*"GPU"|"isGpuEnabled"\s*:\s*true')
+ON_GPU = lazy_regex(rb'"accelerator"\s*:\s*"GPU"|"isGpuEnabled"\s*:\s*true')
 # A line of a notebook, or of a source of Databricks: what it runs, or restores, has names.
-BINDS_NAMES = re.compile(rb'(?:^|")[ \t]*(?:# MAGIC[ \t]+)?%(?:run|store[ \t]+-\w*r|pylab)\b', re.MULTILINE)
+BINDS_NAMES = lazy_regex(rb'(?:^|")[ \t]*(?:# MAGIC[ \t]+)?%(?:run|store[ \t]+-\w*r|pylab)\b', re.MULTILINE)
 
 
 def magics_in(module: Module, block: ast.AST) -> list[ast.Name]:

@@ -8,6 +8,7 @@ import operator
 import re
 from collections.abc import Iterator, Sequence
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.alternatives import IMPORT_ERRORS, OF_VERSIONS, goes_on, kinds_of
 from raymigrate.facts.syntax.nodes import Nodes
 from raymigrate.facts.syntax.scopes import Binding, import_bindings
@@ -17,16 +18,16 @@ from raymigrate.knowledge.versions import LOWEST, read_version
 Block = Sequence[ast.stmt]
 Import = ast.Import | ast.ImportFrom
 STUBS = (ast.Constant, ast.Lambda, ast.Dict, ast.Name)  # what a name is bound to in place of an import
-OF_RAY = re.compile(r"""\bray\.__version__|\(['"]ray['"]\)""")
-VERSION = re.compile(r"\d+(\.\d+)+")
+OF_RAY = lazy_regex(r"""\bray\.__version__|\(['"]ray['"]\)""")
+VERSION = lazy_regex(r"\d+(\.\d+)+")
 OPERATORS = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
-OF_CLASS = re.compile(r"parse|Version$")  # what makes a version of a text: version.parse, LooseVersion
-CUT = re.compile(r"\b__version__\[|\(['\"]ray['\"]\)\[")  # ray.__version__[:3] is "2.5" with Ray 2.51
+OF_CLASS = lazy_regex(r"parse|Version$")  # what makes a version of a text: version.parse, LooseVersion
+CUT = lazy_regex(r"\b__version__\[|\(['\"]ray['\"]\)\[")  # ray.__version__[:3] is "2.5" with Ray 2.51
 # As Ray writes them, the lowest one and those to come: what compares texts may give another answer from 2.70 on.
 RAYS = [*(f"2.{minor}.0" for minor in range(int(LOWEST["ray"].split(".")[1]), 100)), "3.0.0"]
 STILL_THERE = "ray.air"  # current Ray has its names, and refuses them or does nothing: a rule moves them
 # Conditions that do not ask whether a library is there.
-OTHERS = re.compile(rf"TYPE_CHECKING|__name__|{OF_VERSIONS.pattern}", re.IGNORECASE)
+OTHERS = lazy_regex(rf"TYPE_CHECKING|__name__|{OF_VERSIONS.pattern}", re.IGNORECASE)
 
 
 def stubs(nodes: Nodes) -> frozenset[ast.AST]:

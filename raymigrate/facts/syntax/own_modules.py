@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.packages import module_file, package_root, upwards
 from raymigrate.knowledge.libraries import look_up
 
@@ -21,7 +22,7 @@ MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 # Where a project has a folder of such a name, Python still imports the library: it is not part of the project.
 LIBRARIES = sys.stdlib_module_names | NAMES
 # The first part of a module that a text imports; none for a relative import.
-IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+([^\W\d]\w*)?", re.MULTILINE)
+IMPORTED = lazy_regex(r"^[ \t]*(?:from|import)[ \t]+([^\W\d]\w*)?", re.MULTILINE)
 
 
 def is_own_module(path: str, name: str) -> bool:

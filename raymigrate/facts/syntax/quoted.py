@@ -1,12 +1,12 @@
 """Names in annotations that are written as text: `def load(result: "Result")`, `list["Result"]`."""
 
 import ast
-import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 
-WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
+WORD = lazy_regex(r"(?<![\w.])[^\W\d]\w*")
 
 
 @kept

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.optional_imports import OPERATORS
 from raymigrate.knowledge.versions import LOWEST, read_version
@@ -15,15 +16,15 @@ from raymigrate.knowledge.versions import LOWEST, read_version
 if TYPE_CHECKING:
     from packaging.version import Version
 
-OF_VERSION = re.compile(r"version|__ver__", re.IGNORECASE)
-OF_MAJOR = re.compile(r"_?(?:(?:IS|is|HF|hf)_)*[Vv][45]")  # names that say it: `_V5`, `is_v5`
+OF_VERSION = lazy_regex(r"version|__ver__", re.IGNORECASE)
+OF_MAJOR = lazy_regex(r"_?(?:(?:IS|is|HF|hf)_)*[Vv][45]")  # names that say it: `_V5`, `is_v5`
 OURS = "transformers"
 VERSION = f"{OURS}.__version__"
 NAMED = r"(?<!sentence_)transformers"  # in names; the other library has versions of its own
-BOTH = re.compile(rf"\w*{NAMED}\w*(?:version|_ver\b)\w*", re.IGNORECASE)  # in one name: `is_transformers_version`
-BARE = re.compile(r"_*ver(?:sion\w*)?_*", re.IGNORECASE)  # what has the version of an object: `__version__`
-REQUIRED = re.compile(r"transformers *(?:[<>=!~].*)?")  # a text that names the package: `version("transformers")`
-MAJOR = re.compile(r"\.split\(|\.major|int\(")
+BOTH = lazy_regex(rf"\w*{NAMED}\w*(?:version|_ver\b)\w*", re.IGNORECASE)  # in one name: `is_transformers_version`
+BARE = lazy_regex(r"_*ver(?:sion\w*)?_*", re.IGNORECASE)  # what has the version of an object: `__version__`
+REQUIRED = lazy_regex(r"transformers *(?:[<>=!~].*)?")  # a text that names the package: `version("transformers")`
+MAJOR = lazy_regex(r"\.split\(|\.major|int\(")
 TURNED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
 

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import argument, keyword_named
@@ -13,14 +14,14 @@ from raymigrate.facts.values import argument, keyword_named
 MAX_STEPS = 8  # from a dataset to the function that draws
 # What draws from a generator that the whole process shares, by that generator.
 DRAWS = {
-    "torch": re.compile(
+    "torch": lazy_regex(
         r"torch\.(rand(?!om\.)\w*|normal|bernoulli|multinomial|poisson)"
         r"|torchvision\.transforms\.(v2\.)?(functional\.)?"
         r"(Random\w+|ColorJitter|AutoAugment|RandAugment|TrivialAugmentWide|AugMix|ElasticTransform|GaussianBlur"
         r"|GaussianNoise|CutMix|MixUp|ScaleJitter)"
     ),
-    "NumPy": re.compile(r"numpy\.random\.(?!seed|default_rng|RandomState|Generator|get_state|set_state)\w+"),
-    "Python": re.compile(r"random\.(?!seed|Random|SystemRandom|getstate|setstate)\w+"),
+    "NumPy": lazy_regex(r"numpy\.random\.(?!seed|default_rng|RandomState|Generator|get_state|set_state)\w+"),
+    "Python": lazy_regex(r"random\.(?!seed|Random|SystemRandom|getstate|setstate)\w+"),
 }
 IN_PLACE = frozenset({"normal_", "uniform_", "bernoulli_", "random_", "exponential_"})
 ROWS = ("__getitem__", "__getitems__", "__call__", "forward")
@@ -32,7 +33,7 @@ SEEDS = {
     "torch.manual_seed": 0,
     "torch.random.manual_seed": 0,
 }
-RANK_WORDS = re.compile(r"rank|process_index", re.IGNORECASE)
+RANK_WORDS = lazy_regex(r"rank|process_index", re.IGNORECASE)
 
 
 def shared_seed(module: Module) -> ast.Call | None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.values.behind import Source
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ DISPLAYS = (ast.List, ast.Tuple, ast.Set)
 PATHS = ("pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath")
 # Enums of texts whose members are called like their values (transformers 4.30 and 5.23, trainer_utils.py); the class of
 # schedulers has one that is not.
-MEMBER = re.compile(
+MEMBER = lazy_regex(
     r"transformers\.(?:trainer_utils\.)?(?:IntervalStrategy|EvaluationStrategy|SaveStrategy|HubStrategy|SchedulerType)"
     r"\.(?P<name>[A-Z0-9_]+)(?:\.value)?"
 )

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.functions import returns
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.packages import upwards
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FIXTURE = "pytest.fixture"
 CONFTEST = "conftest.py"
-IS_COLLECTED = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py")
+IS_COLLECTED = lazy_regex(r"test_.*\.py|.*_test\.py|conftest\.py")
 
 
 def of_fixture(module: Module, function: FunctionNode, parameter: ast.arg) -> Behind | None:
