@@ -122,7 +122,7 @@ def _is_of_others(module: Module, reader: FrameReader) -> bool:
 def _first_made(context: Context) -> tuple[ast.stmt, ast.Call] | None:
     """The statement before which nothing makes a Dataset, with the first call that makes one; None if none is seen."""
     module = context.module
-    made = [call for call in module.of_type(ast.Call) if (module.qualified(call.func) or "").startswith(MAKERS)]
+    made = module.calls_if(lambda name: name.startswith(MAKERS))
     made = [call for call in made if context.place_of(call) is not Place.WORKER]
     if not made:
         return None

@@ -72,16 +72,12 @@ def _home(context: Context, name: str, successor: str) -> str:
     """Where the code takes from now what has another name: what Tune's functions and Tuners use is in ray.tune."""
     of_tune = context.tuned - context.undecided
     last = name.rpartition(".")[2]
-    calls = [call for call in context.module.of_type(ast.Call) if _is_of(context.module.qualified(call.func), last)]
+    calls = context.module.calls_if(lambda name: name.startswith("ray.") and name.rpartition(".")[2] == last)
     tunes = [call for call in calls if call in of_tune or context.place_of(call) is Place.TRIAL]
     home = successor.rpartition(".")[0]
     if not tunes or home != "ray.train":
         return home
     return "ray.tune" if len(tunes) == len(calls) else "ray.train or ray.tune"
-
-
-def _is_of(name: str | None, last: str) -> bool:
-    return name is not None and name.startswith("ray.") and name.rpartition(".")[2] == last
 
 
 def _note(context: Context, words: list[_Words], name: str, outcome: str) -> None:

@@ -101,13 +101,12 @@ def freeze_numerics(context: Context) -> None:
         return
     for call in context.module.calls(*TRAINING_ARGUMENTS):
         _set(context, call, "optim", '"adamw_torch"', FUSED)
-    for node in context.module.of_type(ast.Call):
-        if MODEL.fullmatch(context.module.qualified(node.func) or ""):
-            loads_weights = isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"
-            freeze_model(context, node, loads_weights=loads_weights)
-            says_nothing = not loads_weights and not _has_dtype(context.module, node)
-            if says_nothing and _is_of_loaded_config(context.module, node):
-                _set_dtype(context, node, "torch.float32", f"{MADE}.")
+    for node in context.module.calls_if(MODEL.fullmatch):
+        loads_weights = isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"
+        freeze_model(context, node, loads_weights=loads_weights)
+        says_nothing = not loads_weights and not _has_dtype(context.module, node)
+        if says_nothing and _is_of_loaded_config(context.module, node):
+            _set_dtype(context, node, "torch.float32", f"{MADE}.")
     for call in _resizings(context.module):
         _set(context, call, "mean_resizing", "False", f"{ADDED}.")
 

@@ -60,7 +60,7 @@ def _automatic(context: Context) -> Iterator[ast.Call]:
 
 def _by_class(context: Context) -> Iterator[tuple[ast.Call, str, str]]:
     """Calls that make an image processor of some class: each with the class, and the one of PIL."""
-    for call in context.module.of_type(ast.Call):
+    for call in context.module.calls_if(CLASS.fullmatch):
         found = CLASS.fullmatch(context.module.qualified(call.func) or "")
         pil = f"transformers.{found['model']}ImageProcessorPil" if found is not None else ""
         if found is not None and look_up(pil).gone is None:

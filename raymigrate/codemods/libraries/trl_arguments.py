@@ -4,7 +4,6 @@ What that lost they lost too: SFTConfig(warmup_ratio=) is a TypeError as Trainin
 that has an argument of the old name itself keeps it. What else they refuse, rescan.py tells (RM693).
 """
 
-import ast
 from collections.abc import Mapping
 
 from raymigrate.codemods import codemod
@@ -24,11 +23,8 @@ CHANGES: Mapping[str, Change] = {**TRAINING_ARGUMENTS_CHANGES, **TRL_CHANGES}
 @codemod("trl", phase=Phase.LIBRARIES, after=[keyword_arguments])
 def trl_arguments(context: Context) -> None:
     """Renames and deletes arguments of SFTConfig, DPOConfig and their like."""
-    for call in context.module.of_type(ast.Call):
-        name = context.module.qualified(call.func) if call.keywords else None
-        if name is None or not name.startswith("trl."):
-            continue
-        place = look_up(name).place
+    for call in context.module.calls_if(lambda name: name.startswith("trl.")):
+        place = look_up(context.module.qualified(call.func) or "").place
         if TRAINING_ARGUMENTS not in lineage(place):
             continue
         given = constructor(place) or ()

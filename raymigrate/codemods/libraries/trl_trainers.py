@@ -87,14 +87,14 @@ GROUPS = {"GRPOConfig": 8, "RLOOConfig": 2}  # how many completions a group has 
 def trl_trainers(context: Context) -> None:
     """Takes a peft_config= away that was passed over, and tells of what else is refused."""
     module = context.module
-    for call in module.of_type(ast.Call):
+    for call in module.calls_if(lambda name: name.startswith("trl.")):
         name = module.qualified(call.func) or ""
         if TRAINER.fullmatch(name) and not is_guarded(module, call, name.rpartition(".")[2]):
             _adapters(context, call, name)
             _rows(context, call, name)
             _texts(context, call)
             _plain_arguments(context, call, name)
-        elif name.startswith("trl.") and name.rpartition(".")[2] in GROUPS:
+        elif name.rpartition(".")[2] in GROUPS:
             _groups(context, call, name.rpartition(".")[2])
 
 

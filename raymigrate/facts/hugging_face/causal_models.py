@@ -89,7 +89,7 @@ def _made(module: Module) -> list[tuple[ast.Call, str, str]]:
 
     Each trainer of a file asks for them.
     """
-    named = [(call, MADE.fullmatch(module.qualified(call.func) or "")) for call in module.of_type(ast.Call)]
+    named = [(call, MADE.fullmatch(module.qualified(call.func) or "")) for call in module.calls_if(MADE.fullmatch)]
     return [(call, found["name"], (found["method"] or "").strip(".")) for call, found in named if found]
 
 

@@ -7,7 +7,7 @@ import builtins
 import warnings
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -275,6 +275,10 @@ class Module(Nodes):
     def calls(self, *names: str) -> Iterator[ast.Call]:
         """Calls of the objects with these qualified names, in source order."""
         return iter(in_order(self._calls, names))
+
+    def calls_if(self, fits: Callable[[str], object]) -> list[ast.Call]:
+        """Calls of the objects whose qualified names fit, in source order; each name is asked about once."""
+        return in_order(self._calls, filter(fits, self._calls))
 
     @cached_property
     def _calls(self) -> Numbered[ast.Call]:
