@@ -6,11 +6,13 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterator
+from functools import lru_cache
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.projects.project import Project
 
 HOLDS_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")
+STATEMENTS_KEPT = 1024
 # What may be an import statement.
 IMPORT = lazy_regex(rb"\b(?:from|import)\b(?:\\\r?\n|\([^)]*\)|[^\n(])*")
 
@@ -38,9 +40,8 @@ def _import_statements(data: bytes) -> list[ast.Import | ast.ImportFrom] | None:
     """The imports in a source; it is parsed whole only where words in it look like the beginning of one."""
     found: list[ast.Import | ast.ImportFrom] = []
     for statement in IMPORT.findall(data):
-        try:
-            nodes: Iterator[ast.AST] = iter(ast.parse(statement).body)
-        except (SyntaxError, ValueError):
+        imports = _parsed(statement)
+        if imports is None:
             if b"(" not in statement:
                 continue  # words in a string
             try:  # it may be cut off in the middle
@@ -48,8 +49,18 @@ def _import_statements(data: bytes) -> list[ast.Import | ast.ImportFrom] | None:
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 return None
             return [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
-        found += (node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+        found += imports
     return found
+
+
+@lru_cache(STATEMENTS_KEPT)
+def _parsed(statement: bytes) -> tuple[ast.Import | ast.ImportFrom, ...] | None:
+    """The imports in what may be a statement, None where it is none; the files of a project have many alike."""
+    try:
+        nodes = ast.parse(statement).body
+    except (SyntaxError, ValueError):
+        return None
+    return tuple(node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:
