@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.families import Family, family_of
 
 # The lines that a message names, and their file, between characters that no script has.

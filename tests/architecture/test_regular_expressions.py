@@ -94,3 +94,10 @@ def test_an_expression_is_compiled_when_it_is_used_and_then_is_what_it_stands_fo
     assert lazy_regex("a").flags == re.compile("a").flags
     with pytest.raises(AttributeError):
         lazy_regex("a").replace  # noqa: B018
+
+
+def test_no_module_of_a_conversion_compiles_an_expression_where_it_is_imported() -> None:
+    for path in ROOT.rglob("*.py"):
+        if "runtime" not in path.relative_to(ROOT).parts:
+            calls = (node.value for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.Assign))
+            assert [ast.unparse(call) for call in calls if ast.unparse(call).startswith("re.compile")] == [], path
