@@ -18,6 +18,9 @@ class Expression(Generic[AnyStr]):
         self.pattern: AnyStr = pattern
         self._flags = flags
 
+    def __reduce__(self) -> tuple[type, tuple[AnyStr, int]]:  # results come from processes of their own
+        return Expression, (self.pattern, self._flags)
+
     def __getattr__(self, name: str) -> Any:  # only asked for what is not there yet
         compiled = re.compile(self.pattern, self._flags)
         for method in METHODS:

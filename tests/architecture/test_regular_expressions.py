@@ -6,6 +6,7 @@ text of n words can then be cut in 2**n ways, all of which are tried before the 
 
 import ast
 import importlib
+import pickle
 import pkgutil
 import re
 from collections.abc import Iterator
@@ -90,6 +91,7 @@ def test_an_expression_is_compiled_when_it_is_used_and_then_is_what_it_stands_fo
         assert vars(held).keys() == {"pattern", "_flags"}
         text = b"xab" if isinstance(held.pattern, bytes) else "xab"
         assert held.findall(text) == [text[2:]]  # type: ignore[arg-type]
+        assert pickle.loads(pickle.dumps(held)).findall(text) == [text[2:]]
         assert held.search.__self__ is held.match.__self__  # type: ignore[attr-defined]
     assert lazy_regex("a").flags == re.compile("a").flags
     with pytest.raises(AttributeError):
