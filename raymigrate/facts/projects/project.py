@@ -278,10 +278,10 @@ class Project:
             yield CONFTEST
         for statement in module.imports:
             is_plain = isinstance(statement, ast.Import)
+            is_own = not is_plain and any(self.files_of_import(module.path, statement))
             for alias in statement.names:
                 root = alias.name.partition(".")[0]
-                is_own = is_plain and (root not in LIBRARIES or is_own_module(module.path, root))
-                if is_own or (not is_plain and any(self.files_of_import(module.path, statement))):
+                if is_own or (is_plain and (root not in LIBRARIES or is_own_module(module.path, root))):
                     yield alias.asname or (root if is_plain else alias.name)
 
     def definition(self, module: Module, node: ast.expr) -> Definition | None:
