@@ -13,6 +13,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES, TRL_CHANGES
 from raymigrate.codemods.libraries.argument_rules import GUIDE
+from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.instances import (
     ACCELERATOR,
@@ -165,7 +166,7 @@ def attributes_by_name(context: Context) -> None:
             context.manual(RM723, call, f"{message}: TrainingArguments has no such attribute.", advice)
         elif context.converts(RM723, call, f"{message}; now {new}."):
             context.plan.replace(call.args[1], f'"{new}"')
-    for call in unseen_settings(module):
+    for call in unseen_settings(module) if is_for_old_transformers(context) else ():
         name = module.source(call.args[1])
         message = f"The names that `{name}` stands for here are not seen: a field that is gone, such as"
         context.manual(RM723, call, f"{message} evaluation_strategy or no_cuda, is set without effect.", LOOK_UP)
