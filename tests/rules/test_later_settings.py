@@ -72,8 +72,8 @@ def test_a_field_that_is_set_later(line: str, codes: set[str], written: str) -> 
 def test_names_that_are_not_seen_are_told_of_scripts_for_old_transformers_alone() -> None:
     script = (
         "from ray.train.torch import TorchTrainer\nfrom transformers import TrainingArguments\n\n\ndef train(config):\n"
-        "    args = TrainingArguments('out', {}='no')\n    for k, v in config.items():\n        setattr(args, k, v)\n\n\n"
-        "TorchTrainer(train).fit()\n"
+        "    args = TrainingArguments('out', {}='no')\n    for k, v in config.items():\n        setattr(args, k, v)\n"
+        "\n\nTorchTrainer(train).fit()\n"
     )
     for strategy, told in (("evaluation_strategy", 1), ("eval_strategy", 0)):
         assert len(converted(script.format(strategy)).lines("RM723", Kind.MANUAL)) == told
