@@ -69,6 +69,19 @@ def test_a_field_that_is_set_later(line: str, codes: set[str], written: str) -> 
     assert (LOGGERS in text) is (written == LOGGERS)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        'if hasattr(args, "evaluation_strategy"):\n        setattr(args, "evaluation_strategy", "no")',
+        'class Own(TrainingArguments):\n        no_cuda: bool = True\n\n    setattr(Own("out"), "no_cuda", False)',
+    ],
+)
+def test_a_field_that_may_be_there_keeps_its_name(line: str) -> None:
+    text, found = told(line)
+    assert "RM723" not in found
+    assert line in text
+
+
 def test_names_that_are_not_seen_are_told_of_scripts_for_old_transformers_alone() -> None:
     script = (
         "from ray.train.torch import TorchTrainer\nfrom transformers import TrainingArguments\n\n\ndef train(config):\n"

@@ -155,10 +155,12 @@ def attributes(context: Context) -> None:
 @codemod("setattr", phase=Phase.GONE)
 def attributes_by_name(context: Context) -> None:
     """Renames and reports fields of TrainingArguments that `setattr(args, "no_cuda", True)` sets by an old name."""
-    module = context.module
+    module, own = context.module, _own_names(context.module)
     for call in settings_by_name(module):
         name, renamed = module.constant(call.args[1]), _renamed(TRAINING_ARGUMENTS)
         if name not in TRAINING_ARGUMENTS_CHANGES or member(TRAINING_ARGUMENTS, str(name)) is not None:
+            continue
+        if (name in own and not _is_of_library(module, call.args[0])) or is_guarded(module, call, str(name)):
             continue
         message, new = f"Setting {name} has no effect today", renamed.get(str(name))
         if new is None or not isinstance(call.args[1], ast.Constant):
