@@ -1,8 +1,12 @@
 """RM723, RM105, RM106, RM110, RM111: TrainingArguments that get a value once they are made, in whatever way."""
 
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 
 from raymigrate.base.findings import Kind
+from raymigrate.cli import main
 from tests.rules.scripts import converted
 
 SCRIPT = """
@@ -80,6 +84,16 @@ def test_a_field_that_may_be_there_keeps_its_name(line: str) -> None:
     text, found = told(line)
     assert "RM723" not in found
     assert line in text
+
+
+def test_a_field_of_a_class_of_another_file_keeps_its_name(tmp_path: Path) -> None:
+    own = "from transformers import TrainingArguments\n\n\nclass Own(TrainingArguments):\n    no_cuda: bool = True\n"
+    (tmp_path / "own.py").write_text(own)
+    made = 'setattr(Own("out"), "no_cuda", True)'
+    script = tmp_path / "train.py"
+    script.write_text(f"from own import Own\nfrom ray.air import session\n\n\n{made}\nsession.report({{}})\n")
+    CliRunner().invoke(main, [str(tmp_path)])
+    assert made in script.read_text()
 
 
 def test_names_that_are_not_seen_are_told_of_scripts_for_old_transformers_alone() -> None:

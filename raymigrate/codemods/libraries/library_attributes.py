@@ -145,7 +145,7 @@ def attributes(context: Context) -> None:
         renamed = _renamed(kind)
         was_argument = TRAINING_ARGUMENTS in lineage(kind) and node.attr in TRAINING_ARGUMENTS_CHANGES
         if node.attr in renamed or was_argument:
-            is_own = is_given_by_base(module, node)
+            is_own = is_given_by_base(module, node.value, node.attr)
         else:
             is_own = bool(module.stores(node.attr)) or _may_have_it(module, node) or is_given_elsewhere(module, node)
         if not is_own:
@@ -161,6 +161,8 @@ def attributes_by_name(context: Context) -> None:
         if name not in TRAINING_ARGUMENTS_CHANGES or member(TRAINING_ARGUMENTS, str(name)) is not None:
             continue
         if (name in own and not _is_of_library(module, call.args[0])) or is_guarded(module, call, str(name)):
+            continue
+        if is_given_by_base(module, call.args[0], str(name)):
             continue
         message, new = f"Setting {name} has no effect today", renamed.get(str(name))
         if new is None or not isinstance(call.args[1], ast.Constant):
