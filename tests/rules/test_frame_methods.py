@@ -48,6 +48,7 @@ def test_what_has_another_name(line: str, after: str) -> None:
         ("print(frame.mad())", "RM723"),
         ("frame = frame.fillna(method=other)", "RM701"),
         ("frame = frame.fillna(value=None, method='ffill')", "RM701"),
+        ("frame = frame.fillna(method='ffill', downcast='infer')", "RM701"),
     ],
 )
 def test_what_is_left_to_a_person(line: str, code: str) -> None:
@@ -65,6 +66,7 @@ def test_what_is_left_to_a_person(line: str, code: str) -> None:
         "frame = frame.fillna(0)",
         "other.fillna(method='ffill')",
         "frame = [frame]\nframe.append(other)",
+        "rows = pd.read_pickle('rows.pkl')\nrows.append(other)",
     ],
 )
 def test_other_code_is_left_alone(line: str) -> None:

@@ -1,7 +1,12 @@
 """RM723, RM105, RM106, RM110, RM111: TrainingArguments that get a value once they are made, in whatever way."""
 
-import pytest
+from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+
+from raymigrate.base.findings import Kind
+from raymigrate.cli import main
 from tests.rules.scripts import converted
 
 SCRIPT = """
@@ -66,6 +71,39 @@ def test_a_field_that_is_set_later(line: str, codes: set[str], written: str) -> 
     assert written in text
     assert (MEAN in text) is (written == MEAN)
     assert (LOGGERS in text) is (written == LOGGERS)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'if hasattr(args, "evaluation_strategy"):\n        setattr(args, "evaluation_strategy", "no")',
+        'class Own(TrainingArguments):\n        no_cuda: bool = True\n\n    setattr(Own("out"), "no_cuda", False)',
+    ],
+)
+def test_a_field_that_may_be_there_keeps_its_name(line: str) -> None:
+    text, found = told(line)
+    assert "RM723" not in found
+    assert line in text
+
+
+def test_a_field_of_a_class_of_another_file_keeps_its_name(tmp_path: Path) -> None:
+    own = "from transformers import TrainingArguments\n\n\nclass Own(TrainingArguments):\n    no_cuda: bool = True\n"
+    (tmp_path / "own.py").write_text(own)
+    made = 'setattr(Own("out"), "no_cuda", True)'
+    script = tmp_path / "train.py"
+    script.write_text(f"from own import Own\nfrom ray.air import session\n\n\n{made}\nsession.report({{}})\n")
+    CliRunner().invoke(main, [str(tmp_path)])
+    assert made in script.read_text()
+
+
+def test_names_that_are_not_seen_are_told_of_scripts_for_old_transformers_alone() -> None:
+    script = (
+        "from ray.train.torch import TorchTrainer\nfrom transformers import TrainingArguments\n\n\ndef train(config):\n"
+        "    args = TrainingArguments('out', {}='no')\n    for k, v in config.items():\n        setattr(args, k, v)\n"
+        "\n\nTorchTrainer(train).fit()\n"
+    )
+    for strategy, told in (("evaluation_strategy", 1), ("eval_strategy", 0)):
+        assert len(converted(script.format(strategy)).lines("RM723", Kind.MANUAL)) == told
 
 
 def test_a_name_that_is_tested_is_told_by_the_script_itself() -> None:

@@ -295,3 +295,8 @@ def test_dependencies_at_the_top_of_a_script(python: str, listed: str, script: s
     found = [message for message in outcome.messages if "the converted code needs" in message]
     assert len(outcome.lines("RM731", Kind.MANUAL)) == len(found) == len(told)
     assert all(part in message for part, message in zip(told, found, strict=True))
+
+
+def test_dependencies_of_a_script_without_code_are_nobodys() -> None:
+    script = AT_THE_TOP.format(python=">=3.10", listed='"ray[train]==2.6.3"', script="")
+    assert not converted(script, select=("RM731",)).findings

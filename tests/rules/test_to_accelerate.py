@@ -613,3 +613,9 @@ def test_batches_that_a_loop_draws_itself_are_named(head: str) -> None:
     start = f"{endless}from job import steps_left\nbatches = endless()\n{head}"
     told = refusal(start, "    x, y = next(batches)\n", STEP)
     assert f"draws its batches by next() in line {(HEAD + start).count(chr(10)) + 1}, and goes over no loader" in told
+
+
+def test_what_else_a_loop_draws_is_no_batch() -> None:
+    start = "from job import rows_of\nrates = iter([0.1] * 9)\nfor step in range(9):\n"
+    rate = "    optimizer.param_groups[0]['lr'] = next(rates)\n"
+    assert "its batches do not come from a DataLoader" in refusal(start, rate, "    x, y = rows_of(step)\n", STEP)

@@ -144,6 +144,15 @@ def test_a_pair_that_may_hold_what_is_not_prepared_keeps_the_loop(pair: str, giv
     assert "DataLoader that can be seen" in refusal(init, FIT, main.replace(made, f"{made}    pair = {pair}\n"))
 
 
+def test_a_pair_of_which_a_call_makes_a_loader_is_prepared_where_it_is_taken_apart() -> None:
+    function = "def fit(loaders):\n    loader, test = loaders\n    model = nn.Linear(4, 2)\n"
+    function += "    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+    body = FIT.replace("    def fit(self):\n", "").replace("self.", "").replace("        for", "    for", 1)
+    calls = "first = DataLoader(data)\nfit((first, None))\nfit((DataLoader(test_data), None))\n"
+    script = function + body.replace("x.to(device), y.to(device)", "x.cuda(), y.cuda()").replace("    " * 3, "    " * 2)
+    assert "model, optimizer, loader = accelerator.prepare(" in accelerated(script + calls).text
+
+
 def test_a_class_without_a_parameter_for_the_device_gets_one_for_the_accelerator() -> None:
     given = GIVEN.replace("loader, optimizer, device{rest}", "loader, optimizer, log=None")
     given = given.replace(".to(device)", "").replace("        self.device = device\n", "")

@@ -5,6 +5,11 @@ import pytest
 from tests.rules.test_to_accelerate import HEAD, STEP, accelerated
 
 START = "import os\nimport time\nfrom pathlib import Path\nbegin = time.time()\n"
+AGREED = """    late = torch.tensor(float(time.time() - begin > 9))
+    torch.distributed.all_reduce(late)
+    if late.item():
+        break
+"""
 SAID = "Each process asks for the time or the disk itself"
 
 
@@ -33,6 +38,7 @@ def test_an_end_by_the_time_or_the_disk_is_told(inner: str, outer: str) -> None:
     ("inner", "outer"),
     [
         ("        if epoch > 9:\n            break\n", ""),
+        ("", AGREED),
         ("", "    if time.time() - begin > 9:\n        print(epoch)\n"),
         ("", "    for name in ('a', 'b'):\n        if os.path.exists(name):\n            break\n"),
     ],

@@ -158,3 +158,9 @@ def test_a_batch_that_is_worked_out_of_the_number_of_processes_is_told_so(size: 
     messages = converted(script, to_accelerate=True).messages
     assert any("the script works its size out of their number" in message for message in messages) is is_shared
     assert any("N of them take N times the rows" in message for message in messages) is not is_shared
+
+
+def test_the_name_of_a_device_stays_a_text_where_it_is_no_place() -> None:
+    started_with = started("mp.spawn(main, args=(4,), nprocs=4)", 'open("cuda:{}".format(gpu) + ".log")')
+    text = converted(started_with, to_accelerate=True).text
+    assert 'open("cuda:{}".format(accelerator.process_index) + ".log")' in text

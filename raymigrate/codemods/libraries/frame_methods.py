@@ -19,6 +19,7 @@ INSTEAD = {
     "lookup": "Take the places of the labels, and df.to_numpy() at these.",
 }
 FILLS = {"ffill": "ffill", "pad": "ffill", "bfill": "bfill", "backfill": "bfill"}
+NOT_THERE = ("value", "downcast")  # arguments that ffill() and bfill() do not take
 GONE = "Reading {} raises an AttributeError today: pandas has dropped it"
 
 
@@ -46,7 +47,7 @@ def filled_by_neighbours(context: Context) -> None:
             continue
         new = FILLS.get(str(module.constant(given)))
         message = "fillna(method=) raises a TypeError today"
-        if new is None or call.args or keyword_argument(call, "value") is not None:
+        if new is None or call.args or any(keyword_argument(call, name) is not None for name in NOT_THERE):
             context.manual(RM701, given, f"{message}.", "Call ffill() or bfill() in its place.")
         elif context.converts(RM701, given, f"{message}; now {new}()."):
             edit = context.plan.call(call)

@@ -13,6 +13,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES, TRL_CHANGES
 from raymigrate.codemods.libraries.argument_rules import GUIDE
+from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.instances import (
     ACCELERATOR,
@@ -144,7 +145,7 @@ def attributes(context: Context) -> None:
         renamed = _renamed(kind)
         was_argument = TRAINING_ARGUMENTS in lineage(kind) and node.attr in TRAINING_ARGUMENTS_CHANGES
         if node.attr in renamed or was_argument:
-            is_own = is_given_by_base(module, node)
+            is_own = is_given_by_base(module, node.value, node.attr)
         else:
             is_own = bool(module.stores(node.attr)) or _may_have_it(module, node) or is_given_elsewhere(module, node)
         if not is_own:
@@ -154,10 +155,14 @@ def attributes(context: Context) -> None:
 @codemod("setattr", phase=Phase.GONE)
 def attributes_by_name(context: Context) -> None:
     """Renames and reports fields of TrainingArguments that `setattr(args, "no_cuda", True)` sets by an old name."""
-    module = context.module
+    module, own = context.module, _own_names(context.module)
     for call in settings_by_name(module):
         name, renamed = module.constant(call.args[1]), _renamed(TRAINING_ARGUMENTS)
         if name not in TRAINING_ARGUMENTS_CHANGES or member(TRAINING_ARGUMENTS, str(name)) is not None:
+            continue
+        if (name in own and not _is_of_library(module, call.args[0])) or is_guarded(module, call, str(name)):
+            continue
+        if is_given_by_base(module, call.args[0], str(name)):
             continue
         message, new = f"Setting {name} has no effect today", renamed.get(str(name))
         if new is None or not isinstance(call.args[1], ast.Constant):
@@ -165,7 +170,7 @@ def attributes_by_name(context: Context) -> None:
             context.manual(RM723, call, f"{message}: TrainingArguments has no such attribute.", advice)
         elif context.converts(RM723, call, f"{message}; now {new}."):
             context.plan.replace(call.args[1], f'"{new}"')
-    for call in unseen_settings(module):
+    for call in unseen_settings(module) if is_for_old_transformers(context) else ():
         name = module.source(call.args[1])
         message = f"The names that `{name}` stands for here are not seen: a field that is gone, such as"
         context.manual(RM723, call, f"{message} evaluation_strategy or no_cuda, is set without effect.", LOOK_UP)

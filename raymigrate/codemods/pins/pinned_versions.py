@@ -47,7 +47,7 @@ def dependencies_of_script(context: Context) -> None:
     """Reports the pins at the top of a script, by which uv and pipx make its environment."""
     module = context.module
     block = METADATA.search(module.text)
-    if block is None:
+    if block is None or not module.tree.body:  # nothing runs there
         return
     pins = [pin for pin in toml_pins(f"[project]\n{uncommented(block)}") if pin.is_too_low]
     own = JobScript(context.path, module.text, tuple(context.findings))

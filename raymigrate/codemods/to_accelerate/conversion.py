@@ -28,6 +28,7 @@ from raymigrate.codemods.to_accelerate.objects import view_of
 from raymigrate.codemods.to_accelerate.obstacles import check, drawn_one_by_one, is_native, without_name
 from raymigrate.codemods.to_accelerate.one_process import OneProcess
 from raymigrate.codemods.to_accelerate.other_helpers import tell_helpers
+from raymigrate.codemods.to_accelerate.other_names import bound_again
 from raymigrate.codemods.to_accelerate.output import Output
 from raymigrate.codemods.to_accelerate.own_decisions import OwnDecisions
 from raymigrate.codemods.to_accelerate.own_imports import import_place
@@ -299,6 +300,9 @@ class Conversion:
         if self.changes.wide(setup, line):
             line = f"{target} = accelerator.prepare(\n    {target}\n)"
         self.changes.after(setup, line)
+        for thing in (thing for thing in things if home.local(thing) is not None):
+            for other in bound_again(self.changes, home, thing):
+                self.changes.after(setup, self.changes.spelled(setup, f"{other} = {home.local(thing)}"))
         for loader in alone:
             if home.local(loader) is None:
                 self._prepare_alone(loader)

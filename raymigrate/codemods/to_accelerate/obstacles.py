@@ -10,9 +10,10 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import import_bindings
-from raymigrate.facts.values import free_name
+from raymigrate.facts.values import free_name, reaching
 from raymigrate.knowledge.legacy import ACCELERATORS, GONE_MODULES
 
+ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 # Modules whose unused imports are dropped.
 LEGACY = ("ray.air.", *(f"{name}." for name in GONE_MODULES))
 # Libraries that bring a training loop of their own, or that train on Ray already.
@@ -150,11 +151,21 @@ def without_name(training: Training, backward: ast.Call) -> ast.expr | None:
 
 
 def drawn_one_by_one(training: Training, backward: ast.Call) -> ast.Call | None:
-    """What draws batches in a loop around a call without going over them: `x, y = next(batches)`."""
-    loops = [parent for parent in training.module.ancestors(backward) if isinstance(parent, (ast.For, ast.While))]
-    kept = (part.value for loop in loops[:1] for part in ast.walk(loop) if isinstance(part, ast.Assign))
-    calls = (value for value in kept if isinstance(value, ast.Call))
-    return next((call for call in calls if free_name(training.module, call.func) == "next"), None)
+    """What draws, in a loop around a call, what its loss is made of, without going over it: `x, y = next(batches)`."""
+    module = training.module
+    loop = next((parent for parent in module.ancestors(backward) if isinstance(parent, (ast.For, ast.While))), None)
+    waiting, seen = [*ast.walk(backward)], set[ast.AST]()
+    while waiting and loop is not None:
+        part = waiting.pop()
+        if isinstance(part, ast.Call) and free_name(module, part.func) == "next":
+            return part
+        if not isinstance(part, ast.Name) or not isinstance(part.ctx, ast.Load):
+            continue
+        for statement in (module.statement(binding.node) for binding in reaching(module, part)):
+            if isinstance(statement, ASSIGNMENTS) and statement not in seen and module.inside(statement, loop):
+                seen.add(statement)
+                waiting += ast.walk(statement)
+    return None
 
 
 def check_only_called(module: Module, *names: str) -> None:

@@ -11,6 +11,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import last_name
 
 DEVICE = "accelerator.device"
+MAKER = "torch.device"
 RANK = "accelerator.process_index"
 LOCAL_RANK = "accelerator.local_process_index"
 SIZE = "accelerator.num_processes"
@@ -64,7 +65,7 @@ def device_named(module: Module, read: ast.expr) -> ast.expr:
     """The device that a number is part of: `torch.device("cuda", rank)`, `f"cuda:{rank}"`; the number where none is."""
     text = _text_around(module, read)
     outer = module.parent_of[text or read]
-    if isinstance(outer, ast.Call) and module.qualified(outer.func) == "torch.device":
+    if isinstance(outer, ast.Call) and module.qualified(outer.func) == MAKER:
         if text in outer.args or outer.args[1:] == [read]:
             return outer
     return text or read
@@ -104,7 +105,7 @@ def is_place(variables: Variables, read: ast.expr, seen: frozenset[ast.AST] = fr
     """Whether a rank says where something shall be: `x.to(rank)`, `torch.zeros(1, device=rank)`."""
     module = variables.module
     whole = device_named(module, read)
-    if isinstance(whole, ast.Call) and whole is not read:
+    if isinstance(whole, ast.Call) and module.qualified(whole.func) == MAKER:
         return True
     read = whole
     parent = module.parent_of[read]

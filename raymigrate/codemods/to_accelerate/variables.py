@@ -78,7 +78,8 @@ class Variables:
         whole = self.module.parent_of.get(parent) if isinstance(parent, ast.Tuple) else None
         if isinstance(parent, ast.Tuple) and isinstance(whole, ast.Assign) and isinstance(whole.value, ast.Call):
             return self._returned(whole.value, parent.elts.index(binding))  # type: ignore[arg-type]
-        return frozenset().union(*map(self.of, self._items_given(binding)))
+        given = [self.of(item) for item in self._items_given(binding)]
+        return frozenset().union(*given) if all(given) else frozenset()  # one that a call makes is prepared behind it
 
     def _items_given(self, binding: ast.AST) -> list[ast.expr]:
         """What the calls give in a tuple of which a binding takes an item: `self.train, self.test = loaders`.

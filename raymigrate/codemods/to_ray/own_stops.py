@@ -19,7 +19,7 @@ from raymigrate.facts.ray_train.ranks import tests_rank
 from raymigrate.facts.syntax.functions import returns
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
-from raymigrate.facts.values.moments import asks_now
+from raymigrate.facts.values.moments import AGREES, asks_now
 
 CONTROLS = {
     "should_training_stop": "stops",
@@ -28,7 +28,6 @@ CONTROLS = {
     "should_evaluate": "evaluates",
     "should_log": "logs",
 }
-AGREES = ("torch.distributed.", "accelerate.utils.", "ray.train.collective.")  # by which workers can ask each other
 MESSAGE = (
     "Each worker decides for itself{} whether it {}, by the time, the disk or its rank: where the answers differ, the"
     " others wait for it for ever."

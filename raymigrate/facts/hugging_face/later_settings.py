@@ -75,6 +75,7 @@ def settings_by_name(module: Module) -> list[ast.Call]:
     return [call for call, _ in _setattr_calls(module) if is_arguments_object(module, call.args[0])]
 
 
+@kept
 def unseen_settings(module: Module) -> list[ast.Call]:
     """Those that set a field whose name is not seen, less those behind a test that raises where there is none."""
     calls = [call for call in settings_by_name(module) if not isinstance(module.constant(call.args[1]), str)]

@@ -14,7 +14,7 @@ def is_given_elsewhere(module: Module, node: ast.Attribute) -> bool:
         module: The module.
         node: The attribute, `self.name` in a method for example.
     """
-    if is_given_by_base(module, node):
+    if is_given_by_base(module, node.value, node.attr):
         return True
     declared = declared_class(module, node.value)
     if declared is None or not isinstance(declared.node, ast.ClassDef) or module.project is None or not module.path:
@@ -22,15 +22,13 @@ def is_given_elsewhere(module: Module, node: ast.Attribute) -> bool:
     return any(other.stores(node.attr) for other in importing_modules(module.project, module, node.attr))
 
 
-def is_given_by_base(module: Module, node: ast.Attribute) -> bool:
+def is_given_by_base(module: Module, owner: ast.expr, name: str) -> bool:
     """Whether a class of another file, from which that of an object is made, has an attribute or gives it to `self`."""
-    declared = declared_class(module, node.value)
+    declared = declared_class(module, owner)
     if declared is None:
         return False
     return any(
         home is not module
-        and (
-            node.attr in home.scope(base).bindings or any(home.inside(store, base) for store in home.stores(node.attr))
-        )
+        and (name in home.scope(base).bindings or any(home.inside(store, base) for store in home.stores(name)))
         for home, base in own_lineage(declared)
     )

@@ -7,7 +7,7 @@ from raymigrate.facts.syntax.module import Module
 
 MAKERS = ("pandas.DataFrame", "pandas.concat", "pandas.merge", "pandas.json_normalize")
 READ = "pandas.read_"
-OF_LISTS = "pandas.read_html"  # gives a list
+OF_OTHERS = ("pandas.read_html", "pandas.read_pickle", "pandas.read_hdf")  # a list, and whatever was written
 DATAFRAME, SERIES = 2, 1  # how many dimensions they have
 CLASSES = {
     **dict.fromkeys(("pandas.DataFrame", "pandas.core.frame.DataFrame"), DATAFRAME),
@@ -94,7 +94,9 @@ def _made(module: Module, value: ast.expr) -> int:
     """How many dimensions has what pandas makes, or what a parameter is said to be; none if it is something else."""
     if isinstance(value, ast.Call):
         name = module.qualified(value.func) or ""
-        is_made = name in MAKERS or (name.startswith(READ) and name != OF_LISTS) or _is_method(value.func, FROM_OTHERS)
+        is_made = (
+            name in MAKERS or (name.startswith(READ) and name not in OF_OTHERS) or _is_method(value.func, FROM_OTHERS)
+        )
         return DATAFRAME if is_made else SERIES if name == "pandas.Series" else 0
     parameter = module.definition(value)
     annotation = parameter.annotation if isinstance(parameter, ast.arg) else None

@@ -13,6 +13,8 @@ CLOCKS = frozenset(
 )
 TIMES = frozenset({"time.perf_counter", "time.monotonic", "time.process_time", "time.strftime", "time.ctime"})
 ON_DISK = frozenset({f"os.path.{name}" for name in ("exists", "isfile", "isdir", "getsize", "getmtime")})
+# By which processes ask each other.
+AGREES = ("torch.distributed.", "accelerate.utils.", "ray.train.collective.")
 EXISTS = frozenset({"exists", "is_file", "is_dir", "glob", "rglob", "iterdir"})  # of a pathlib.Path
 
 
