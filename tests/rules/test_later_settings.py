@@ -93,6 +93,7 @@ trainer.train()
         ('setattr(args, "per_device_train_batch_size", 16)', "The batch size of 16 is that of one worker"),
         ("args.per_device_train_batch_size = 16", "The batch size of 16 is that of one worker"),
         ("args.set_training(batch_size=16)", "The batch size of 16 is that of one worker"),
+        ("job.other.per_device_train_batch_size = 16", "The batch size of 4 is that of one worker"),
         ("args = args.set_training(1e-4)", "The batch size of 8 is that of one worker"),
         ("args.set_training(batch_size=job.SIZE)", "per_device_train_batch_size is that of one worker"),
         ("if job.LARGE:\n    args.set_training(batch_size=16)", "per_device_train_batch_size is that of one worker"),
