@@ -6,8 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import last_name
 
 MEMBERS = (ast.Attribute, ast.Subscript)
+GROUPS = "param_groups"  # of an optimizer, for each of which a schedule may have a function
 COUNTS = ("shape", "num_rows", "__len__")  # of frames, arrays, data sets and loaders
 
 Place = tuple[Module, ast.AST]
@@ -69,7 +71,7 @@ def _is_kept_if_given(module: Module, value: ast.AST, member: ast.expr) -> bool:
 def _is_length(node: ast.AST) -> bool:
     """Whether an expression counts the rows or the batches of something: `len(loader)`, `frame.shape[0]`."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return node.func.id == "len"
+        return node.func.id == "len" and not (node.args and last_name(node.args[0]) == GROUPS)
     return isinstance(node, ast.Attribute) and node.attr in COUNTS
 
 
