@@ -97,6 +97,8 @@ trainer.train()
         ("args = args.set_training(1e-4)", "The batch size of 8 is that of one worker"),
         ("args.set_training(batch_size=job.SIZE)", "per_device_train_batch_size is that of one worker"),
         ("if job.LARGE:\n    args.set_training(batch_size=16)", "per_device_train_batch_size is that of one worker"),
+        ("args.set_training(batch_size=32 // job.world_size)", "works per_device_train_batch_size out of"),
+        ("tests = job.load(batch_size=32 // job.world_size)", "take 1/N of the steps, at the same learning rate"),
         ('args.set_save(strategy="no")', "Nothing is saved, so nothing is reported"),
         ('setattr(args, "save_strategy", "no")', "Nothing is saved, so nothing is reported"),
         ("args.set_dataloader(num_workers=4)", "for loaders of their own ScalingConfig needs"),
