@@ -99,6 +99,9 @@ def test_what_every_worker_does_is_told(before: str, does: str) -> None:
         'with open(f"/data/{args.process_index}", "w") as f:\n    f.write(str(data))',
         'if args.process_index == 0:\n    with open("/data/a", "w") as f:\n        f.write(str(data))',
         'with data.open("/data/a", "w") as f:\n    f.write(1)',
+        "if args.process_index == 0:\n    Writer(data).write()",
+        "writer = Writer(data)\nif args.process_index == 0:\n    writer.write()",
+        "with args.main_process_first():\n    Kept(data)",
     ],
 )
 def test_other_code_before_the_training_is_not(before: str) -> None:

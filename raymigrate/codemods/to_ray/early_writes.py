@@ -74,7 +74,7 @@ def _before(outline: LaunchedOutline, training: Training) -> Iterator[ast.Call]:
 def called_by(
     module: Module, code: ast.AST, depth: int = DEPTH, followed: dict[ast.AST, int] | None = None
 ) -> Iterator[ast.Call]:
-    """The calls in some code, and in the functions and methods of the module that it calls.
+    """The calls in some code, and in the functions and methods of the module that it calls on every worker.
 
     Args:
         module: The module.
@@ -88,7 +88,7 @@ def called_by(
         if isinstance(node, ast.Call):
             yield node
             for function in _functions(module, node) if depth else ():
-                if followed.get(function, 0) < depth:
+                if followed.get(function, 0) < depth and not is_in_turn(module, node):
                     followed[function] = depth
                     for statement in function.body:
                         yield from called_by(module, statement, depth - 1, followed)
