@@ -105,10 +105,8 @@ def _functions(module: Module, call: ast.Call) -> Iterator[ast.FunctionDef]:
 
 def done_by_all(module: Module, call: ast.Call) -> str:
     """What all workers do with files in a call, or in a function of another file that it calls; empty for nothing."""
-    what = what_it_does(module, call)
-    if what and is_for_one(module, call):  # which costs more
-        what = ""
-    return what or _done_elsewhere(module, call)
+    what = what_it_does(module, call) or _done_elsewhere(module, call)
+    return "" if what and is_for_one(module, call) else what  # the latter costs more
 
 
 def _done_elsewhere(module: Module, call: ast.Call) -> str:
