@@ -86,6 +86,7 @@ def test_a_length_in_rows_is_that_of_one_process(schedule: str, options: dict[st
         (COUNTED, {"given": ", optimizers=(optimizer, None)"}),
         (RATES, {"given": BOTH}),
         ("None", {"trainer": "Mine", "own": "num_training_steps"}),
+        ("None", {"trainer": "Mine", "own": "len(self.get_train_dataloader()) * 3"}),
     ],
 )
 def test_other_lengths_hold_for_any_number_of_workers(schedule: str, options: dict[str, str]) -> None:

@@ -27,6 +27,7 @@ from raymigrate.facts.values import last_name, lineage
 from raymigrate.facts.values.carried import values_given
 
 SCHEDULE, LIMIT = "lr_scheduler", "max_steps"
+SHARED_OUT = "get_train_dataloader"  # of a Trainer: a loader of as many batches as a worker gets
 PER_EPOCH = "ReduceLROnPlateau"  # which a Trainer steps behind each evaluation
 # What a script gives a Trainer: the value, its module, and the call in the script's own module that it belongs to.
 Given = tuple[Module, ast.expr, ast.AST]
@@ -114,12 +115,12 @@ def _stored(module: Module, target: ast.Attribute, owner: ast.AST) -> Iterator[G
 
 
 def _counts_for_one(module: Module, made: ast.Call) -> bool:
-    """Whether a call makes a schedule of a length in rows or batches, in which no number of processes is."""
+    """Whether a call makes a schedule of a length in rows or batches, none of which is that of one worker already."""
     if not is_scheduler(module.qualified(made.func) or "") or last_name(made.func) == PER_EPOCH:
         return False
     values = [*made.args[1:], *(word.value for word in made.keywords if word.arg != "optimizer")]
     return any(counts_rows(module, value) for value in values) and not any(
-        SIZES.search(_word(part)) for value in values for _, part in reached(module, value)
+        _word(part) == SHARED_OUT or SIZES.search(_word(part)) for value in values for _, part in reached(module, value)
     )
 
 
