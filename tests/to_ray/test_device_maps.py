@@ -215,6 +215,11 @@ print(pipe("a"), show(model, device=0))
         ('AutoModel.from_pretrained("a", device_map={"": state.local_process_index})', False),
         ('AutoModel.from_pretrained("a", device_map={"": int(os.environ["LOCAL_RANK"])})', False),
         ("model.to(args.device)", False),
+        ('mine = job.Both(rank=torch.distributed.get_rank(), device="cuda")\nmodel.to(mine.device)', False),
+        ('model.to("cuda" if state.process_index == 0 else "cpu")', False),
+        ("model.to(f'cuda:{state.process_index % torch.cuda.device_count()}')", False),
+        ("rank = state.process_index\ngpu = rank % 8\nmodel.to(torch.device('cuda', gpu))", False),
+        ("model.to('cuda:%d' % state.process_index)", True),
         ("job.show(args.process_index)", False),
     ],
 )

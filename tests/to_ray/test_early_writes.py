@@ -1,9 +1,13 @@
 """What all workers write or remove before they train is told: one process did it before."""
 
+from pathlib import Path
+
 import pytest
 
 from raymigrate.base.findings import Kind
+from tests.projects.files import write
 from tests.rules.scripts import converted
+from tests.test_cli import invoke
 
 SCRIPT = """
 import json
@@ -99,6 +103,9 @@ def test_what_every_worker_does_is_told(before: str, does: str) -> None:
         'with open(f"/data/{args.process_index}", "w") as f:\n    f.write(str(data))',
         'if args.process_index == 0:\n    with open("/data/a", "w") as f:\n        f.write(str(data))',
         'with data.open("/data/a", "w") as f:\n    f.write(1)',
+        "if args.process_index == 0:\n    Writer(data).write()",
+        "writer = Writer(data)\nif args.process_index == 0:\n    writer.write()",
+        "with args.main_process_first():\n    Kept(data)",
     ],
 )
 def test_other_code_before_the_training_is_not(before: str) -> None:
@@ -149,3 +156,20 @@ def test_what_is_written_around_a_function_that_trains_is_told(
     assert "TorchTrainer(" in outcome.text, outcome.messages
     assert sum("before it trains" in message for message in outcome.messages) == early
     assert sum("behind the training, at the same time" in message for message in outcome.messages) == late
+
+
+@pytest.mark.parametrize(
+    ("call", "is_told"),
+    [
+        ("note('/data/a')", True),
+        ("if args.process_index == 0:\n    note('/data/a')", False),
+        ("with args.main_process_first():\n    note('/data/a')", False),
+        ("note(f'/data/{args.process_index}')", False),
+    ],
+)
+def test_a_function_of_another_file_that_every_worker_calls_is_told(call: str, is_told: bool, tmp_path: Path) -> None:
+    helpers = "def note(path):\n    with open(path, 'w') as file:\n        file.write('a')\n"
+    script = f"from helpers import note\n{SCRIPT.format(before=call, behind='')}"
+    write(tmp_path, {"pyproject.toml": "", "train.py": script, "helpers.py": helpers})
+    said = " ".join(invoke("--to-ray", "--workers", "2", tmp_path / "train.py").stdout.split())
+    assert ("writes a file in this function before it trains" in said) == is_told

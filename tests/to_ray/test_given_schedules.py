@@ -37,6 +37,7 @@ trainer.train()
 COSINE = "get_cosine_schedule_with_warmup(optimizer, 0, {})"
 BOTH = ", optimizers=(optimizer, schedule)"
 COUNTED = COSINE.format("steps")
+RATES = "torch.optim.lr_scheduler.LambdaLR(optimizer, [abs] * len(optimizer.param_groups))"
 
 
 def told(
@@ -80,8 +81,12 @@ def test_a_length_in_rows_is_that_of_one_process(schedule: str, options: dict[st
         (COSINE.format("steps // processes"), {"given": BOTH}),
         ("torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=len(rows))", {"given": BOTH}),
         (COUNTED, {"given": BOTH, "limit": ", max_steps=100"}),
+        (COUNTED, {"given": BOTH, "after": "trainer.args.max_steps = 100"}),
+        (COUNTED, {"given": BOTH, "after": 'setattr(trainer.args, "max_steps", 100)'}),
         (COUNTED, {"given": ", optimizers=(optimizer, None)"}),
+        (RATES, {"given": BOTH}),
         ("None", {"trainer": "Mine", "own": "num_training_steps"}),
+        ("None", {"trainer": "Mine", "own": "len(self.get_train_dataloader()) * 3"}),
     ],
 )
 def test_other_lengths_hold_for_any_number_of_workers(schedule: str, options: dict[str, str]) -> None:
@@ -93,5 +98,9 @@ def test_one_worker_takes_all_steps() -> None:
 
 
 def test_a_number_of_steps_that_may_be_given_is_named() -> None:
-    (message,) = told(COUNTED, BOTH, limit=", max_steps=int(sys.argv[1])")
-    assert "of the steps, unless max_steps= says how many, and are" in message
+    given = ", max_steps=int(sys.argv[1])"
+    for options in ({"limit": given}, {"after": "if sys.argv:\n    trainer.args.max_steps = 100"}):
+        (message,) = told(COUNTED, BOTH, **options)
+        assert "of the steps, unless max_steps= says how many, and are" in message
+    (message,) = told(COUNTED, BOTH, limit=", max_steps=100", after="trainer.args.set_training(1e-4)")
+    assert "of the steps, and are" in message

@@ -275,5 +275,20 @@ def test_of_several_files_that_lines_name_none_is_taken(
     assert "TorchTrainer(" in after
     assert ("DEEPSPEED" in after or "DeepSpeedPlugin" in after) == (expected is None)
     assert (f"names ds.yaml, {expected}, one of which was in force: the workers train" in said) == bool(expected)
-    assert ("names lost.yaml, which is not there: the workers train without" in said) == (expected == "")
+    assert ("names lost.yaml, which is not found: the workers train without" in said) == (expected == "")
     assert OF_THE_USER not in said
+
+
+@pytest.mark.parametrize("script", [TRAINER, ACCELERATE])
+@pytest.mark.parametrize(
+    ("flags", "known"),
+    [("", False), (" --mixed_precision bf16", False), (" --num_processes 1 --mixed_precision bf16", True)],
+)
+def test_a_file_that_is_not_found_may_say_how_many_workers_train(
+    flags: str, script: str, tmp_path: Path, *, known: bool
+) -> None:
+    after, said = told(tmp_path, script, {"run.sh": f"accelerate launch --config_file ~/lost.yaml{flags} train.py"})
+    assert "names ~/lost.yaml, which is not found" in said
+    assert ("--workers" in said) != known
+    assert "distributed_type" not in said
+    assert ("bf16" in said) == bool(flags)

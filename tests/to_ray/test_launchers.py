@@ -146,6 +146,8 @@ def test_a_method_that_a_decorator_gave_starts_elsewhere(start: str) -> None:
         ("from functools import wraps\n", "wraps(print)", False),
         ("def timed(function):\n    return function\n", "timed", False),
         ("from loguru import logger\n", "logger.catch", False),
+        ("import attrs\n", "attrs.define", False),
+        ("from mmengine import Registry\nloops = Registry('loops')\n", "loops.register_module()", False),
     ],
 )
 def test_a_decorator_of_a_library_is_entered_by_each_worker(

@@ -38,6 +38,7 @@ COUNTS = OWN.format(
     parameters="return_outputs=False, num_items_in_batch=None",
     body="return model(**inputs).logits.sum() / num_items_in_batch",
 )
+CHOSEN = LOSS.replace("class Own(", "class Mine(") + "\n\n# class Own\nOwn = Mine if ONES else Trainer\n"
 
 
 def script(arguments: str, model: str = SEQUENCES, before: str = "", more: str = "") -> str:
@@ -133,9 +134,9 @@ def test_several_workers_take_the_mean(workers: int | None, kept: int) -> None:
     assert sum("by the number of workers" in message for message in outcome.messages) == kept
 
 
-@pytest.mark.parametrize(("before", "kept"), [(LENIENT, 0), (LOSS, 0), (SUPER, 1)])
+@pytest.mark.parametrize(("before", "kept"), [(LENIENT, 0), (LOSS, 0), (SUPER, 1), (COUNTS, 1), (CHOSEN, 1)])
 def test_a_loss_of_ones_own_is_not_multiplied_by_the_workers(before: str, kept: int) -> None:
-    """The library's compute_loss() does that (transformers/trainer.py:2199)."""
+    """The library's compute_loss() does that (transformers/trainer.py:2199), to make up for a count of all workers."""
     outcome = converted(script(ONE, before=before), to_ray=True, workers=2)
     assert outcome.text.count(KEPT) == kept
 

@@ -59,6 +59,7 @@ def told(line: str, **options: object) -> list[str]:
         (f"late = time.time() - self.end\n        if late > 0 and state.epoch:\n            {STOP}", "stops"),
         (f"if not Path('stop').exists():\n            return control\n        {STOP}", "stops"),
         ("if state.is_world_process_zero:\n            control.should_save = True", "saves"),
+        ("if torch.distributed.get_rank() == 0:\n            control.should_save = True", "saves"),
         ("if time.time() > self.end:\n            control.should_evaluate = True", "evaluates"),
     ],
 )

@@ -67,6 +67,7 @@ def below(*tests: str) -> str:
         (below("if args.a or args.b:") + below("if args.c:"), "if (args.a or args.b) or args.c:"),
         (f"if args.a:\n    {STATE}else:\n    {STATE}", "if args.a or not (args.a):"),
         (below("if args.a:") + STATE, ""),
+        (f"if loss < best:\n    best = loss\n    {STATE}{STATE}", ""),  # each epoch has one
         (below("if args.a:") + below("if accelerator.is_main_process and args.a:"), "if args.a:"),
     ],
 )

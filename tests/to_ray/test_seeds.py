@@ -89,6 +89,7 @@ def test_a_seed_for_all_that_a_function_is_given_is() -> None:
             "share = 8 // accelerator.num_processes\nload(batch_size=max(share, 1))",
             "works batch_size out of the number",
         ),
+        ("data.map(f, batch_size=8 // accelerator.num_processes)", "take 1/N of the steps, at"),
         (
             "size = int(os.environ['WORLD_SIZE'])\nsteps = 32\nsteps //= size\nA(gradient_accumulation_steps=steps)",
             STEPS,

@@ -59,22 +59,25 @@ def tell_alone(context: Context, rule: Rule, outline: Outline) -> None:
         function = module.function(call)
         uses = uses_of_function(module, function) if isinstance(function, ast.FunctionDef) else []
         is_theirs = any(outline.is_for_workers(place) for place in (call, *uses))
-        if is_theirs and _is_for_first(module, call, set()):
+        if is_theirs and _is_for_first(module, call, {}):
             message = (
                 f"The first worker alone comes to this, and waits in {method.attr}() for the others, which do not come."
             )
             context.manual(rule, call, message, TOGETHER_ADVICE)
 
 
-def _is_for_first(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:
+def _is_for_first(module: Module, node: ast.AST, known: dict[ast.AST, bool]) -> bool:
     """Whether the main process alone comes to a node, also where its function is called by this one alone."""
     if is_for_main(module, node):
         return True
     function = module.function(node)
-    if not isinstance(function, ast.FunctionDef) or function in seen:
+    if not isinstance(function, ast.FunctionDef):
         return False
-    uses = uses_of_function(module, function)
-    return bool(uses) and all(_is_for_first(module, use, seen | {function}) for use in uses)
+    if function not in known:
+        known[function] = False  # meanwhile: it may call itself
+        uses = uses_of_function(module, function)
+        known[function] = bool(uses) and all(_is_for_first(module, use, known) for use in uses)
+    return known[function]
 
 
 def needs_all(module: Module, code: ast.AST, depth: int = DEPTH) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from types import EllipsisType
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.trainer_calls import arguments_made
-from raymigrate.facts.hugging_face.argument_objects import is_arguments_object
-from raymigrate.facts.hugging_face.later_settings import BATCH, later_settings, unseen_settings
+from raymigrate.facts.hugging_face.argument_objects import is_arguments_object, may_be_arguments_object
+from raymigrate.facts.hugging_face.later_settings import BATCH, Setting, later_settings, unseen_settings
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking
 
@@ -65,14 +66,37 @@ def _settings(module: Module) -> Iterator[tuple[str | None, ast.AST, ast.expr]]:
 
 def batch_size(module: Module) -> int | None:
     """The per_device_train_batch_size of a script; None where it is not a literal, or not seen."""
-    calls, later = arguments_made(module), later_settings(module, BATCH)
-    if len(calls) != 1 or has_unpacking(calls[0]) or len(later) > 1 or unseen_settings(module):
-        return None
-    given = argument(calls[0], len(calls[0].args), BATCH)
-    if later:
-        is_beside = module.parent_of[module.statement(later[0].place)] is module.parent_of[module.statement(calls[0])]
-        if not is_beside or not (later[0].is_default or later[0].value):
-            return None
-        given = later[0].value
-    size = DEFAULT_BATCH if given is None else module.constant(given)
+    given = given_at_last(module, BATCH)
+    size = DEFAULT_BATCH if given is None else given if given is ... else module.constant(given)
     return size if isinstance(size, int) else None
+
+
+def given_at_last(module: Module, name: str) -> ast.expr | EllipsisType | None:
+    """What a field of the only TrainingArguments of a script is given in the end; `...` where that is not seen.
+
+    Args:
+        module: The module.
+        name: The field.
+
+    Returns:
+        The value, None for that of the library.
+    """
+    calls, later = arguments_made(module), set_later(module, name)
+    if len(calls) != 1 or has_unpacking(calls[0]) or len(later) > 1 or unseen_settings(module):
+        return ...
+    if not later:
+        return argument(calls[0], len(calls[0].args), name)
+    is_beside = module.parent_of[module.statement(later[0].place)] is module.parent_of[module.statement(calls[0])]
+    is_known = is_beside and is_arguments_object(module, later[0].owner)
+    return later[0].value if is_known and (later[0].is_default or later[0].value) else ...
+
+
+def set_later(module: Module, name: str) -> list[Setting]:
+    """The places where a field is set of what is, or may be, TrainingArguments.
+
+    Args:
+        module: The module.
+        name: The field.
+    """
+    kinds = (is_arguments_object, may_be_arguments_object)
+    return [one for one in later_settings(module, name) if any(is_kind(module, one.owner) for is_kind in kinds)]

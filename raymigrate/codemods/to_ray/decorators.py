@@ -13,12 +13,15 @@ from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.facts.syntax.attribute_chains import root_of_chain
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
+from raymigrate.facts.values import last_name
 
-# Libraries whose decorators call the function where it is called.
+# Libraries whose decorators call the function where it is called, or complete a class where that is made.
 CALL_IT = LIBRARIES | {
-    *("beartype", "click", "gin", "hydra", "jaxtyping", "lightning_utilities", "line_profiler", "loguru", "omegaconf"),
-    *("memory_profiler", "pydantic", "tqdm", "typeguard", "typing_extensions", "weave"),
+    *("attr", "attrs", "beartype", "click", "gin", "hydra", "jaxtyping", "lightning_utilities", "line_profiler"),
+    *("loguru", "omegaconf"),
+    *("memory_profiler", "msgspec", "overrides", "pydantic", "tqdm", "typeguard", "typing_extensions", "weave"),
 }
+REGISTERS = "register"  # methods that only put what they get into a table: `@RUNNERS.register_module()`
 MESSAGE = (
     "@{} is around {}, which trains: each worker enters it, so that what it starts or records comes once for each"
     " worker. If it runs the function elsewhere, the workers train nothing."
@@ -40,9 +43,13 @@ def tell_decorators(context: Context, rule: Rule, starts: Iterable[ast.Call]) ->
         if isinstance(definition, ast.FunctionDef) and decorated_by(module, definition) is not None:
             continue
         for decorator in definition.decorator_list:
-            if _library(module, decorator) not in CALL_IT:
+            if not _called_name(decorator).startswith(REGISTERS) and _library(module, decorator) not in CALL_IT:
                 message = MESSAGE.format(module.source(decorator), definition.name)
                 context.manual(rule, decorator, message, ADVICE)
+
+
+def _called_name(decorator: ast.expr) -> str:
+    return last_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
 
 
 def _library(module: Module, decorator: ast.expr) -> str:

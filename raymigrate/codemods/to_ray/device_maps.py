@@ -33,6 +33,7 @@ NUMBER_OF_ALL = (
 )
 TAKES_DEVICE = ("torch.device", "torch.cuda.set_device")
 MOVES = ("to", "cuda", "to_empty")
+MEMBERS = (ast.Attribute, ast.Subscript)
 NUMBERED = lazy_regex(r"(?:cuda:)?\d+")
 ADVICE = 'Write device_map={"": ray.train.torch.get_device()}: each worker has its model on its own GPU.'
 OF_PIPELINE = "Write device=ray.train.torch.get_device(): each worker has its model on its own GPU."
@@ -100,19 +101,29 @@ def _is_number_of_all(module: Module, given: ast.expr) -> bool:
     """Whether a device is named by the number of the process among all: `accelerator.process_index`, `get_rank()`."""
     sources = [source.node for source in module.origins(given)]
     made = [node for node in sources if isinstance(node, ast.Call) and module.qualified(node.func) == "torch.device"]
-    parts = (part for node in sources if node not in made for part in ast.walk(node))  # these are told themselves
+    parts = (part for node in sources if node not in made for part in _parts(node))  # these are told themselves
     for part in parts:
-        if isinstance(part, ast.Name) and any(map(_reads_number, (s.node for s in module.origins(part)))):
-            return True
-        if _reads_number(part):
+        owner = module.parent_of.get(part)
+        is_named = isinstance(part, (ast.Name, *MEMBERS)) and not (isinstance(owner, MEMBERS) and owner.value is part)
+        if _reads_number(part) or (is_named and any(_reads_number(source.node) for source in module.origins(part))):
             return True
     return False
 
 
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a device, less tests and `rank % torch.cuda.device_count()`, which is one of the machine's own."""
+    is_rest = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and not isinstance(node.left, ast.Constant)
+    if not is_rest and not isinstance(node, ast.Compare):
+        yield node
+        for child in ast.iter_child_nodes(node):
+            yield from _parts(child)
+
+
 def _reads_number(node: ast.AST) -> bool:
     """Whether an expression is, or is made of, such a number."""
-    texts = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
-    names = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+    parts = list(_parts(node))
+    texts = {part.value for part in parts if isinstance(part, ast.Constant)}
+    names = {part.attr for part in parts if isinstance(part, ast.Attribute)}
     return bool(names & {"process_index", "get_rank"}) or ("RANK" in texts and bool(names & {"environ", "getenv"}))
 
 

@@ -74,7 +74,7 @@ def _before(outline: LaunchedOutline, training: Training) -> Iterator[ast.Call]:
 def called_by(
     module: Module, code: ast.AST, depth: int = DEPTH, followed: dict[ast.AST, int] | None = None
 ) -> Iterator[ast.Call]:
-    """The calls in some code, and in the functions and methods of the module that it calls.
+    """The calls in some code, and in the functions and methods of the module that it calls on every worker.
 
     Args:
         module: The module.
@@ -88,7 +88,7 @@ def called_by(
         if isinstance(node, ast.Call):
             yield node
             for function in _functions(module, node) if depth else ():
-                if followed.get(function, 0) < depth:
+                if followed.get(function, 0) < depth and not is_in_turn(module, node):
                     followed[function] = depth
                     for statement in function.body:
                         yield from called_by(module, statement, depth - 1, followed)
@@ -105,10 +105,8 @@ def _functions(module: Module, call: ast.Call) -> Iterator[ast.FunctionDef]:
 
 def done_by_all(module: Module, call: ast.Call) -> str:
     """What all workers do with files in a call, or in a function of another file that it calls; empty for nothing."""
-    what = what_it_does(module, call)
-    if what and is_for_one(module, call):  # which costs more
-        what = ""
-    return what or _done_elsewhere(module, call)
+    what = what_it_does(module, call) or _done_elsewhere(module, call)
+    return "" if what and is_for_one(module, call) else what  # the latter costs more
 
 
 def _done_elsewhere(module: Module, call: ast.Call) -> str:

@@ -12,9 +12,11 @@ from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.argument_settings import given_at_last, set_later
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.trainer_calls import Training, arguments_made, is_trainer
 from raymigrate.codemods.to_ray.workers import SIZES
+from raymigrate.facts.hugging_face.later_settings import unseen_settings
 from raymigrate.facts.ray_train.trainers import classes_behind
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
@@ -24,7 +26,8 @@ from raymigrate.facts.torch.schedule_lengths import counts_rows, reached
 from raymigrate.facts.values import last_name, lineage
 from raymigrate.facts.values.carried import values_given
 
-SCHEDULE = "lr_scheduler"
+SCHEDULE, LIMIT = "lr_scheduler", "max_steps"
+SHARED_OUT = "get_train_dataloader"  # of a Trainer: a loader of as many batches as a worker gets
 PER_EPOCH = "ReduceLROnPlateau"  # which a Trainer steps behind each evaluation
 # What a script gives a Trainer: the value, its module, and the call in the script's own module that it belongs to.
 Given = tuple[Module, ast.expr, ast.AST]
@@ -62,11 +65,16 @@ def tell_given_schedules(context: Context, rule: Rule, training: Training, outli
 def _limit(module: Module) -> str | None:
     """On what it depends that more workers take fewer steps; None where the script says how many are taken."""
     made = arguments_made(module)
-    given = [source for call in made for source in values_given(module, call, "max_steps")]
+    given = [source for call in made for source in values_given(module, call, LIMIT)]
     values = [source.module.constant(source.node) for source in given]
+    if not made or unseen_settings(module):
+        values = [...]
+    elif set_later(module, LIMIT):
+        last = given_at_last(module, LIMIT)
+        values = [last if last is ... else module.constant(last)]
     if values and len(values) >= len(made) and all(isinstance(value, int) and value > 0 for value in values):
         return None
-    return ", unless max_steps= says how many" if any(value is ... for value in values) else ""
+    return f", unless {LIMIT}= says how many" if any(value is ... for value in values) else ""
 
 
 def _given(module: Module, training: Training) -> Iterator[Given]:
@@ -107,12 +115,12 @@ def _stored(module: Module, target: ast.Attribute, owner: ast.AST) -> Iterator[G
 
 
 def _counts_for_one(module: Module, made: ast.Call) -> bool:
-    """Whether a call makes a schedule of a length in rows or batches, in which no number of processes is."""
+    """Whether a call makes a schedule of a length in rows or batches, none of which is that of one worker already."""
     if not is_scheduler(module.qualified(made.func) or "") or last_name(made.func) == PER_EPOCH:
         return False
     values = [*made.args[1:], *(word.value for word in made.keywords if word.arg != "optimizer")]
     return any(counts_rows(module, value) for value in values) and not any(
-        SIZES.search(_word(part)) for value in values for _, part in reached(module, value)
+        _word(part) == SHARED_OUT or SIZES.search(_word(part)) for value in values for _, part in reached(module, value)
     )
 
 

@@ -241,13 +241,13 @@ def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
 
 def _tell_named(context: Context, place: ast.AST, launches: list[Launch]) -> bool:
     """Tells of files of accelerate that lines name and that are not taken; whether there are some."""
-    names = [file.name for file in named_files(context.path, launches)]
+    names = [file.name if file.is_file() else str(file) for file in named_files(context.path, launches)]
     if len(names) > 1:
         few = ", ".join(names[:FEW]) + (" and others" if len(names) > FEW else "")
         message = f"What launches it names {few}, one of which was in force: the workers train without."
         context.manual(RM825, place, message, ONE_OF_SEVERAL)
     elif names:
-        message = f"What launches it names {names[0]}, which is not there: the workers train without."
+        message = f"What launches it names {names[0]}, which is not found: the workers train without."
         context.manual(RM825, place, message, NOT_THERE)
     return bool(names)
 

@@ -156,7 +156,7 @@ def file_of(script: str, launches: list[Launch], module: Module | None = None) -
 
 
 def named_files(script: str, launches: list[Launch]) -> list[Path]:
-    """The files of accelerate that lines name, each once; one that is not there by its name alone.
+    """The files of accelerate that lines name, each once; one that is not found as it is written.
 
     Args:
         script: The script.

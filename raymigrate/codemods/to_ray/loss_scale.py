@@ -15,7 +15,7 @@ from raymigrate.codemods.to_ray.trainer_calls import Training, arguments_made
 from raymigrate.facts.hugging_face.causal_models import count_their_tokens
 from raymigrate.facts.ray_train.trainers import classes_behind, library_bases
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import lineage
+from raymigrate.facts.values import lineage, method_of
 from raymigrate.knowledge.legacy import HF_TRAINERS
 
 LINE = f"{{trainer}}.{SWITCH} = False  # else some losses grow with {{what}}\n"
@@ -75,13 +75,19 @@ def _overrides(module: Module, call: ast.Call) -> Iterator[tuple[Module, ast.Fun
 
 
 def _computes_alone(module: Module, call: ast.Call) -> bool:
-    """Whether a Trainer's loss is never that of the library, which alone multiplies by the number of workers."""
-    methods = [method for _, method in _overrides(module, call)]
-    return bool(methods) and not any(
-        isinstance(part, ast.Attribute) and part.attr == "compute_loss"
-        for method in methods
-        for part in ast.walk(method)
-    )
+    """Whether a Trainer's loss is never that of the library, which alone multiplies by the number of workers.
+
+    That makes up for a count of all workers' tokens: a loss that is divided by it is not meant.
+    """
+    classes = list(classes_behind(module, call.func))
+    return bool(classes) and all(not isinstance(made, str) and _is_own_loss(*made) for made in classes)
+
+
+def _is_own_loss(module: Module, home: ast.ClassDef) -> bool:
+    methods = method_of(module, home, "compute_loss")
+    parts = (part for method in methods for part in ast.walk(method) if isinstance(part, ast.Attribute))
+    asks = any(part.attr == "compute_loss" for part in parts)
+    return bool(methods) and not asks and not any(_counts(module, method) for method in methods)
 
 
 def _counts(module: Module, method: ast.FunctionDef) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.to_ray.all_workers import body_of
+from raymigrate.codemods.to_ray.all_workers import ALONE, body_of
 from raymigrate.facts.hugging_face.callbacks import event_methods
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.projects.project import with_imported
@@ -96,4 +96,5 @@ def _is_own(module: Module, test: ast.expr) -> bool:
 
 def _agree(module: Module, function: ast.AST | None) -> bool:
     calls = (part for step in body_of(function) for part in ast.walk(step) if isinstance(part, ast.Call))  # type: ignore[arg-type]
-    return any((module.qualified(call.func) or "").startswith(AGREES) for call in calls)
+    names = (module.qualified(call.func) or "" for call in calls)
+    return any(name.startswith(AGREES) and not name.endswith(ALONE) for name in names)

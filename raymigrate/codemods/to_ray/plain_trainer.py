@@ -267,7 +267,7 @@ def _tell_defaults(context: Context, training: Training, outline: LaunchedOutlin
         tell_start(context, place, "torchrun or accelerate launch")
     if not is_told:
         rows = f"The batch size of {batch} is" if batch else "per_device_train_batch_size is"
-        tell_rows(context, RM806, place, rows, here)
+        tell_rows(context, RM806, place, rows, here, by_loader=False)
     tell_threads(context, RM806, training.trains[0], outline)
     tell_seed_of_trainer(context, RM806, training.trains[0], outline)
 

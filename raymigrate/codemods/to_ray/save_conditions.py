@@ -36,7 +36,9 @@ def save_condition(module: Module, loop: Loop, savings: list[ast.Call]) -> tuple
         " and ".join(_source(module, test, holds, alone=len(tests) == len(savings) == 1) for test, holds in tests)
         for tests in known.values()
     ]
-    return " or ".join(dict.fromkeys(parts)) if all(parts) else "", [call for call in savings if call not in known]
+    if not all(parts):
+        return "", []
+    return " or ".join(dict.fromkeys(parts)), [call for call in savings if call not in known]
 
 
 def _asked(module: Module, loop: Loop, saving: ast.Call) -> list[tuple[ast.expr, bool]] | None:

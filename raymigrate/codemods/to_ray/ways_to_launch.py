@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launch_line import Launch, is_launched_one_way
-from raymigrate.codemods.to_ray.launches import file_of, launches_of, may_read_file
+from raymigrate.codemods.to_ray.launches import file_of, launches_of, may_read_file, named_files
 from raymigrate.codemods.to_ray.notebook_launchers import NotebookLaunch
 from raymigrate.facts.accelerate.accelerate_config import read_file
 from raymigrate.facts.accelerate.launch_file import launch_form
@@ -70,6 +70,9 @@ def launched_with(path: str, launches: list[Launch], module: Module) -> Launched
     file = file_of(path, launches, module) if may_read_file(path, launches, module) else None
     flags = launches[0].known_flags if is_launched_one_way(launches) else {}
     name = file.name if file is not None else "the command"
+    is_unseen = file is None and bool(named_files(path, launches))
+    if is_unseen:
+        flags = {flag: value for flag, value in flags.items() if flag != "config_file"}
     try:
         config = read_file(file) if file is not None else {}
         form = launch_form(with_flags(config, flags), name) if config or flags else None
@@ -79,4 +82,7 @@ def launched_with(path: str, launches: list[Launch], module: Module) -> Launched
         raise UnfitLaunchError(f"{name}: {error}") from error
     except (OSError, ValueError) as error:
         raise UnfitLaunchError(f"{name} cannot be read: {error}") from error
+    if is_unseen and form is not None:  # that file may say what the flags do not
+        workers = form.workers if "num_processes" in flags else None
+        form = replace(form, workers=workers, rows=[row for row in form.rows if row.key in flags])
     return Launched(launches, file, form)

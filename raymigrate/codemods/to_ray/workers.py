@@ -13,6 +13,7 @@ from raymigrate.codemods.to_ray.launched import LaunchedOutline, is_notebook
 from raymigrate.codemods.to_ray.prepared import RM829
 from raymigrate.codemods.to_ray.streams import LOADERS
 from raymigrate.codemods.to_ray.wrapped import is_called, is_wrapped, where_wrapped
+from raymigrate.facts.hugging_face.later_settings import later_settings
 from raymigrate.facts.hugging_face.spread_models import SPREADING
 from raymigrate.facts.projects.environment import VISIBLE, gpus_shown
 from raymigrate.facts.syntax.module import Module
@@ -27,13 +28,16 @@ HANDLERS = ("accelerate.DistributedDataParallelKwargs", "accelerate.utils.Distri
 RATES = ("lr", "learning_rate", "max_lr")
 # What a step's rows are, besides the number of workers.
 BY_POSITION = "batch_size"  # the second argument of a DataLoader
-OF_A_STEP = ("gradient_accumulation_steps", "per_device_train_batch_size", BY_POSITION)
+OF_A_STEP = ("gradient_accumulation_steps", "per_device_train_batch_size")
+OF_TABLES = ("map", "filter", "iter", "map_batches")  # methods whose batch_size is that of no step
 ROUNDED = ("int", "float", "round", "ceil", "floor", "max", "min")  # what takes numbers, and gives one of them
 SIZES = lazy_regex(r"num_processes|world_?size", re.IGNORECASE)
 SAME_NUMBERS = "dropout masks and random augmentation of the same step draw the same numbers on each of them"
 
 
-def tell_rows(context: Context, rule: Rule, place: ast.AST, batch: str, workers: str) -> None:
+def tell_rows(
+    context: Context, rule: Rule, place: ast.AST, batch: str, workers: str, *, by_loader: bool = True
+) -> None:
     """Says what becomes of the batch and of the steps.
 
     Args:
@@ -42,8 +46,10 @@ def tell_rows(context: Context, rule: Rule, place: ast.AST, batch: str, workers:
         place: Where.
         batch: Which batch size is that of one worker, with its verb.
         workers: What is known of the number of workers, after a semicolon; empty for nothing.
+        by_loader: Whether a loader that the script makes says how many rows a step has, and not a Trainer's arguments.
     """
-    if counted := next((word for word in OF_A_STEP if _counts_workers(context, word)), None):
+    words = (*OF_A_STEP, BY_POSITION) if by_loader else OF_A_STEP
+    if counted := next((word for word in words if _counts_workers(context, word)), None):
         message = f"{batch} that of one worker, and the script works {counted} out of the number of workers"
         context.note(rule, place, f"{message}: both say how many rows a step has.")
         return
@@ -65,7 +71,9 @@ def _counts_workers(context: Context, word: str) -> bool:
         word: The name of the argument, or of an attribute: `args.gradient_accumulation_steps //= world_size`.
     """
     module = context.module
-    given = [keyword.value for _, keyword in module.keywords(word)]
+    calls = [(call, keyword.value) for call, keyword in module.keywords(word)]
+    given = [value for call, value in calls if word != BY_POSITION or last_name(call.func) not in OF_TABLES]
+    given += [setting.value for setting in later_settings(module, word) if setting.value is not None]
     if word == BY_POSITION:
         given += [call.args[1] for call in module.calls(*LOADERS) if len(call.args) > 1]
     stored = (module.parent_of[store] for store in module.stores(word))

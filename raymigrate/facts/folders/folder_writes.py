@@ -51,15 +51,25 @@ def is_known_by_rank(module: Module, folder: ast.expr) -> bool:
     return bool(writes or by_some) and all(writes)
 
 
-def on_some_ranks(module: Module, node: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> bool:
-    """Whether only some of the workers come to a node, also where its function is called by these alone."""
+def on_some_ranks(module: Module, node: ast.AST, known: dict[ast.AST, bool] | None = None) -> bool:
+    """Whether only some of the workers come to a node, also where its function is called by these alone.
+
+    Args:
+        module: The module.
+        node: The node.
+        known: The functions that were asked about already, with the answers.
+    """
     if rank_condition(module, node) or skipped_by_rank(module, node) or _in_choice(module, node):
         return True
     function = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.FunctionDef)), None)
-    if function is None or function in seen or not isinstance(module.parent_of[function], ast.Module):
+    if function is None or not isinstance(module.parent_of[function], ast.Module):
         return False
-    uses = module.uses_of(function)
-    return bool(uses) and all(on_some_ranks(module, use, seen | {function}) for use in uses)
+    known = {} if known is None else known
+    if function not in known:
+        known[function] = False  # meanwhile: it may call itself
+        uses = module.uses_of(function)
+        known[function] = bool(uses) and all(on_some_ranks(module, use, known) for use in uses)
+    return known[function]
 
 
 def _in_choice(module: Module, node: ast.AST) -> bool:

@@ -7,6 +7,7 @@ from raymigrate.facts.hugging_face.instances import TRAINER, TRAINING_ARGUMENTS,
 from raymigrate.facts.hugging_face.own_arguments import is_training_arguments
 from raymigrate.facts.projects.declared import Declared, declared_class, named_class
 from raymigrate.facts.ray_train.trainers import is_transformers_trainer
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, class_named, last_name, reaching
 from raymigrate.facts.values.parsers import HF_PARSING
@@ -33,7 +34,7 @@ def is_arguments_object(module: Module, node: ast.expr) -> bool:
         return True
     if isinstance(node, ast.Attribute) and node.attr == ARGUMENTS and _is_trainer(module, node.value):
         return True
-    return any(is_known and _is_same(module, node, given) for given, is_known in _given_to_trainers(module))
+    return _is_given(module, node, is_sure=True)
 
 
 def may_be_arguments_object(module: Module, node: ast.expr) -> bool:
@@ -48,14 +49,14 @@ def may_be_arguments_object(module: Module, node: ast.expr) -> bool:
         return False
     if TRAINING_ARGUMENTS in {base for kind in classes_of(module, node) for base in lineage(kind)}:
         return True
-    return any(_is_same(module, node, given) for given, _ in _given_to_trainers(module))
+    return _is_given(module, node, is_sure=False)
 
 
 def parsed_for_trainers(module: Module) -> list[ast.Call]:
     """The calls of an HfArgumentParser that make what a Trainer is given, of whatever class that is."""
     found = []
-    for given, is_known in _given_to_trainers(module):
-        for bound in reaching(module, given) if is_known and isinstance(given, ast.Name) else ():
+    for given, is_known in (pair for pairs in _given_to_trainers(module).values() for pair in pairs):
+        for bound in reaching(module, given) if is_known else ():
             place = module.parent_of[bound.node]
             assigned = module.parent_of[place] if isinstance(place, (ast.Tuple, ast.List)) else place
             call = assigned.value if isinstance(assigned, ast.Assign) else None
@@ -86,11 +87,20 @@ def _makes_trainer(module: Module, function: ast.expr) -> bool:
     return TRAINER in lineage(look_up(module.qualified(function) or "").place)
 
 
-def _given_to_trainers(module: Module) -> Iterator[tuple[ast.expr, bool]]:
-    """What calls give as `args`, each with whether a Trainer is called; else what is called looks like one.
+@kept
+def _given_to_trainers(module: Module) -> dict[str, list[tuple[ast.Name, bool]]]:
+    """The names that calls are given as `args`, each with whether a Trainer is called; else the call looks like one.
 
     A class of which not all can be seen looks like a Trainer if it is given a model too.
     """
+    found: dict[str, list[tuple[ast.Name, bool]]] = {}
+    for given, is_known in _given_as_args(module):
+        if isinstance(given, ast.Name):
+            found.setdefault(given.id, []).append((given, is_known))
+    return found
+
+
+def _given_as_args(module: Module) -> Iterator[tuple[ast.expr, bool]]:
     for call, keyword in module.keywords(ARGUMENTS):
         if _makes_trainer(module, call.func):
             yield keyword.value, True
@@ -104,9 +114,12 @@ def _given_to_trainers(module: Module) -> Iterator[tuple[ast.expr, bool]]:
             yield given, True
 
 
-def _is_same(module: Module, node: ast.expr, other: ast.expr) -> bool:
-    """Whether two names have the same value: whatever is bound to one reaches the other."""
-    if not isinstance(node, ast.Name) or not isinstance(other, ast.Name) or node.id != other.id:
-        return False
-    bound = {found.node for found in reaching(module, node)}
-    return bool(bound) and bound == {found.node for found in reaching(module, other)}
+def _is_given(module: Module, node: ast.expr, *, is_sure: bool) -> bool:
+    """Whether a call gets as `args` what a name has: whatever is bound to one of the two names reaches the other."""
+    others = _given_to_trainers(module).get(node.id, ()) if isinstance(node, ast.Name) else ()
+    bound = {found.node for found in reaching(module, node)} if isinstance(node, ast.Name) and others else set()
+    return bool(bound) and any(
+        bound == {found.node for found in reaching(module, other)}
+        for other, is_known in others
+        if is_known or not is_sure
+    )

@@ -95,15 +95,21 @@ def _decorated(module: Module, parameter: ast.arg) -> list[tuple[Module, Functio
     decorator = module.parent_of[module.parent_of[parameter]]
     if not isinstance(decorator, ast.FunctionDef) or decorator.args.args[:1] != [parameter]:
         return []
-    makers = {decorator, module.function(decorator) or decorator}
+    makers = dict.fromkeys([decorator, module.function(decorator) or decorator])
     users = [module, *(importing_modules(module.project, module) if module.project is not None else ())]
-    return [
-        (user, function)
-        for user in users
-        for function in user.of_type(ast.FunctionDef)
-        for each in function.decorator_list
-        if _definition(user, each.func if isinstance(each, ast.Call) else each) in makers
-    ]
+    return [(user, function) for user in users for maker in makers for function in _by_decorator(user).get(maker, ())]
+
+
+@kept
+def _by_decorator(module: Module) -> dict[ast.AST, list[ast.FunctionDef]]:
+    """The functions of a module with decorators, by what these are, or are made by."""
+    found: dict[ast.AST, list[ast.FunctionDef]] = {}
+    for function in module.of_type(ast.FunctionDef):
+        calls = (each.func if isinstance(each, ast.Call) else each for each in function.decorator_list)
+        for maker in dict.fromkeys(_definition(module, each) for each in calls):
+            if maker is not None:
+                found.setdefault(maker, []).append(function)
+    return found
 
 
 def _definition(module: Module, node: ast.expr) -> ast.AST | None:

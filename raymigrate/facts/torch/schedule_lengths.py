@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Scope
+from raymigrate.facts.values import last_name
 
 MEMBERS = (ast.Attribute, ast.Subscript)
+GROUPS = "param_groups"  # of an optimizer, for each of which a schedule may have a function
 COUNTS = ("shape", "num_rows", "__len__")  # of frames, arrays, data sets and loaders
 
 Place = tuple[Module, ast.AST]
@@ -69,7 +73,7 @@ def _is_kept_if_given(module: Module, value: ast.AST, member: ast.expr) -> bool:
 def _is_length(node: ast.AST) -> bool:
     """Whether an expression counts the rows or the batches of something: `len(loader)`, `frame.shape[0]`."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return node.func.id == "len"
+        return node.func.id == "len" and not (node.args and last_name(node.args[0]) == GROUPS)
     return isinstance(node, ast.Attribute) and node.attr in COUNTS
 
 
@@ -89,23 +93,39 @@ def _behind(module: Module, node: ast.AST) -> list[Place]:
 def _put_in(module: Module, node: ast.AST) -> Iterator[Place]:
     """What is added to a variable, or put into an attribute or item by its name: `setattr(args, "steps", n)`."""
     if isinstance(node, ast.Name):
-        scope = module.scope_of.get(node)
-        for added in module.of_type(ast.AugAssign):
-            target = added.target
-            if isinstance(target, ast.Name) and target.id == node.id and module.scope_of.get(target) is scope:
-                yield module, added.value
+        yield from ((module, value) for value in _added(module).get((node.id, module.scope_of.get(node)), ()))
     name = _name_of_member(node)
     if isinstance(node, ast.Attribute) and module.project is not None:  # which other files of the project store there
         others = (module.project.module(path) for path, _ in module.project.imported_files(module))
         for other in filter(None, others):
             values = (other.assigned(stored) for stored in other.stores(node.attr))
             yield from ((other, value) for value in values if value is not None)
-    for call in module.of_type(ast.Call) if name is not None else ():
-        if isinstance(call.func, ast.Name) and call.func.id == "setattr" and len(call.args) == 3:
-            if module.constant(call.args[1]) == name:
-                yield module, call.args[2]
-        elif isinstance(call.func, ast.Attribute) and call.func.attr == "update":
-            yield from ((module, word.value) for word in call.keywords if word.arg == name)
+    yield from ((module, value) for value in _given_by_name(module).get(name or "", ()))
+
+
+@kept
+def _added(module: Module) -> dict[tuple[str, Scope | None], list[ast.expr]]:
+    """What is added to variables, by their names and scopes."""
+    found: dict[tuple[str, Scope | None], list[ast.expr]] = {}
+    for added in module.of_type(ast.AugAssign):
+        if isinstance(target := added.target, ast.Name):
+            found.setdefault((target.id, module.scope_of.get(target)), []).append(added.value)
+    return found
+
+
+@kept
+def _given_by_name(module: Module) -> dict[str, list[ast.expr]]:
+    """What is put into attributes and items by their names: `setattr(args, "steps", n)`, `args.update(steps=n)`."""
+    found: dict[str, list[ast.expr]] = {}
+    for call in module.named_calls("setattr"):
+        name = module.constant(call.args[1]) if len(call.args) == 3 else None
+        if isinstance(name, str):
+            found.setdefault(name, []).append(call.args[2])
+    for call, _ in module.method_calls("update"):
+        for word in call.keywords:
+            found.setdefault(word.arg or "", []).append(word.value)
+    found.pop("", None)
+    return found
 
 
 def _name_of_member(node: ast.AST) -> str | None:
