@@ -313,6 +313,20 @@ def test_other_files_give_a_trainer_attributes(tmp_path: Path, name: str, told: 
     assert f"return self.{name}" in derived.read_text()
 
 
+@pytest.mark.parametrize(("name", "told"), [("losses", False), ("nothing", True)])
+def test_a_function_of_another_file_makes_a_trainer_with_attributes_of_its_own(
+    tmp_path: Path, name: str, told: bool
+) -> None:
+    (tmp_path / "makers.py").write_text(
+        "from transformers import Trainer\n\n\nclass Mine(Trainer):\n    def __init__(self, **kwargs):\n"
+        "        super().__init__(**kwargs)\n        self.losses = []\n\n\ndef make():\n    return Mine(model=1)\n"
+    )
+    script = "from makers import make\nfrom ray.air import session\n\ntrainer = make()\nsession.report({})\n"
+    (tmp_path / "job.py").write_text(f"{script}print(trainer.{name})\n")
+    outcome = CliRunner().invoke(main, ["--verbose", str(tmp_path)])
+    assert ("RM723 manual" in outcome.stdout) == told
+
+
 @pytest.mark.parametrize(
     ("read", "advice"),
     [

@@ -75,6 +75,15 @@ def test_what_each_worker_may_come_to_is_not(behind: str) -> None:
     assert not any(ALONE in message for message in moved(behind).messages)
 
 
+@pytest.mark.parametrize("test", ["given.local_rank in [-1, 0]", "given.local_rank == 0", "not given.local_rank"])
+def test_a_rank_that_the_driver_parsed_is_told_itself(test: str) -> None:
+    """It is the same on every worker."""
+    parsed = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--local_rank', type=int)\n"
+    outcome = converted(f"{parsed}given = parser.parse_args()\n{SCRIPT.format(behind=below(test))}", to_ray=True)
+    assert any("is what the driver parsed" in message for message in outcome.messages)
+    assert not any(ALONE in message for message in outcome.messages)
+
+
 @pytest.mark.parametrize(
     ("old", "new"), [("world_master", "world_process_zero"), ("local_master", "local_process_zero")]
 )

@@ -1,9 +1,13 @@
 """device_map="auto": what it does to a model that is trained, to one that is not, and nothing on the driver."""
 
+from pathlib import Path
+
 import pytest
 
 from raymigrate.base.options import Options
 from raymigrate.run.engine import convert
+from tests.projects.files import write
+from tests.test_cli import invoke
 
 SCRIPT = """
 from peft import LoraConfig, PeftModel, get_peft_model
@@ -240,3 +244,18 @@ trainer.train()
     result = convert(script, options=Options(to_ray=True, workers=2, gpu=True))
     assert "TorchTrainer(" in str(result.after)
     assert [f.code for f in result.findings if "counts the workers of all machines" in f.message] == ["RM806"] * told
+
+
+def test_a_gpu_by_such_a_number_that_another_file_names(tmp_path: Path) -> None:
+    script = """\
+from transformers import AutoModel, Trainer, TrainingArguments
+from places import DEVICE
+
+trainer = Trainer(AutoModel.from_pretrained("bert").to(DEVICE), TrainingArguments("/out"), train_dataset=[])
+trainer.train()
+"""
+    places = "import torch\nrank = torch.distributed.get_rank()\nDEVICE = f'cuda:{rank}'\n"
+    write(tmp_path, {"pyproject.toml": "", "train.py": script, "places.py": places})
+    said = " ".join(invoke("--to-ray", "--workers", "2", "--gpu", tmp_path / "train.py").stdout.split())
+    assert "`DEVICE` counts the workers of all machines" in said
+    assert "RM903" not in said

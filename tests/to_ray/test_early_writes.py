@@ -165,11 +165,16 @@ def test_what_is_written_around_a_function_that_trains_is_told(
         ("if args.process_index == 0:\n    note('/data/a')", False),
         ("with args.main_process_first():\n    note('/data/a')", False),
         ("note(f'/data/{args.process_index}')", False),
+        ("if is_first():\n    note('/data/a')", False),
+        ("if is_first():\n    Writer(data).write()", False),
     ],
 )
 def test_a_function_of_another_file_that_every_worker_calls_is_told(call: str, is_told: bool, tmp_path: Path) -> None:
-    helpers = "def note(path):\n    with open(path, 'w') as file:\n        file.write('a')\n"
-    script = f"from helpers import note\n{SCRIPT.format(before=call, behind='')}"
+    helpers = (
+        "import torch\n\n\ndef note(path):\n    with open(path, 'w') as file:\n        file.write('a')\n\n\n"
+        "def is_first():\n    return torch.distributed.get_rank() == 0\n"
+    )
+    script = f"from helpers import is_first, note\n{SCRIPT.format(before=call, behind='')}"
     write(tmp_path, {"pyproject.toml": "", "train.py": script, "helpers.py": helpers})
     said = " ".join(invoke("--to-ray", "--workers", "2", tmp_path / "train.py").stdout.split())
-    assert ("writes a file in this function before it trains" in said) == is_told
+    assert ("before it trains" in said) == ("writes a file in this function before" in said) == is_told

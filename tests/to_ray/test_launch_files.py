@@ -287,7 +287,7 @@ def test_of_several_files_that_lines_name_none_is_taken(
 def test_a_file_that_is_not_found_may_say_how_many_workers_train(
     flags: str, script: str, tmp_path: Path, *, known: bool
 ) -> None:
-    after, said = told(tmp_path, script, {"run.sh": f"accelerate launch --config_file ~/lost.yaml{flags} train.py"})
+    _, said = told(tmp_path, script, {"run.sh": f"accelerate launch --config_file ~/lost.yaml{flags} train.py"})
     assert "names ~/lost.yaml, which is not found" in said
     assert ("--workers" in said) != known
     assert "distributed_type" not in said

@@ -11,6 +11,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import executed, uses_of_function
+from raymigrate.codemods.to_ray.streams import ranks_of_driver
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.ray_train.ranks import RANK_ATTRIBUTES
@@ -53,22 +54,23 @@ def tell_alone(context: Context, rule: Rule, outline: Outline) -> None:
         outline: What becomes of the script.
     """
     module = context.module
+    same = frozenset[ast.AST](ranks_of_driver(module))  # which make no difference between workers, and are told
     for call, method in module.method_calls(*RUN_TOGETHER):
         if not is_trainer(module, method.value):
             continue
         function = module.function(call)
         uses = uses_of_function(module, function) if isinstance(function, ast.FunctionDef) else []
         is_theirs = any(outline.is_for_workers(place) for place in (call, *uses))
-        if is_theirs and _is_for_first(module, call, {}):
+        if is_theirs and _is_for_first(module, call, {}, same):
             message = (
                 f"The first worker alone comes to this, and waits in {method.attr}() for the others, which do not come."
             )
             context.manual(rule, call, message, TOGETHER_ADVICE)
 
 
-def _is_for_first(module: Module, node: ast.AST, known: dict[ast.AST, bool]) -> bool:
+def _is_for_first(module: Module, node: ast.AST, known: dict[ast.AST, bool], same: frozenset[ast.AST]) -> bool:
     """Whether the main process alone comes to a node, also where its function is called by this one alone."""
-    if is_for_main(module, node):
+    if is_for_main(module, node, same):
         return True
     function = module.function(node)
     if not isinstance(function, ast.FunctionDef):
@@ -76,7 +78,7 @@ def _is_for_first(module: Module, node: ast.AST, known: dict[ast.AST, bool]) -> 
     if function not in known:
         known[function] = False  # meanwhile: it may call itself
         uses = uses_of_function(module, function)
-        known[function] = bool(uses) and all(_is_for_first(module, use, known) for use in uses)
+        known[function] = bool(uses) and all(_is_for_first(module, use, known, same) for use in uses)
     return known[function]
 
 

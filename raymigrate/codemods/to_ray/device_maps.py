@@ -99,14 +99,15 @@ def _devices(module: Module, call: ast.Call) -> Iterator[ast.expr]:
 
 def _is_number_of_all(module: Module, given: ast.expr) -> bool:
     """Whether a device is named by the number of the process among all: `accelerator.process_index`, `get_rank()`."""
-    sources = [source.node for source in module.origins(given)]
-    made = [node for node in sources if isinstance(node, ast.Call) and module.qualified(node.func) == "torch.device"]
-    parts = (part for node in sources if node not in made for part in _parts(node))  # these are told themselves
-    for part in parts:
-        owner = module.parent_of.get(part)
-        is_named = isinstance(part, (ast.Name, *MEMBERS)) and not (isinstance(owner, MEMBERS) and owner.value is part)
-        if _reads_number(part) or (is_named and any(_reads_number(source.node) for source in module.origins(part))):
-            return True
+    for home, node in module.origins(given):
+        if isinstance(node, ast.Call) and home.qualified(node.func) == "torch.device":
+            continue  # it is told itself
+        for part in _parts(node):
+            owner = home.parent_of.get(part)
+            is_owner = isinstance(owner, MEMBERS) and owner.value is part  # whose other members do not count
+            named = home.origins(part) if isinstance(part, (ast.Name, *MEMBERS)) and not is_owner else []
+            if _reads_number(part) or any(_reads_number(source.node) for source in named):
+                return True
     return False
 
 

@@ -25,6 +25,7 @@ from raymigrate.facts.ray_train.ranks import rank_condition, tests_rank
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
+from raymigrate.facts.torch.main_process import is_for_main
 from raymigrate.facts.values import argument, class_named, method_of
 
 WRITES = (SAVE, *WRITERS, *COPIERS)
@@ -88,7 +89,7 @@ def called_by(
         if isinstance(node, ast.Call):
             yield node
             for function in _functions(module, node) if depth else ():
-                if followed.get(function, 0) < depth and not is_in_turn(module, node):
+                if followed.get(function, 0) < depth and not is_for_one(module, node):
                     followed[function] = depth
                     for statement in function.body:
                         yield from called_by(module, statement, depth - 1, followed)
@@ -140,7 +141,7 @@ def what_it_does(module: Module, call: ast.Call) -> str:
 
 def is_for_one(module: Module, call: ast.Call) -> bool:
     """Whether one worker does it alone or before the others, or each to a path of its own."""
-    return is_in_turn(module, call) or is_to_own_path(module, call)
+    return is_in_turn(module, call) or is_to_own_path(module, call) or is_for_main(module, call)
 
 
 def is_to_own_path(module: Module, call: ast.Call) -> bool:

@@ -8,7 +8,6 @@ from raymigrate.codemods.shared.made_folders import ADVICE, KEYWORD, MANUAL, NOW
 from raymigrate.codemods.to_ray.cell_lines import run_by_workers
 from raymigrate.codemods.to_ray.early_writes import is_for_one
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
-from raymigrate.facts.torch.main_process import is_for_main
 
 
 def make_folders_once(context: Context, rule: Rule, outline: LaunchedOutline) -> None:
@@ -23,7 +22,7 @@ def make_folders_once(context: Context, rule: Rule, outline: LaunchedOutline) ->
     calls = list(folders_asked_for(module)) if outline.may_grow else []
     steps = run_by_workers(outline) if calls else set()
     for call, is_sure in calls:
-        if outline.script.step_of(call) not in steps or is_for_one(module, call) or is_for_main(module, call):
+        if outline.script.step_of(call) not in steps or is_for_one(module, call):
             continue
         if not is_sure:
             context.manual(rule, call, MANUAL, ADVICE)

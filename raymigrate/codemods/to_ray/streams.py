@@ -41,7 +41,7 @@ def tell_data(context: Context, rule: Rule, reads_all: str) -> None:
         reads_all: `BY_ARGUMENTS` or `BY_ACCELERATOR`.
     """
     module = context.module
-    for read in _ranks_of_the_driver(module):
+    for read in ranks_of_driver(module):
         context.manual(
             rule,
             read,
@@ -67,7 +67,7 @@ def tell_data(context: Context, rule: Rule, reads_all: str) -> None:
             )
 
 
-def _ranks_of_the_driver(module: Module) -> Iterator[ast.Attribute]:
+def ranks_of_driver(module: Module) -> Iterator[ast.Attribute]:
     """The reads of an option `--local_rank`, which a launcher gives each process and Ray gives none."""
     named = [module.constant(value) for call, _ in module.method_calls("add_argument") for value in call.args]
     has_option = "--local_rank" in named or "--local-rank" in named

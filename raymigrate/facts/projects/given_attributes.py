@@ -2,7 +2,7 @@
 
 import ast
 
-from raymigrate.facts.projects.declared import declared_class, own_lineage
+from raymigrate.facts.projects.declared import Declared, declared_class, named_class, own_lineage
 from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.syntax.module import Module
 
@@ -24,11 +24,17 @@ def is_given_elsewhere(module: Module, node: ast.Attribute) -> bool:
 
 def is_given_by_base(module: Module, owner: ast.expr, name: str) -> bool:
     """Whether a class of another file, from which that of an object is made, has an attribute or gives it to `self`."""
-    declared = declared_class(module, owner)
-    if declared is None:
-        return False
     return any(
         home is not module
         and (name in home.scope(base).bindings or any(home.inside(store, base) for store in home.stores(name)))
+        for declared in _classes(module, owner)
         for home, base in own_lineage(declared)
     )
+
+
+def _classes(module: Module, node: ast.expr) -> list[Declared]:
+    """The classes of the project of which an object may be, also where a function of another file makes it."""
+    declared = declared_class(module, node)
+    made = module.origins(node) if declared is None else []
+    calls = [(source.module, source.node.func) for source in made if isinstance(source.node, ast.Call)]
+    return [one for one in (declared, *(named_class(*call) for call in calls)) if one is not None]
