@@ -4,6 +4,7 @@ import ast
 
 import pytest
 
+from raymigrate.facts.ray_train.first_rank import is_for_first_rank
 from raymigrate.facts.ray_train.ranks import tests_rank as asks_for_rank
 from raymigrate.facts.syntax.module import Module
 
@@ -26,3 +27,12 @@ def test_a_long_chain_of_values_is_followed(first: str, *, is_rank: bool) -> Non
 def test_a_name_that_leads_to_itself_is_no_rank() -> None:
     module, test = last_test("while True:\n    x = f(y)\n    y = f(x)\nx == y\n")
     assert not asks_for_rank(module, test)
+
+
+def test_functions_that_call_each_other_are_asked_once_each() -> None:
+    calls = "".join(f"def f{n}():\n    f{n - 1}()\n    f{n - 1}()\n\n" for n in range(1, 40))
+    module = Module(
+        f"import torch.distributed as dist\n\ndef f0():\n    print(1)\n\n{calls}if dist.get_rank() == 0:\n    f39()\n"
+    )
+    [shown] = module.named_calls("print")
+    assert is_for_first_rank(module, shown)  # by 2 ** 39 ways

@@ -13,13 +13,13 @@ RANK_VARIABLE = "RANK"
 LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
-def is_for_first_rank(module: Module, node: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> bool:
+def is_for_first_rank(module: Module, node: ast.AST, known: dict[ast.AST, bool] | None = None) -> bool:
     """Whether no other worker than that of rank 0 comes to a node, also where its function is called by this one alone.
 
     Args:
         module: The module.
         node: The node.
-        seen: The functions that were asked about already.
+        known: The functions that were asked about already, with the answers.
     """
     child, function = node, None
     for parent in module.ancestors(node):
@@ -33,12 +33,14 @@ def is_for_first_rank(module: Module, node: ast.AST, seen: frozenset[ast.AST] = 
             function = parent
             break
         child = parent
-    if not isinstance(function, ast.FunctionDef) or function in seen:
+    if not isinstance(function, ast.FunctionDef) or not isinstance(module.parent_of[function], ast.Module):
         return False
-    if not isinstance(module.parent_of[function], ast.Module):
-        return False
-    uses = module.uses_of(function)
-    return bool(uses) and all(is_for_first_rank(module, use, seen | {function}) for use in uses)
+    known = {} if known is None else known
+    if function not in known:
+        known[function] = False  # meanwhile: it may call itself
+        uses = module.uses_of(function)
+        known[function] = bool(uses) and all(is_for_first_rank(module, use, known) for use in uses)
+    return known[function]
 
 
 def _sent_away(module: Module, parent: ast.AST, statement: ast.stmt) -> bool:
