@@ -15,6 +15,7 @@ from raymigrate.codemods.to_ray.streams import ranks_of_driver
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.ray_train.ranks import RANK_ATTRIBUTES
+from raymigrate.facts.syntax.functions import on_every_way
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
@@ -61,25 +62,26 @@ def tell_alone(context: Context, rule: Rule, outline: Outline) -> None:
         function = module.function(call)
         uses = uses_of_function(module, function) if isinstance(function, ast.FunctionDef) else []
         is_theirs = any(outline.is_for_workers(place) for place in (call, *uses))
-        if is_theirs and _is_for_first(module, call, {}, same):
+        if is_theirs and _is_for_first(module, call, same):
             message = (
                 f"The first worker alone comes to this, and waits in {method.attr}() for the others, which do not come."
             )
             context.manual(rule, call, message, TOGETHER_ADVICE)
 
 
-def _is_for_first(module: Module, node: ast.AST, known: dict[ast.AST, bool], same: frozenset[ast.AST]) -> bool:
+def _is_for_first(module: Module, node: ast.AST, same: frozenset[ast.AST]) -> bool:
     """Whether the main process alone comes to a node, also where its function is called by this one alone."""
-    if is_for_main(module, node, same):
-        return True
-    function = module.function(node)
-    if not isinstance(function, ast.FunctionDef):
-        return False
-    if function not in known:
-        known[function] = False  # meanwhile: it may call itself
-        uses = uses_of_function(module, function)
-        known[function] = bool(uses) and all(_is_for_first(module, use, known, same) for use in uses)
-    return known[function]
+
+    def function_of(place: ast.AST) -> ast.FunctionDef | None:
+        function = module.function(place)
+        return function if isinstance(function, ast.FunctionDef) else None
+
+    return on_every_way(
+        node,
+        lambda place: is_for_main(module, place, same),
+        function_of,
+        lambda function: uses_of_function(module, function),
+    )
 
 
 def needs_all(module: Module, code: ast.AST, depth: int = DEPTH) -> bool:

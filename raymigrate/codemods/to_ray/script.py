@@ -199,10 +199,8 @@ def executed(module: Module, step: ast.AST) -> Iterator[ast.AST]:
 
 def uses_of_function(module: Module, function: ast.FunctionDef) -> list[ast.AST]:
     """Where a function is used: by its name, or a method as an attribute of any object."""
-    parent = module.parent_of[function]
-    if isinstance(parent, ast.ClassDef):
-        attributes = module.of_type(ast.Attribute)
-        return [node for node in attributes if node.attr == function.name and isinstance(node.ctx, ast.Load)]
+    if isinstance(module.parent_of[function], ast.ClassDef):
+        return [node for node in module.attributes(function.name) if isinstance(node.ctx, ast.Load)]
     return [*module.uses_of(function)]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from raymigrate.facts.hugging_face.instances import ACCELERATOR, instance_of
 from raymigrate.facts.ray_train.ranks import rank_condition, skipped_by_rank, tests_rank
+from raymigrate.facts.syntax.functions import on_every_way
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, head, keyword_argument, last_name, leading_text
 
@@ -51,25 +52,17 @@ def is_known_by_rank(module: Module, folder: ast.expr) -> bool:
     return bool(writes or by_some) and all(writes)
 
 
-def on_some_ranks(module: Module, node: ast.AST, known: dict[ast.AST, bool] | None = None) -> bool:
-    """Whether only some of the workers come to a node, also where its function is called by these alone.
+def on_some_ranks(module: Module, node: ast.AST) -> bool:
+    """Whether only some of the workers come to a node, also where its function is called by these alone."""
 
-    Args:
-        module: The module.
-        node: The node.
-        known: The functions that were asked about already, with the answers.
-    """
-    if rank_condition(module, node) or skipped_by_rank(module, node) or _in_choice(module, node):
-        return True
-    function = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.FunctionDef)), None)
-    if function is None or not isinstance(module.parent_of[function], ast.Module):
-        return False
-    known = {} if known is None else known
-    if function not in known:
-        known[function] = False  # meanwhile: it may call itself
-        uses = module.uses_of(function)
-        known[function] = bool(uses) and all(on_some_ranks(module, use, known) for use in uses)
-    return known[function]
+    def asks(place: ast.AST) -> bool:
+        return bool(rank_condition(module, place) or skipped_by_rank(module, place) or _in_choice(module, place))
+
+    def function_of(place: ast.AST) -> ast.FunctionDef | None:
+        function = next((outer for outer in module.ancestors(place) if isinstance(outer, ast.FunctionDef)), None)
+        return function if function is not None and isinstance(module.parent_of[function], ast.Module) else None
+
+    return on_every_way(node, asks, function_of, module.uses_of)
 
 
 def _in_choice(module: Module, node: ast.AST) -> bool:

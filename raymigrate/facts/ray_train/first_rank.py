@@ -2,6 +2,7 @@
 
 import ast
 
+from raymigrate.facts.syntax.functions import on_every_way
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import blocks
 from raymigrate.facts.syntax.scopes import FUNCTIONS
@@ -10,18 +11,29 @@ FIRST = frozenset({"is_world_process_zero", "is_main_process", "is_world_master"
 RANK_FUNCTIONS = frozenset({"get_world_rank", "get_rank"})
 RANK_ATTRIBUTES = frozenset({"process_index", "rank"})  # of Accelerator and TrainingArguments; own ones
 RANK_VARIABLE = "RANK"
+OUTER = (*FUNCTIONS, ast.ClassDef)
 LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
-def is_for_first_rank(module: Module, node: ast.AST, known: dict[ast.AST, bool] | None = None) -> bool:
+def is_for_first_rank(module: Module, node: ast.AST) -> bool:
     """Whether no other worker than that of rank 0 comes to a node, also where its function is called by this one alone.
 
     Args:
         module: The module.
         node: The node.
-        known: The functions that were asked about already, with the answers.
     """
-    child, function = node, None
+
+    def function_of(place: ast.AST) -> ast.FunctionDef | None:
+        outer = next((parent for parent in module.ancestors(place) if isinstance(parent, OUTER)), None)
+        is_top = isinstance(outer, ast.FunctionDef) and isinstance(module.parent_of[outer], ast.Module)
+        return outer if is_top else None  # type: ignore[return-value]
+
+    return on_every_way(node, lambda place: _is_asked_for(module, place), function_of, module.uses_of)
+
+
+def _is_asked_for(module: Module, node: ast.AST) -> bool:
+    """Whether a condition within its function keeps all other workers from a node."""
+    child = node
     for parent in module.ancestors(node):
         if isinstance(parent, (ast.If, ast.IfExp)) and child is not parent.test:
             body = parent.body if isinstance(parent.body, list) else [parent.body]
@@ -29,18 +41,10 @@ def is_for_first_rank(module: Module, node: ast.AST, known: dict[ast.AST, bool] 
                 return True
         if isinstance(child, ast.stmt) and _sent_away(module, parent, child):
             return True
-        if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
-            function = parent
-            break
+        if isinstance(parent, OUTER):
+            return False
         child = parent
-    if not isinstance(function, ast.FunctionDef) or not isinstance(module.parent_of[function], ast.Module):
-        return False
-    known = {} if known is None else known
-    if function not in known:
-        known[function] = False  # meanwhile: it may call itself
-        uses = module.uses_of(function)
-        known[function] = bool(uses) and all(is_for_first_rank(module, use, known) for use in uses)
-    return known[function]
+    return False
 
 
 def _sent_away(module: Module, parent: ast.AST, statement: ast.stmt) -> bool:

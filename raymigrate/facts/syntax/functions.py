@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -98,3 +99,36 @@ def has_inline_form(module: Module, init: ast.FunctionDef) -> bool:
         and ends[0].value is not None
         and not (isinstance(ends[0].value, ast.Name) and ends[0].value.id == PREPARES)
     )
+
+
+def on_every_way(
+    node: ast.AST,
+    holds: Callable[[ast.AST], bool],
+    function_of: Callable[[ast.AST], ast.FunctionDef | None],
+    uses_of: Callable[[ast.FunctionDef], Sequence[ast.AST]],
+) -> bool:
+    """Whether something holds where code stands, or at each use of the function around it, and so on.
+
+    Each function is asked about once: there may be exponentially many ways to one.
+
+    Args:
+        node: The code.
+        holds: Whether it holds in a place, as its function alone shows.
+        function_of: The function around a place; None where its uses say nothing.
+        uses_of: The uses of a function.
+    """
+    known: dict[ast.FunctionDef, bool] = {}
+
+    def asked(place: ast.AST) -> bool:
+        if holds(place):
+            return True
+        function = function_of(place)
+        if function is None:
+            return False
+        if function not in known:
+            known[function] = False  # meanwhile: it may call itself
+            uses = uses_of(function)
+            known[function] = bool(uses) and all(map(asked, uses))
+        return known[function]
+
+    return asked(node)
