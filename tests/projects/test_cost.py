@@ -82,6 +82,21 @@ def test_scripts_of_the_same_names_are_not_parsed_for_each_other(
     assert len(parsed) < 4 * examples  # not once for each of the others
 
 
+def test_files_behind_star_imports_are_parsed_only_if_they_have_the_name(tmp_path: Path, parsed: list[str]) -> None:
+    stars = "".join(f"from .part_{n:02} import *\n" for n in range(20))
+    parts = {f"common/part_{n:02}.py": f"def make_{n:02}():\n    pass\n" for n in range(20)}
+    write(tmp_path, {"common/__init__.py": stars, "train.py": "from common import *\nmake_07()\n", **parts})
+    project = Project([str(tmp_path)])
+    module = project.module(str(tmp_path / "train.py"))
+    assert module is not None
+    (call,) = module.of_type(ast.Call)
+    assert isinstance(call, ast.Call)
+    found = project.definition(module, call.func)
+    assert found is not None
+    assert found.module.path.endswith("part_07.py")
+    assert parsed == ["train.py", "__init__.py", "part_07.py"]
+
+
 def test_a_name_of_many_parts_is_followed_as_far_as_there_are_folders(tmp_path: Path) -> None:
     """An attack: each part would be looked for below all before it, in each file that another is searched for."""
     write(tmp_path, {"setup.py": "", "package/inner/module.py": "", "train.py": ""})

@@ -46,8 +46,8 @@ class Search:
         return self._members[key]
 
     def _found(self, file: str, names: list[str], depth: int) -> Definition | None:
-        module = self.project.module(file)
-        if module is None or not names:
+        module = self.project.module_binding(file, names[0]) if names else None
+        if module is None:
             return None
         bindings = module.scope_of[module.tree].bindings.get(names[0], [])
         if not bindings:

@@ -114,7 +114,7 @@ class _Search:
         """What a dotted name stands for in a file."""
         key = path, tuple(names), depth
         if key not in self._of_files:
-            home = self.project.module(path)
+            home = self.project.module_binding(path, names[0])
             found = self.of_name(home, home.scope_of[home.tree], names, depth + 1) if home is not None else None
             self._of_files[key] = found
         return self._of_files[key]

@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Finding
 from raymigrate.base.isolation import working_on
 from raymigrate.documents import UndecodableError, open_document
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from raymigrate.facts.projects.places import Place
 
 MODULES_KEPT = 64
+STAR_IMPORT = lazy_regex(rb"import[\s\\]*\*")
 
 
 class Project:
@@ -63,7 +65,6 @@ class Project:
     ) -> None:
         self.shared = shared
         self.tops = frozenset(os.path.abspath(top) for top in tops)
-        self.parsed: list[str] = []  # each file that was parsed, in order
         self.asked: dict[str, list[Request]] = {}  # what files are asked to change, by real path
         self.refused: set[str] = set()  # real paths of files that could not be changed so
         self.uses: dict[tuple[str, str, str], bool] = {}  # answers of project_uses.py, which cost a search each
@@ -145,6 +146,20 @@ class Project:
         self._modules.move_to_end(key)
         return self._modules[key]
 
+    def module_binding(self, path: str, name: str) -> Module | None:
+        """The module in a file, if it may bind a name: one that has neither its word nor a star import is not parsed.
+
+        A star import of a package leads to hundreds of files, of which one has the name.
+        """
+        return self.module(path) if self.real(path) in self._modules or self._may_bind(path, name) else None
+
+    def _may_bind(self, path: str, name: str) -> bool:
+        try:
+            data = self.read(path)
+        except OSError:
+            return False
+        return name.encode() in data or STAR_IMPORT.search(data) is not None
+
     def module_of(self, text: str, path: str) -> Module:
         """The module with a text: the one of the file, if that has this text.
 
@@ -154,9 +169,7 @@ class Project:
         key = self.real(path)
         known = self._modules.get(key)
         if known is None or known.text != text:
-            name = self.name(path)
-            self.parsed.append(name)
-            known = Module(text, name, self)
+            known = Module(text, self.name(path), self)
             self._keep(key, known)
         return known
 
@@ -171,7 +184,6 @@ class Project:
         try:
             with working_on(path):
                 text = open_document(self.read(path), path).text
-                self.parsed.append(path)
                 return Module(text, path, self)
         except (OSError, UndecodableError, SyntaxError, ValueError, RecursionError, MemoryError):
             return None

@@ -5,7 +5,7 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.packages import module_file, package_root, upwards
@@ -21,6 +21,7 @@ NAMES = frozenset(
 MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 # Where a project has a folder of such a name, Python still imports the library: it is not part of the project.
 LIBRARIES = sys.stdlib_module_names | NAMES
+TAKING = (ast.Import, ast.ImportFrom, ast.Attribute)
 # The first part of a module that a text imports; none for a relative import.
 IMPORTED = lazy_regex(r"^[ \t]*(?:from|import)[ \t]+([^\W\d]\w*)?", re.MULTILINE)
 
@@ -54,7 +55,8 @@ def own_names(path: str, tree: ast.Module) -> Callable[[str], bool]:
         path: The script; empty if it is not a file.
         tree: The script.
     """
-    homes: list[str] = []  # the same for all names
+    homes: list[str] = []  # the same for all names, as are the nodes
+    nodes: list[ast.AST] = []
 
     def is_own(name: str) -> bool:
         if is_own_module(path, name):
@@ -63,7 +65,10 @@ def own_names(path: str, tree: ast.Module) -> Callable[[str], bool]:
             return False
         homes.extend(() if homes else _homes(path))
         having = [home for home in homes if module_file(os.path.join(home, name))]
-        asked = [parts for parts in _asked(tree, name) if look_up(".".join([name, *parts])).gone] if having else []
+        if not having:
+            return False
+        nodes.extend(() if nodes else (node for node in ast.walk(tree) if isinstance(node, TAKING)))
+        asked = [parts for parts in _asked(nodes, name) if look_up(".".join([name, *parts])).gone]
         return any(_has(os.path.join(home, name), parts) for home in having for parts in asked)
 
     return is_own
@@ -80,9 +85,8 @@ def _homes(path: str) -> Iterator[str]:
             return
 
 
-def _asked(tree: ast.Module, name: str) -> Iterator[list[str]]:
+def _asked(nodes: Sequence[ast.AST], name: str) -> Iterator[list[str]]:
     """What a script takes from a module: `["utils", "Rows"]` of `from datasets.utils import Rows`."""
-    nodes = list(ast.walk(tree))
     imported = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     local = {name, *(alias.asname for alias in imported if alias.name == name)}
     for node in nodes:
