@@ -70,7 +70,7 @@ def uses_of(project: Project, definition: Definition) -> Uses:
     _add(project, uses, home, definition)
     sources, seen = [home.path], {project.real(home.path)}
     while sources:
-        source = sources.pop()
+        source, lost = sources.pop(), set[str]()
         for path in _importers(project, folder, source):
             data = _content(project, folder, path)
             passes_all_on = b"import *" in data
@@ -82,7 +82,7 @@ def uses_of(project: Project, definition: Definition) -> Uses:
                 uses.named += [path] if is_named else []
                 continue
             seen.add(project.real(path))
-            if not _gets_to(project, folder, path, source):
+            if not _gets_to(project, folder, path, source, lost):
                 spelled = quotes(definition.name).search(data) and _may_name(project, path, definition.name)
                 uses.unclear += [project.name(path)] if spelled or is_named else []
                 uses.named += [project.name(path)] if is_named else []
@@ -134,23 +134,27 @@ def _leads_to(project: Project, folder: str, path: str, home: str) -> bool:
     return found is None or home in found
 
 
-def _gets_to(project: Project, folder: str, path: str, source: str) -> bool:
-    """Whether the imports of a file, and those of the files that they lead to, may lead to another one."""
+def _gets_to(project: Project, folder: str, path: str, source: str, lost: set[str]) -> bool:
+    """Whether the imports of a file, and those of the files that they lead to, may lead to another one.
+
+    Files from which none does are added to `lost`: else each file would follow the same imports again.
+    """
     home, known = project.real(source), project.searched.ways
     if (path, home) not in known:
-        known[path, home] = _has_way(project, folder, path, home)
+        known[path, home] = _has_way(project, folder, path, home, lost)
     return known[path, home]
 
 
-def _has_way(project: Project, folder: str, path: str, home: str) -> bool:
+def _has_way(project: Project, folder: str, path: str, home: str, lost: set[str]) -> bool:
     left, seen = [path], {path}
     while left:
         here = left.pop()
         if _leads_to(project, folder, here, home):
             return True
-        others = (project.searched.imported[here] or frozenset()) - seen
+        others = (project.searched.imported[here] or frozenset()) - seen - lost
         seen |= others
         left += others
+    lost |= seen
     return False
 
 
