@@ -30,8 +30,8 @@ def read_bytes(path: str, *, at_most: int | None = None) -> bytes:
             raise OSError(errno.EINVAL, "not a regular file", path)
         if at_most is not None and status.st_size > at_most:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), path)
-        with open(descriptor, "rb", closefd=False) as stream:
-            return stream.read()
+        with open(descriptor, "rb", buffering=0, closefd=False) as stream:
+            return stream.readall()
     finally:
         os.close(descriptor)
 

@@ -10,6 +10,7 @@ import binascii
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.documents.install_commands import install_commands
@@ -299,9 +300,14 @@ def reader_of(name: str, folder: str = "") -> Reader | None:
         name: The file's name.
         folder: The name of its folder if that is one of `SUBFOLDERS`; any text file in `requirements` has some.
     """
-    for pattern, reader in reversed(_PATTERNS):  # locks first: conda-lock.yml is not an environment, nor that a cluster
-        if pattern.fullmatch(name):
-            return reader
+    if reader := _reader_of(name):
+        return reader
     if folder in ("requirements", "reqs", "dependencies", "deps") and name.endswith((".txt", ".in")):
         return requirements_file
     return None
+
+
+@lru_cache(maxsize=4096)  # the files of many folders have the same names
+def _reader_of(name: str) -> Reader | None:
+    # Locks first: conda-lock.yml is not an environment, nor that a cluster.
+    return next((reader for pattern, reader in reversed(_PATTERNS) if pattern.fullmatch(name)), None)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from raymigrate.base.expressions import lazy_regex
-from raymigrate.files.discovery import files_below
+from raymigrate.files.discovery import SUFFIXES, files_below
 from raymigrate.pins.files import PinFile, decode, is_script, names_packages, names_ray, read, reader_by_path
 from raymigrate.pins.pythons import python_version
 from raymigrate.pins.readers import HIDDEN, SUBFOLDERS
@@ -104,7 +104,7 @@ def _looked_for(found: Discovery) -> tuple[dict[str, list[str]], set[str]]:
     """The files with lists of packages by their folder, and the folders that hold scripts, or have them below."""
     folders: dict[str, list[str]] = {}
     holding = set[str]()
-    for path in files_below(found, lambda path: is_script(path) or reader_by_path(path) is not None, HIDDEN):
+    for path in files_below(found, lambda path: path.endswith(SUFFIXES) or reader_by_path(path) is not None, HIDDEN):
         folder = path[: path.rfind("/") + 1]
         if not is_script(path):
             folders.setdefault(folder, []).append(path)

@@ -15,6 +15,7 @@ from dataclasses import replace
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.codemods.gone.names_in_strings import RM695
 from raymigrate.comments.skips import RM906, Skips
+from raymigrate.facts.projects.alone import Alone
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.projects.users import users
 from raymigrate.facts.syntax.own_modules import may_import_files
@@ -58,6 +59,8 @@ class Together:
             judge=lambda path: self._ahead(path, rewrite=False)[0],
             becomes=lambda path: self._ahead(path, rewrite=True)[1],
         )
+        if not job.shared.texts:  # else files will hold something else than they did
+            self.project.searched = Alone.found_in(job.run)
         self._known_ahead: dict[tuple[str, bool], tuple[list[Finding], str | None]] = {}  # by real path and rewrite
         self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
         self.new: dict[str, FileResult] = {}  # by real path: what was converted here

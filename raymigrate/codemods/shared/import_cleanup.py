@@ -6,7 +6,7 @@ import ast
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.projects.project_uses import takers
+from raymigrate.facts.projects.takers import takers
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.quoted import quoted_names
 from raymigrate.facts.syntax.scopes import Reference

@@ -1,7 +1,7 @@
 """Names that other files of the project take from a module which has imported them itself."""
 
 from raymigrate.base.words import FEW, listed
-from raymigrate.facts.projects.project_uses import takers
+from raymigrate.facts.projects.takers import takers
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import named_line
 

@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.facts.projects.project_uses import takers
+from raymigrate.facts.projects.takers import takers
 from raymigrate.facts.syntax.comments import comments_in
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module

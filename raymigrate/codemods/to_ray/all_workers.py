@@ -107,17 +107,23 @@ def _needs_all(module: Module, code: ast.AST, depth: int, seen: set[ast.AST]) ->
 
 def leads_to(module: Module, code: ast.AST, function: FunctionNode, depth: int = DEPTH) -> bool:
     """Whether some code calls a function, itself or in what it calls."""
-    for call in (node for node in executed(module, code) if isinstance(node, ast.Call)):
-        for callee in callees(module, call.func):
-            if callee.function is function:
-                return True
-            if (
-                depth
-                and callee.function is not None
-                and any(leads_to(callee.module, part, function, depth - 1) for part in body_of(callee.function))
-            ):
-                return True
-    return False
+    return function in _reached(module, code, depth)
+
+
+@kept
+def _reached(module: Module, code: ast.AST, depth: int) -> frozenset[FunctionNode]:
+    """The functions that some code calls, itself or in what it calls."""
+    found = dict(_called(module, code))
+    inner = [_reached(home, part, depth - 1) for f, home in found.items() for part in body_of(f)] if depth else []
+    return frozenset(found).union(*inner)
+
+
+@kept
+def _called(module: Module, code: ast.AST) -> list[tuple[FunctionNode, Module]]:
+    """The functions that some code calls itself, each with its file."""
+    calls = (node for node in executed(module, code) if isinstance(node, ast.Call))
+    found = (callee for call in calls for callee in callees(module, call.func))
+    return [(callee.function, callee.module) for callee in found if callee.function is not None]
 
 
 def _is_of_all(module: Module, node: ast.expr) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
@@ -79,14 +80,23 @@ def called_functions(module: Module, step: ast.stmt) -> list[tuple[Module, ast.A
     waiting: list[tuple[Module, ast.AST, bool]] = [(module, step, True)]
     while waiting:
         home, block, is_always = waiting.pop()
-        for node in executed(home, block) if block is step else ast.walk(block):
-            if not isinstance(node, ast.Call) or (called := _function(home, node.func)) is None:
-                continue
-            is_sure = is_always and _always_runs(home, node, block)
-            if called[1] not in found or (is_sure and not found[called[1]][1]):
-                found[called[1]] = (called[0], is_sure)
-                waiting.append((*called, is_sure))
+        for other, function, is_each_time in _calls(home, block, is_step=block is step):
+            is_sure = is_always and is_each_time
+            if function not in found or (is_sure and not found[function][1]):
+                found[function] = (other, is_sure)
+                waiting.append((other, function, is_sure))
     return [(home, function, is_sure) for function, (home, is_sure) in found.items()]
+
+
+@kept
+def _calls(module: Module, block: ast.AST, *, is_step: bool) -> list[tuple[Module, ast.FunctionDef, bool]]:
+    """The functions that a step or a function calls itself, and whether it does whenever it runs."""
+    nodes = executed(module, block) if is_step else ast.walk(block)
+    return [
+        (*called, _always_runs(module, node, block))
+        for node in nodes
+        if isinstance(node, ast.Call) and (called := _function(module, node.func)) is not None
+    ]
 
 
 def _function(module: Module, name: ast.expr) -> tuple[Module, ast.FunctionDef] | None:
@@ -130,5 +140,15 @@ def _always_runs(module: Module, node: ast.AST, block: ast.AST) -> bool:
     )
     if not is_block or module.parent_of[statement] is not block:
         return False
-    before = (part for part in block.body if part.lineno < statement.lineno)  # type: ignore[attr-defined]
-    return not any(isinstance(inner, ast.Return) for part in before for inner in executed(module, part))
+    return _first_way_out(module, block) >= statement.lineno
+
+
+@kept
+def _first_way_out(module: Module, block: ast.AST) -> float:
+    """The line of the first statement of a block that may leave it."""
+    leaving = (
+        part.lineno
+        for part in block.body  # type: ignore[attr-defined]
+        if any(isinstance(inner, ast.Return) for inner in executed(module, part))
+    )
+    return min(leaving, default=math.inf)

@@ -34,7 +34,7 @@ from raymigrate.codemods.to_ray.statements import Roles
 from raymigrate.codemods.to_ray.ways_to_launch import Launched, UnfitLaunchError, launched_with
 from raymigrate.facts.hugging_face.argument_objects import parsed_for_trainers
 from raymigrate.facts.projects.indirect import parsings
-from raymigrate.facts.projects.project_uses import takers
+from raymigrate.facts.projects.takers import takers
 from raymigrate.facts.syntax.functions import default_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import origins

@@ -245,33 +245,34 @@ class _Results:
     def _moves(self, node: ast.Name) -> bool:
         """Whether a name gets its value in the training function."""
         scope = self.module.bound_in(node)
-        if scope is None:
-            return False
-        return any(self.outline.roles.of[binder].moves for binder in self.script.binders(node.id, scope))
+        binders = self.script.binders(node.id, scope) if scope is not None else ()
+        return any(self.outline.roles.of[binder].moves for binder in binders)
 
     # -- changes -------------------------------------------------------------------------------
 
     def _guard_inside(self) -> None:
         """Guards what is written behind the training within a step: in a function that trains, or in a branch."""
+        by_function: dict[ast.AST | None, list[ast.With | ast.Expr]] = {}
+        steps: list[ast.With | ast.Expr] = [*self.module.of_type(ast.With), *self.module.of_type(ast.Expr)]
+        for step in steps:
+            by_function.setdefault(self.module.function(step), []).append(step)
         for call in arrivals(self.module, self.training.trains):
             trains, function = self.module.statement(call), self.module.function(call)
             if trains is self.script.step_of(call):
                 continue
-            steps: list[ast.With | ast.Expr] = [*self.module.of_type(ast.With), *self.module.of_type(ast.Expr)]
-            for step in steps:
-                if step.lineno <= (trains.end_lineno or 0) or self.module.function(step) is not function:
-                    continue
-                if step in self.script.steps or rank_condition(self.module, step) is not None:
-                    continue
-                if self._writes_inside(step) and not needs_all(self.module, step) and not self._is_read_back(step):
+            for step in by_function.get(function, ()):
+                is_behind = step.lineno > (trains.end_lineno or 0) and step not in self.script.steps
+                if is_behind and rank_condition(self.module, step) is None and self._is_for_one(step):
                     self._put_below(self._test(call, step), step)
 
     def _guard_called_back(self) -> None:
         """Guards what a Trainer's callbacks, methods and metrics write."""
         for function, test in called_back(self.module, self.training):
-            for step in written_by_all(self.module, function):
-                if self._writes_inside(step) and not needs_all(self.module, step) and not self._is_read_back(step):
-                    self._put_below(test, step)
+            for step in filter(self._is_for_one, written_by_all(self.module, function)):
+                self._put_below(test, step)
+
+    def _is_for_one(self, step: ast.With | ast.Expr) -> bool:
+        return self._writes_inside(step) and not needs_all(self.module, step) and not self._is_read_back(step)
 
     def _writes_inside(self, step: ast.With | ast.Expr) -> bool:
         """Whether a statement of a function writes a file, does nothing for others, and is in none that does so."""

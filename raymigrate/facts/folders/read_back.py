@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterable, Iterator
 
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import constant, last_name, origins
 
@@ -35,10 +36,18 @@ def is_read_back(module: Module, path: ast.expr, functions: Iterable[ast.AST], w
 
 def _named_in(module: Module, path: ast.expr, functions: Iterable[ast.AST]) -> Iterator[ast.expr]:
     wanted = path_key(module, path)
+    alike = _by_hash(module, tuple(functions)).get(hash(wanted), ())
+    return (node for node in alike if path_key(module, node) == wanted)
+
+
+@kept
+def _by_hash(module: Module, functions: tuple[ast.AST, ...]) -> dict[int, list[ast.expr]]:
+    """What may be a path in functions, by the hash of its key: the keys of all would take much room."""
+    found: dict[int, list[ast.expr]] = {}
     for node in dict.fromkeys(part for function in functions for part in module.below(function)):
         if isinstance(node, NAMES) and not isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
-            if path_key(module, node) == wanted:
-                yield node
+            found.setdefault(hash(path_key(module, node)), []).append(node)
+    return found
 
 
 def path_key(module: Module, node: ast.expr) -> str:

@@ -35,6 +35,12 @@ class Alone(Project):
         if not shared.texts:  # else an import may lead to a file that is still to be written
             self.paths = paths
 
+    @classmethod
+    def found_in(cls, run: int) -> Searched:
+        """What the first looks of a run found in files, for the looks that follow; nothing if others made them."""
+        last, searched, _ = cls.last
+        return searched if last == run else Searched()
+
     def read_others(self, path: str) -> None:
         """Refuses.
 

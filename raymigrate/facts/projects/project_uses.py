@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from raymigrate.base.expressions import lazy_regex
@@ -16,7 +16,6 @@ from raymigrate.facts.syntax.annotations import in_annotation
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import Binding
 from raymigrate.files.discovery import SKIPPED
 
 SUFFIXES = (".py", ".ipynb")
@@ -71,7 +70,7 @@ def uses_of(project: Project, definition: Definition) -> Uses:
     _add(project, uses, home, definition)
     sources, seen = [home.path], {project.real(home.path)}
     while sources:
-        source = sources.pop()
+        source, lost = sources.pop(), set[str]()
         for path in _importers(project, folder, source):
             data = _content(project, folder, path)
             passes_all_on = b"import *" in data
@@ -83,7 +82,7 @@ def uses_of(project: Project, definition: Definition) -> Uses:
                 uses.named += [path] if is_named else []
                 continue
             seen.add(project.real(path))
-            if not _gets_to(project, folder, path, source):
+            if not _gets_to(project, folder, path, source, lost):
                 spelled = quotes(definition.name).search(data) and _may_name(project, path, definition.name)
                 uses.unclear += [project.name(path)] if spelled or is_named else []
                 uses.named += [project.name(path)] if is_named else []
@@ -135,23 +134,27 @@ def _leads_to(project: Project, folder: str, path: str, home: str) -> bool:
     return found is None or home in found
 
 
-def _gets_to(project: Project, folder: str, path: str, source: str) -> bool:
-    """Whether the imports of a file, and those of the files that they lead to, may lead to another one."""
+def _gets_to(project: Project, folder: str, path: str, source: str, lost: set[str]) -> bool:
+    """Whether the imports of a file, and those of the files that they lead to, may lead to another one.
+
+    Files from which none does are added to `lost`: else each file would follow the same imports again.
+    """
     home, known = project.real(source), project.searched.ways
     if (path, home) not in known:
-        known[path, home] = _has_way(project, folder, path, home)
+        known[path, home] = _has_way(project, folder, path, home, lost)
     return known[path, home]
 
 
-def _has_way(project: Project, folder: str, path: str, home: str) -> bool:
+def _has_way(project: Project, folder: str, path: str, home: str, lost: set[str]) -> bool:
     left, seen = [path], {path}
     while left:
         here = left.pop()
         if _leads_to(project, folder, here, home):
             return True
-        others = (project.searched.imported[here] or frozenset()) - seen
+        others = (project.searched.imported[here] or frozenset()) - seen - lost
         seen |= others
         left += others
+    lost |= seen
     return False
 
 
@@ -176,53 +179,6 @@ def names_any(project: Project, folder: str, *words: str) -> bool:
     return any(files_with(project, folder, *(word.encode() for word in words)))
 
 
-def takers(module: Module, name: str) -> Iterator[tuple[Module, ast.AST]]:
-    """Where other files take a name from a module that it has imported itself: one place in each of them."""
-    project = module.project
-    if project is None:
-        return
-    home = project.real(module.path)
-    for other in importing_modules(project, module, name):
-        place = next(_taken(project, other, home, name), None)
-        if place is not None:
-            yield other, place
-
-
-def _taken(project: Project, other: Module, home: str, name: str) -> Iterator[ast.AST]:
-    """The imports of a name from a file, the uses that a star import gives it, and `module.name`."""
-
-    def is_home(statement: ast.ImportFrom) -> bool:
-        file = project.file(other.path, statement.module or "", statement.level)
-        return file is not None and project.real(file) == home
-
-    for statement in other.imports:
-        if isinstance(statement, ast.ImportFrom) and is_home(statement):
-            names = {alias.name for alias in statement.names}
-            if name in names:
-                yield statement
-            elif "*" in names:
-                yield from (use for use in other.reads(name) if other.scope_of[use].find(name) is None)
-    for node in other.attributes(name):
-        if isinstance(node.value, ast.Name):
-            bindings = other.scope_of[node.value].lookup(node.value.id)
-            if any(file == home for file in _modules_bound(project, other, bindings)):
-                yield node
-
-
-def _modules_bound(project: Project, other: Module, bindings: Sequence[Binding]) -> Iterator[str]:
-    """The files of the modules that imports bind: `import helpers`, `from package import helpers`."""
-    for binding in bindings:
-        statement, alias = binding.statement, binding.node
-        if isinstance(statement, ast.Import) and isinstance(alias, ast.alias):
-            file = project.file(other.path, alias.name)
-        elif isinstance(statement, ast.ImportFrom) and isinstance(alias, ast.alias):
-            file = project.file(other.path, f"{statement.module or ''}.{alias.name}".strip("."), statement.level)
-        else:
-            file = None
-        if file is not None:
-            yield project.real(file)
-
-
 def _with_import(project: Project, folder: str, source: str) -> list[str]:
     """The Python files of a folder that have the name of a file's module in an import, or are part of its package.
 
@@ -239,28 +195,44 @@ def _with_import(project: Project, folder: str, source: str) -> list[str]:
     if not source.endswith("__init__.py"):
         return named
     package = os.path.join(os.path.dirname(source), "")
-    inside = (path for path in _files(project, folder) if path.endswith(".py") and path.startswith(package))
-    return sorted({*named, *inside})
+    return sorted({*named, *(path for path in _files(project, folder) if _is_inside(path, package))})
+
+
+def _is_inside(path: str, package: str) -> bool:
+    return path.endswith(".py") and path.startswith(package)
 
 
 def _importers(project: Project, folder: str, source: str) -> list[str]:
     """The files of a folder that can get a name from one of them: they name its module, or are part of its package.
 
-    They are looked for once for each module, since a folder may hold thousands of files, and a module many functions.
+    They are looked for once for each module, since a module may have many functions.
     """
     key = folder, source
     if key not in project.searched.importers:
-        package = os.path.join(os.path.dirname(source), "") if source.endswith("__init__.py") else None
-        itself = os.path.abspath(source)  # long, perhaps, and searched for each of its names
-        named = word(text := os.fsencode(module_name(source)))
-        others = (path for path in _files(project, folder) if path != itself)
-        project.searched.importers[key] = [
-            path
-            for path in others
-            if (package is not None and path.endswith(".py") and path.startswith(package))
-            or (text in (data := _content(project, folder, path)) and named.search(data) is not None)
-        ]
+        itself = os.path.abspath(source)
+        found = _naming(project, folder, module_name(source))
+        if source.endswith("__init__.py"):
+            named, package = frozenset(found), os.path.join(os.path.dirname(source), "")
+            found = [path for path in _files(project, folder) if path in named or _is_inside(path, package)]
+        project.searched.importers[key] = [path for path in found if path != itself]
     return project.searched.importers[key]
+
+
+def _naming(project: Project, folder: str, name: str) -> list[str]:
+    """The files of a folder that hold the name of a module.
+
+    They are looked for once for each name: a folder may hold thousands of files, and hundreds of scripts of one name.
+    """
+    key = folder, name
+    if key not in project.searched.naming:
+        text = os.fsencode(name)
+        named = word(text)
+        project.searched.naming[key] = [
+            path
+            for path in _files(project, folder)
+            if text in (data := _content(project, folder, path)) and named.search(data) is not None
+        ]
+    return project.searched.naming[key]
 
 
 def _files(project: Project, folder: str) -> list[str]:

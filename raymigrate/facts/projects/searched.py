@@ -17,6 +17,7 @@ class Searched:
         room: How many bytes may still be kept.
         importing: The files with a word in an import, by folder and word.
         importers: Who may get names from a file, by folder and file.
+        naming: The files that hold the name of a module, by folder and name.
         imported: The real paths of the files that the imports of a file lead to; None where not all can be told.
         ways: Whether the imports of a file lead to another one, in one step or several, by path and real path.
         strings: The strings of files that may be names of functions; None where a file cannot be parsed.
@@ -28,6 +29,7 @@ class Searched:
     room: int = BYTES_KEPT
     importing: dict[str, dict[bytes, list[str]]] = field(default_factory=dict)
     importers: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    naming: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     imported: dict[str, frozenset[str] | None] = field(default_factory=dict)
     ways: dict[tuple[str, str], bool] = field(default_factory=dict)
     strings: dict[str, frozenset[str] | None] = field(default_factory=dict)
