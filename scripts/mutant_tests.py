@@ -63,6 +63,7 @@ class MutantTests:
         visits: A file that keeps which tests come to which mutant, as they are found; it is gone on with.
         jobs: How many processes share the work.
         write: Is called with the name of each mutant and what came of it.
+        part: Every how many-th test is run at all.
     """
 
     changes: list[Change]
@@ -71,12 +72,13 @@ class MutantTests:
     visits: Path
     jobs: int
     write: Callable[[str, Outcome], None]
+    part: int = 1
     _items: dict[str, pytest.Item] = field(default_factory=dict)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Runs the tests on all mutants, in place of the tests."""
-        self._items = {item.nodeid: item for item in session.items}
+        self._items = {item.nodeid: item for item in session.items[:: self.part]}
         for package in PACKAGES:  # not each is imported before a test needs it
             for found in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
                 import_module(found.name)

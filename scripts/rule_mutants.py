@@ -200,6 +200,7 @@ def difference(change: Change) -> list[str]:
 @click.option("--only", default="", help="Only modules whose path holds this, and the tests that name their rules.")
 @click.option("--show", is_flag=True, help="Run nothing; print what survived.")
 @click.option("--again", is_flag=True, help="Run those that survived once more, with the tests as they are now.")
+@click.option("--part", default=1, show_default=True, help="Take every n-th test alone; --again is for what survived.")
 @click.option(
     "--tests", multiple=True, help="With --again: these tests alone; of what they do not come to, nothing is said."
 )
@@ -212,6 +213,7 @@ def main(
     only: str,
     show: bool,
     again: bool,
+    part: int,
     tests: tuple[str, ...],
 ) -> None:
     """Runs a sample of mutants of the rules and facts."""
@@ -228,7 +230,7 @@ def main(
     wanted = [each for each in changes if each.name not in results]
     if again:
         wanted = [each for each in changes if results.get(each.name, {}).get("outcome") in {"survived", "no test"}]
-    visits = SCRATCH / f"{label}-{number}{'-again' if again else ''}.visits.jsonl"
+    visits = SCRATCH / f"{label}-{number}{'-again' if again else ''}{f'-{part}' if part > 1 else ''}.visits.jsonl"
     if again:
         visits.unlink(missing_ok=True)
 
@@ -239,7 +241,7 @@ def main(
             file.write(json.dumps({"name": name, **outcome}) + "\n")
         print(f"{outcome['outcome']:9} {outcome['s']:5} s  {name}", file=sys.__stdout__, flush=True)
 
-    plugin = MutantTests(wanted, seconds, time.time() + 60 * minutes, visits, jobs, write)
+    plugin = MutantTests(wanted, seconds, time.time() + 60 * minutes, visits, jobs, write, part)
     arguments = ["-q", "-n", "0", "-p", "no:randomly", "-m", "not ray and not slow", "-k", TWINS]
     pytest.main([*arguments, *held_against], plugins=[plugin])
     print(report(changes, known(path)))

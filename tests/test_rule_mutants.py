@@ -1,5 +1,6 @@
 """Mutants of the rules and facts: how they are drawn, how code gets into functions that live, which tests they get."""
 
+import gc
 import importlib
 import json
 import sys
@@ -70,6 +71,16 @@ def test_what_was_cached_is_forgotten(living: ModuleType) -> None:
     assert living.kept("a") == 1
     assert changed(living, 'name == "a"', 'name != "a"')
     assert living.kept("a") == 0
+
+
+def test_functions_are_found_that_the_collector_leaves_alone(living: ModuleType) -> None:
+    frozen = gc.get_freeze_count()
+    gc.freeze()
+    assert changed(living, "return 0", "return 2")
+    assert living.kept("b") == 2
+    assert gc.get_freeze_count()
+    if not frozen:
+        gc.unfreeze()
 
 
 @pytest.mark.parametrize(
