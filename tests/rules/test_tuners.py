@@ -298,6 +298,7 @@ def test_the_best_result_of_a_tuner_that_is_made_elsewhere_is_told(trainer: str,
     outcome = converted(BEST.format(trainer=trainer, read=read))
     assert {code for code, kind, _ in outcome.findings if code in ("RM608", "RM602") and kind is Kind.MANUAL} == codes
     assert bool(outcome.lines("RM602", Kind.CONVERTED)) is ("to_directory" in read)
+    assert not any(message.startswith("Where this is the result of a trial") for message in outcome.messages)
 
 
 def test_log_dir_of_a_best_result_is_its_path_wherever_the_tuner_is_made() -> None:
