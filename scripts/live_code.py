@@ -29,17 +29,28 @@ def put_in(file: str, before: str, after: ast.Module | str) -> bool:
     was, becomes = (compile(each, file, "exec", dont_inherit=True) for each in (before, after))
     pairs = list(_changed(was, becomes))
     done = 0
-    alive = [each for each in gc.get_objects() if isinstance(each, FunctionType) and each.__code__.co_filename == file]
+    objects = _objects()
+    alive = [each for each in objects if isinstance(each, FunctionType) and each.__code__.co_filename == file]
     for was, becomes in pairs:
         functions = [function for function in alive if function.__code__ == was]
         if functions and was.co_freevars == becomes.co_freevars:
             done += 1
             for function in functions:
                 function.__code__ = becomes
-    for each in gc.get_objects():  # what they answered while tests were collected
+    for each in objects:  # what they answered while tests were collected
         if isinstance(each, functools._lru_cache_wrapper) and getattr(each, "__module__", "").startswith("raymigrate"):
             each.cache_clear()
     return 0 < done == len(pairs)
+
+
+def _objects() -> list[object]:
+    """All that the collector knows; what is frozen, as all that was imported is before tests run, it does not name."""
+    is_frozen = gc.get_freeze_count() > 0
+    gc.unfreeze()
+    objects = gc.get_objects()
+    if is_frozen:
+        gc.freeze()
+    return objects
 
 
 def _changed(before: CodeType, after: CodeType) -> Iterator[tuple[CodeType, CodeType]]:

@@ -60,9 +60,10 @@ class MutantTests:
         changes: The mutants.
         seconds: How long the tests of one may take, as they took without it.
         until: The time at which no other mutant is begun.
-        visits: A file that keeps which tests come to which mutant.
+        visits: A file that keeps which tests come to which mutant, as they are found; it is gone on with.
         jobs: How many processes share the work.
         write: Is called with the name of each mutant and what came of it.
+        part: Every how many-th test is run at all.
     """
 
     changes: list[Change]
@@ -71,22 +72,27 @@ class MutantTests:
     visits: Path
     jobs: int
     write: Callable[[str, Outcome], None]
+    part: int = 1
     _items: dict[str, pytest.Item] = field(default_factory=dict)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Runs the tests on all mutants, in place of the tests."""
-        self._items = {item.nodeid: item for item in session.items}
+        self._items = {item.nodeid: item for item in session.items[:: self.part]}
         for package in PACKAGES:  # not each is imported before a test needs it
             for found in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
                 import_module(found.name)
-        if not self.visits.exists():
-            self.visits.parent.mkdir(parents=True, exist_ok=True)
-            found = _side_by_side(self._look, list(self._items.values()), self.jobs)
-            self.visits.write_text(json.dumps({test: visit for part in found for test, visit in part.items()}))
-        visits = json.loads(self.visits.read_text(encoding="utf-8"))
+        seen = self._seen()
+        unseen = [item for name, item in self._items.items() if name not in seen]
+        if unseen:
+            _side_by_side(self._look, unseen, self.jobs)
+        visits = self._seen()
         _side_by_side(lambda changes: self._run(changes, visits), self.changes, self.jobs)
         return True
+
+    def _seen(self) -> Outcome:
+        lines = self.visits.read_text(encoding="utf-8").splitlines() if self.visits.exists() else []
+        return {test: visit for line in lines for test, visit in json.loads(line).items()}
 
     def _run(self, changes: list[Change], visits: Outcome) -> Outcome:
         for change in changes:
@@ -100,20 +106,23 @@ class MutantTests:
         return {}
 
     def _look(self, items: list[pytest.Item]) -> Outcome:
-        """Notes which tests come to each mutant, and how long they take."""
+        """Writes down which tests come to each mutant, and how long they take; one that fails comes to none."""
         hits = Hits()
         for file in {change.file for change in self.changes}:
             places = {i: change.line for i, change in enumerate(self.changes) if change.file == file}
             text = (ROOT / file).read_text(encoding="utf-8")
             put_in(str(ROOT / file), text, marked(text, places))
-        found = {}
         for item, following in zip_longest(items, items[1:]):
+            if time.time() > self.until:
+                break
             hits.taken()
             began = time.process_time()
-            if _failure(item, following) is None:
-                numbers = [self.changes[number].name for number in hits.taken()]
-                found[item.nodeid] = {"s": round(time.process_time() - began, 3), "mutants": numbers}
-        return found
+            passed = _failure(item, following) is None
+            names = [self.changes[number].name for number in hits.taken()] if passed else []
+            visit = {"s": round(time.process_time() - began, 3), "mutants": names}
+            with self.visits.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({item.nodeid: visit}) + "\n")
+        return {}
 
     def _outcome(self, change: Change, tests: list[str]) -> Outcome:
         items = [self._items[name] for name in tests if name in self._items]

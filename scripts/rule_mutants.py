@@ -5,6 +5,7 @@
     python -m scripts.rule_mutants --number 300 --seed 18 --show        # runs nothing; prints what survived
     python -m scripts.rule_mutants --number 20 --only tuner/tuner_config.py  # one module, with the tests of its rules
     python -m scripts.rule_mutants --number 300 --seed 18 --again       # those that survived, with the tests of now
+    python -m scripts.rule_mutants --number 300 --seed 18 --again --tests tests/rules/test_tuners.py  # with these alone
 
 A mutant is a module of `raymigrate/codemods` or `raymigrate/facts` that an operator of `scripts/mutants.py`, or of
 this file, changed. Files are drawn by how many lines they have, and mutants of a file alike. First all tests that
@@ -199,10 +200,25 @@ def difference(change: Change) -> list[str]:
 @click.option("--only", default="", help="Only modules whose path holds this, and the tests that name their rules.")
 @click.option("--show", is_flag=True, help="Run nothing; print what survived.")
 @click.option("--again", is_flag=True, help="Run those that survived once more, with the tests as they are now.")
-def main(number: int, seed: int, seconds: float, minutes: float, jobs: int, only: str, show: bool, again: bool) -> None:
+@click.option("--part", default=1, show_default=True, help="Take every n-th test alone; --again is for what survived.")
+@click.option(
+    "--tests", multiple=True, help="With --again: these tests alone; of what they do not come to, nothing is said."
+)
+def main(
+    number: int,
+    seed: int,
+    seconds: float,
+    minutes: float,
+    jobs: int,
+    only: str,
+    show: bool,
+    again: bool,
+    part: int,
+    tests: tuple[str, ...],
+) -> None:
     """Runs a sample of mutants of the rules and facts."""
     files = sources()
-    tests = concerned(only, files) if only else list(TESTS)
+    held_against = tests or (concerned(only, files) if only else TESTS)
     changes = sample({name: text for name, text in files.items() if only in name}, number, seed)
     label = f"{seed}-{only.replace('/', '.')}" if only else f"{seed}"
     path = SCRATCH / f"{label}.jsonl"
@@ -214,18 +230,20 @@ def main(number: int, seed: int, seconds: float, minutes: float, jobs: int, only
     wanted = [each for each in changes if each.name not in results]
     if again:
         wanted = [each for each in changes if results.get(each.name, {}).get("outcome") in {"survived", "no test"}]
-    visits = SCRATCH / f"{label}-{number}{'-again' if again else ''}.json"
+    visits = SCRATCH / f"{label}-{number}{'-again' if again else ''}{f'-{part}' if part > 1 else ''}.visits.jsonl"
     if again:
         visits.unlink(missing_ok=True)
 
     def write(name: str, outcome: dict[str, Any]) -> None:
+        if tests and outcome["outcome"] == "no test":
+            return
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"name": name, **outcome}) + "\n")
         print(f"{outcome['outcome']:9} {outcome['s']:5} s  {name}", file=sys.__stdout__, flush=True)
 
-    plugin = MutantTests(wanted, seconds, time.time() + 60 * minutes, visits, jobs, write)
+    plugin = MutantTests(wanted, seconds, time.time() + 60 * minutes, visits, jobs, write, part)
     arguments = ["-q", "-n", "0", "-p", "no:randomly", "-m", "not ray and not slow", "-k", TWINS]
-    pytest.main([*arguments, *tests], plugins=[plugin])
+    pytest.main([*arguments, *held_against], plugins=[plugin])
     print(report(changes, known(path)))
 
 

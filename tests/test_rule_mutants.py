@@ -1,16 +1,21 @@
 """Mutants of the rules and facts: how they are drawn, how code gets into functions that live, which tests they get."""
 
+import gc
 import importlib
+import json
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
+from scripts import mutant_tests
 from scripts.live_code import Hits, marked, put_in
-from scripts.mutant_tests import chosen
+from scripts.mutant_tests import MutantTests, chosen
 from scripts.mutants import Script
 from scripts.rule_mutants import ALL_OPERATORS, PROSE, concerned, difference, known, sample, sources
 
@@ -68,6 +73,16 @@ def test_what_was_cached_is_forgotten(living: ModuleType) -> None:
     assert living.kept("a") == 0
 
 
+def test_functions_are_found_that_the_collector_leaves_alone(living: ModuleType) -> None:
+    frozen = gc.get_freeze_count()
+    gc.freeze()
+    assert changed(living, "return 0", "return 2")
+    assert living.kept("b") == 2
+    assert gc.get_freeze_count()
+    if not frozen:
+        gc.unfreeze()
+
+
 @pytest.mark.parametrize(
     ("old", "new"), [('"b": 2', ""), ("@cache\n", ""), ("def kept(name)", "def kept(name=2)"), ("@property", "@cache")]
 )
@@ -117,6 +132,22 @@ def test_tests_whose_neighbours_come_there_most_run_first() -> None:
     assert chosen("m", visits, 1) == ["own.py::quick", "far.py::one"]
     assert chosen("m", visits, 0.1) == ["own.py::quick"]  # one at least
     assert chosen("none", visits, 9) == []
+
+
+def test_a_first_pass_that_was_cut_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mutant_tests, "_side_by_side", lambda work, items, jobs: work(items))
+    monkeypatch.setattr(mutant_tests, "_failure", lambda item, following: None)
+    monkeypatch.setattr(mutant_tests, "PACKAGES", ())
+    visits = tmp_path / "visits.jsonl"
+    visits.write_text('{"a.py::one": {"s": 9, "mutants": ["m"]}}\n')
+    session: Any = SimpleNamespace(items=[SimpleNamespace(nodeid=f"a.py::{name}") for name in ("one", "two")])
+
+    def seen(until: float) -> dict[str, list[str]]:
+        MutantTests([], 1, until, visits, 1, lambda name, outcome: None).pytest_runtestloop(session)
+        return {test: each["mutants"] for line in visits.open() for test, each in json.loads(line).items()}
+
+    assert seen(until=0) == {"a.py::one": ["m"]}
+    assert seen(until=time.time() + 60) == {"a.py::one": ["m"], "a.py::two": []}
 
 
 def test_a_seed_draws_the_same_mutants() -> None:

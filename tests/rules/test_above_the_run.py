@@ -55,6 +55,7 @@ def test_what_goes_up_from_the_folder_of_a_trial_is_told(read: str, end: str) ->
         "print(os.path.join(result.path, 'checkpoint'), Path(result.path) / 'checkpoint')",
         "print(os.path.split(result.path)[1], Path('a').parent, loop.path.parent)",
         "one = tune.Tuner(loop).fit()[0]\nprint(Path(one.path).parent)",
+        "loop.folder = names['folder'] = result.path\nprint(loop.folder)",
     ],
 )
 def test_what_stays_in_it_or_is_another_folder_is_not_told(read: str) -> None:

@@ -449,3 +449,22 @@ def test_a_dict_that_is_called_like_a_module_of_new_code() -> None:
             )
 """
     assert loaded in text
+
+
+@pytest.mark.parametrize(("read", "name"), [("checkpoint_dir", "new_checkpoint_dir"), ("'/models'", "checkpoint_dir")])
+def test_a_name_that_an_inner_function_reads_from_above_is_not_bound_between(read: str, name: str) -> None:
+    outcome = converted(f"""
+        from ray.air import Checkpoint, session
+
+        checkpoint_dir = "/models"
+
+
+        def loop(config):
+            def where():
+                return {read}
+
+            checkpoint = session.get_checkpoint()
+            state = checkpoint.to_dict()
+            session.report({{where(): state}}, checkpoint=Checkpoint.from_dict({{"epoch": 1}}))
+        """)
+    assert f"with checkpoint.as_directory() as {name}:" in outcome.text

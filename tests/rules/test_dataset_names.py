@@ -148,6 +148,7 @@ def test_a_folder_that_is_looked_for_first_is_no_dataset_of_the_hub(code: str) -
         "if os.path.exists(name):\n        print(1)\n    load_dataset(name)",
         "if os.path.exists(name):\n        return\n    load_dataset(name)",
         "if Own.exists(name):\n        load_dataset(name)",
+        "if os.path.exists(given.below(name)):\n        load_dataset(name)",
     ],
 )
 def test_a_folder_that_may_not_be_there_is_told(code: str) -> None:

@@ -140,6 +140,7 @@ def test_saving_a_model_that_has_captured_some() -> None:
         'model = AutoModel.from_pretrained("microsoft/deberta-v3-base", output_hidden_states=True)\n' + PUT,
         'model = AutoModelForSemanticSegmentation.from_pretrained("apple/deeplabv3-mobilevit-small")\n' + PUT,
         BERT + "model(rows, output_attentions=False)\n" + PUT,
+        BERT + "model.config.output_attentions = False\n" + PUT,
         BERT + 'other = AutoModel.from_pretrained("x", output_hidden_states=True)\n' + PUT,  # another one
         BERT + "other = BertModel(BertConfig(output_hidden_states=True))\n" + PUT,
         SEGFORMER + "ray.put(model.config)\nray.put(model.state_dict())\n",

@@ -46,6 +46,7 @@ LASTS = {
     + MADE.format("    ", FROM_MODEL.format("'/models'"))
     + PREDICTED.format("    "),
     "a folder": MADE.format("", FROM_MODEL.format("'/models'")) + PREDICTED.format(""),
+    "rows by name": MADE.format("", FROM_MODEL.format("'/models'")) + PREDICTED.format("").replace("rows", "data=rows"),
     "mkdtemp": "folder = tempfile.mkdtemp()\n" + MADE.format("", FROM_MODEL.format("folder")) + PREDICTED.format(""),
 }
 

@@ -75,6 +75,26 @@ def test_a_folder_that_is_absolute_or_not_seen_stays(read: str, folder: str) -> 
     assert "RM402" not in {code for code, _, _ in outcome.findings}
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        "ExperimentAnalysis('bucket/x', storage_filesystem=given.files)",
+        "Tuner.restore('bucket/x', train, storage_filesystem=given.files)",
+        "Tuner.can_restore('bucket/x', given.files)",
+        "Tuner.can_restore('bucket/x', storage_filesystem=given.files)",
+    ],
+)
+def test_a_folder_on_a_file_system_stays(read: str) -> None:
+    outcome = converted(SCRIPT.format(read=read))
+    assert read in outcome.text.splitlines()
+    assert "RM402" not in {code for code, _, _ in outcome.findings}
+
+
+def test_no_file_system_is_none() -> None:
+    outcome = converted(SCRIPT.format(read="Tuner.can_restore('x', None)"))
+    assert "Tuner.can_restore(os.path.abspath('x'), None)" in outcome.text
+
+
 def test_a_folder_that_is_relative_by_default_is_told() -> None:
     outcome = converted(SCRIPT.format(read="Tuner.restore(given.runs if given.name else '/mnt/x', train)"))
     assert outcome.lines("RM402", Kind.MANUAL)

@@ -32,10 +32,11 @@ def test_a_report_that_stands_alone_under_the_rank_is_made_by_all(condition: str
     assert condition not in text
 
 
-def test_its_checkpoint_is_still_made_by_the_one() -> None:
-    text, kinds = outcome('    if rank == 0:\n        session.report({"loss": loss}, checkpoint=save())')
+@pytest.mark.parametrize("name", ["checkpoint=", ""])
+def test_its_checkpoint_is_still_made_by_the_one(name: str) -> None:
+    text, kinds = outcome(f'    if rank == 0:\n        session.report({{"loss": loss}}, {name}save())')
     assert kinds == [Kind.CONVERTED]
-    assert "checkpoint=save() if (rank == 0) else None" in text
+    assert f", {name}save() if (rank == 0) else None" in text
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ def test_a_script_that_trains_on_the_cpu_stays_there(head: str) -> None:
         HEAD.replace(CHOICE, "").replace(".to(device)", ".cuda()"),
         WITHOUT + "model = nn.DataParallel(model)\ngpus = 2\n",
         WITHOUT + 'torch.set_default_device("x")\n',
+        WITHOUT + "data.prepare(model, use_gpu=True)\n",
     ],
 )
 def test_a_script_that_may_train_elsewhere_goes_where_the_accelerator_wants(head: str) -> None:

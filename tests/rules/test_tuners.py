@@ -104,6 +104,28 @@ def test_where_a_tuner_uploads_to_is_its_storage_though_it_asks_for_more() -> No
     assert "storage_path='s3://b/x'" in config and "sync_config=tune.SyncConfig(sync_period=60)" in config
 
 
+@pytest.mark.parametrize(
+    ("filesystem", "before", "shared"),
+    [("options", "", "options"), ("options.files()", "storage_filesystem = options.files()\n", "storage_filesystem")],
+)
+def test_a_path_on_a_file_system_stays_and_trials_write_there_too(filesystem: str, before: str, shared: str) -> None:
+    config = f"run_config=RunConfig(storage_path='bucket/runs', storage_filesystem={filesystem})"
+    outcome = converted(SCRIPT.format(before="", arguments=config))
+    assert before in outcome.text
+    halves = "".join(outcome.text.split()).partition("deftrain_driver")[2].partition("tuner=tune.Tuner(")
+    for half in (halves[0], halves[2]):
+        assert f"storage_path='bucket/runs',storage_filesystem={shared}" in half
+    assert not outcome.lines("RM402", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(("filesystem", "told"), [(", storage_filesystem=options", False), ("", True)])
+def test_a_path_that_may_be_relative_is_told_unless_it_is_on_a_file_system(filesystem: str, told: bool) -> None:
+    path = "'runs' if options else '/mnt/runs'"
+    config = f"run_config=RunConfig(storage_path={path}{filesystem})"
+    outcome = converted(SCRIPT.format(before="", arguments=config))
+    assert bool(outcome.lines("RM402", Kind.MANUAL)) == told
+
+
 OFFERED = """
 from ray import tune
 from ray.air import ScalingConfig
@@ -276,6 +298,7 @@ def test_the_best_result_of_a_tuner_that_is_made_elsewhere_is_told(trainer: str,
     outcome = converted(BEST.format(trainer=trainer, read=read))
     assert {code for code, kind, _ in outcome.findings if code in ("RM608", "RM602") and kind is Kind.MANUAL} == codes
     assert bool(outcome.lines("RM602", Kind.CONVERTED)) is ("to_directory" in read)
+    assert not any(message.startswith("Where this is the result of a trial") for message in outcome.messages)
 
 
 def test_log_dir_of_a_best_result_is_its_path_wherever_the_tuner_is_made() -> None:

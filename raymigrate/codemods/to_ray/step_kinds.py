@@ -359,7 +359,7 @@ def reads_rank(module: Module, step: ast.stmt) -> bool:
     if names.isdisjoint(RANKS):
         return False
     read = {module.qualified(node) for node in executed(module, step) if isinstance(node, ast.Attribute)}
-    return not read.isdisjoint({"os.environ", "os.environ.get", "os.getenv"})
+    return not read.isdisjoint({"os.environ", "os.getenv"})
 
 
 def speaks_to_run(module: Module, step: ast.stmt) -> bool:

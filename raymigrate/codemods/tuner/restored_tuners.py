@@ -40,7 +40,7 @@ def restored_tuners(context: Context) -> None:
                 context.plan.call(call).rename[OLD] = "trainable"
             continue
         given_now = argument(call, 1, "trainable")
-        if has_unpacking(call) or (given_now is not None and not is_none(given_now)):
+        if has_unpacking(call) or not is_none(given_now):
             if isinstance(module.constant(given_now), bool):  # resume_unfinished= of Ray 2.0 to 2.2
                 context.manual(RM420, call, SHIFTED, GIVE)
             continue

@@ -13,11 +13,11 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.codemods.shared.tune_name import tune_name
-from raymigrate.codemods.torch_trainer.storage import REFUSED_BY_SYNC_CONFIG, RM401, convert_storage, tell_unseen_path
+from raymigrate.codemods.torch_trainer.storage import RM401, convert_storage
 from raymigrate.codemods.torch_trainer.train_v2_arguments import DELETED
 from raymigrate.codemods.tuner.refused_by_train import refused_by_train
+from raymigrate.codemods.tuner.tuner_storage import storage
 from raymigrate.edits.plan import CallEdit, Code, Part
-from raymigrate.facts.ray_train.storage import absolute, is_absolute
 from raymigrate.facts.ray_tune.tuners import (
     REPORT_TO_TUNE,
     TUNERS,
@@ -32,7 +32,7 @@ from raymigrate.facts.ray_tune.tuners import (
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.values import is_none, keyword_argument, names_of, reads
-from raymigrate.knowledge.legacy import RL_TRAINERS, SYNC_CONFIGS
+from raymigrate.knowledge.legacy import RL_TRAINERS
 
 RM411 = Rule(
     "RM411",
@@ -46,7 +46,6 @@ OF_TUNE = "ray.tune.RunConfig"
 TAKE_TUNES = (*TUNERS, *RL_TRAINERS)
 OF_THE_TRAINER = ("checkpoint_config", "failure_config", "worker_runtime_env")
 FAIL_FAST = "fail_fast"
-STORAGE = ("storage_path", "local_dir", "sync_config")
 OF_TUNER = "The RunConfig of a Tuner is ray.tune.RunConfig on Ray >= 2.51."
 OF_RL = "A Tuner takes the place of an RLTrainer on Ray >= 2.51, and its RunConfig is ray.tune.RunConfig."
 SHARED = "A Tuner takes a ray.tune.{name} on Ray >= 2.51, and a trainer one of ray.train: more than one gets this."
@@ -164,75 +163,6 @@ def to_tune(context: Context, config: ast.Call, tune: str, name: str = "RunConfi
     context.handle(context.module.reference_at[config.func], gone=True)
 
 
-def storage(context: Context, config: ast.Call, before: list[Code] | None) -> Part | None:
-    """Writes where results go as `storage_path`, under which Ray finds it today.
-
-    Args:
-        context: The module.
-        config: The RunConfig.
-        before: Where to put a statement that gives the path a name, if it is needed a second time.
-
-    Returns:
-        The path for a second use; None where there is none, or where Ray's default applies.
-    """
-    module, edit = context.module, context.plan.call(config)
-    keyword = storage_argument(module, config)
-    sync = keyword_argument(config, "sync_config")
-    if sync is not None and not _keeps_sync_config(context, sync):
-        edit.remove.add("sync_config")
-        drop_definition(context, sync)
-    if keyword is None:
-        return None
-    value: ast.expr = keyword.value
-    if keyword.arg != "local_dir":
-        edit.remove.add("local_dir")  # the folder from which results went on
-    if keyword.arg == "sync_config":
-        value = _upload_dir(module, value) or value
-        edit.set("storage_path", "$value", value=value)
-    if keyword.arg == "local_dir":
-        edit.rename["local_dir"] = "storage_path"
-    template = "$value"
-    if keyword.arg == "local_dir" or is_absolute(module, value) is False:
-        template = absolute(module, value)
-    elif keyword.arg == "storage_path" and keyword_argument(config, "storage_filesystem") is None:
-        tell_unseen_path(context, keyword)
-    if template != "$value":
-        context.plan.need_import("os")
-        edit.set("storage_path", template, value=value)
-    literal = isinstance(module.constant(value), str)
-    if before is None or (template == "$value" and (literal or isinstance(value, ast.Name))):
-        return value
-    name = context.fresh("storage_path")
-    before.append(Code(f"{name} = {template}", {"value": value}))
-    edit.set("storage_path", name)
-    return name
-
-
-def _keeps_sync_config(context: Context, sync: ast.expr) -> bool:
-    """Whether a SyncConfig asks for what Tune goes on to do, or cannot be seen; what Tune refuses is taken out."""
-    call = made(context.module, sync, *SYNC_CONFIGS)
-    if call is None:
-        return not is_none(sync)
-    refused = {keyword.arg for keyword in call.keywords if keyword.arg in REFUSED_BY_SYNC_CONFIG}
-    if call.args or len(refused) == len(call.keywords):
-        return False
-    context.plan.call(call).remove |= {name for name in refused if name is not None}
-    return True
-
-
-def storage_argument(module: Module, config: ast.Call) -> ast.keyword | None:
-    """The argument of a RunConfig that says where results go in the end."""
-    given = {k.arg: k for k in config.keywords if k.arg in STORAGE and not is_none(k.value)}
-    sync = given.get("sync_config")
-    uploads = sync is not None and _upload_dir(module, sync.value) is not None
-    return given.get("storage_path") or (sync if uploads else None) or given.get("local_dir")
-
-
-def _upload_dir(module: Module, sync_config: ast.expr) -> ast.expr | None:
-    sync = made(module, sync_config, *SYNC_CONFIGS)
-    return keyword_argument(sync, "upload_dir") if sync else None
-
-
 # What a RunConfig asks for besides a name.
 ASKS_FOR = ("callbacks", "stop", "failure_config", "checkpoint_config", "storage_path", "local_dir", "sync_config")
 
@@ -260,10 +190,7 @@ class TunerRunConfig:
 
     def split(self) -> None:
         """Plans both halves."""
-        arguments: dict[str, Part] = {}
-        path = storage(self.context, self.config, self.before) if self.config is not None else None
-        if path is not None:
-            arguments["storage_path"] = path
+        arguments = storage(self.context, self.config, self.before) if self.config is not None else {}
         arguments |= self._of_the_trainer()
         lines = [f'name=f"{self._prefix()}-{{{self.tune}.get_context().get_trial_id()}}"']
         lines += [f"{name}=${name}" for name in arguments]

@@ -15,8 +15,9 @@ from raymigrate.codemods.results.checkpoint_readers import RM602
 from raymigrate.codemods.results.handed_checkpoints import is_handed_a_model, name_of_folder
 from raymigrate.codemods.results.results import is_placed
 from raymigrate.codemods.shared.checkpoint_files import leads_to_files
-from raymigrate.codemods.tuner.tuner_config import run_config_in_force, storage_argument
+from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.codemods.tuner.tuner_reports import RM412, saves_as_often_as_it_logs
+from raymigrate.codemods.tuner.tuner_storage import storage_argument
 from raymigrate.facts.ray_train.reports import REPORTS
 from raymigrate.facts.ray_train.results import layout, trainers_of, tuners_behind
 from raymigrate.facts.ray_tune.trials import is_of_rl_trainer, tuners_of
