@@ -66,19 +66,26 @@ def convert_data_of(context: Context, call: TrainerCall) -> None:
         if given is not None and name in SIBLINGS and context.module.constant(given) is not None:
             context.manual(RM502, given, f"{context.module.source(call.node.func)} has no preprocessor argument.")
         if given is not None and name not in SPLIT_ALL and leaves_split_open(context, call):
-            _keep_split_beside(context, call, Source(context.module, given))
+            _keep_split_beside(context, call, Source(context.module, given), asks=True)
         return
     if leaves_split_open(context, call) and name not in SPLIT_ALL:
         split_train_only(context, call)  # with a preprocessor only the training data was split, up to Ray 2.8
 
 
-def _keep_split_beside(context: Context, call: TrainerCall, preprocessor: Source) -> None:
-    """The same beside a preprocessor that a person has to apply: with one only the training data was split."""
+def _keep_split_beside(context: Context, call: TrainerCall, preprocessor: Source, *, asks: bool) -> None:
+    """The same beside a preprocessor that a person has to apply: with one only the training data was split.
+
+    Args:
+        context: The module.
+        call: The trainer call.
+        preprocessor: The preprocessor.
+        asks: Whether it is asked where there may be none.
+    """
     made = preprocessor.module.origins(preprocessor.node)
     if made and all(isinstance(source.node, ast.Call) for source in made) and not context.options.guide:
         keep_whole(context, call)
-    else:
-        _keep_split(context, call)  # there may be none
+    elif asks:
+        _keep_split(context, call)
 
 
 def _keep_split_of_unpacked(context: Context, call: TrainerCall) -> None:
@@ -88,7 +95,7 @@ def _keep_split_of_unpacked(context: Context, call: TrainerCall) -> None:
     if "dataset_config" in given:
         return
     if "preprocessor" in given:
-        _keep_split_beside(context, call, given["preprocessor"])
+        _keep_split_beside(context, call, given["preprocessor"], asks=False)
         return
     starred = any(isinstance(argument, ast.Starred) for argument in call.node.args)
     if not starred and all(part.whole for part in parts):
