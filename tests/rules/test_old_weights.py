@@ -124,7 +124,7 @@ def test_a_plain_script_that_cannot_move_is_told_in_a_note() -> None:
     ("head", "told_times"),
     [
         (
-            "from ray.train.huggingface import TransformersTrainer\nresult = TransformersTrainer(init, datasets=ds).fit()",
+            "from ray.train.huggingface import TransformersTrainer\nresult = TransformersTrainer(init).fit()",
             1,
         ),
         ("from ray.train.huggingface import TransformersCheckpoint\nresult = TransformersCheckpoint('/o')", 0),
