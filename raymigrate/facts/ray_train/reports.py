@@ -111,9 +111,10 @@ def _of_unpacked(module: Module, given: ast.expr) -> Iterator[bool]:
         if not only_rank(module, made.test):
             yield from _of_unpacked(module, made.orelse)
         return
-    entries = [entry for entry in carried_by(module, given).entries if entry.name == "checkpoint"]
+    known = carried_by(module, given)
+    entries = [entry for entry in known.entries if entry.name == "checkpoint"]
     if not entries:
-        yield False  # it may hold one that is not seen
+        yield known.whole and {entry.name for entry in known.entries} <= {"metrics"}  # with others it is not understood
         return
     shared = {*_branches(module, given)}
     branches = {entry: {*_branches(entry.module, entry.key)} - shared for entry in entries}
