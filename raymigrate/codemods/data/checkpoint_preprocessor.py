@@ -52,14 +52,15 @@ def checkpoint_preprocessors(context: Context) -> None:
     """Takes the preprocessor given to a trainer for the one in its checkpoint, and deletes what sets none."""
     module = context.module
     for call, method in module.method_calls(*METHODS):
-        gone = f"Checkpoint.{method.attr}() raises an AttributeError"
         known = is_any_checkpoint(module, method.value)
-        if not known and method.attr == "get_preprocessor" and _held_that_of_trainer(module, method.value):
-            known, gone = True, f"Checkpoint.{method.attr}() gives None"  # a TorchCheckpoint of that of a run
-        is_own = not known and not (context.of_legacy_job and is_called_checkpoint(module, method.value))
+        held = not known and method.attr == "get_preprocessor" and _held_that_of_trainer(module, method.value)
         # Those of current Ray for Torch, XGBoost and others have the methods.
-        if is_own or (gone.endswith("Error") and has_method(module, method.value, method.attr)):
+        has_it = has_method(module, method.value, method.attr)
+        may_be = known or (context.of_legacy_job and is_called_checkpoint(module, method.value))
+        if not held and (has_it or not may_be):
             continue
+        known |= held
+        gone = f"Checkpoint.{method.attr}() {'gives None' if held else 'raises an AttributeError'}"
         if _sets_none(module, call):
             _delete(context, call, gone if known else f"If this is a checkpoint of Ray: {gone}", sure=known)
         elif not _replaced(context, call, method, gone):
