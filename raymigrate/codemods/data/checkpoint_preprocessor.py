@@ -75,8 +75,8 @@ def _held_that_of_trainer(module: Module, checkpoint: ast.expr) -> bool:
     puts = any(isinstance(maker, ast.Attribute) and maker.attr.startswith("from_") for maker in makers)
     if puts or any(module.attributes("set_preprocessor")):
         return False
-    trainers = trainers_behind(module, _of_run(module, checkpoint))
-    return any(keyword_argument(trainer.node, "preprocessor") is not None for trainer in trainers)
+    made = (trainer.node for trainer in trainers_behind(module, _of_run(module, checkpoint)))
+    return any(isinstance(call, ast.Call) and keyword_argument(call, "preprocessor") is not None for call in made)
 
 
 def _of_run(module: Module, checkpoint: ast.expr) -> ast.expr:
