@@ -208,6 +208,27 @@ CALLED = {
 }
 
 
+OWN_TRAINER = """
+from ray.train.huggingface import TransformersTrainer
+
+
+class OwnTrainer(TransformersTrainer):
+    def __init__(self, function, rows):
+        super().__init__(trainer_init_per_worker=function, datasets={"train": rows})
+"""
+
+
+@pytest.mark.parametrize(("base", "logged"), [("OwnTrainer", False), ("Other", True)])
+def test_a_function_for_a_class_of_the_project_made_from_the_legacy_trainer_did_not(
+    tmp_path: Path, base: str, logged: bool
+) -> None:
+    (tmp_path / "own.py").write_text(f"{OWN_TRAINER}\n\nclass Other:\n    pass\n")
+    job = SCRIPT.format(imports=f"from own import {base}", arguments="no_cuda=True", trainer=base)
+    (tmp_path / "job.py").write_text(job.replace("scaling_config=ScalingConfig(num_workers=2)", "rows"))
+    said = CliRunner().invoke(main, ["--check", "--verbose", str(tmp_path)]).output
+    assert ("RM753" in said) == logged
+
+
 @pytest.mark.parametrize("call", CALLED.values(), ids=CALLED)
 @pytest.mark.parametrize("init", [INIT, HELPED, GLOBAL])
 def test_an_init_function_that_is_called_without_ray_logged_there(init: str, call: str) -> None:

@@ -176,3 +176,21 @@ def test_a_checkpoint_that_gets_a_name_where_its_preprocessor_is_read_keeps_it()
     )
     assert "(checkpoint := result.checkpoint).get_preprocessor()" in outcome.text
     assert outcome.lines("RM510", Kind.MANUAL) and outcome.lines("RM502", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    ("read", "told"),
+    [
+        ("c = TorchCheckpoint.from_checkpoint(result.checkpoint)\nc.get_preprocessor().transform(rows)", True),
+        ("print(TorchCheckpoint.from_checkpoint(result.checkpoint).get_preprocessor())", True),
+        ("c = TorchCheckpoint.from_model(build)\nc.get_preprocessor()", False),
+        (
+            "c = TorchCheckpoint.from_checkpoint(result.checkpoint)\nc.set_preprocessor(rows)\nc.get_preprocessor()",
+            False,
+        ),
+    ],
+)
+def test_a_torch_checkpoint_holds_no_preprocessor_of_the_trainer(read: str, told: bool) -> None:
+    use = f"from ray.train.torch import TorchCheckpoint\n{read}"
+    outcome = converted(TRAINED.format(preprocessor="scaler", use=use))
+    assert any("Checkpoint.get_preprocessor() gives None" in message for message in outcome.messages) == told

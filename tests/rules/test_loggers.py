@@ -63,6 +63,7 @@ def test_elsewhere_the_training_function_takes_the_loggers_out(before: str, body
     [
         ("", 'args = TrainingArguments("out")'),
         ("", 'args = TrainingArguments("out", report_to="none")'),
+        ("", 'args = TrainingArguments("out", report_to=["none"])'),
         ('KEYS = {"report_to": "none"}', 'args = TrainingArguments("out", max_steps=KEYS["steps"])'),
         ('KEYS = {"max_steps": 2}', 'args = TrainingArguments("out", **KEYS)'),
         ('OTHERS = {"report_to": "wandb"}', 'args = TrainingArguments("out")'),

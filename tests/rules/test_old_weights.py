@@ -118,3 +118,25 @@ def test_a_plain_script_that_cannot_move_is_told_in_a_note() -> None:
     assert outcome.lines("RM802", Kind.MANUAL)
     assert outcome.lines("RM602", Kind.NOTE)
     assert not converted(text).findings
+
+
+@pytest.mark.parametrize(
+    ("head", "told_times"),
+    [
+        (
+            "from ray.train.huggingface import TransformersTrainer\nresult = TransformersTrainer(init).fit()",
+            1,
+        ),
+        ("from ray.train.huggingface import TransformersCheckpoint\nresult = TransformersCheckpoint('/o')", 0),
+        (
+            "from ray.train.huggingface import TransformersCheckpoint\n"
+            "def look(checkpoint: TransformersCheckpoint):\n    folder = checkpoint.to_directory('/tmp/there')\n",
+            1,
+        ),
+    ],
+)
+def test_the_checkpoint_of_a_run_holds_no_old_weights(head: str, told_times: int) -> None:
+    indented = "    " if "def " in head else ""
+    outcome = converted(f"import os\n{head}\n{indented}assert os.path.exists('/tmp/there/pytorch_model.bin')\n")
+    told = "transformers >= 5 writes no pytorch_model.bin: this file is not found."
+    assert sum(text.startswith(told) for text in outcome.messages) == told_times

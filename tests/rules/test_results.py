@@ -106,6 +106,19 @@ session.report(metrics, checkpoint=checkpoint)
 if step == 11:
     session.report(metrics, save(step))
 """,
+    "unpacked": """
+more = {}
+if step % 5 == 0 and rank == 0:
+    more["checkpoint"] = save(step)
+session.report(metrics, **more)
+""",
+    "unpacked after update()": """
+more = dict(metrics=metrics)
+if step % 5 == 0:
+    more.update(checkpoint=save(step))
+session.report(**more)
+""",
+    "unpacked in place": "session.report(metrics, **({'checkpoint': save(step)} if step == 11 else {}))",
 }
 ALL = {
     "always": "session.report(metrics, checkpoint=save(step))",
@@ -164,6 +177,21 @@ if data is not None and rank == 0:
 session.report(metrics, checkpoint=checkpoint)
 """,
     "unpacked": "session.report(**{'metrics': metrics, 'checkpoint': save(step)})",
+    "unpacked of a rank": """
+more = {"checkpoint": None}
+if rank == 0:
+    more["checkpoint"] = save(step)
+session.report(metrics, **more)
+""",
+    "unpacked of both branches": """
+if step % 2:
+    more = {"checkpoint": save(step)}
+else:
+    more = dict(checkpoint=save(0))
+session.report(metrics, **more)
+""",
+    "unpacked of a rank in place": "session.report(metrics, **({'checkpoint': save(step)} if rank == 0 else {}))",
+    "unpacked and unseen": "session.report(metrics, **save(step))",
 }
 
 

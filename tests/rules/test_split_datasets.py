@@ -191,3 +191,19 @@ def test_one_that_is_unpacked_is_left_to_itself(head: str) -> None:
 def test_what_is_unpacked_without_one_is_as_if_it_were_not() -> None:
     head = "from ray.air import Checkpoint\nuse(Checkpoint.from_dict({}))\noptions = {'train_loop_config': {}}"
     assert WHOLE in converted(unpacked("**options", head)).text
+
+
+@pytest.mark.parametrize(
+    ("more", "kept"),
+    [
+        ("preprocessor=mine.make(),", True),
+        ("**{'preprocessor': mine.make()},", True),
+        ("preprocessor=mine.FITTED,", False),
+        ("preprocessor=None,", False),
+        ("preprocessor=mine.make() if rank else None,", False),
+    ],
+)
+def test_a_preprocessor_that_stays_tells_that_the_rest_was_whole(more: str, kept: bool) -> None:
+    outcome = converted(script(imports="import mine", more=more))
+    assert (WHOLE in outcome.text) == kept
+    assert len(outcome.lines("RM205", Kind.CONVERTED if kept else Kind.MANUAL)) == 1

@@ -24,7 +24,7 @@ from raymigrate.facts.projects.project_uses import files_with
 from raymigrate.facts.ray_train.results import is_any_checkpoint, is_called_checkpoint, trainers_behind
 from raymigrate.facts.syntax.comments import comments_over
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_none, sources
+from raymigrate.facts.values import is_none, keyword_argument, sources
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM510 = Rule(
@@ -53,17 +53,38 @@ def checkpoint_preprocessors(context: Context) -> None:
     module = context.module
     for call, method in module.method_calls(*METHODS):
         known = is_any_checkpoint(module, method.value)
-        if not known and not (context.of_legacy_job and is_called_checkpoint(module, method.value)):
+        held = not known and method.attr == "get_preprocessor" and _held_that_of_trainer(module, method.value)
+        # Those of current Ray for Torch, XGBoost and others have the methods.
+        has_it = has_method(module, method.value, method.attr)
+        may_be = known or (context.of_legacy_job and is_called_checkpoint(module, method.value))
+        if not held and (has_it or not may_be):
             continue
-        if has_method(module, method.value, method.attr):  # those of current Ray for Torch, XGBoost and others
-            continue
-        gone = f"Checkpoint.{method.attr}() raises an AttributeError"
+        known |= held
+        gone = f"Checkpoint.{method.attr}() {'gives None' if held else 'raises an AttributeError'}"
         if _sets_none(module, call):
             _delete(context, call, gone if known else f"If this is a checkpoint of Ray: {gone}", sure=known)
         elif not _replaced(context, call, method, gone):
             outcome = f"{gone}: Ray Train puts no preprocessor into a checkpoint."
             message = outcome if known else f"If this is a checkpoint of Ray: {outcome}"
             context.manual(RM510, call, message, _what_to_do(context, call, method))
+
+
+def _held_that_of_trainer(module: Module, checkpoint: ast.expr) -> bool:
+    """Whether legacy Ray put the preprocessor of a trainer into a checkpoint, and the script itself puts none in."""
+    makers = (call.func for call, _ in module.keywords("preprocessor"))
+    puts = any(isinstance(maker, ast.Attribute) and maker.attr.startswith("from_") for maker in makers)
+    if puts or any(module.attributes("set_preprocessor")):
+        return False
+    made = (trainer.node for trainer in trainers_behind(module, _of_run(module, checkpoint)))
+    return any(isinstance(call, ast.Call) and keyword_argument(call, "preprocessor") is not None for call in made)
+
+
+def _of_run(module: Module, checkpoint: ast.expr) -> ast.expr:
+    """The checkpoint itself of which `TorchCheckpoint.from_checkpoint(checkpoint)` made another."""
+    made = module.value(checkpoint)
+    if isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr == "from_checkpoint":
+        return made.args[0] if made.args else checkpoint
+    return checkpoint
 
 
 def _sets_none(module: Module, call: ast.Call) -> bool:
@@ -99,7 +120,7 @@ def _what_to_do(context: Context, call: ast.Call, method: ast.Attribute) -> str 
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         parts = stages_of(context.module, given[0]) if len(given) == 1 else []
         return f"{APPLY}: {on_rows(context, parts)}." if is_gone(parts) else f"{APPLY}. {NOT_READ}"
-    parts = gone_preprocessor(context, method.value)
+    parts = gone_preprocessor(context, _of_run(context.module, method.value))
     if not parts:
         return f"{RM510.fix} {IN_ANOTHER_FILE}" if _may_be_mapper_elsewhere(context) else None
     is_handed_on = isinstance(context.module.parent_of[call], (ast.keyword, ast.Call))
@@ -120,7 +141,8 @@ def _may_be_mapper_elsewhere(context: Context) -> bool:
 
 def _replaced(context: Context, call: ast.Call, method: ast.Attribute, gone: str) -> bool:
     """Takes the trainer's own preprocessor for that of its checkpoint, where it is at hand; returns whether it is."""
-    made = trainers_behind(context.module, method.value) if len(sources(context.module, method.value)) == 1 else []
+    checkpoint = _of_run(context.module, method.value)
+    made = trainers_behind(context.module, checkpoint) if len(sources(context.module, checkpoint)) == 1 else []
     trainer = made[0].node if len(made) == 1 else None
     name = context.emitted.get(("preprocessor", trainer)) if trainer is not None else None
     near = trainer is not None and context.module.scope_of[trainer] is context.module.scope_of[call]

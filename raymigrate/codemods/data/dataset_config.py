@@ -44,13 +44,13 @@ WITHOUT_EFFECT = {"max_object_store_memory_fraction": (None, -1), "per_epoch_pre
 )
 WILDCARD = "*"
 NOT_UNDERSTOOD = (
-    "DatasetConfig is gone from current Ray, and this one was not understood: the import fails.",
+    "DatasetConfig is gone from current Ray ({error}), and this one was not understood.",
     "Name the datasets to split in DataConfig(datasets_to_split=[...]); shuffle with ds.random_shuffle(); limit"
     " memory with DataConfig(execution_options=...); for per_epoch_preprocessor use ds.map_batches without"
     " materialize().",
 )
 WAITS = (
-    "DatasetConfig is gone from current Ray: the import fails. This one stays as long as its trainer does.",
+    "DatasetConfig is gone from current Ray ({error}). This one stays as long as its trainer does.",
     "The run that converts the trainer also makes a DataConfig of this.",
 )
 
@@ -262,8 +262,9 @@ def report_dataset_config(context: Context) -> None:
     """Reports every DatasetConfig that is left."""
     waiting = set(_of_trainers_that_stay(context))
     for reference in context.references(*NAMES):
-        told = WAITS if context.module.parent_of[reference.node] in waiting else NOT_UNDERSTOOD
-        context.leave(RM504, reference, *told)
+        message, advice = WAITS if context.module.parent_of[reference.node] in waiting else NOT_UNDERSTOOD
+        error = "AttributeError" if isinstance(reference.node, ast.Attribute) else "ImportError"
+        context.leave(RM504, reference, message.format(error=error), advice)
 
 
 def _of_trainers_that_stay(context: Context) -> Iterator[ast.Call]:

@@ -21,7 +21,7 @@ from raymigrate.codemods.data.split_datasets import (
 from raymigrate.codemods.data.trainer_arguments import prepare_datasets
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
-from raymigrate.facts.values import unpacked_dicts
+from raymigrate.facts.values import Source, unpacked_dicts
 from raymigrate.facts.values.carried import carried
 from raymigrate.knowledge.legacy import TORCH_TRAINERS
 
@@ -65,15 +65,37 @@ def convert_data_of(context: Context, call: TrainerCall) -> None:
     if "preprocessor" not in edit.remove:
         if given is not None and name in SIBLINGS and context.module.constant(given) is not None:
             context.manual(RM502, given, f"{context.module.source(call.node.func)} has no preprocessor argument.")
+        if given is not None and name not in SPLIT_ALL and leaves_split_open(context, call):
+            _keep_split_beside(context, call, Source(context.module, given), asks=True)
         return
     if leaves_split_open(context, call) and name not in SPLIT_ALL:
         split_train_only(context, call)  # with a preprocessor only the training data was split, up to Ray 2.8
 
 
+def _keep_split_beside(context: Context, call: TrainerCall, preprocessor: Source, *, asks: bool) -> None:
+    """The same beside a preprocessor that a person has to apply: with one only the training data was split.
+
+    Args:
+        context: The module.
+        call: The trainer call.
+        preprocessor: The preprocessor.
+        asks: Whether it is asked where there may be none.
+    """
+    made = preprocessor.module.origins(preprocessor.node)
+    if made and all(isinstance(source.node, ast.Call) for source in made) and not context.options.guide:
+        keep_whole(context, call)
+    elif asks:
+        _keep_split(context, call)
+
+
 def _keep_split_of_unpacked(context: Context, call: TrainerCall) -> None:
     """The same as `_keep_split` for a call in which a dict is unpacked, which may have the DataConfig."""
     parts = [carried(call.module, given) for given in unpacked_dicts(call.node)]
-    if any(entry.name in ("dataset_config", "preprocessor") for part in parts for entry in part.entries):
+    given = {entry.name: Source(entry.module, entry.value) for part in parts for entry in part.entries}
+    if "dataset_config" in given:
+        return
+    if "preprocessor" in given:
+        _keep_split_beside(context, call, given["preprocessor"], asks=False)
         return
     starred = any(isinstance(argument, ast.Starred) for argument in call.node.args)
     if not starred and all(part.whole for part in parts):

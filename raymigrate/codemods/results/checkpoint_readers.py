@@ -22,12 +22,10 @@ from raymigrate.codemods.shared.checkpoint_files import (
 from raymigrate.edits.plan import Code
 from raymigrate.facts.hugging_face.model_folders import is_loaded, saves_state
 from raymigrate.facts.ray_train.framework_checkpoints import is_of_any_class, may_be_of_result
-from raymigrate.facts.ray_train.results import (
-    Layout,
-)
+from raymigrate.facts.ray_train.results import Layout, layout
 from raymigrate.facts.syntax.magics import magics_in
 from raymigrate.facts.syntax.module import Module
-from raymigrate.knowledge.legacy import HF_TRAINERS
+from raymigrate.knowledge.legacy import HF_TRAINERS, TRANSFORMERS_TRAINERS
 
 RM602 = Rule(
     "RM602",
@@ -227,14 +225,22 @@ def _is_adapter(module: Module, node: ast.AST) -> bool:
     return of_peft or (isinstance(node, ast.Constant) and str(node.value).endswith("adapter_model.bin"))
 
 
+def _has_models(module: Module) -> bool:
+    """Whether a script saves models, or looks into the checkpoints of a run that did, which another file may start."""
+    if any(module.attributes("save_pretrained", "save_model", "get_checkpoint")) or saves_state(module):
+        return True
+    folders = module.attributes("as_directory", "to_directory", "path")
+    return any(module.calls(*HF_TRAINERS, *TRANSFORMERS_TRAINERS)) or any(
+        layout(module, folder.value) is not None for folder in folders
+    )
+
+
 @codemod("pytorch_model", "adapter_model", "WEIGHTS_NAME", phase=Phase.RESULTS, after=[readers])
 def old_weights(context: Context) -> None:
     """Reports reads of old files of weights in a script that saves models; not where it writes such files itself."""
     module = context.module
-    saves = any(module.attributes("save_pretrained", "save_model", "get_checkpoint")) or any(module.calls(*HF_TRAINERS))
-    saves |= saves_state(module)
     stays = context.stays and not context.takes_current_libraries  # as it is, since --to-ray cannot move it
-    if not (context.of_legacy_job or context.joins_ray or stays) or not saves:
+    if not (context.of_legacy_job or context.joins_ray or stays) or not _has_models(module):
         return
     may_name = (*module.of_type(ast.Constant), *(r.root for r in module.references), *module.attributes("WEIGHTS_NAME"))
     weights = sorted({node for node in may_name if _names_weights(module, node)}, key=module.start)

@@ -19,7 +19,7 @@ from raymigrate.knowledge.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
 
 GUIDE = "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide"
 
-OFF: tuple[object, ...] = (None, "none", [])  # values of report_to that start nothing
+OFF: tuple[object, ...] = (None, "none", [], ["none"])  # values of report_to that start nothing
 LOADER_PROCESSES = "dataloader_num_workers"
 NO_PROCESSES = (
     " has no effect on the training rows of Ray Data: no process beside the worker's own can read its shard, so the"

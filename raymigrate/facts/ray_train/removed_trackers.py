@@ -60,7 +60,8 @@ class TrackerUse:
     @cached_property
     def has_legacy(self) -> bool:
         """Whether the module has a legacy Transformers trainer, or what the tool made of one."""
-        return bool(self.module.references_within(*TRANSFORMERS_TRAINERS) or self._converted)
+        own = self._calls_of_own_trainers
+        return bool(self.module.references_within(*TRANSFORMERS_TRAINERS) or self._converted or own)
 
     def trains_as_before(self, call: ast.Call) -> bool:
         """Whether a trainer is one that the tool made of a legacy Transformers trainer."""
@@ -81,11 +82,22 @@ class TrackerUse:
         return [call for use, call in calls if isinstance(call, ast.Call) and call.func is use]
 
     @cached_property
+    def _calls_of_own_trainers(self) -> list[ast.Call]:
+        """The calls that make an object of a class of the project that is derived from a legacy trainer."""
+        called = ((call, class_named(self.module, call.func)) for call in may_call_own_class(self.module))
+        return [
+            call
+            for call, own in called
+            if own is not None and not TRANSFORMERS_TRAINERS.isdisjoint(library_bases(*own))
+        ]
+
+    @cached_property
     def _of_legacy(self) -> set[ast.AST]:
         """The functions of the module that run for legacy trainers, with those that they call."""
-        inits = (
-            function for call in self._legacy_calls for function in functions_behind(self.module, self._init(call))
-        )
+        given = [self._init(call) for call in self._legacy_calls]
+        for call in self._calls_of_own_trainers:  # which may take the function by any name
+            given += [*call.args, *(keyword.value for keyword in call.keywords)]
+        inits = (function for node in given for function in functions_behind(self.module, node))
         return {reached for function in (*inits, *self._converted) for reached in self.places.reached_from(function)}
 
     @cached_property

@@ -9,7 +9,8 @@ from raymigrate.facts.ray_train.ranks import tests_rank
 from raymigrate.facts.ray_train.training_code import TrainingCode
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import is_none, unpacked_dicts
+from raymigrate.facts.values.carried import carried as carried_by
 
 MOST_IMPORTED = 30  # files that are looked through for reports
 REPORTS = ("ray.air.session.report", "ray.train.report")
@@ -50,14 +51,12 @@ def _carried_by(module: Module, reports: list[ast.Call]) -> Carried | None:
 
 def may_carry(module: Module, report: ast.Call) -> bool:
     """Whether a report carries a checkpoint at some time."""
-    given = checkpoint_argument(report)
-    return given is not None and False in _may_be_none(module, given)
+    return False in _is_none_at_times(module, report)
 
 
 def without_checkpoint(module: Module, reports: Sequence[ast.Call]) -> list[ast.Call]:
     """Those of these reports that carry no checkpoint at some time, while no other worker reports one."""
-    given = {report: checkpoint_argument(report) for report in reports}
-    always = {report for report, node in given.items() if node is not None and True not in _may_be_none(module, node)}
+    always = {report for report in reports if True not in _is_none_at_times(module, report)}
     return [report for report in reports if report not in always and not _other_ranks(module, report, always)]
 
 
@@ -94,6 +93,41 @@ def checkpoint_argument(report: ast.Call) -> ast.expr | None:
     starred = [argument for argument in report.args if isinstance(argument, ast.Starred)]
     named = [keyword.value for keyword in report.keywords if keyword.arg in (None, "checkpoint")]
     return next(iter(starred + named), None)
+
+
+def _is_none_at_times(module: Module, report: ast.Call) -> set[bool]:
+    """For each value that the checkpoint of a report can have: whether it is None, as where none is given."""
+    given = checkpoint_argument(report)
+    if given is None:
+        return {True}
+    return {*(_of_unpacked if given in unpacked_dicts(report) else _may_be_none)(module, given)}
+
+
+def _of_unpacked(module: Module, given: ast.expr) -> Iterator[bool]:
+    """The same of a dict that is unpacked; one that gets a checkpoint in a branch alone has none in the other."""
+    made = module.value(given)
+    if isinstance(made, ast.IfExp):
+        yield from _of_unpacked(module, made.body)
+        if not only_rank(module, made.test):
+            yield from _of_unpacked(module, made.orelse)
+        return
+    known = carried_by(module, given)
+    entries = [entry for entry in known.entries if entry.name == "checkpoint"]
+    if not entries:
+        yield known.whole and {entry.name for entry in known.entries} <= {"metrics"}  # with others it is not understood
+        return
+    shared = {*_branches(module, given)}
+    branches = {entry: {*_branches(entry.module, entry.key)} - shared for entry in entries}
+    always = [
+        entry
+        for entry in entries
+        if not is_none(entry.value) and all(only_rank(entry.module, branch.test) for branch, _ in branches[entry])
+    ]
+    for entry in always or entries:
+        yield from _may_be_none(entry.module, entry.value)
+    taken = {branch for found in branches.values() for branch in found}
+    if not always and not any((statement, not holds) in taken for statement, holds in taken):
+        yield True
 
 
 def _may_be_none(module: Module, node: ast.expr) -> Iterator[bool]:
