@@ -149,7 +149,7 @@ def test_a_list_of_loggers_that_has_no_name_gets_one(before: str, callbacks: str
 @pytest.mark.parametrize(
     "run_config",
     [
-        f"callbacks = [{MLFLOW}]\ncallbacks.append({MLFLOW})\nrun_config = RunConfig(callbacks=callbacks)\nuse(callbacks)",
+        f"callbacks = []\ncallbacks.append({MLFLOW})\nrun_config = RunConfig(callbacks=callbacks)\nuse(callbacks)",
         f"{MADE}run_config = RunConfig(callbacks=make())\nother = make()",
         f"callbacks = arguments.callbacks + [{MLFLOW}]\nrun_config = RunConfig(callbacks=callbacks)",
         f"callbacks = []\nadd(callbacks)\ncallbacks.append({MLFLOW})\nrun_config = RunConfig(callbacks=callbacks)",
