@@ -162,6 +162,12 @@ def test_loggers_in_a_list_that_others_may_use_are_told(run_config: str) -> None
     assert any("raises for MLflowLoggerCallback on Ray >= 2.51; " in message for message in outcome.messages)
 
 
+@pytest.mark.parametrize("callbacks", ["None", "[]", "None if arguments.track else []"])
+def test_without_a_logger_nothing_reports_what_is_logged(callbacks: str) -> None:
+    text = converted(BUILT.format(run_config=f"run_config = RunConfig(callbacks={callbacks})")).text
+    assert "LogReportCallback" not in text
+
+
 def test_a_trainer_that_may_be_another_one_is_in_the_way() -> None:
     script = BUILT.format(run_config=f"run_config = RunConfig(callbacks=[{MLFLOW}])")
     restored = "if arguments.resume:\n    trainer = TransformersTrainer.restore(arguments.resume)\ntrainer.fit()"

@@ -35,12 +35,12 @@ def serves_only(module: Module, made: ast.expr, listed: ast.keyword) -> bool:
         if module.inside(node, listed) or _is_filled(module, node):
             continue
         given_to = _given_to(module, node)
-        uses = module.uses_of(given_to)
+        uses: list[ast.expr] = [*module.uses_of(given_to)]
         if isinstance(given_to, ast.FunctionDef):
             calls = module.calls_of(given_to)
             if len(calls) != 1 or len(uses) != 1:
                 return False
-            uses = calls
+            uses = [*calls]
         elif not isinstance(given_to, ast.Name) or isinstance(module.parent_of[module.statement(node)], ast.ClassDef):
             return False  # what reads an attribute of a class is not asked for here
         waiting += [use for use in uses if use not in waiting]

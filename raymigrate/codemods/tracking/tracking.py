@@ -116,12 +116,12 @@ def _tracked(context: Context, config: ast.Call) -> Tracked:
     module = context.module
     keyword = _callbacks(config)
     items, others = _items(module, keyword.value) if keyword is not None else ([], True)
-    if keyword is None or others:
+    if keyword is None or others or not items:
         raise NotSure("the list cannot be followed")
     made_by = [source for item in items for source in item.module.origins(item.node)]
     named = [(source, tune_callback(source.module, source.node) or "") for source in dict.fromkeys(made_by)]
-    if others := [_last(name) or source.module.source(source.node) for source, name in named if name not in LOGGERS]:
-        raise NotSure(f"nothing is known to take the place of {', '.join(others)}")
+    if unknown := [_last(name) or source.module.source(source.node) for source, name in named if name not in LOGGERS]:
+        raise NotSure(f"nothing is known to take the place of {', '.join(unknown)}")
     chosen = not is_written_out(module, keyword)
     loggers, reasons = [], list[str]()
     for (home, logger), name in named:

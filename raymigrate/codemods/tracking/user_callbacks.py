@@ -153,7 +153,7 @@ def _variable_of_list(context: Context, tracked: Tracked) -> str:
     """The variable that holds the callbacks of a RunConfig, also after fit(); makes one where there is none."""
     module, value = context.module, tracked.listed.value
     if isinstance(value, ast.Name) and module.function(value) is module.function(tracked.fit):
-        if all(binding.node.lineno < value.lineno for binding in module.bindings_of(value)):
+        if all(module.start(binding.node) < module.start(value) for binding in module.bindings_of(value)):
             return value.id
     name = context.fresh("callbacks", "user_callbacks")
     context.plan.statement(module.statement(value)).before.append(Code(f"{name} = $made", {"made": value}))
