@@ -12,7 +12,7 @@ from raymigrate.cli import main
 from raymigrate.codemods.context import Context
 from raymigrate.facts.syntax.module import Module
 from raymigrate.pins import written_for as evidence
-from raymigrate.pins.written_for import NEWEST, OLDEST, admitted, imported_since
+from raymigrate.pins.written_for import NEWEST, OLDEST, admitted, averages_tokens, imported_since
 from tests.test_pins import project
 
 SCRIPT = """\
@@ -160,6 +160,33 @@ def test_a_pin_that_was_raised_or_is_too_low_tells_nothing(tmp_path: Path) -> No
     assert version(tmp_path / "train.py") == (2, 6)
     project(tmp_path, requirements_txt="ray==2.5.1\n")
     assert version(tmp_path / "train.py", MODERN_PLAIN) == (2, 7)
+
+
+@pytest.mark.parametrize(
+    ("pin", "averages"),
+    [
+        ("==4.55.4", True),
+        (">=4.55,<5", True),
+        ("~=4.56.0", True),
+        ("==4.53.3", False),
+        (">=4.46", False),
+        (">=5.0", False),  # as it is raised
+        ("==4.30.2", False),
+    ],
+)
+def test_pins_tell_how_the_trainer_averaged(tmp_path: Path, pin: str, *, averages: bool) -> None:
+    project(tmp_path, requirements_txt=f"transformers{pin}\n", train_py=PLAIN)
+    assert averages_tokens(Module(PLAIN), str(tmp_path / "train.py")) == averages
+
+
+def test_a_script_that_averaged_before_is_left_as_it_is(tmp_path: Path) -> None:
+    """Its argument shows transformers 4, and its pin which one."""
+    loop = "def loop():\n    args = TrainingArguments('out', warmup_ratio=0.1)\n    make(args).train()\n"
+    script = f"from transformers import TrainingArguments\n{loop}{MODERN_PLAIN}"
+    (tmp_path / "requirements.txt").write_text("transformers==4.56.1\n")
+    assert "average_tokens_across_devices" not in converted(tmp_path, script)
+    (tmp_path / "requirements.txt").write_text("transformers==4.50.1\n")
+    assert "average_tokens_across_devices=False" in converted(tmp_path, script)
 
 
 def test_files_above_the_project_tell_nothing(tmp_path: Path) -> None:

@@ -174,6 +174,7 @@ class Plan:
         self.dropped_imports: dict[ast.alias, ast.Import | ast.ImportFrom] = {}
         self.renamed_imports: dict[ast.alias, str] = {}
         self.needed_imports: dict[Needed, None] = {}  # a set that keeps its order
+        self.comments: dict[str, str] = {}  # blocks of comments, which are no part of a tree, by their whole text
 
     def __bool__(self) -> bool:
         return any(
@@ -189,6 +190,7 @@ class Plan:
                 self.dropped_imports,
                 self.renamed_imports,
                 self.needed_imports,
+                self.comments,
             )
         )
 

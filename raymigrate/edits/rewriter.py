@@ -28,6 +28,16 @@ def rewrite(module: Module, plan: Plan) -> str:
         NotRenamedError: If a name of new code is perhaps the script's own.
     """
     place_imports(module, plan)
+    code = _with_code_changed(module, plan)
+    for old, new in plan.comments.items():
+        if code.count(old) != 1:
+            raise RewriteError("a block of comments is not there once")
+        code = code.replace(old, new)
+    return code
+
+
+def _with_code_changed(module: Module, plan: Plan) -> str:
+    """The text with all edits but those of comments."""
     try:
         hidden = untouched(module, plan)
         return _rewritten(Excerpt(module, hidden), plan)

@@ -1,5 +1,8 @@
 # ruff: noqa: PTH100, PTH118, PTH120 - works on strings, as discovery.py does
-"""Which Ray a script was written for: what the user says, else the pins of its project, else what it imports."""
+"""Which Ray a script was written for: what the user says, else the pins of its project, else what it imports.
+
+And what these pins say of the Trainer of transformers.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,7 @@ USUAL = (2, 6)
 MINORS = range(NEWEST[1] + 1)
 PRERELEASE = lazy_regex(r"(==\s*\d+\.\d+\.\d+)(?:a|b|rc|\.dev)\d+")  # such as 2.0.0rc0, which has what 2.0.0 has
 PATCHES = range(10)
+AVERAGING_SINCE = 55  # of transformers 4: average_tokens_across_devices was False up to 4.53.3, True in 4.55.4
 
 HF = "ray.train.huggingface"
 # What came with a version, with all that is below it (docs/semantics/names.md; Ray 2.6.3 was looked at).
@@ -186,13 +190,37 @@ def _pinned(module: Module, path: str) -> Range | None:
 
 
 def _ranges(module: Module, path: str) -> Iterator[list[Range]]:
-    """The ranges in each of these places, the nearest first."""
-    yield _of_ray(pin for _, pin in environment_pins(module))
+    """The ranges of Ray in each of these places, the nearest first."""
+    for found in _pins(module, path, "ray"):
+        yield [admits for versions in found if (admits := admitted(versions))]
+
+
+def averages_tokens(module: Module, path: str) -> bool:
+    """Whether the nearest pins allow transformers 4.55 to 4.57 and none before, whose Trainer averaged otherwise.
+
+    A pin for transformers 5 alone tells nothing: it may have been raised (docs/semantics/libraries.md).
+    """
+    found = next(filter(None, _pins(module, path, "transformers")), [])
+    return bool(found) and all(map(_admits_late, found))
+
+
+def _admits_late(versions: str) -> bool:
+    try:
+        clauses = read_specifier(versions)
+        admits = [minor for minor in range(58) if any(clauses.contains(f"4.{minor}.{patch}") for patch in PATCHES)]
+    except ValueError:
+        return False
+    return min(admits, default=0) >= AVERAGING_SINCE
+
+
+def _pins(module: Module, path: str, package: str) -> Iterator[list[str]]:
+    """What a script, the files in its folder and those in the folders above it say of a package, the nearest first."""
+    yield _of_package((pin for _, pin in environment_pins(module)), package)
     if not path:
         return
-    yield _in_files(as_they_are([(os.path.abspath(path), _install_commands)]))
+    yield _in_files(as_they_are([(os.path.abspath(path), _install_commands)]), package)
     for files in files_near(path):
-        yield _in_files(as_they_are(files))
+        yield _in_files(as_they_are(files), package)
 
 
 def files_near(path: str) -> Iterator[list[tuple[str, Reader]]]:
@@ -205,19 +233,19 @@ def files_near(path: str) -> Iterator[list[tuple[str, Reader]]]:
         folder = os.path.dirname(folder)
 
 
-def _of_ray(pins: Iterable[Pin]) -> list[Range]:
-    return [found for pin in pins if pin.name == "ray" if (found := admitted(pin.versions))]
+def _of_package(pins: Iterable[Pin], package: str) -> list[str]:
+    return [pin.versions for pin in pins if pin.name == package]
 
 
-@lru_cache(maxsize=256)  # by folder: each script of one asks
-def _in_files(files: tuple[Dated, ...]) -> list[Range]:
-    """The ranges in files; they are read once, unless one is changed."""
-    return [found for file in files for found in _in_file(file.path, file.reader)]
+@lru_cache(maxsize=512)  # by folder and package: each script of one asks
+def _in_files(files: tuple[Dated, ...], package: str) -> list[str]:
+    """The versions of a package in files; they are read once, unless one is changed."""
+    return [found for file in files for found in _in_file(file.path, file.reader, package)]
 
 
-def _in_file(path: str, reader: Reader) -> list[Range]:
+def _in_file(path: str, reader: Reader, package: str) -> list[str]:
     try:
-        return _of_ray(PinFile(path, reader, read(path)).pins)
+        return _of_package(PinFile(path, reader, read(path)).pins, package)
     except Exception:  # whatever a reader raises costs its file only, of which pin_results() tells
         return []
 

@@ -139,14 +139,23 @@ FOUND = {
     "partial": ("from functools import partial\nfrom training import init", 'partial(init, model="gpt2")'),
     "method": ("from training import Job", "Job().make"),
     "dict": ("from training import INITS", 'INITS["bert"]'),
+    "get of a file": ("import training", 'training.get("bert")'),
+    "get of a class": ("from training import Inits", 'Inits().get("bert")'),
 }
+GETS = """
+def get(name):
+    return INITS[name]
+class Inits:
+    def get(self, name):
+        return INITS[name]
+"""
 
 
 @pytest.mark.parametrize(("before", "given"), FOUND.values(), ids=FOUND)
 def test_a_function_of_another_file_is_found(tmp_path: Path, before: str, given: str) -> None:
     method = INIT.replace("\n", "\n    ").replace("init(", "make(self, ")
     files = {
-        "training.py": f'{HEAD}{INIT}\nclass Job:{method}\nINITS = {{"bert": init}}\n',
+        "training.py": f'{HEAD}{INIT}\nclass Job:{method}\nINITS = {{"bert": init}}\n{GETS}',
         "train.py": SCRIPT.format(before=before, given=given),
     }
     write(tmp_path, files)
@@ -237,16 +246,47 @@ MAKING_DECORATOR = (
 )
 
 
-@pytest.mark.parametrize(("table", "mark"), [(PLAIN_DECORATOR, "@register"), (MAKING_DECORATOR, "@register('init')")])
+OF_OBJECT = """
+class Inits:
+    def __init__(self):
+        self.inits = {}
+    def register(self, name):
+        def keep(function):
+            self.inits[name] = function
+            return function
+        return keep
+    def get(self, name):
+        return self.inits[name]
+INITS = Inits()
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "mark", "given"),
+    [
+        (PLAIN_DECORATOR, "@register", "INITS['init']"),
+        (MAKING_DECORATOR, "@register('init')", "INITS['init']"),
+        (OF_OBJECT, "@INITS.register('init')", "INITS.get('init')"),
+    ],
+)
 @pytest.mark.parametrize("apart", [False, True])
 def test_functions_that_a_decorator_puts_into_a_table_are_found(
-    tmp_path: Path, table: str, mark: str, *, apart: bool
+    tmp_path: Path, table: str, mark: str, given: str, *, apart: bool
 ) -> None:
     """Here, and in a file that takes the decorator from another one; others have decorators that nobody sees."""
     function = f"\n{mark}{INIT}\n@unseen\ndef other():\n    pass\n"
-    before = f"from table import INITS, register\n{function}" if apart else f"{table}\n{function}"
-    write(tmp_path, {"main.py": SCRIPT.format(before=before, given="INITS['init']"), "table.py": table})
+    names = "INITS" if mark.startswith("@INITS") else "INITS, register"
+    before = f"from table import {names}\n{function}" if apart else f"{table}\n{function}"
+    write(tmp_path, {"main.py": SCRIPT.format(before=before, given=given), "table.py": table})
     assert not [finding for finding in convert(tmp_path).findings if finding.code == "RM122"]
+
+
+def test_what_another_file_does_not_show_is_told_with_its_place(tmp_path: Path) -> None:
+    table = "from gone import init\n\n\ndef get(name):\n    return init\n"
+    write(tmp_path, {"main.py": SCRIPT.format(before="import table", given="table.get('a')"), "table.py": table})
+    (found,) = (finding for finding in convert(tmp_path).findings if finding.code == "RM122")
+    assert found.message.startswith("The definition of init (line 5 of ")
+    assert "table.py) was not found in this project: " in found.message
 
 
 def test_a_table_that_no_decorator_fills_here_is_told() -> None:

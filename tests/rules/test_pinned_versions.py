@@ -278,23 +278,34 @@ LEGACY = "from ray.air import session\n\n\ndef loop():\n    session.report({'a':
 @pytest.mark.parametrize(
     ("python", "listed", "script", "told"),
     [
-        (">=3.10", '"ray[train]==2.6.3", "lxml==4.1"', LEGACY, ["Write ray>=2.51 in"]),
+        (">=3.10", '"ray[train]==2.6.3", "lxml==4.1"', LEGACY, ['"ray[train]>=2.51", "lxml==4.1"']),
         (
             ">=3.10",
-            "\n#     'transformers<5',\n#     \"accelerate~=0.20\",\n# ",
+            "\n#     'transformers<5',  # as before\n#\t\"accelerate~=0.20\",\n# ",
             LEGACY,
-            ["Write tra", "Write acc"],
+            ["\n#     'transformers>=5.0',  # as before\n", '\n#\t"accelerate>=1.3",\n# ]\n'],
         ),
         (">=3.10", '"ray", "transformers>=4.30", "accelerate>=1.3"', LEGACY, []),
         (">=3.10", '"ray[train]==2.6.3"', "import ray\n", []),
-        (">=3.8,<3.10", '"ray"', LEGACY, ["in the dependencies at the top"]),
+        ("==3.9.*", '"ray"', LEGACY, ['requires-python = ">=3.10"']),
+        (">=3.8,<3.10", '"ray"', LEGACY, ['requires-python = ">=3.10"']),
     ],
 )
 def test_dependencies_at_the_top_of_a_script(python: str, listed: str, script: str, told: list[str]) -> None:
-    outcome = converted(AT_THE_TOP.format(python=python, listed=listed, script=script))
-    found = [message for message in outcome.messages if "the converted code needs" in message]
-    assert len(outcome.lines("RM731", Kind.MANUAL)) == len(found) == len(told)
-    assert all(part in message for part, message in zip(told, found, strict=True))
+    text = AT_THE_TOP.format(python=python, listed=listed, script=script)
+    outcome, raised = converted(text), converted(text, unsafe=True)
+    assert len(outcome.lines("RM731", Kind.UNSAFE)) == len(raised.lines("RM731", Kind.CONVERTED)) == len(told)
+    assert all(part in raised.text and part not in outcome.text for part in told)
+    again = converted(raised.text, unsafe=True)
+    assert again.text == raised.text
+    assert not again.lines("RM731", Kind.CONVERTED)
+
+
+def test_what_no_range_says_is_left_at_the_top_of_a_script() -> None:
+    listed = '"ray @ https://example.org/ray-2.6.3-cp310-cp310-manylinux2014_x86_64.whl"'
+    outcome = converted(AT_THE_TOP.format(python=">=3.10", listed=listed, script=LEGACY), unsafe=True)
+    assert listed in outcome.text
+    assert outcome.lines("RM731", Kind.MANUAL)
 
 
 def test_dependencies_of_a_script_without_code_are_nobodys() -> None:

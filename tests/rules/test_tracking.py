@@ -101,22 +101,71 @@ trainer.fit()
 """
 
 
+CHOSEN = {
+    "appended on a condition": f"callbacks = []\nif arguments.track:\n    callbacks.append({MLFLOW})",
+    "extended": f"callbacks = list()\ncallbacks.extend([{MLFLOW}])",
+    "in a sum": f"logger = {MLFLOW}\ncallbacks = []\ncallbacks.extend([] + [logger])",
+    "in a branch": f"if arguments.track:\n    callbacks = [{MLFLOW}]\nelse:\n    callbacks = None",
+}
+MADE = f"def make():\n    found = []\n    found.append({MLFLOW})\n    return found\n"
+
+
+def _ended(run_config: str) -> tuple[list[str], str]:
+    """The lines before and after the training that are about a list of callbacks, and all of it."""
+    outcome = converted(BUILT.format(run_config=run_config))
+    assert outcome.lines("RM408", Kind.CONVERTED)
+    assert not outcome.lines("RM408", Kind.MANUAL)
+    assert "LoggerCallback(" not in outcome.text
+    lines = outcome.text.splitlines()
+    assert lines[-3] == "result = trainer.fit()"
+    return lines[-2:], outcome.text
+
+
+@pytest.mark.parametrize("callbacks", CHOSEN.values(), ids=CHOSEN)
+def test_loggers_in_a_list_that_is_put_together_end_their_runs(callbacks: str) -> None:
+    several = "callbacks or ()" if "None" in callbacks else "callbacks"
+    ends, _ = _ended(f"{callbacks}\nrun_config = RunConfig(callbacks=callbacks)")
+    assert ends == [f"for callback in {several}:", "    callback.finish(result)"]
+
+
+@pytest.mark.parametrize(
+    ("before", "callbacks"),
+    [
+        (MADE, "make()"),
+        ("", f"[{MLFLOW}] if arguments.track else None"),
+        ("", f"[{MLFLOW}] if arguments.track else [MLflowLoggerCallback(experiment_name='f')]"),
+        ("", f"[{MLFLOW} if arguments.track else MLflowLoggerCallback(experiment_name='f')]"),
+        (f"loggers = [{MLFLOW}] if arguments.track else []\n", "loggers or None"),
+    ],
+)
+def test_a_list_of_loggers_that_has_no_name_gets_one(before: str, callbacks: str) -> None:
+    ends, text = _ended(f"{before}run_config = RunConfig(callbacks={callbacks})")
+    several = "callbacks or ()" if "None" in callbacks else "callbacks"
+    assert ends == [f"for callback in {several}:", "    callback.finish(result)"]
+    assert "\ncallbacks = " in text
+    assert "RunConfig(callbacks=callbacks)" in text
+
+
 @pytest.mark.parametrize(
     "run_config",
     [
-        f"callbacks = []\nif arguments.track:\n    callbacks.append({MLFLOW})\n"
-        "run_config = RunConfig(callbacks=callbacks)",
-        f"callbacks = list()\ncallbacks.extend([{MLFLOW}])\nrun_config = RunConfig(callbacks=callbacks)",
-        f"def callbacks():\n    found = []\n    found.append({MLFLOW})\n    return found\n"
-        "run_config = RunConfig(callbacks=callbacks())",
-        f"run_config = RunConfig(callbacks=[{MLFLOW}] if arguments.track else None)",
+        f"callbacks = []\ncallbacks.append({MLFLOW})\nrun_config = RunConfig(callbacks=callbacks)\nuse(callbacks)",
+        f"{MADE}run_config = RunConfig(callbacks=make())\nother = make()",
+        f"callbacks = arguments.callbacks + [{MLFLOW}]\nrun_config = RunConfig(callbacks=callbacks)",
+        f"callbacks = []\nadd(callbacks)\ncallbacks.append({MLFLOW})\nrun_config = RunConfig(callbacks=callbacks)",
     ],
-    ids=["appended on a condition", "extended", "returned", "a condition"],
+    ids=["used otherwise", "made twice", "with others", "given away"],
 )
-def test_loggers_in_a_list_that_is_put_together_are_told(run_config: str) -> None:
+def test_loggers_in_a_list_that_others_may_use_are_told(run_config: str) -> None:
     outcome = converted(BUILT.format(run_config=run_config))
     assert len(outcome.lines("RM408", Kind.MANUAL)) == 1
     assert any("raises for MLflowLoggerCallback on Ray >= 2.51; " in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize("callbacks", ["None", "[]", "None if arguments.track else []"])
+def test_without_a_logger_nothing_reports_what_is_logged(callbacks: str) -> None:
+    text = converted(BUILT.format(run_config=f"run_config = RunConfig(callbacks={callbacks})")).text
+    assert "LogReportCallback" not in text
 
 
 def test_a_trainer_that_may_be_another_one_is_in_the_way() -> None:

@@ -287,6 +287,33 @@ def test_other_classes_of_the_project_are_not(script: str, trainer: str, tmp_pat
     assert "of this project" not in told_beside(tmp_path, script, trainer=trainer)
 
 
+HANDED = """
+from transformers import Trainer, TrainingArguments
+trainer = Trainer(model, TrainingArguments("out"), train_dataset=rows)
+{use}
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "asyncio.run(asyncio.to_thread(trainer.train))",
+        "async def main():\n    await loop.run_in_executor(None, trainer.train)",
+        "threading.Thread(target=trainer.train).start()",
+        "run = trainer.train\nrun(resume_from_checkpoint=True)",
+        "functools.partial(trainer.train, True)()",
+    ],
+)
+def test_a_train_that_something_else_calls_is_told(use: str) -> None:
+    [message] = told(HANDED.format(use=use))
+    assert message == "trainer.train is handed on here, not called: nothing of the script moves."
+
+
+@pytest.mark.parametrize("use", ["trainer.evaluate()", "trainer.train = mine", "run = model.train\nrun()"])
+def test_a_trainer_that_trains_nowhere_is_not(use: str) -> None:
+    assert not told(HANDED.format(use=use))
+
+
 @pytest.mark.parametrize("option", ["--to-ray", "--to-accelerate"])
 def test_nothing_to_move_is_said_in_these_words(option: str, tmp_path: Path) -> None:
     path = tmp_path / "model.py"

@@ -176,3 +176,79 @@ def test_what_comes_last_goes_to_the_driver_unless_workers_changed_it(
     last = behind.rpartition("\n")[2]
     assert in_order(after, "def train_func", ".fit()", f"\n{last}") == stays
     assert in_order(after, "def train_func", f"    {last}", ".fit()") != stays
+
+
+COLLECTS = """
+from transformers import Trainer, TrainerCallback, TrainingArguments
+
+
+class Best(TrainerCallback):
+    found = None
+
+    def __init__(self, losses=None, patience=3):
+        self.losses, self.patience, self.best = losses, patience, None
+
+    def on_evaluate(self, args, state, control, metrics=None, **kwargs):
+        {change}
+
+    def show(self):
+        print(self.best)
+
+
+{before}
+trainer = Trainer("gpt2", TrainingArguments("out"), train_dataset=rows{given})
+{between}
+trainer.train()
+{behind}
+"""
+KEPT = "self.best = metrics['eval_loss']"
+
+
+def _of_callback(before: str, given: str, behind: str, change: str = KEPT, between: str = "") -> list[str]:
+    """The lines of a training function whose Trainer has a callback."""
+    text = COLLECTS.format(before=before, given=given, behind=behind, change=change, between=between)
+    after = str(convert(text, options=Options(to_ray=True, workers=2)).after)
+    function = after[after.index("\ndef train_func") : after.index("trainer = TorchTrainer")]
+    return [line.strip() for line in function.splitlines()]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"before": "best = Best()", "given": ", callbacks=[best]", "behind": "print(best.best)"},
+        {"before": "best = Best()", "given": ", callbacks=[best]", "behind": "best.show()"},
+        {"before": "best = Best()\nall = [best]", "given": ", callbacks=all", "behind": "print(best.best)"},
+        {"before": "best = Best()", "given": "", "between": "trainer.add_callback(best)", "behind": "print(best.best)"},
+        {
+            **{"before": "losses = []", "given": ", callbacks=[Best(losses)]", "behind": "print(losses)"},
+            "change": "self.losses.append(metrics)",
+        },
+        {
+            **{"before": "losses = {}", "given": ", callbacks=[Best(losses=losses)]", "behind": "print(losses)"},
+            "change": "self.losses[state.epoch] = metrics",
+        },
+        {
+            **{"before": "", "given": ", callbacks=[Best]", "behind": "print(Best.found)"},
+            "change": "Best.found = metrics['eval_loss']",
+        },
+        {
+            **{"before": "average = Best()", "given": ", callbacks=[average]", "behind": "print(average.best)"},
+            "change": "self.best['weight'].mul_(0.9)",
+        },
+    ],
+)
+def test_what_a_callback_collects_is_read_where_it_was_collected(parts: dict[str, str]) -> None:
+    assert parts["behind"] in _of_callback(**parts)
+
+
+@pytest.mark.parametrize(
+    ("before", "given", "behind", "change"),
+    [
+        ("best = Best()", ", callbacks=[best]", "print(best.patience)", "print(metrics)"),
+        ("names = ['a']", ", callbacks=[Best(names)]", "print(names)", KEPT),
+        ("patience = 3", ", callbacks=[Best(patience=patience)]", "print(patience)", KEPT),
+    ],
+    ids=["changes nothing", "only holds a list", "a number"],
+)
+def test_what_no_callback_changes_is_read_on_the_driver(before: str, given: str, behind: str, change: str) -> None:
+    assert behind not in _of_callback(before, given, behind, change)

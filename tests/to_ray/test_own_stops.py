@@ -61,6 +61,10 @@ def told(line: str, **options: object) -> list[str]:
         ("if state.is_world_process_zero:\n            control.should_save = True", "saves"),
         ("if torch.distributed.get_rank() == 0:\n            control.should_save = True", "saves"),
         ("if time.time() > self.end:\n            control.should_evaluate = True", "evaluates"),
+        ("control.should_save = args.should_save", "saves"),
+        ("control.should_save = args.should_save and state.global_step % 9 == 0", "saves"),
+        ("if args.local_process_index == 0 or state.epoch > 2:\n            control.should_save = True", "saves"),
+        ("first = args.should_save\n        if first:\n            control.should_save = True", "saves"),
     ],
 )
 def test_what_each_worker_decides_is_told(line: str, does: str) -> None:
@@ -76,6 +80,7 @@ def test_what_each_worker_decides_is_told(line: str, does: str) -> None:
         f"if time.time() > self.end:\n            print(1)\n        if state.epoch > 2:\n            {STOP}",
         "late = torch.tensor(time.time() > self.end)\n        torch.distributed.broadcast(late, 0)\n"
         f"        if late or time.time() < 0:\n            {STOP}",
+        "control.should_save = control.should_save or state.epoch > 2",
         f"job = state\n        if time.time() > self.end:\n            job.stop()\n        {STOP}",
     ],
 )

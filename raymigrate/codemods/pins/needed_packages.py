@@ -43,8 +43,8 @@ METADATA = lazy_regex(r"^# /// script[ \t]*\r?\n((?:#[^\n]*\n)*?)# ///[ \t]*\r?$
 
 
 def uncommented(block: re.Match[str]) -> str:
-    """The TOML of such a block."""
-    return re.sub(r"^# ?", "", block[1], flags=re.MULTILINE)
+    """The TOML of such a block, with all in its place."""
+    return re.sub(r"^# ?", lambda sign: " " * len(sign[0]), block[1], flags=re.MULTILINE)
 
 
 def message(needed: Needed) -> str:

@@ -19,6 +19,9 @@ from raymigrate.pins.environments import BY_PACKAGE, CONDA_ENV, IN_LISTS, INSTAL
 from raymigrate.pins.evidence import is_converted, is_legacy, uses_ray
 from raymigrate.pins.toml import toml_pins
 
+TABLE = "[project]\n"  # in which a pyproject.toml has what such a block has at its top
+AT_THE_TOP = "in the dependencies at the top of the script"
+
 
 @codemod(*KEYWORDS, "RuntimeEnv", *BY_PACKAGE, *IN_LISTS, CONDA_ENV, *INSTALLERS, "ray", phase=Phase.PINS)
 def runtime_environments(context: Context) -> None:
@@ -44,20 +47,28 @@ def runtime_environments(context: Context) -> None:
 
 @codemod("/// script", phase=Phase.PINS)
 def dependencies_of_script(context: Context) -> None:
-    """Reports the pins at the top of a script, by which uv and pipx make its environment."""
+    """Raises the ranges at the top of a script, by which uv and pipx make its environment."""
     module = context.module
     block = METADATA.search(module.text)
     if block is None or not module.tree.body:  # nothing runs there
         return
-    pins = [pin for pin in toml_pins(f"[project]\n{uncommented(block)}") if pin.is_too_low]
+    pins = [pin for pin in toml_pins(f"{TABLE}{uncommented(block)}") if pin.is_too_low]
     own = JobScript(context.path, module.text, tuple(context.findings))
     is_asked_for = context.options.names(RM731.code) and uses_ray(module.text.encode())
     if not is_asked_for and not _concerns(own, pins):
         return
-    for pin in pins:
-        if pin.matters_to([module.text]):
-            advice = pin.obstacle or f"Write {pin.name}>={pin.lowest} in the dependencies at the top of the script."
-            context.manual(RM731, module.tree.body[0], pin.message, advice)
+    raised, place = list[Pin](), module.tree.body[0]
+    for pin in (pin for pin in pins if pin.matters_to([module.text])):
+        if not pin.replaceable:
+            context.manual(RM731, place, pin.message, pin.obstacle or f"Write {pin.name}>={pin.lowest} {AT_THE_TOP}.")
+        elif context.converts(RM731, place, pin.message, safe=False):
+            raised.append(pin)
+    changed, before = block[0], block.start(1) - block.start() - len(TABLE)
+    for pin in reversed(raised):  # so that the places of the others stay
+        start, end = (before + edge for edge in pin.place)
+        changed = f"{changed[:start]}{pin.replacement}{changed[end:]}"
+    if raised:
+        context.plan.comments[block[0]] = changed
 
 
 def _concerns(script: JobScript, pins: Collection[Pin]) -> bool:

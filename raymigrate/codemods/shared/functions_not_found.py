@@ -10,6 +10,7 @@ from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.literals import shortened_text
 from raymigrate.facts.syntax.magics import runs_other_files
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.named_lines import line_of_file
 
 SEEN = "Convert with the function in this file or in another one of its project; or read it by hand"
 
@@ -62,7 +63,7 @@ def report_not_found(context: Context, call: TrainerCall, unfound: Iterable[Call
         unfound: What stands for the functions.
         advice: What to do.
     """
-    named = dict.fromkeys(shortened_text(one.module.source(one.node)) for one in unfound)
+    named = dict.fromkeys(_named(context.module, one) for one in unfound)
     if named:
         runs = runs_other_files(context.module)
         where = "in this notebook, and what it runs with %run is not followed" if runs else "in this project"
@@ -72,3 +73,9 @@ def report_not_found(context: Context, call: TrainerCall, unfound: Iterable[Call
         )
         if message not in [finding.message for finding in context.findings]:
             context.manual(RM122, call.arguments[call.first], message, advice)
+
+
+def _named(module: Module, one: Callee) -> str:
+    """What stands for a function, with its place where that is in another file."""
+    text = shortened_text(one.module.source(one.node))
+    return text if one.module is module else f"{text} ({line_of_file(one.module, one.node)})"

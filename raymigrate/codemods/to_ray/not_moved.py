@@ -8,7 +8,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray.refusals import leave
-from raymigrate.codemods.to_ray.trainer_calls import makes_arguments, makes_trainer, training_of
+from raymigrate.codemods.to_ray.trainer_calls import is_trainer, makes_arguments, makes_trainer, training_of
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import import_bindings
@@ -36,7 +36,14 @@ def tell(context: Context) -> None:
     if context.imports_ray or any(module.calls(*ACCELERATORS)):
         return
     training = training_of(module)
-    if training.makes or training.trains or training.searches:
+    if training.trains or training.searches:
+        return
+    for read in module.attributes("train"):
+        if _is_handed_on(module, read) and is_trainer(module, read.value):
+            message = f"{module.source(read)} is handed on here, not called: nothing of the script moves."
+            leave(context, read, message, "Call it in a statement of its own and run raymigrate again; or by hand.")
+            return
+    if training.makes:
         return
     for call, function in module.method_calls("train"):
         for source in origins(module, function.value):
@@ -52,6 +59,12 @@ def tell(context: Context) -> None:
         return
     if loop is not None:
         leave(context, loop, NATIVE, "Run raymigrate with --to-accelerate --to-ray.")
+
+
+def _is_handed_on(module: Module, method: ast.Attribute) -> bool:
+    """Whether a method is read and something else calls it: a thread, an executor, a name that it gets."""
+    call = module.parent_of[method]
+    return isinstance(method.ctx, ast.Load) and not (isinstance(call, ast.Call) and call.func is method)
 
 
 def _unknown_trainer(module: Module, node: ast.AST) -> str:

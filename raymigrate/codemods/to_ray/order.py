@@ -13,12 +13,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from raymigrate.codemods.to_ray.own_objects import is_changed, is_handed_on
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
-from raymigrate.codemods.to_ray.step_kinds import FILLING
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Binding, Scope
 
-CHANGING = FILLING | {"sort", "reverse", "popitem", "discard", "appendleft", "popleft", "extendleft"}
 IMPORTS = (ast.Import, ast.ImportFrom)
 VALUE_LATE = (
     "it gives `{name}` another value behind a step that moves and uses the one before, but stays with the driver, which"
@@ -124,7 +123,7 @@ class _Order:
         found = dict[tuple[str, Scope], _Uses]()
         for key, at_once in self._at_once.items():
             later = self._later[key]
-            writes = at_once.binds | at_once.changes | later.binds | later.changes
+            writes = [step for uses in (at_once, later) for step in uses.binds | uses.changes]
             if len(writes) < 2 or self._is_one_import(*key):  # a name that gets one value has it in any order
                 continue
             found[key] = _Uses(
@@ -200,24 +199,14 @@ class _Order:
             uses = found[_is_deferred(self.script, node, step)][node.id, home]
             if isinstance(node.ctx, ast.Load) or isinstance(self.module.parent_of[node], ast.AugAssign):
                 uses.reads.add(step)
-                if (node.id, home) not in imported and self._is_changed(node):
+                if (node.id, home) not in imported and is_changed(self.module, node):
                     uses.changes.add(step)
+                elif is_handed_on(self.module, node):  # from then on by who gets it
+                    found[True][node.id, home].changes.add(step)
         return found
 
     def _is_later(self, binding: Binding, step: ast.stmt) -> bool:
         return binding.node is not step and _is_deferred(self.script, binding.node, step)
-
-    def _is_changed(self, node: ast.expr) -> bool:
-        """Whether something is put into what a name stands for: `args.lr = 1`, `settings["a"]["b"] = 1`, `.append`."""
-        parent = self.module.parent_of[node]
-        while isinstance(parent, (ast.Attribute, ast.Subscript)) and parent.value is node:
-            if not isinstance(parent.ctx, ast.Load):
-                return True
-            outer = self.module.parent_of[parent]
-            if isinstance(parent, ast.Attribute) and isinstance(outer, ast.Call) and outer.func is parent:
-                return parent.attr in CHANGING
-            node, parent = parent, outer
-        return False
 
 
 def _is_deferred(script: Script, node: ast.AST, step: ast.stmt) -> bool:

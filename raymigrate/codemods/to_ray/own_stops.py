@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.all_workers import ALONE, body_of
+from raymigrate.codemods.to_ray.trackers import asked, is_asked_rank
 from raymigrate.facts.hugging_face.callbacks import event_methods
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.projects.project import with_imported
@@ -85,6 +86,8 @@ def _tests(module: Module, store: ast.AST) -> Iterator[ast.expr]:
 def _is_own(module: Module, test: ast.expr) -> bool:
     """Whether a condition asks for the time, the disk or the rank, itself or in a function that it calls."""
     if any(asks_now(module, test)) or tests_rank(module, test):
+        return True
+    if any(is_asked_rank(module, part) for part in asked(module, test)):  # `args.should_save` too
         return True
     for call in (part for part in ast.walk(test) if isinstance(part, ast.Call)):
         for callee in callees(module, call.func):

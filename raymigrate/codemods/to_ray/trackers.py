@@ -134,7 +134,7 @@ def is_for_one_process(module: Module, node: ast.AST) -> bool:
         return True
     around = [ancestor for ancestor in module.ancestors(node) if isinstance(ancestor, (ast.If, ast.IfExp))]
     decorators = [d for ancestor in module.ancestors(node) for d in getattr(ancestor, "decorator_list", ())]
-    parts = [part for each in (*around, *decorators) for part in _asked(module, getattr(each, "test", each))]
+    parts = [part for each in (*around, *decorators) for part in asked(module, getattr(each, "test", each))]
     return any(is_asked_rank(module, part) for part in parts)
 
 
@@ -148,7 +148,7 @@ def is_asked_rank(module: Module, part: ast.AST) -> bool:
     return _is_name(part) and getattr(part, "attr", getattr(part, "id", getattr(part, "value", ""))) in ASKED
 
 
-def _asked(module: Module, test: ast.AST, depth: int = 0) -> Iterator[ast.AST]:
+def asked(module: Module, test: ast.AST, depth: int = 0) -> Iterator[ast.AST]:
     """What a test looks at: also what names in it stand for, and what functions of the file return to it."""
     for part in ast.walk(test):
         yield part
@@ -160,7 +160,7 @@ def _asked(module: Module, test: ast.AST, depth: int = 0) -> Iterator[ast.AST]:
         for end in ends if depth < DEEPEST else ():
             is_short = isinstance(end, ast.Call) and not end.args  # `dist.get_rank()`, and no `evaluate(model, rank)`
             if end is not None and (is_short or isinstance(end, TESTS)):
-                yield from _asked(module, end, depth + 1)
+                yield from asked(module, end, depth + 1)
 
 
 def _is_name(part: ast.AST) -> bool:

@@ -21,10 +21,10 @@ from raymigrate.codemods.torch_trainer.train_v2_arguments import (
     STORAGE_ADVICE,
 )
 from raymigrate.facts.projects.indirect import calls_of_held
+from raymigrate.facts.projects.unpacked_options import carried_from_callers
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none
-from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.constructors import Line, derived_calls, reaches
 from raymigrate.knowledge.legacy import CONFIG_CLASSES, TORCH_TRAINERS
 
@@ -77,7 +77,7 @@ def _given(module: Module, call: ast.Call) -> Iterator[Given]:
         if keyword.arg is not None:
             yield keyword.arg, keyword.value, keyword
             continue
-        for entry in carried(module, keyword.value).entries:
+        for entry in carried_from_callers(module, keyword.value).entries:
             yield entry.name, None, entry.key if entry.module is module else keyword.value
 
 

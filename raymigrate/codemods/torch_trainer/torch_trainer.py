@@ -23,6 +23,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_argument
 from raymigrate.facts.values.keys import is_unpacked
 from raymigrate.knowledge.legacy import ACCELERATORS, TORCH_TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.pins.written_for import averages_tokens
 
 FIRST = "train_loop_per_worker"
 PREPARE_MODEL = "ray.train.torch.prepare_model"
@@ -183,7 +184,8 @@ def _keep_loss_scale(context: Context, runs: list[Run]) -> None:
     module = context.module
     if not context.current_transformers or module.stores(ARGUMENT) or is_converted_plain_script(module):
         return
-    if has_late_arguments(module) and not context.is_legacy_script:
+    is_late = has_late_arguments(module) or averages_tokens(module, context.path)
+    if is_late and not context.is_legacy_script:
         return
     for arguments, _ in _made_by(context, TRAINING_ARGUMENTS, runs):
         report_loss_mean(context, arguments)

@@ -26,11 +26,11 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.preprocessor_advice import is_gone, on_rows, stages_of
 from raymigrate.codemods.torch_trainer.former_folders import STORAGE
 from raymigrate.codemods.torch_trainer.storage import ISSUE, RM401, convert_storage
+from raymigrate.facts.projects.unpacked_options import carried_from_callers
 from raymigrate.facts.ray_train.removed_trackers import TrackerUse
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.values import is_none, keyword_argument, written
-from raymigrate.facts.values.carried import carried
 from raymigrate.knowledge.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 
 RM403 = Rule(
@@ -149,7 +149,7 @@ def _saves_trees(context: Context, keyword: ast.keyword) -> bool:
 
 def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
     """Reports what Train V2 refuses among the keys of `RunConfig(**arguments)`."""
-    found = carried(context.module, unpacked.value)
+    found = carried_from_callers(context.module, unpacked.value)
     for entry in (entry for entry in found.entries if entry.name in REFUSED[name]):
         is_here = entry.module is context.module
         written = "" if is_here else f", which {line_of_file(entry.module, entry.key)} writes,"

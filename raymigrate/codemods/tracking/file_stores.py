@@ -13,8 +13,8 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.tracking.tracking import LOGGERS
 from raymigrate.codemods.tracking.tracking_setup import SETUP_MLFLOW
+from raymigrate.codemods.tracking.user_callbacks import LOGGERS
 from raymigrate.facts.projects.environment import value_set, variables_set
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, head, is_none, leading_text

@@ -5,8 +5,7 @@ handed such a logger every report of rank 0; a UserCallback gets them too, with 
 """
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -16,26 +15,28 @@ from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.codemods.tracking import emitted_tracking
 from raymigrate.codemods.tracking.given_elsewhere import made_in_kin, put_in_elsewhere
-from raymigrate.edits.plan import Code
-from raymigrate.facts.projects.helpers import Helper
-from raymigrate.facts.ray_train.checkpoint_storage import LOCAL, scheme_of_run
-from raymigrate.facts.ray_train.runs import fits, only_use, trainers_of
+from raymigrate.codemods.tracking.logger_lists import is_written_out, serves_only
+from raymigrate.codemods.tracking.user_callbacks import (
+    LOGGERS,
+    WANDB_REFUSED,
+    Tracked,
+    convert_loggers,
+    given_to_logger,
+)
+from raymigrate.facts.ray_train.runs import fits, trainers_of
 from raymigrate.facts.ray_train.trainers import TrainerCall, library_bases
 from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE, made
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
     Source,
     all_items,
-    argument,
-    fillings,
     has_unpacking,
     is_none,
     keyword_named,
-    leading_text,
     seen_items,
     written,
 )
-from raymigrate.knowledge.legacy import CONFIG_CLASSES, TRANSFORMERS_TRAINERS
+from raymigrate.knowledge.legacy import CONFIG_CLASSES
 
 RM408 = Rule(
     "RM408",
@@ -52,45 +53,14 @@ BY_HAND = (
     " from rank 0 of the training function."
 )
 RUN_CONFIGS = tuple(f"{module}.RunConfig" for module in ("ray.air", "ray.air.config", "ray.train"))
-PLACES = ("ray.air.integrations", "ray.air.callbacks", "ray.tune.integration", "ray.tune.logger")
-LOGGERS = {
-    f"{place}.{service}.{name}": service
-    for place in PLACES
-    for service, name in (("mlflow", "MLflowLoggerCallback"), ("wandb", "WandbLoggerCallback"))
-}
 # Callbacks of Tune in other packages (swanlab 0.10.3). That of comet_ml 3.58 is a UserCallback where Ray has that.
 OF_OTHERS = frozenset({"swanlab.integration.ray.SwanLabLoggerCallback"})
 # Arguments whose effect the emitted callback has; any other one is reported. wandb.init takes the rest of W&B's.
 MLFLOW_ARGUMENTS = ("experiment_name", "tracking_uri", "registry_uri", "tags", "save_artifact")
-FIRST = {"mlflow": "tracking_uri", "wandb": "project"}  # what may be given by position
-# Words of scripts that run on Databricks, where MLflow logs to it unless told otherwise.
-DATABRICKS_SIGNS = ("databricks", "dbutils", "ray.util.spark")
-LOGIN_OF_HELPER = '"mlflow_", "databricks_"'  # how the callback of an earlier run names the variables: no sign
-WANDB_REFUSED = {
-    "api_key": "set WANDB_API_KEY in the driver",
-    "api_key_file": "set WANDB_API_KEY in the driver",
-    "excludes": "leave the keys out of the reports",
-    "log_config": "the configuration is logged once, at the start",
-    "upload_checkpoints": "log an artifact in after_report()",
-    "save_checkpoints": "log an artifact in after_report()",
-    "upload_timeout": "drop it",
-    "video_kwargs": "report wandb.Video yourself",
-    "image_kwargs": "report wandb.Image yourself",
-}
 
 
 class NotSure(Exception):
     """A callback that cannot be converted; the message says why."""
-
-
-@dataclass(frozen=True)
-class Tracked:
-    """A RunConfig with loggers, the trainer that it is for, and the only fit() of that."""
-
-    config: ast.Call
-    loggers: list[ast.Call]
-    trainer: ast.Call
-    fit: ast.Call
 
 
 def _last(name: str) -> str:
@@ -99,14 +69,6 @@ def _last(name: str) -> str:
 
 def _callbacks(config: ast.Call) -> ast.keyword | None:
     return keyword_named(config, "callbacks")
-
-
-def _listed(context: Context, keyword: ast.keyword) -> list[ast.expr] | None:
-    """The callbacks of a RunConfig, where they stand in one list."""
-    name, value = keyword.value, context.module.value(keyword.value)
-    if isinstance(name, ast.Name) and fillings(context.module, name):
-        return None
-    return value.elts if isinstance(value, (ast.List, ast.Tuple)) else None
 
 
 def _items(module: Module, callbacks: ast.expr) -> tuple[list[Source], bool]:
@@ -153,20 +115,23 @@ def _tracked(context: Context, config: ast.Call) -> Tracked:
     """
     module = context.module
     keyword = _callbacks(config)
-    items = _listed(context, keyword) if keyword is not None else None
-    if keyword is None or items is None:
+    items, others = _items(module, keyword.value) if keyword is not None else ([], True)
+    if keyword is None or others or not items:
         raise NotSure("the list cannot be followed")
-    named = [(item, tune_callback(module, module.value(item)) or "") for item in items]
-    if others := [_last(name) or module.source(item) for item, name in named if name not in LOGGERS]:
-        raise NotSure(f"nothing is known to take the place of {', '.join(others)}")
+    made_by = [source for item in items for source in item.module.origins(item.node)]
+    named = [(source, tune_callback(source.module, source.node) or "") for source in dict.fromkeys(made_by)]
+    if unknown := [_last(name) or source.module.source(source.node) for source, name in named if name not in LOGGERS]:
+        raise NotSure(f"nothing is known to take the place of {', '.join(unknown)}")
+    chosen = not is_written_out(module, keyword)
     loggers, reasons = [], list[str]()
-    for item, name in named:
-        made = module.value(item)
-        assert isinstance(made, ast.Call)
-        reasons += _refused_arguments(made, LOGGERS[name])
-        if only_use(module, made) is None or only_use(module, module.value(keyword.value)) is None:
-            reasons.append("it is used at several places")
-        loggers.append(made)
+    for (home, logger), name in named:
+        if home is not module:
+            raise NotSure("the list cannot be followed")
+        assert isinstance(logger, ast.Call)
+        reasons += _refused_arguments(logger, LOGGERS[name])
+        if not serves_only(module, logger, keyword):
+            reasons.append("the list cannot be followed" if chosen else "it is used at several places")
+        loggers.append(logger)
     trainers = trainers_of(module, config)
     found = [fit for trainer in trainers for fit in fits(module, trainer)]
     if len(trainers) == 1 and not found and _may_be_another(module, trainers[0]):
@@ -177,7 +142,7 @@ def _tracked(context: Context, config: ast.Call) -> Tracked:
         reasons.append("RunConfig and fit() are in different functions")
     if reasons:
         raise NotSure("; ".join(dict.fromkeys(reasons)))
-    return Tracked(config, loggers, trainers[0], found[0])
+    return Tracked(config, keyword, loggers, chosen, trainers[0], found[0])
 
 
 def _may_be_another(module: Module, trainer: ast.Call) -> bool:
@@ -188,7 +153,7 @@ def _may_be_another(module: Module, trainer: ast.Call) -> bool:
 
 def _refused_arguments(made: ast.Call, service: str) -> Iterator[str]:
     """Why the emitted callback would not do what the arguments of a logger ask for: every reason that there is."""
-    given = _given(made, service)
+    given = given_to_logger(made, service)
     if len(made.args) > 1 or has_unpacking(made):
         yield "its arguments cannot be seen"
         return
@@ -203,12 +168,6 @@ def _refused_arguments(made: ast.Call, service: str) -> Iterator[str]:
     needed = "experiment_name" if service == "mlflow" else "project"
     if needed not in given:
         yield f"{needed}= came from the environment"
-
-
-def _given(made: ast.Call, service: str) -> dict[str | None, ast.expr]:
-    """The arguments of a logger by name, also the one that may be given by position."""
-    by_position = zip([FIRST[service]], made.args, strict=False)
-    return {**dict(by_position), **{keyword.arg: keyword.value for keyword in made.keywords}}
 
 
 @codemod(*CONFIG_CLASSES, phase=Phase.CONFIGURATION)
@@ -240,7 +199,7 @@ def convert(context: Context) -> None:
             continue
         message = f"RunConfig(callbacks=) raises for {listed} on Ray >= 2.51; now a UserCallback."
         if context.converts(RM408, keyword, message):
-            _finish(context, tracked, [_convert_logger(context, tracked, logger) for logger in tracked.loggers])
+            convert_loggers(context, tracked)
     for stored in context.module.stores("callbacks"):
         _report_stored(context, stored)
 
@@ -285,106 +244,3 @@ def report_logs(context: Context, call: TrainerCall, function: TrainFunction) ->
     user = call.node if function.init is None else function.init
     name = add_once(context, emitted_tracking.LOG_REPORT, user, near)
     function.before_training.append(f"{{trainer}}.add_callback({name}())")
-
-
-# -- emission ----------------------------------------------------------------------------------------
-
-
-def _convert_logger(context: Context, tracked: Tracked, logger: ast.Call) -> str:
-    """Converts a logger; gives the variable that holds the callback in its place."""
-    module, plan = context.module, context.plan
-    reference = module.reference_at[logger.func]
-    near = reference.binding.statement
-    service = LOGGERS[reference.qualified]
-    helper = _mlflow(context, tracked, logger) if service == "mlflow" else emitted_tracking.WANDB
-    edit = plan.call(logger)
-    edit.function = add_once(context, helper, logger, near)
-    edit.names = [FIRST[service]] if logger.args else []
-    edit.remove |= {"save_artifact"} if service == "mlflow" else WANDB_REFUSED.keys()
-    context.handle(reference, gone=True)
-    return _variable(context, logger, f"{service}_callback")
-
-
-def _mlflow(context: Context, tracked: Tracked, logger: ast.Call) -> Helper:
-    """The callback for MLflow, with the parts that the arguments of the logger ask for."""
-    given = _given(logger, "mlflow")
-    parameters = [p for p in ("experiment_name", "tracking_uri", "registry_uri", "tags") if p in given]
-    setup = "".join(f"        mlflow.set_{uri}({uri})\n" for uri in ("tracking_uri", "registry_uri") if uri in given)
-    databricks = _may_be_databricks(context, given.get("tracking_uri"), given.get("experiment_name"))
-    finish, needed = _end_of_run(context, tracked, given)
-    # A TransformersTrainer logged no parameters: trainer_init_config was none of the fields that its trial had.
-    trainer = context.module.qualified(tracked.trainer.func) or ""
-    params = trainer not in TRANSFORMERS_TRAINERS
-    helper = emitted_tracking.MLFLOW.filled(
-        parameters=", ".join(parameters), tags=", tags=tags" if "tags" in given else "", trainer=_last(trainer)
-    )
-    template = (
-        helper.template.replace("        $setup\n", setup)
-        .replace("        $databricks\n", emitted_tracking.MLFLOW_DATABRICKS if databricks else "")
-        .replace("            $params\n", emitted_tracking.MLFLOW_PARAMS if params else "")
-        .replace("        $finish\n", finish)
-    )
-    imports = (*helper.imports, emitted_tracking.DATABRICKS_LOGIN) if databricks else helper.imports
-    return replace(helper, template=template, imports=(*imports, *needed))
-
-
-def _end_of_run(
-    context: Context, tracked: Tracked, given: Mapping[str | None, ast.expr]
-) -> tuple[str, Sequence[tuple[str, str | None]]]:
-    """What ends the run of MLflow, and the imports that it needs."""
-    if written(given.get("save_artifact")) is not True:
-        return emitted_tracking.MLFLOW_END, ()
-    if scheme_of_run(context.module, tracked.trainer) == LOCAL:
-        return emitted_tracking.MLFLOW_ARTIFACTS, ()
-    return emitted_tracking.MLFLOW_ARTIFACTS_OF_STORAGE, emitted_tracking.FROM_STORAGE
-
-
-def _may_be_databricks(context: Context, tracking_uri: ast.expr | None, experiment: ast.expr | None) -> bool:
-    """Whether the runs may be logged to Databricks, whose login MLflow takes out of the notebook.
-
-    An experiment is called by its path in the workspace there, as "/Users/...", and hardly anywhere else.
-    """
-    module = context.module
-    set_before = [argument(call, 0, "uri") for call in module.calls("mlflow.set_tracking_uri")]
-    given = [tracking_uri] if tracking_uri is not None else [uri for uri in set_before if uri is not None]
-    if not given:
-        text = module.text.lower().replace(LOGIN_OF_HELPER, "")
-        names = module.origins(experiment) if experiment is not None else []
-        is_path = any(leading_text(source.module, source.node).startswith("/") for source in names)
-        return is_path or any(sign in text for sign in DATABRICKS_SIGNS)
-    starts = [leading_text(source.module, source.node) for uri in given for source in module.origins(uri)]
-    return any(start.startswith("databricks") for start in starts) or not any(starts)
-
-
-def _variable(context: Context, logger: ast.Call, wanted: str) -> str:
-    """The variable that holds a callback; makes one where there is none."""
-    parent = context.module.parent_of[logger]
-    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
-        return parent.targets[0].id
-    name = context.fresh(wanted)
-    context.plan.statement(context.module.statement(logger)).before.append(Code(f"{name} = $made", {"made": logger}))
-    context.plan.hoist(logger, name)
-    return name
-
-
-def _finish(context: Context, tracked: Tracked, callbacks: list[str]) -> None:
-    """Ends the runs of callbacks after fit()."""
-    module, plan, fit = context.module, context.plan, tracked.fit
-    statement = module.statement(fit)
-    edit = plan.statement(statement)
-    if isinstance(statement, ast.Assign) and statement.value is fit and isinstance(statement.targets[0], ast.Name):
-        edit.after += [Code(f"{callback}.finish({statement.targets[0].id})") for callback in callbacks]
-        return
-    is_alone = module.is_statement(fit)
-    if is_alone and len(callbacks) == 1:
-        edit.replacement = Code(f"{callbacks[0]}.finish($fit)", {"fit": fit})
-        return
-    result = context.fresh("result", "training_result")
-    code = Code(
-        "\n".join([f"{result} = $fit", *(f"{callback}.finish({result})" for callback in callbacks)]), {"fit": fit}
-    )
-    if is_alone:
-        edit.replacement = code
-    else:
-        edit.before.append(code)
-        plan.hoist(fit, result)

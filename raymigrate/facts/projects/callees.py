@@ -106,16 +106,19 @@ def _by_decorator(module: Module) -> dict[ast.AST, list[ast.FunctionDef]]:
     found: dict[ast.AST, list[ast.FunctionDef]] = {}
     for function in module.of_type(ast.FunctionDef):
         calls = (each.func if isinstance(each, ast.Call) else each for each in function.decorator_list)
-        for maker in dict.fromkeys(_definition(module, each) for each in calls):
-            if maker is not None:
-                found.setdefault(maker, []).append(function)
+        for maker in dict.fromkeys(maker for each in calls for maker in _makers(module, each)):
+            found.setdefault(maker, []).append(function)
     return found
 
 
-def _definition(module: Module, node: ast.expr) -> ast.AST | None:
-    """What a name stands for, in whatever file of the project."""
+def _makers(module: Module, node: ast.expr) -> list[ast.AST]:
+    """What a name or a method stands for, in whatever file of the project."""
     found, other = module.definition(node), module.elsewhere(node)
-    return other.node if other is not None and not isinstance(found, FUNCTIONS) else found
+    if other is not None and not isinstance(found, FUNCTIONS):
+        return [other.node]
+    if isinstance(node, ast.Attribute):
+        return [method for _, method in methods_of_object(module, node.value, node.attr) or ()]
+    return [found] if found is not None else []
 
 
 def _inside(source: Source) -> Iterator[Source]:

@@ -262,8 +262,8 @@ def _behind(module: Module, node: ast.expr, *, elsewhere: bool) -> Behind:
     if isinstance(node, ast.NamedExpr):
         return Behind([Source(module, node.value)], whole=True)
     if isinstance(node, ast.Call):
-        read = read_by_method(module, node, elsewhere=elsewhere)
-        read = read or returned_by_method(module, node, elsewhere=elsewhere)
+        read = returned_by_method(module, node, elsewhere=elsewhere)  # also of a class with a get() of its own
+        read = read or read_by_method(module, node, elsewhere=elsewhere)
         return read if read is not None else returned(module, node, elsewhere=elsewhere)
     return UNKNOWN
 

@@ -347,8 +347,8 @@ def read_by_method(module: Module, call: ast.Call, *, elsewhere: bool) -> Behind
         return Behind([Source(module, default) for default in call.args[1:2]])
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in READERS or not call.args or call.keywords:
         return None
-    if module.qualified(call.func) == "ray.get":
-        return None
+    if module.qualified(call.func) == "ray.get" or (elsewhere and module.elsewhere(call.func) is not None):
+        return None  # `registry.get(name)`, where that is a file of the project
     key = module.constant(call.args[0])
     found = _read(module, call.func.value, key, elsewhere=elsewhere) if isinstance(key, str) else UNKNOWN
     return found if found.whole else Behind([*found.found, *(Source(module, given) for given in call.args[1:2])])

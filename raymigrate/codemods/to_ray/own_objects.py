@@ -1,0 +1,94 @@
+"""What code changes: something that a name stands for, by the name or by methods of an object of the project's own.
+
+A worker gets a copy of what the driver made. `best = Best()`, `Trainer(..., callbacks=[best])`: what training does to
+it is to be read where it trained. So it is with a list that such an object is given: `callbacks=[History(losses)]`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.codemods.to_ray.step_kinds import FILLING
+from raymigrate.facts.syntax.kept import kept
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import class_named, holds_items
+from raymigrate.facts.values.lineages import lineage
+
+CHANGING = FILLING | {"sort", "reverse", "popitem", "discard", "appendleft", "popleft", "extendleft"}
+HANDED = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Starred, ast.keyword, ast.IfExp)
+
+
+def is_changed(module: Module, node: ast.Name) -> bool:
+    """Whether something is put into what a name stands for: `args.lr = 1`, `settings["a"]["b"] = 1`, `.append`.
+
+    Or a method is called that changes its object: `meter.update(loss)`, where the project has the class.
+    """
+    method = module.parent_of[node]
+    if isinstance(method, ast.Attribute) and _is_called(module, method):
+        if any(method.attr in changing for changing, _ in _objects(module, node)):
+            return True
+    return bool(_put_into(module, node))
+
+
+def is_handed_on(module: Module, node: ast.Name) -> bool:
+    """Whether a name gives away what who gets it may change: to a call, or in a list.
+
+    It may be an object of the project whose methods change it, or a list or dict for one that fills what it holds.
+    """
+    parent = module.parent_of[node]
+    call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
+    is_argument = isinstance(call, ast.Call) and call.func is not node
+    if not is_argument and not isinstance(parent, HANDED):
+        return False
+    if any(changing for changing, _ in _objects(module, node)):
+        return True
+    made = class_named(module, call.func) if isinstance(call, ast.Call) and is_argument else None
+    return made is not None and _changing(*made)[1] and _is_container(module, node)
+
+
+def _is_called(module: Module, method: ast.Attribute) -> bool:
+    call = module.parent_of[method]
+    return isinstance(call, ast.Call) and call.func is method
+
+
+def _put_into(module: Module, node: ast.expr) -> int:
+    """How many attributes and items deep something is put into what a name stands for; 0 where nothing is."""
+    depth, parent = 1, module.parent_of[node]
+    while isinstance(parent, (ast.Attribute, ast.Subscript)) and parent.value is node:
+        if not isinstance(parent.ctx, ast.Load):
+            return depth
+        if isinstance(parent, ast.Attribute) and _is_called(module, parent):
+            in_place = parent.attr.endswith("_") and not parent.attr.startswith("_")  # of a tensor
+            return depth if in_place or parent.attr in CHANGING else 0
+        node, parent, depth = parent, module.parent_of[parent], depth + 1
+    return 0
+
+
+def _objects(module: Module, node: ast.Name) -> Iterator[tuple[frozenset[str], bool]]:
+    """What methods change, of the classes of the project that a name is given objects of."""
+    for binding in module.bindings_of(node):
+        made = module.assigned(binding.node)
+        found = class_named(module, made.func) if isinstance(made, ast.Call) else None
+        if found is not None:
+            yield _changing(*found)
+
+
+def _is_container(module: Module, node: ast.Name) -> bool:
+    values = (module.assigned(binding.node) for binding in module.bindings_of(node))
+    return any(value is not None and holds_items(value) for value in values)
+
+
+@kept
+def _changing(module: Module, made: ast.ClassDef) -> tuple[frozenset[str], bool]:
+    """The methods of a class that change their object, and whether one puts something into what that holds."""
+    changing, fills = set[str](), False
+    for line in lineage(module, made):
+        for method in line.body:
+            if not isinstance(method, ast.FunctionDef) or method.name == "__init__":
+                continue
+            for own in method.args.args[:1]:
+                depths = [_put_into(module, use) for use in module.uses(own.arg, module.scope(method))]
+                changing |= {method.name} if any(depths) else set()
+                fills |= max(depths, default=0) > 1
+    return frozenset(changing), fills
