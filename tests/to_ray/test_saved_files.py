@@ -62,6 +62,23 @@ def test_all_wait_before_they_load_it(end: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "load",
+    [
+        "PeftModel.from_pretrained(model, folder)",
+        "peft.PeftModelForCausalLM.from_pretrained(model=model, model_id='merged')",
+        "model.load_adapter(peft_model_id=folder)",
+        "model.load_adapter(folder, 'default')",
+        "transformers.pipeline('text-generation', model=folder)",
+        "transformers.pipeline('text-generation', 'merged')",
+    ],
+)
+def test_the_folder_is_found_where_it_is_not_the_first_argument(load: str) -> None:
+    names = "import peft\nimport transformers\nfrom peft import PeftModel\n"
+    after = converted(f"{names}trainer.model.save_pretrained(folder)\nother = {load}\nother.save_pretrained('whole')")
+    assert f"\n    {WAIT}  # the first worker may still be saving what all of them load\n    other = " in after
+
+
+@pytest.mark.parametrize(
     "end",
     [
         "model.save_pretrained(folder)",

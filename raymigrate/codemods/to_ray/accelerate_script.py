@@ -27,7 +27,7 @@ from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.handed_models import tell_handed_models
 from raymigrate.codemods.to_ray.import_paths import tell_import_paths
-from raymigrate.codemods.to_ray.interactive import tell_exits
+from raymigrate.codemods.to_ray.interactive import tell_exits, tell_signals
 from raymigrate.codemods.to_ray.launched import (
     RM825,
     LaunchedOutline,
@@ -190,6 +190,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     keep_log_settings(context, outline)
     tell_import_paths(context, RM820, outline)
     tell_exits(context, RM828, outline)
+    tell_signals(context, RM828, outline)
     tell_downloads(context, RM828, outline)
     tell_read(context, RM820, outline)
     drop_launcher(context, outline)

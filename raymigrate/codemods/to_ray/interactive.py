@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.cell_lines import run_by_workers
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import ends_process, uses_of_function
 from raymigrate.facts.syntax.module import Module
@@ -27,6 +28,9 @@ ENDS = (
     "A worker takes SystemExit for a failure, with the code 0 too: the run ends with a TrainingFailedError, or starts"
     " again where max_failures= allows it."
 )
+HANDLERS = ("signal.signal", "signal.set_wakeup_fd")
+# ray 2.60, train/v2/_internal/execution/worker_group/thread_runner.py
+IN_A_THREAD = "Ray runs the training in a thread of each worker, where {}() raises a ValueError."
 RUN_BY_TRAINER = ("Callback", "Trainer")  # ends of the names of classes whose methods a Trainer calls
 
 
@@ -79,6 +83,33 @@ def tell_exits(context: Context, rule: Rule, outline: Outline) -> None:
         is_handler = any(isinstance(around, ast.ExceptHandler) for around in module.ancestors(end))
         if outline.script.step_of(end) in workers and not is_failure and not is_handler:
             context.manual(rule, end, ENDS, "Return from the training function instead.")
+
+
+def tell_signals(context: Context, rule: Rule, outline: Outline) -> None:
+    """Tells of code of the workers that sets a handler of signals, which the main thread of a process alone may do.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+        outline: What becomes of the script.
+    """
+    module = context.module
+    calls = [*module.calls(*HANDLERS)]
+    of_workers = run_by_workers(outline) if calls else set()
+    for call in calls:
+        if outline.script.step_of(call) in of_workers and not _is_for_main_thread(module, call):
+            message = IN_A_THREAD.format(module.qualified(call.func))
+            context.manual(rule, call, message, "Take it out, or set it on the driver, above fit().")
+
+
+def _is_for_main_thread(module: Module, call: ast.Call) -> bool:
+    """Whether a call is made in the main thread alone, or what it raises elsewhere is caught."""
+    for around in module.ancestors(call):
+        if isinstance(around, ast.Try) and any(module.inside(call, part) for part in around.body):
+            return True
+        if isinstance(around, ast.If) and any(last_name(node) == "main_thread" for node in ast.walk(around.test)):
+            return True
+    return False
 
 
 def _is_in_training(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:

@@ -27,7 +27,7 @@ from raymigrate.codemods.to_ray.early_writes import tell_early_writes
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.given_schedules import tell_given_schedules
 from raymigrate.codemods.to_ray.import_paths import tell_import_paths
-from raymigrate.codemods.to_ray.interactive import tell_exits, tell_interrupts
+from raymigrate.codemods.to_ray.interactive import tell_exits, tell_interrupts, tell_signals
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, tell_importers, tell_lines, tell_start
 from raymigrate.codemods.to_ray.launches import plain_starts_of
 from raymigrate.codemods.to_ray.log_settings import keep_log_settings
@@ -278,6 +278,7 @@ def _tell_changes(context: Context, outline: Outline) -> None:
     tell_settings(context, RM806, outline)
     tell_import_paths(context, RM806, outline)
     tell_exits(context, RM806, outline)
+    tell_signals(context, RM806, outline)
     tell_downloads(context, RM806, outline)
     of_workers = outline.roles.moved_or_makers()
     for call in module.calls(*LOGINS):
