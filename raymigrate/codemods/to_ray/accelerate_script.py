@@ -44,7 +44,7 @@ from raymigrate.codemods.to_ray.notebook_launchers import (
     started_by_notebook,
 )
 from raymigrate.codemods.to_ray.order import release, roles_of
-from raymigrate.codemods.to_ray.own_arguments import send_missing
+from raymigrate.codemods.to_ray.own_arguments import name_saved_classes, send_missing
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.plain_trainer import drop_launcher
@@ -184,6 +184,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
         tell_behind(context, outline, notebook)
     outline.needs_argv = reads_command_line(outline)
     send_missing(context, outline)
+    name_saved_classes(context, outline)
     send_names_of_classes(context, outline, RM820)
     make_paths_absolute(context, outline)
     set_environment(context, RM820, outline)

@@ -35,7 +35,7 @@ from raymigrate.codemods.to_ray.loss_scale import keep_loss_scale
 from raymigrate.codemods.to_ray.made_folders import make_folders_once
 from raymigrate.codemods.to_ray.order import release, roles_of
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
+from raymigrate.codemods.to_ray.own_arguments import name_classes, name_saved_classes, send_missing
 from raymigrate.codemods.to_ray.own_loaders import OwnLoader, own_loaders, tell_own_loaders, tell_rows_of_own
 from raymigrate.codemods.to_ray.own_stops import tell_own_stops
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
@@ -212,6 +212,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     outline.needs_argv = reads_command_line(outline)
     send_missing(context, outline)
     name_classes(context, outline)
+    name_saved_classes(context, outline)
     send_names_of_classes(context, outline, RM801)
     kept = make_paths_absolute(context, outline)
     is_repeated = repeats(context.module, training)
