@@ -238,6 +238,21 @@ def test_a_worker_trains_in_a_thread_that_can_set_no_handler_of_signals(sets: st
     assert any("signal.signal() raises a ValueError" in message for message in messages) is told
 
 
+@pytest.mark.parametrize(("call", "told"), [("watch(trainer)", True), ("print(watch)", False)])
+def test_a_function_of_another_file_sets_a_handler(tmp_path: Path, call: str, told: bool) -> None:
+    (tmp_path / "helpers.py").write_text(f"import signal\n\n\ndef watch(trainer):\n    signal.signal(15, {SAVES})\n")
+    script = SCRIPT.format(imports="from helpers import watch", set_up="").replace(
+        "\n\n\ntrainer = ", "\n\n\ndef main():\n    trainer = "
+    )
+    (tmp_path / "train.py").write_text(
+        script.replace("\ntrainer.train()", f"\n    {call}\n    trainer.train()\n\n\nmain()")
+    )
+    (tmp_path / "pyproject.toml").write_text("")
+    result = CliRunner().invoke(main, ["--to-ray", "--gpu", "--check", "--verbose", str(tmp_path)])
+    assert ("signal.signal() raises a ValueError" in result.output) is told
+    assert "RM801 would convert" in result.output
+
+
 def test_a_handler_that_the_driver_sets_stays_with_it() -> None:
     script = SCRIPT.format(imports="import signal", set_up="signal.signal(signal.SIGINT, signal.SIG_IGN)")
     outcome = converted(script, to_ray=True, gpu=True, workers=2)

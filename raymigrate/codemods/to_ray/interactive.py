@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.cell_lines import run_by_workers
+from raymigrate.codemods.to_ray.other_paths import called_elsewhere
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import ends_process, uses_of_function
 from raymigrate.facts.syntax.module import Module
@@ -94,12 +95,23 @@ def tell_signals(context: Context, rule: Rule, outline: Outline) -> None:
         outline: What becomes of the script.
     """
     module = context.module
-    calls = [*module.calls(*HANDLERS)]
-    of_workers = run_by_workers(outline) if calls else set()
-    for call in calls:
-        if outline.script.step_of(call) in of_workers and not _is_for_main_thread(module, call):
-            message = IN_A_THREAD.format(module.qualified(call.func))
-            context.manual(rule, call, message, "Take it out, or set it on the driver, above fit().")
+    found = [(call, name) for call in module.of_type(ast.Call) if (name := _sets_handler(module, call))]
+    of_workers = run_by_workers(outline) if found else set()
+    for call, name in found:
+        if outline.script.step_of(call) in of_workers:
+            context.manual(rule, call, IN_A_THREAD.format(name), "Take it out, or set it on the driver, above fit().")
+
+
+def _sets_handler(module: Module, call: ast.Call) -> str:
+    """What sets a handler of signals, as it is named: a call, or a function of another file that it calls."""
+    name = module.qualified(call.func) or ""
+    if name in HANDLERS:
+        return "" if _is_for_main_thread(module, call) else name
+    for other, function in called_elsewhere(module, call) if module.names_of_files else ():
+        for inner in other.calls(*HANDLERS):
+            if other.inside(inner, function) and not _is_for_main_thread(other, inner):
+                return other.qualified(inner.func) or ""
+    return ""
 
 
 def _is_for_main_thread(module: Module, call: ast.Call) -> bool:
