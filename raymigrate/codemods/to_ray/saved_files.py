@@ -20,7 +20,9 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, origins
 
 SAVE_MODEL = "save_model"
-FOLDERS = {SAVE_MODEL: "output_dir", "save_pretrained": "save_directory"}
+SAVE_PRETRAINED = "save_pretrained"
+# Methods that save, with their argument for the folder. A Trainer that pushes saves into its output_dir before.
+FOLDERS = {SAVE_MODEL: "output_dir", SAVE_PRETRAINED: "save_directory", "push_to_hub": ""}
 LOOPS = (ast.For, ast.While)
 LOADS = ("from_pretrained", "load_adapter")
 # How a folder is given to what loads from it: peft's from_pretrained() and pipeline() take it behind what it is for.
@@ -93,8 +95,9 @@ def _is_behind(outline: Outline, reached: Sequence[ast.Call], call: ast.Call) ->
 def _folder(module: Module, save: ast.Call) -> ast.expr | None:
     """Where a call saves; None where that is not seen. A Trainer saves in its output_dir if it is given nothing."""
     assert isinstance(save.func, ast.Attribute)
-    given = argument(save, 0, FOLDERS[save.func.attr])
-    if given is not None or save.func.attr != SAVE_MODEL or not is_trainer(module, save.func.value):
+    name = FOLDERS[save.func.attr]
+    given = argument(save, 0, name) if name else None
+    if given is not None or save.func.attr == SAVE_PRETRAINED or not is_trainer(module, save.func.value):
         return given
     made = arguments_made(module)
     return argument(made[0], 0, "output_dir") if len(made) == 1 else None
