@@ -273,6 +273,8 @@ class Answer:
 
 
 UNKNOWN = Answer()
+# Modules whose functions are methods of one object: `create_repo = api.create_repo`.
+BOUND = dict.fromkeys(("huggingface_hub", "huggingface_hub.hf_api"), "huggingface_hub.hf_api.HfApi")
 
 
 @cache
@@ -301,7 +303,9 @@ def look_up(qualified: str) -> Answer:
         else:
             return Answer(gone=gone)
         if not _is_described(place):
-            return UNKNOWN
+            module, _, name = place.rpartition(".")
+            method = member(BOUND[module], name) if module in BOUND and number + 1 == len(parts) else None
+            return Answer(None, BOUND[module], method) if method and method.parameters is not None else UNKNOWN
     return Answer(place=place)
 
 

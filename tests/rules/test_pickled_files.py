@@ -87,6 +87,47 @@ def test_what_a_script_saves_of_numpy_is_loaded_again(value: str, is_refused: bo
     assert "weights_only" not in converted(SCRIPT.format(use=f"{define}{save}torch.load(folder)['score']")).text
 
 
+OWN = """\
+from dataclasses import dataclass
+from typing import TypedDict
+
+@dataclass
+class Row:
+    text: str
+
+class Plain(TypedDict):
+    text: str
+
+def read(lines):
+    rows = []
+    for line in lines:
+        rows.append(Row(line))
+    return rows
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "is_refused"),
+    [
+        ("Row('a')", True),
+        ("[Row(line) for line in job.lines]", True),
+        ("read(job.lines)", True),
+        ("{'rows': read(job.lines), 'epoch': 1}", True),
+        ("{line: Row(line) for line in job.lines}", True),
+        ("Plain(text='a')", False),
+        ("[row.text for row in read(job.lines)]", False),
+        ("job.rows", False),
+        ("len(read(job.lines))", False),
+    ],
+)
+def test_what_a_script_saves_of_its_own_classes_is_loaded_again(value: str, is_refused: bool) -> None:
+    use = f"rows = {value}\ntorch.save(rows, folder)\nprint(torch.load(folder, map_location='cpu'))"
+    outcome = converted(SCRIPT.format(use=OWN + use))
+    assert ("weights_only=False" in outcome.text) is is_refused
+    assert bool(outcome.lines("RM756", Kind.CONVERTED)) is is_refused
+
+
 def test_a_loop_that_gets_an_accelerator_loads_its_arrays_too() -> None:
     behind = "import numpy as np\ntorch.save({'rows': np.ones(3)}, 'a.pt')\nprint(torch.load('a.pt')['rows'])\n"
     assert "torch.load('a.pt', weights_only=False)" in accelerated(LOOP, behind).text

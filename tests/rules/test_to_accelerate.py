@@ -58,6 +58,12 @@ def test_another_method_than_forward_is_called_without_gradients_only(looking: s
     assert "averages the gradients of forward() alone" in refusal(LOOP, "    print(model.encode(x))\n")
 
 
+def test_a_part_of_an_object_that_trains_is_named_as_such() -> None:
+    head = HEAD.replace("model = nn.Linear(4, 2).to(device)", "from job import pipe\n").replace("model.", "pipe.unet.")
+    said = refusal(LOOP.replace("model(", "pipe.unet("), head=head)
+    assert "`pipe.unet` is what trains, and is no name to which prepare() can give it back" in said
+
+
 FREEZING = """
 class Net(torch.nn.Module):
     def hold(self, flag):

@@ -25,3 +25,23 @@ def test_what_is_no_dict_is_left_for_a_person(given: str) -> None:
 def test_what_may_be_one_is_deleted(given: str) -> None:
     outcome = converted(SCRIPT.format(given=given))
     assert "ScalingConfig(num_workers=2)" in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("resources", "told"),
+    [
+        ("{'large': 0.01}", "large"),
+        ("{'CPU': 2, 'memory': 10**9, 'large': 1}", "memory, large"),
+        ("dict(memory=10)", "memory"),
+        ("{'CPU': 0}", ""),
+        ("{'GPU': 1, 'large': 0}", ""),
+        ("made", ""),
+    ],
+)
+def test_that_it_chose_the_machine_of_the_first_worker_is_told(resources: str, told: str) -> None:
+    given = f"ScalingConfig(trainer_resources={resources}, num_workers=2)"
+    outcome = converted(SCRIPT.format(given=given))
+    assert "ScalingConfig(num_workers=2)" in outcome.text
+    messages = [message for message in outcome.messages if message.startswith("The first worker")]
+    assert len(messages) == bool(told)
+    assert all(f"on a machine with {told}, which" in message for message in messages)

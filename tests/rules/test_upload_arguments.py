@@ -48,9 +48,37 @@ def test_what_is_not_seen_is_told(call: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "code"),
+    [("organization", "RM702"), ("repo_url", "RM702"), ("use_temp_dir", "RM702"), ("use_auth_token", "RM701")],
+)
+def test_what_is_refused_is_seen_in_a_dict(key: str, code: str) -> None:
+    outcome = converted(f"{HEAD}more = {{'private': True, {key!r}: name}}\nm.push_to_hub('x', **more)\n")
+    assert outcome.findings == [(code, Kind.MANUAL, 6)]
+    assert outcome.messages[0].startswith(f"{key}= raises a TypeError today where ")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'create_repo("x", organization="y")',
+        'create_repo(name="x")',
+        'huggingface_hub.create_repo("x", organization="y", exist_ok=True)',
+        'HfApi().create_repo("x", organization="y")',
+    ],
+)
+def test_a_repository_is_made_by_its_whole_name(call: str) -> None:
+    names = "import huggingface_hub\nfrom huggingface_hub import HfApi, create_repo\n"
+    outcome = converted(f"{HEAD}{names}{call}\n")
+    assert [code for code, _, _ in outcome.findings] == ["RM693"]
+    assert 'repo_id="organization/name", whole' in outcome.messages[0]
+    assert not converted(f"{HEAD}{names}create_repo('y/x', token=name, private=True, exist_ok=True)\n").findings
+
+
+@pytest.mark.parametrize(
     "use",
     [
         'm.push_to_hub("y/x", private=True)',
+        'more = {"organization": 1}\nname.push(**more)',
         "class Mine:\n    def push_to_hub(self, organization):\n        pass\n\n\nMine().push_to_hub(organization=1)",
         'name.create(organization="y")',
         'push_to_hub = print\npush_to_hub("x", organization="y")',

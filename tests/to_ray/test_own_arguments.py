@@ -137,3 +137,54 @@ main()
     text = converted(script, to_ray=True).text
     assert SENT in text
     assert NAMED not in text
+
+
+ROW = """\
+import pickle
+import joblib
+import torch
+
+@dataclass
+class Row:
+    text: str
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("saves", "named"),
+    [
+        ("torch.save([Row('a')], '/rows.pt')", True),
+        ("with open('/rows', 'wb') as file:\n        pickle.dump({'a': Row('a')}, file)", True),
+        ("joblib.dump(value=Row('a'), filename='/rows')", True),
+        ("rows = []\n    rows.append(Row('a'))\n    torch.save(rows, '/rows.pt')", True),
+        ("torch.save([Row('a').text], '/rows.pt')", False),
+    ],
+)
+def test_objects_that_a_worker_saves_are_found_by_their_class(saves: str, named: bool) -> None:
+    text = after(ROW, f"args = TrainingArguments('/out')\n    {saves}")
+    assert ('    sys.modules["__main__"].Row = Row  # pickle looks for it there\n' in text) is named
+
+
+def test_objects_that_the_driver_saves_are_found_as_before() -> None:
+    text = after(f"{ROW}print(len(pickle.dumps([Row('a')])))\n", "args = TrainingArguments('/out')")
+    assert "\nprint(len(pickle.dumps([Row('a')])))\n" in text and "sys.modules" not in text
+
+
+def test_a_class_that_the_training_function_makes_is_told() -> None:
+    script = f"""{HEAD}
+import torch
+
+model = AutoModel.from_pretrained("bert")
+
+
+class Row:
+    def embed(self):
+        return model(self)
+
+
+torch.save([Row()], "/rows.pt")
+Trainer(model, TrainingArguments("/out")).train()
+"""
+    messages = converted(script, to_ray=True).messages
+    assert any("which is made in the training function: a PicklingError" in message for message in messages)

@@ -210,6 +210,56 @@ def test_an_end_of_the_process_is_a_failure_of_the_worker(end: str, told: bool) 
     assert any(message.startswith("A worker takes SystemExit") for message in messages) is told
 
 
+SAVES = "lambda *_: trainer.save_model('/x')"
+
+
+@pytest.mark.parametrize(
+    ("sets", "told"),
+    [
+        (f"signal.signal(signal.SIGTERM, {SAVES})", True),
+        (f"from signal import SIGINT, signal as on\n    on(SIGINT, {SAVES})", True),
+        (f"for number in (2, 15):\n        signal.signal(number, {SAVES})", True),
+        ("install(trainer)", True),
+        (f"try:\n        signal.signal(2, {SAVES})\n    except ValueError:\n        pass", False),
+        (
+            f"if threading.current_thread() is threading.main_thread():\n        signal.signal(2, {SAVES})",
+            False,
+        ),
+        ("signal.alarm(60)", False),
+    ],
+)
+def test_a_worker_trains_in_a_thread_that_can_set_no_handler_of_signals(sets: str, told: bool) -> None:
+    helper = "def install(trainer):\n    signal.signal(15, lambda *_: trainer.save_model('/x'))\n\n"
+    script = SCRIPT.format(imports="import signal\nimport threading", set_up=helper).replace(
+        "\n\n\ntrainer = ", "\n\n\ndef main():\n    trainer = "
+    )
+    script = script.replace("\ntrainer.train()", f"\n    {sets}\n    trainer.train()\n\n\nmain()")
+    messages = converted(script, to_ray=True, gpu=True, workers=2).messages
+    assert any("signal.signal() raises a ValueError" in message for message in messages) is told
+
+
+@pytest.mark.parametrize(("call", "told"), [("watch(trainer)", True), ("print(watch)", False)])
+def test_a_function_of_another_file_sets_a_handler(tmp_path: Path, call: str, told: bool) -> None:
+    (tmp_path / "helpers.py").write_text(f"import signal\n\n\ndef watch(trainer):\n    signal.signal(15, {SAVES})\n")
+    script = SCRIPT.format(imports="from helpers import watch", set_up="").replace(
+        "\n\n\ntrainer = ", "\n\n\ndef main():\n    trainer = "
+    )
+    (tmp_path / "train.py").write_text(
+        script.replace("\ntrainer.train()", f"\n    {call}\n    trainer.train()\n\n\nmain()")
+    )
+    (tmp_path / "pyproject.toml").write_text("")
+    result = CliRunner().invoke(main, ["--to-ray", "--gpu", "--check", "--verbose", str(tmp_path)])
+    assert ("signal.signal() raises a ValueError" in result.output) is told
+    assert "RM801 would convert" in result.output
+
+
+def test_a_handler_that_the_driver_sets_stays_with_it() -> None:
+    script = SCRIPT.format(imports="import signal", set_up="signal.signal(signal.SIGINT, signal.SIG_IGN)")
+    outcome = converted(script, to_ray=True, gpu=True, workers=2)
+    assert "\nsignal.signal(signal.SIGINT, signal.SIG_IGN)" in outcome.text
+    assert not any("ValueError" in message for message in outcome.messages)
+
+
 @pytest.mark.parametrize("last", ["sys.exit(main())", "raise SystemExit(main())", "exit(main())", "main()"])
 def test_the_end_of_the_script_stays_with_the_driver(last: str) -> None:
     script = SCRIPT.format(imports="import sys", set_up="").replace(

@@ -49,6 +49,7 @@ def converted(end: str, **options: object) -> str:
         "trainer.save_model()\nmodel = AutoPeftModelForCausalLM.from_pretrained(args.output_dir)",
         'trainer.save_model()\nmodel = AutoPeftModelForCausalLM.from_pretrained("out")',
         "trainer.save_model(args.output_dir)\nmodel = AutoPeftModelForCausalLM.from_pretrained('out')",
+        'trainer.push_to_hub("saved")\nmodel = AutoPeftModelForCausalLM.from_pretrained("out")',
         "model.save_pretrained(folder)\ndel trainer\nmodel = AutoPeftModelForCausalLM.from_pretrained(folder)",
         "model.save_pretrained(folder)\nwith open('x') as f:\n    m = AutoPeftModelForCausalLM.from_pretrained(folder)",
         "model.save_pretrained(folder)\nif settings:\n    m = AutoPeftModelForCausalLM.from_pretrained(folder)",
@@ -62,9 +63,27 @@ def test_all_wait_before_they_load_it(end: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "load",
+    [
+        "PeftModel.from_pretrained(model, folder)",
+        "peft.PeftModelForCausalLM.from_pretrained(model=model, model_id='merged')",
+        "model.load_adapter(peft_model_id=folder)",
+        "model.load_adapter(folder, 'default')",
+        "transformers.pipeline('text-generation', model=folder)",
+        "transformers.pipeline('text-generation', 'merged')",
+    ],
+)
+def test_the_folder_is_found_where_it_is_not_the_first_argument(load: str) -> None:
+    names = "import peft\nimport transformers\nfrom peft import PeftModel\n"
+    after = converted(f"{names}trainer.model.save_pretrained(folder)\nother = {load}\nother.save_pretrained('whole')")
+    assert f"\n    {WAIT}  # the first worker may still be saving what all of them load\n    other = " in after
+
+
+@pytest.mark.parametrize(
     "end",
     [
         "model.save_pretrained(folder)",
+        'model.push_to_hub("out")\nother = AutoModelForCausalLM.from_pretrained("out")',
         'model.save_pretrained(folder)\nother = AutoModelForCausalLM.from_pretrained("gpt2")',
         "model = AutoPeftModelForCausalLM.from_pretrained(folder)\nmodel.save_pretrained(folder)",
         "model.save_pretrained(folder)\n"

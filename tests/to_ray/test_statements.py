@@ -488,3 +488,24 @@ def test_the_time_is_taken_where_a_worker_begins_to_train() -> None:
 def test_what_is_on_the_disk_is_asked_on_the_driver_before_the_training() -> None:
     found = roles(f'tokenizer = AutoTokenizer.from_pretrained("a")\nthere = os.path.exists("b")\n{TRAIN}')
     assert found['there = os.path.exists("b")'] is Role.DEFINITION
+
+
+def test_code_that_is_commented_out_goes_with_what_stands_above_it() -> None:
+    script = """\
+    def main():
+        '''Trains.'''
+        args = argparse.ArgumentParser().parse_args()
+        '''options = vars(args)'''
+        model = AutoModel.from_pretrained("bert")
+        '''model.eval()'''
+        # a second one
+        '''model.train()'''
+        Trainer(model, TrainingArguments("out")).train()
+        '''print(model)'''
+
+    '''helpers'''
+    main()
+    """
+    found = roles(script)
+    moves = [line for line, role in found.items() if line.startswith("'''") and role.moves]
+    assert moves == ["'''model.eval()'''", "'''model.train()'''", "'''print(model)'''"]

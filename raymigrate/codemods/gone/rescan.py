@@ -76,6 +76,11 @@ ADVICE = {
         "resume_from_checkpoint= took its place: it loads the weights too, and needs the trainer_state.json of a"
         " checkpoint. Leave it out for a folder that holds a model alone."
     ),
+    **{
+        (owner, name): 'Give repo_id="organization/name", whole.'
+        for owner in ("huggingface_hub.create_repo", "HfApi.create_repo")
+        for name in ("name", "organization")
+    },
     **{  # read in peft 0.3 and 0.18, utils/other.py
         ("peft.prepare_model_for_kbit_training", name): (
             "Leave it out: every parameter that is not quantized is cast to float32 today."

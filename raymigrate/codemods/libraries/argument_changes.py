@@ -103,6 +103,7 @@ ADVICE = {
     "use_mps_device": "Drop it: an MPS device is used where there is one.",
     "use_ipex": "Drop it: PyTorch itself has what it brought.",
     "push_to_hub_organization": "Write the organization into hub_model_id=.",
+    "organization": 'Drop it, and name the repository whole: "organization/name".',
     "prediction_loss_only": "Give it to TrainingArguments(prediction_loss_only=) in place of the Trainer.",
     "max_prompt_length": "Drop it: trl cuts no prompts any more; filter longer ones out of the dataset before.",
     "version": "Drop it: the Hub keeps one version of the data, and revision= takes a branch, tag or commit of it.",

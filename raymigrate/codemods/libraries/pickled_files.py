@@ -14,6 +14,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.saved_objects import SAVE, saved_classes
 from raymigrate.facts.values import argument, sources, trailing_text
 
 RM756 = Rule(
@@ -21,8 +22,8 @@ RM756 = Rule(
     "torch.load of a pickled object",
     "torch >= 2.6 loads tensors and plain values only, and raises an UnpicklingError for other objects, such as the"
     " TrainingArguments in training_args.bin or a whole module.",
-    "weights_only=False is given where the file is known to hold such an object, or the script saves arrays of NumPy in"
-    " it, or what was loaded is used as a module.",
+    "weights_only=False is given where the file is known to hold such an object, or the script saves arrays of NumPy or"
+    " objects of its own classes in it, or what was loaded is used as a module.",
     "https://docs.pytorch.org/docs/stable/generated/torch.load.html",
     errors=("Weights only load failed",),
     unproven="tests/error_snippets.py makes torch say it; the jobs that are run save no whole objects.",
@@ -42,9 +43,11 @@ SWITCHES = ("weights_only", "pickle_module", None)
 def pickled_files(context: Context) -> None:
     """Lets torch.load of an old script read the objects that it read."""
     module = context.module
-    if not (context.of_legacy_job or context.joins_ray or context.joins_accelerate):
+    is_of_job = context.of_legacy_job or context.options.part_of_job
+    if not (is_of_job or context.joins_ray or context.joins_accelerate):
         return
     with_arrays = {ast.unparse(path) for path in _paths_with_arrays(module)}
+    with_objects = {ast.unparse(path) for path in _paths_with_objects(module)}
     used_as_modules: set[ast.expr] | None = None
     for call in module.calls("torch.load"):
         if not call.args or any(keyword.arg in SWITCHES for keyword in call.keywords):
@@ -53,6 +56,8 @@ def pickled_files(context: Context) -> None:
             what = "This file holds a pickled object"
         elif ast.unparse(call.args[0]) in with_arrays:
             what = "The script saves arrays or numbers of NumPy in this file"
+        elif ast.unparse(call.args[0]) in with_objects:
+            what = "The script saves objects of a class of its own in this file"
         else:
             used_as_modules = _used_as_modules(module) if used_as_modules is None else used_as_modules
             if call not in used_as_modules:
@@ -68,10 +73,18 @@ def _paths_with_arrays(module: Module) -> Iterator[ast.expr]:
 
     torch's unpickler makes no arrays, nor numbers of NumPy (torch 2.13, _weights_only_unpickler.py).
     """
-    for call in module.calls("torch.save"):
+    for call in module.calls(SAVE):
         path = argument(call, 1, "f")
         saved = (module.entries(call.args[0]) if call.args else None) or {}
         if path is not None and any(_is_of_numpy(module, value) for value in saved.values()):
+            yield path
+
+
+def _paths_with_objects(module: Module) -> Iterator[ast.expr]:
+    """The paths under which a script saves objects of classes of the project, which torch's unpickler doesn't make."""
+    for call, _, _ in saved_classes(module, SAVE):
+        path = argument(call, 1, "f")
+        if path is not None:
             yield path
 
 

@@ -8,32 +8,39 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.argument_changes import Change
 from raymigrate.codemods.libraries.argument_rules import RM701, RM702
+from raymigrate.codemods.libraries.unseen_keys import shown, tell_key
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.values import methods_of_object, written
+from raymigrate.facts.values.carried import carried
 
 METHOD = "push_to_hub"
 OLD_NAME, ORGANIZATION, TEMPORARY, URL = "repo_path_or_name", "organization", "use_temp_dir", "repo_url"
 GONE = (OLD_NAME, ORGANIZATION, TEMPORARY, URL)
 NEW = "repo_id"
+# Of those in a dict; access_tokens.py looks at the last one where it is written in the call.
+IN_DICTS = {OLD_NAME: Change(NEW), **dict.fromkeys(GONE[1:], Change()), "use_auth_token": Change("token")}
 OTHERS = ("datasets.", "evaluate.", "huggingface_hub.")
 REFUSED = "raises a TypeError today"
 
 
-@codemod(OLD_NAME, ORGANIZATION, TEMPORARY, URL, phase=Phase.LIBRARIES)
+@codemod(*IN_DICTS, phase=Phase.LIBRARIES)
 def upload_arguments(context: Context) -> None:
     """Writes the name of the repository as repo_id=, and takes away what chose a folder."""
     module = context.module
     if not module.references_within("transformers", "peft"):
         return
-    for call in dict.fromkeys(call for call, _ in module.keywords(*GONE)):
+    for call, _ in module.method_calls(METHOD):
         method = call.func
-        if not isinstance(method, ast.Attribute) or method.attr != METHOD:
-            continue
-        if (module.qualified(method) or "").startswith(OTHERS):
+        if not isinstance(method, ast.Attribute) or (module.qualified(method) or "").startswith(OTHERS):
             continue
         if methods_of_object(module, method.value, METHOD):
             continue
+        for keyword in call.keywords:
+            for entry in carried(module, keyword.value).entries if keyword.arg is None else ():
+                if entry.name in IN_DICTS:
+                    tell_key(context, entry, keyword.value, IN_DICTS[entry.name], shown(module, call, keyword))
         given = {keyword.arg: keyword for keyword in call.keywords if keyword.arg}
         if TEMPORARY in given and context.converts(RM702, given[TEMPORARY], f"{TEMPORARY}= {REFUSED}; deleted."):
             context.plan.call(call).remove.add(TEMPORARY)

@@ -180,7 +180,10 @@ class Output(Side):
         untrained = any(map(switches_gradients_off, around))
         function = self.module.function(node)
         if not untrained and (loops & set(around) or function in self.training.training_functions):
-            reason = f"`{ast.unparse(node)}()` is called where it trains"
+            called = ast.unparse(node)
+            if called in {ast.unparse(each.value) for each in self.module.attributes("parameters")}:
+                raise Refusal(node, f"`{called}` is what trains, and is no name to which prepare() can give it back")
+            reason = f"`{called}()` is called where it trains"
             if self._switches_weights(node):
                 raise Refusal(node, f"{reason}, and changes requires_grad: {OF_WRAPPED_WEIGHTS}")
             raise Refusal(node, f"{reason}: accelerate averages the gradients of forward() alone")

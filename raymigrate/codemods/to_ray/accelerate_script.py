@@ -27,7 +27,7 @@ from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.handed_models import tell_handed_models
 from raymigrate.codemods.to_ray.import_paths import tell_import_paths
-from raymigrate.codemods.to_ray.interactive import tell_exits
+from raymigrate.codemods.to_ray.interactive import tell_exits, tell_signals
 from raymigrate.codemods.to_ray.launched import (
     RM825,
     LaunchedOutline,
@@ -44,7 +44,7 @@ from raymigrate.codemods.to_ray.notebook_launchers import (
     started_by_notebook,
 )
 from raymigrate.codemods.to_ray.order import release, roles_of
-from raymigrate.codemods.to_ray.own_arguments import send_missing
+from raymigrate.codemods.to_ray.own_arguments import name_saved_classes, send_missing
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.plain_trainer import drop_launcher
@@ -184,12 +184,14 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
         tell_behind(context, outline, notebook)
     outline.needs_argv = reads_command_line(outline)
     send_missing(context, outline)
+    name_saved_classes(context, outline)
     send_names_of_classes(context, outline, RM820)
     make_paths_absolute(context, outline)
     set_environment(context, RM820, outline)
     keep_log_settings(context, outline)
     tell_import_paths(context, RM820, outline)
     tell_exits(context, RM828, outline)
+    tell_signals(context, RM828, outline)
     tell_downloads(context, RM828, outline)
     tell_read(context, RM820, outline)
     drop_launcher(context, outline)

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.cell_lines import run_by_workers
+from raymigrate.codemods.to_ray.other_paths import called_elsewhere
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import ends_process, uses_of_function
 from raymigrate.facts.syntax.module import Module
@@ -27,6 +29,9 @@ ENDS = (
     "A worker takes SystemExit for a failure, with the code 0 too: the run ends with a TrainingFailedError, or starts"
     " again where max_failures= allows it."
 )
+HANDLERS = ("signal.signal", "signal.set_wakeup_fd")
+# ray 2.60, train/v2/_internal/execution/worker_group/thread_runner.py
+IN_A_THREAD = "Ray runs the training in a thread of each worker, where {}() raises a ValueError."
 RUN_BY_TRAINER = ("Callback", "Trainer")  # ends of the names of classes whose methods a Trainer calls
 
 
@@ -79,6 +84,44 @@ def tell_exits(context: Context, rule: Rule, outline: Outline) -> None:
         is_handler = any(isinstance(around, ast.ExceptHandler) for around in module.ancestors(end))
         if outline.script.step_of(end) in workers and not is_failure and not is_handler:
             context.manual(rule, end, ENDS, "Return from the training function instead.")
+
+
+def tell_signals(context: Context, rule: Rule, outline: Outline) -> None:
+    """Tells of code of the workers that sets a handler of signals, which the main thread of a process alone may do.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+        outline: What becomes of the script.
+    """
+    module = context.module
+    found = [(call, name) for call in module.of_type(ast.Call) if (name := _sets_handler(module, call))]
+    of_workers = run_by_workers(outline) if found else set()
+    for call, name in found:
+        if outline.script.step_of(call) in of_workers:
+            context.manual(rule, call, IN_A_THREAD.format(name), "Take it out, or set it on the driver, above fit().")
+
+
+def _sets_handler(module: Module, call: ast.Call) -> str:
+    """What sets a handler of signals, as it is named: a call, or a function of another file that it calls."""
+    name = module.qualified(call.func) or ""
+    if name in HANDLERS:
+        return "" if _is_for_main_thread(module, call) else name
+    for other, function in called_elsewhere(module, call) if module.names_of_files else ():
+        for inner in other.calls(*HANDLERS):
+            if other.inside(inner, function) and not _is_for_main_thread(other, inner):
+                return other.qualified(inner.func) or ""
+    return ""
+
+
+def _is_for_main_thread(module: Module, call: ast.Call) -> bool:
+    """Whether a call is made in the main thread alone, or what it raises elsewhere is caught."""
+    for around in module.ancestors(call):
+        if isinstance(around, ast.Try) and any(module.inside(call, part) for part in around.body):
+            return True
+        if isinstance(around, ast.If) and any(last_name(node) == "main_thread" for node in ast.walk(around.test)):
+            return True
+    return False
 
 
 def _is_in_training(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:

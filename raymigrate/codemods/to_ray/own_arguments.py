@@ -7,7 +7,7 @@ not as they were then (measured with Ray 2.60 and transformers 5.23):
   without a default is optional for it, and a list with `default=`, of which TrainingArguments have some, is a TypeError
   (transformers/hf_argparser.py:223).
 * The Trainer saves its arguments with torch.save (transformers/trainer.py:4453), which names their class; pickle looks
-  for it in `__main__`, which is a script of Ray on a worker.
+  for it in `__main__`, which is a script of Ray on a worker. So it does for other objects that a script saves whole.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.cell_lines import run_by_workers
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trainer_calls import defines_arguments
 from raymigrate.facts.projects.command_lines import parsers_of_dataclasses
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.saved_objects import saved_classes
 from raymigrate.facts.values import argument
 
 RM808 = Rule(
@@ -35,6 +37,7 @@ RM808 = Rule(
     errors=("'_MISSING_TYPE' object is not callable",),
 )
 SENT_BY_NAME = 'copyreg.pickle(type(MISSING), lambda _: "MISSING")  # workers compare with it: no copies of it'
+NOT_FOUND = "A worker could not pickle objects of {}, which is a PicklingError; now pickle finds the class there."
 NAMED = 'sys.modules["__main__"].{name} = {name}  # pickle looks for it there'
 
 
@@ -75,6 +78,30 @@ def name_classes(context: Context, outline: Outline) -> None:
             continue
         message = "The Trainer of a worker could not save its arguments; now pickle finds their class there."
         if context.converts(RM808, definition, message):
+            context.plan.need_import("sys")
+            outline.start.append(NAMED.format(name=definition.name))
+
+
+def name_saved_classes(context: Context, outline: Outline) -> None:
+    """Lets a worker pickle objects whose class the script defines.
+
+    Args:
+        context: The module.
+        outline: What is planned for it.
+    """
+    module = context.module
+    saved = [(each, call) for call, home, each in saved_classes(module) if home is module]
+    saved = [(each, call) for each, call in saved if module.function(each) is None]  # else nobody could pickle it
+    of_workers = run_by_workers(outline) if saved else set()
+    by_workers = {each: call for each, call in saved if outline.script.step_of(call) in of_workers}
+    for definition, call in by_workers.items():
+        if NAMED.format(name=definition.name) in outline.start:
+            continue
+        if outline.roles.of[definition].moves:
+            message = f"pickle does not find {definition.name} on a worker, which is made in the training function: a"
+            advice = "Let the class read nothing that the training makes, and stand at the top of the script."
+            context.manual(RM808, call, f"{message} PicklingError.", advice)
+        elif context.converts(RM808, definition, NOT_FOUND.format(definition.name)):
             context.plan.need_import("sys")
             outline.start.append(NAMED.format(name=definition.name))
 

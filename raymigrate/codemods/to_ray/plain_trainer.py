@@ -27,7 +27,7 @@ from raymigrate.codemods.to_ray.early_writes import tell_early_writes
 from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.given_schedules import tell_given_schedules
 from raymigrate.codemods.to_ray.import_paths import tell_import_paths
-from raymigrate.codemods.to_ray.interactive import tell_exits, tell_interrupts
+from raymigrate.codemods.to_ray.interactive import tell_exits, tell_interrupts, tell_signals
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, tell_importers, tell_lines, tell_start
 from raymigrate.codemods.to_ray.launches import plain_starts_of
 from raymigrate.codemods.to_ray.log_settings import keep_log_settings
@@ -35,7 +35,7 @@ from raymigrate.codemods.to_ray.loss_scale import keep_loss_scale
 from raymigrate.codemods.to_ray.made_folders import make_folders_once
 from raymigrate.codemods.to_ray.order import release, roles_of
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
+from raymigrate.codemods.to_ray.own_arguments import name_classes, name_saved_classes, send_missing
 from raymigrate.codemods.to_ray.own_loaders import OwnLoader, own_loaders, tell_own_loaders, tell_rows_of_own
 from raymigrate.codemods.to_ray.own_stops import tell_own_stops
 from raymigrate.codemods.to_ray.parsing import read_out_of_reach, reads_command_line
@@ -212,6 +212,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     outline.needs_argv = reads_command_line(outline)
     send_missing(context, outline)
     name_classes(context, outline)
+    name_saved_classes(context, outline)
     send_names_of_classes(context, outline, RM801)
     kept = make_paths_absolute(context, outline)
     is_repeated = repeats(context.module, training)
@@ -278,6 +279,7 @@ def _tell_changes(context: Context, outline: Outline) -> None:
     tell_settings(context, RM806, outline)
     tell_import_paths(context, RM806, outline)
     tell_exits(context, RM806, outline)
+    tell_signals(context, RM806, outline)
     tell_downloads(context, RM806, outline)
     of_workers = outline.roles.moved_or_makers()
     for call in module.calls(*LOGINS):

@@ -20,9 +20,14 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, origins
 
 SAVE_MODEL = "save_model"
-FOLDERS = {SAVE_MODEL: "output_dir", "save_pretrained": "save_directory"}
+SAVE_PRETRAINED = "save_pretrained"
+# Methods that save, with their argument for the folder. A Trainer that pushes saves into its output_dir before.
+FOLDERS = {SAVE_MODEL: "output_dir", SAVE_PRETRAINED: "save_directory", "push_to_hub": ""}
 LOOPS = (ast.For, ast.While)
 LOADS = ("from_pretrained", "load_adapter")
+# How a folder is given to what loads from it: peft's from_pretrained() and pipeline() take it behind what it is for.
+GIVEN = ((0, "pretrained_model_name_or_path"), (0, "peft_model_id"), (1, "model_id"), (1, "model"))
+PIPELINE = "transformers.pipeline"
 WAIT = "ray.train.collective.barrier()  # the first worker may still be saving what all of them load"
 
 
@@ -43,12 +48,12 @@ def wait_for_files(context: Context, outline: Outline, training: Training) -> No
     loops.update(function for function in functions if is_often_called(module, function))  # which are as a loop
     saves = [
         (save, come)
-        for save, come in _reached(module, FOLDERS)
+        for save, come in _reached(module, _methods(module, FOLDERS))
         if rank_condition(module, save) is None and _is_behind(outline, reached, come)
     ]
     loads = [
         (load, come)
-        for load, come in _reached(module, LOADS)
+        for load, come in _reached(module, [*_methods(module, LOADS), *module.calls(PIPELINE)])
         if _is_behind(outline, reached, come) or any(module.inside(come, loop) for loop in loops)
     ]
     waiting: set[ast.stmt] = set()
@@ -65,9 +70,13 @@ def wait_for_files(context: Context, outline: Outline, training: Training) -> No
             context.plan.statement(place).before.append(Code(WAIT))
 
 
-def _reached(module: Module, names: Iterable[str]) -> Iterator[tuple[ast.Call, ast.Call]]:
-    """The calls of methods, each with itself and with the calls of the functions that come to it."""
-    for call, _ in module.method_calls(*names):
+def _methods(module: Module, names: Iterable[str]) -> list[ast.Call]:
+    return [call for call, _ in module.method_calls(*names)]
+
+
+def _reached(module: Module, calls: Iterable[ast.Call]) -> Iterator[tuple[ast.Call, ast.Call]]:
+    """Calls, each with itself and with the calls of the functions that come to it."""
+    for call in calls:
         for come in arrivals(module, [call]):
             yield call, come
 
@@ -86,23 +95,26 @@ def _is_behind(outline: Outline, reached: Sequence[ast.Call], call: ast.Call) ->
 def _folder(module: Module, save: ast.Call) -> ast.expr | None:
     """Where a call saves; None where that is not seen. A Trainer saves in its output_dir if it is given nothing."""
     assert isinstance(save.func, ast.Attribute)
-    given = argument(save, 0, FOLDERS[save.func.attr])
-    if given is not None or save.func.attr != SAVE_MODEL or not is_trainer(module, save.func.value):
+    name = FOLDERS[save.func.attr]
+    given = argument(save, 0, name) if name else None
+    if given is not None or save.func.attr == SAVE_PRETRAINED or not is_trainer(module, save.func.value):
         return given
     made = arguments_made(module)
     return argument(made[0], 0, "output_dir") if len(made) == 1 else None
 
 
 def _loads_from(module: Module, load: ast.Call, folder: ast.expr | None) -> bool:
-    given = argument(load, 0, "pretrained_model_name_or_path")
-    if folder is None or given is None:
+    if folder is None:
         return False
-    if isinstance(folder, ast.Name) and isinstance(given, ast.Name):
-        parts = (module.definition(folder), module.definition(given))
-        if folder.id != given.id and all(isinstance(part, ast.arg) for part in parts):
-            return True  # `stage("one", "two")`, `stage("two", "three")`
     wanted = set(_meanings(module, folder))
-    return any(meaning in wanted for meaning in _meanings(module, given))
+    for given in (argument(load, *place) for place in GIVEN):
+        if isinstance(folder, ast.Name) and isinstance(given, ast.Name):
+            parts = (module.definition(folder), module.definition(given))
+            if folder.id != given.id and all(isinstance(part, ast.arg) for part in parts):
+                return True  # `stage("one", "two")`, `stage("two", "three")`
+        if given is not None and any(meaning in wanted for meaning in _meanings(module, given)):
+            return True
+    return False
 
 
 def _meanings(module: Module, path: ast.expr) -> Iterator[str]:

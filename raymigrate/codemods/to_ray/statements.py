@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import cache
+from itertools import pairwise
 
 from raymigrate.codemods.to_ray.nested_parsing import parser_steps
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed, first_trained
@@ -165,12 +166,11 @@ class Roles:
 
     def _begin(self, step: ast.stmt) -> None:
         """Notes what a step is by itself, and puts it among those to follow up if it is work of the workers."""
-        if isinstance(step, (ast.Import, ast.ImportFrom)):
-            if not self.script.is_in_main(step):
+        if isinstance(step, (ast.Import, ast.ImportFrom)) or stands_for_cell(step):
+            if stands_for_cell(step) or not self.script.is_in_main(step):
                 self.of[step] = Role.DEFINITION
             return
-        if is_text(step) or stands_for_cell(step):
-            self.of[step] = Role.DEFINITION
+        if is_text(step):
             return
         if isinstance(step, DEFINITIONS):
             if parses(self.module, step):
@@ -334,13 +334,14 @@ class Roles:
     def _settle(self) -> None:
         """Decides on the rest: what nothing ties to the training stays before it, and moves with it after."""
         started = False
-        for step in self.script.steps:
+        for above, step in pairwise((*self.script.steps[:1], *self.script.steps)):
             started = started or self.of.get(step) is Role.WORKER
-            if step in self.of or isinstance(step, (ast.Import, ast.ImportFrom)):
+            if step in self.of or isinstance(step, (ast.Import, ast.ImportFrom, *DEFINITIONS)):
                 continue
-            if isinstance(step, DEFINITIONS):
-                continue
-            if self._belongs_to_driver(step) or (self.script.is_in_main(step) and self._names_by_time(step)):
+            if is_text(step):  # code that is commented out goes with what stands above it
+                is_beside = above in self.of and self.module.parent_of[above] is self.module.parent_of[step]
+                self.of[step] = Role.WORKER if is_beside and self.of[above].moves else Role.DEFINITION
+            elif self._belongs_to_driver(step) or (self.script.is_in_main(step) and self._names_by_time(step)):
                 self.of[step] = Role.DRIVER
             elif self.script.is_in_main(step):
                 self._take(step)
@@ -351,9 +352,8 @@ class Roles:
             else:
                 self.of[step] = Role.DRIVER
         self._pull()
-        for step in self.script.steps:
-            if isinstance(step, DEFINITIONS):
-                self.of.setdefault(step, Role.DEFINITION)
+        defined = [step for step in self.script.steps if isinstance(step, DEFINITIONS)]
+        self.of = dict.fromkeys(defined, Role.DEFINITION) | self.of
         for step in self.script.steps:
             if step not in self.of:
                 self.of[step] = self._side_of_import(step)

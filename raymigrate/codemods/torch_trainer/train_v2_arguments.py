@@ -76,6 +76,11 @@ LOGS = (
     "log_to_file= had the output of the trial written into the folder of the run. That of the workers is on the screen"
     " of the driver, and in Ray's own logs, /tmp/ray/session_latest/logs of each machine."
 )
+# The bundle of the trainer was put together with that of the first worker (ray 2.60, air/config.py,
+# `as_placement_group_factory`), which is how others than CPUs chose the machine of the latter.
+PLACED = "The first worker was on a machine with {}, which trainer_resources= asked for; now it may be on any."
+PLACE = "resources_per_worker= asks it for every worker; label_selector= takes a list with a dict of labels for each."
+COUNTED = ("CPU", "GPU")
 NO_RESOURCES = (
     "ScalingConfig(trainer_resources=) raises on Ray >= 2.51, and this is not a dict, so fit() raised before."
 )
@@ -134,10 +139,19 @@ def configuration(context: Context) -> None:
                     message = f"{name}({keyword.arg}=) raises on Ray >= 2.51{'; deleted' if safe else ''}."
                     if context.converts(RM401, keyword, message, safe=safe):
                         context.plan.call(call).remove.add(keyword.arg)
-                        if keyword.arg == "log_to_file" and written(keyword.value) is not False:
-                            context.note(RM401, keyword, LOGS)
+                        _tell_what_it_did(context, keyword)
                 elif name == "RunConfig":
                     _run_config(context, call, keyword)
+
+
+def _tell_what_it_did(context: Context, keyword: ast.keyword) -> None:
+    """Tells what an argument did that is deleted, where nothing does that now."""
+    if keyword.arg == "log_to_file" and written(keyword.value) is not False:
+        context.note(RM401, keyword, LOGS)
+    asked = context.module.entries(keyword.value) if keyword.arg == "trainer_resources" else None
+    scarce = [name for name, amount in (asked or {}).items() if name not in COUNTED and written(amount) != 0]
+    if scarce:
+        context.manual(RM401, keyword, PLACED.format(", ".join(scarce)), PLACE)
 
 
 def _saves_trees(context: Context, keyword: ast.keyword) -> bool:
