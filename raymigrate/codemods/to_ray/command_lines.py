@@ -1,4 +1,4 @@
-"""Scripts whose function is called by what reads the command line for it: click and hydra.
+"""Scripts whose function is called by what reads the command line for it: click, hydra, fire, typer.
 
 The function stays on the driver, with its decorators. What trains moves to the workers, which get the options, or the
 configuration as a dict.
@@ -13,6 +13,7 @@ from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.facts.values import argument
 
 HYDRA = "hydra.main"
+RUN = ("fire.Fire", "typer.run")  # call the function that they are given
 CLICK = ("click.command", "click.option", "click.argument", "click.version_option", "click.help_option")
 # What gives hydra's first folder: for a worker, where hydra (1.3, utils.py:112) does not run, the one that it is in.
 CURRENT_FOLDER = "hydra.utils.get_original_cwd"
@@ -62,6 +63,15 @@ def decorated_by(module: Module, function: ast.FunctionDef) -> str | None:
     return "hydra" if base is not None and module.constant(base) in STAYS_IN_FOLDER else None
 
 
+def run_with_options(module: Module, node: ast.AST) -> ast.Name | None:
+    """The function that a library calls with the command line, in a call which does no more: `fire.Fire(train)`."""
+    if not isinstance(node, ast.Call) or module.qualified(node.func) not in RUN:
+        return None
+    given = node.args[0] if len(node.args) == 1 and not node.keywords else None
+    is_function = isinstance(given, ast.Name) and isinstance(module.definition(given), ast.FunctionDef)
+    return given if is_function else None  # type: ignore[return-value]
+
+
 def folder_calls(module: Module) -> list[ast.Call]:
     """The calls that ask hydra for the folder that the script was started in, or for a path in it.
 
@@ -83,6 +93,8 @@ def in_the_way(module: Module) -> tuple[ast.AST, str] | None:
     for reference in module.references_within(*ADVICE):
         function = next((a for a in module.ancestors(reference.node) if isinstance(a, ast.FunctionDef)), None)
         if function is not None and decorated_by(module, function) is not None:
+            continue
+        if run_with_options(module, module.parent_of[reference.node]) is not None:
             continue
         if (other := _of_driver(module)) is not None:
             library = other.qualified.partition(".")[0]

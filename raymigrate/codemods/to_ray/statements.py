@@ -134,7 +134,9 @@ class Roles:
         """
         moved = self.moved()
         last = moved[moved.index(trained) + 1 :] if trained in moved else []
-        tied = [number for number, step in enumerate(last, 1) if self._speaks_of_process(step)]
+        ends = any(map(self.script.may_end_main, moved))  # what is behind in `main` may not be carried out
+        stays = (step for step in last if self._speaks_of_process(step) or (ends and self.script.is_in_main(step)))
+        tied = [last.index(step) + 1 for step in stays]
         unresolved: set[tuple[str, Scope]] = set()  # what the last steps read of those before them that move
         first = len(last)
         for number in range(len(last) - 1, max(tied, default=0) - 1, -1):
@@ -249,7 +251,8 @@ class Roles:
 
     def _move(self, step: ast.stmt, message: str) -> None:
         """Moves a step that would have stayed; raises Mixed with the message where it is the driver's or imports."""
-        if self.of.get(step, Role.WORKER).moves and not self._belongs_to_driver(step) and step not in self._parsers:
+        can_move = self.of.get(step, Role.WORKER).moves or runs_anywhere(self.module, step)
+        if can_move and not self._belongs_to_driver(step) and step not in self._parsers:
             self._add(step)
         else:
             raise Mixed(step, message)
@@ -336,9 +339,7 @@ class Roles:
         started = False
         for step in self.script.steps:
             started = started or self.of.get(step) is Role.WORKER
-            if step in self.of or isinstance(step, (ast.Import, ast.ImportFrom)):
-                continue
-            if isinstance(step, DEFINITIONS):
+            if step in self.of or isinstance(step, (ast.Import, ast.ImportFrom, *DEFINITIONS)):
                 continue
             if self._belongs_to_driver(step) or (self.script.is_in_main(step) and self._names_by_time(step)):
                 self.of[step] = Role.DRIVER
