@@ -174,7 +174,7 @@ class Outline:
         return bool(self._of_hydra or self.script.uses_result) and any(self._values_given())
 
     def _values_given(self) -> Iterator[ast.Return]:
-        """Where the training function returns a value of `main`; for an exit code not where it says that all is well."""
+        """Where the training function returns a value of `main`; no exit code that says that all is well."""
         for step in self.roles.moved():
             for node in executed(self.module, step) if self.script.is_in_main(step) and step not in self.behind else ():
                 if isinstance(node, ast.Return) and node.value is not None and not is_none(node.value):
@@ -189,9 +189,10 @@ class Outline:
 
     def _imports(self, moved: Sequence[ast.stmt]) -> list[str]:
         """What the training function imports itself; the functions that it names are given what they need."""
-        for function in sorted(sent_with(self.module, moved), key=self.module.start):
-            import_inside(self.context, function)
-        imports, lines_follow = imports_of(self.context, moved), bool(self.start)
+        functions = sorted(sent_with(self.module, moved), key=self.module.start)
+        for function in functions:
+            import_inside(self.context, function, [*functions, *moved])
+        imports, lines_follow = imports_of(self.context, moved, functions), bool(self.start)
         is_import = isinstance(moved[0], (ast.Import, ast.ImportFrom))
         return [*imports, ""] if imports and (lines_follow or not is_import) else imports
 

@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import cache
+from itertools import takewhile
 
 from raymigrate.codemods.to_ray.nested_parsing import parser_steps
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed, first_trained
@@ -135,11 +136,10 @@ class Roles:
         moved = self.moved()
         last = moved[moved.index(trained) + 1 :] if trained in moved else []
         ends = any(map(self.script.may_end_main, moved))  # what is behind in `main` may not be carried out
-        stays = (step for step in last if self._speaks_of_process(step) or (ends and self.script.is_in_main(step)))
-        tied = [last.index(step) + 1 for step in stays]
+        is_tied = [self._speaks_of_process(step) or (ends and self.script.is_in_main(step)) for step in last]
         unresolved: set[tuple[str, Scope]] = set()  # what the last steps read of those before them that move
         first = len(last)
-        for number in range(len(last) - 1, max(tied, default=0) - 1, -1):
+        for number in takewhile(lambda place: not is_tied[place], range(len(last) - 1, -1, -1)):
             scope = self.script.scope(last[number])
             unresolved -= {(name, scope) for name in self.script.bound(last[number])}
             unresolved |= {entry for entry in self.script.read(last[number]) if self._is_bound_by_workers(*entry)}
@@ -355,9 +355,8 @@ class Roles:
         for step in self.script.steps:
             if isinstance(step, DEFINITIONS):
                 self.of.setdefault(step, Role.DEFINITION)
-        for step in self.script.steps:
-            if step not in self.of:
-                self.of[step] = self._side_of_import(step)
+        for step in [step for step in self.script.steps if step not in self.of]:
+            self.of[step] = self._side_of_import(step)
 
     def _side_of_import(self, step: ast.stmt) -> Role:
         """Where an import of `main` goes: with what reads its names."""
