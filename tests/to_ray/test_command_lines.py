@@ -137,6 +137,43 @@ def test_the_function_that_fire_calls_hands_over_what_it_got(imports: str, call:
     assert ("    return result.return_value\n" in text) is shows
 
 
+APP = """\
+import typer
+from transformers import AutoModel, Trainer, TrainingArguments
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def train(model: str = typer.Argument("bert"), epochs: int = 3):
+    trainer = Trainer(AutoModel.from_pretrained(model), TrainingArguments("out", num_train_epochs=epochs))
+    trainer.train()
+
+{more}
+if __name__ == "__main__":
+    app()
+"""
+
+
+def test_the_one_command_of_an_application_of_typer_stays_on_the_driver() -> None:
+    text = converted(APP.format(more=""), to_ray=True).text
+    head = (
+        '@app.command()\ndef train(model: str = typer.Argument("bert"), epochs: int = 3):\n    trainer = TorchTrainer('
+    )
+    assert head in text and text.index("def train_func(config)") < text.index(head)
+    assert 'train_loop_config={"epochs": epochs, "model": model},' in text
+    assert text.endswith("    app()\n")
+
+
+@pytest.mark.parametrize(
+    "more", ["\n@app.command()\ndef show():\n    pass\n", "\ntrain('other')\n", "\nfor _ in range(2):\n    app()\n"]
+)
+def test_of_one_that_does_more_the_script_stays(more: str) -> None:
+    outcome = converted(APP.format(more=more), to_ray=True)
+    assert outcome.text == APP.format(more=more)
+    assert any("RM802" in str(finding) for finding in outcome.findings)
+
+
 ENDED = """\
 import sys
 import click

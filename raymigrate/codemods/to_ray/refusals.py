@@ -95,7 +95,9 @@ def refusal(context: Context, training: Training, besides: tuple[str, ...] = ())
     module = context.module
     if training.searches:
         return Reason(
-            training.searches[0], "hyperparameter_search starts its own trials; use Ray Tune around TorchTrainer."
+            training.searches[0],
+            "hyperparameter_search starts its own trials; use Ray Tune around TorchTrainer, or"
+            " leave the search in a script of its own, and train with what it found in this one.",
         )
     if (launcher := _own_launcher(module)) is not None:
         return launcher

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from raymigrate.codemods.to_ray.command_lines import decorated_by, run_with_options
+from raymigrate.codemods.to_ray.command_lines import called_by_app, decorated_by, run_with_options
 from raymigrate.facts.projects.command_lines import ARGPARSE, parser_made
 from raymigrate.facts.syntax.alternatives import EXITS
 from raymigrate.facts.syntax.module import Module
@@ -257,8 +257,8 @@ def _called_from_outside(module: Module, trains: Sequence[ast.AST]) -> ast.stmt 
 def _only_call(module: Module, function: ast.FunctionDef) -> ast.stmt | None:
     """The statement on the level of the module that calls a function, if that is all its use."""
     uses = live_uses(module, function)
-    call = module.parent_of[uses[0]] if len(uses) == 1 else None
-    if not isinstance(call, ast.Call) or uses[0] not in (call.func, run_with_options(module, call)):
+    call: ast.AST | None = module.parent_of[uses[0]] if len(uses) == 1 else called_by_app(module, function)
+    if not isinstance(call, ast.Call) or (uses and uses[0] not in (call.func, run_with_options(module, call))):
         return None
     outer = module.parent_of[call]
     if isinstance(outer, ast.Call) and ends_process(module, outer.func):
