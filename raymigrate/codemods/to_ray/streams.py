@@ -53,8 +53,8 @@ def tell_data(context: Context, rule: Rule, reads_all: str) -> None:
         context.manual(
             rule,
             call,
-            "No seed is set before this: each worker splits or shuffles these rows in its own way. Some are trained on"
-            " twice in an epoch and others never, and what one holds out for validation another may train on.",
+            "No seed is set before this: each worker splits or shuffles these rows in its own way. Some come twice in"
+            " an epoch and others never, and what one holds out for validation another may train on.",
             "Set a seed before: transformers.set_seed(42), or accelerate.utils.set_seed(42).",
         )
     for given in _trained_on(module):
