@@ -314,7 +314,8 @@ def _files_of_loguru(module: Module, sent: Sequence[ast.AST]) -> Iterator[ast.Ca
             continue
         uses = module.uses_of(function) if isinstance(function, NAMED) else []
         is_begun = function is None or any(module.function(use) is None for use in uses)
-        if is_begun and not any(module.inside(place, outer) for place in (call, *uses) for outer in sent):
+        around = {outer for place in (call, *uses) for outer in (place, *module.ancestors(place))}
+        if is_begun and around.isdisjoint(sent):
             yield call
 
 
