@@ -224,6 +224,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "from ray import cloudpickle; cloudpickle.dumps(torch.backends)",
         "from ray import cloudpickle; cloudpickle.dumps(torch.backends.cudnn)",
         "from ray import cloudpickle; import torch.distributed.config as module; cloudpickle.dumps(module)",
+        "from ray import cloudpickle; cloudpickle.dumps(open('lines.log', 'a'))  # what loguru's logger holds",
     ],
     "RM429": [
         f"{BERT}\nfrom ray import cloudpickle; cloudpickle.dumps(model)",

@@ -184,3 +184,56 @@ def test_a_plain_script_gets_them_where_it_moves_to_workers() -> None:
     assert f"def set_seed(seed):\n{TORCH}\n    torch.backends.cudnn" in after
     assert f"def train_func():\n{TORCH}\n    torch.backends.cuda" in after, after
     assert not converted(PLAIN).findings
+
+
+LOGGED = """
+import sys
+from loguru import logger
+from transformers import Trainer, TrainingArguments
+{first}
+
+def report(trainer):
+    logger.info(trainer.state.log_history)
+
+
+def main():
+    trainer = Trainer(model=make_model(), args=TrainingArguments("out"), train_dataset=make_rows())
+    trainer.train()
+    logger.info("trained")
+    report(trainer)
+
+
+if __name__ == "__main__":
+    {last}
+    main()
+"""
+OWN = "from loguru import logger  # Ray cannot pickle loguru.logger with the function\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "held"),
+    [
+        ('logger.add("a.log")', "pass", True),
+        ("", 'logger.add(sink=f"{sys.argv[1]}/a.log", rotation="5 MB")', True),
+        ("logger.remove()\nlogger.add(sys.stderr, level='INFO')", "pass", False),
+        ("logger.add(lambda line: print(line))", "pass", False),
+        ("def start():\n    logger.add('a.log')\n", "start()", True),
+        ("def start():\n    logger.add(sys.stdout)\n", "start()", False),
+        ("def start():\n    logger.add('a.log')\n", "pass", False),
+        ("", "pass", False),
+    ],
+)
+def test_a_logger_that_holds_a_file_is_imported_where_it_is_used(first: str, last: str, held: bool) -> None:
+    outcome = converted(LOGGED.format(first=first, last=last), to_ray=True, workers=2)
+    compile(outcome.text, "after", "exec")
+    assert (f"def report(trainer):\n    {OWN}" in outcome.text) is held
+    assert (f"def train_func():\n    {OWN}" in outcome.text) is held
+    assert any("a PicklingError, as the driver lets it write to a file" in m for m in outcome.messages) is held
+    assert converted(outcome.text, to_ray=True, workers=2).text == outcome.text
+
+
+def test_a_logger_whose_file_the_workers_open_themselves_is_sent() -> None:
+    script = LOGGED.format(first="", last="pass").replace("def main():\n", 'def main():\n    logger.add("a.log")\n')
+    text = converted(script, to_ray=True, workers=2).text
+    assert text.index("def train_func():") < text.index("logger.add(") < text.index("def main():")
+    assert OWN not in text

@@ -17,6 +17,8 @@ SPLITS = [
     "def seed():\n    torch.manual_seed(1)\n\n\nparts = torch.utils.data.random_split(data, [8, 2])\nseed()\n",
     "from sklearn.model_selection import KFold\nparts = list(KFold(5, shuffle=True).split(data))\n",
     "parts = data.sample(frac=1.0)\n",
+    "from datasets import load_dataset\nrows = load_dataset('imdb')['train'].shuffle().select(range(9))\nfit(rows)\n",
+    "import datasets\nrows = datasets.load_dataset('imdb').shuffle(seeds=None)\nfit(rows)\n",
 ]
 SEEDED = [
     "torch.manual_seed(1)\nparts = torch.utils.data.random_split(data, [8, 2])\n",
@@ -29,6 +31,13 @@ SEEDED = [
     "torch.manual_seed(1)\nparts = torch.utils.data.random_split(data, [8, 2])\ntorch.manual_seed(2)\n",
     "from sklearn.model_selection import KFold\nparts = list(KFold(5).split(data))\n",
     "parts = data.sample(frac=1.0, random_state=1)\n",
+    "from datasets import load_dataset\nrows = load_dataset('imdb')['train'].shuffle(seed=1)\nfit(rows)\n",
+    "from datasets import load_dataset\nrows = load_dataset('imdb')['train'].shuffle(1)\nfit(rows)\n",
+    "from datasets import load_dataset\nrows = load_dataset('imdb', streaming=True).shuffle()\nfit(rows)\n",
+    "from datasets import load_dataset\nrows = load_dataset('imdb')\nprint(rows['train'].shuffle()[:3])\n",
+    "import numpy as np\nfrom datasets import load_dataset\nnp.random.seed(1)\n"
+    "rows = load_dataset('imdb').shuffle()\nfit(rows)\n",
+    "cards = deck.shuffle()\nfit(cards)\n",
 ]
 TRAINER = """\
 from job import data

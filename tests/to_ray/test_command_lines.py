@@ -1,4 +1,4 @@
-"""Functions that click and hydra call keep their decorators on the driver; what trains moves to the workers."""
+"""Functions that click, hydra, fire and typer call stay on the driver; what trains moves to the workers."""
 
 import pytest
 
@@ -99,6 +99,138 @@ def test_the_configuration_of_hydra_goes_to_the_workers_as_a_dict(
     assert "    cfg = OmegaConf.create(config" in after
     assert "from omegaconf import OmegaConf" in after
     compile(after, "after", "exec")
+
+
+FIRE = """\
+{imports}
+from transformers import AutoModel, Trainer, TrainingArguments
+
+
+def train(model: str = "bert", epochs=3, *rest):
+    trainer = Trainer(AutoModel.from_pretrained(model), TrainingArguments("out", num_train_epochs=epochs))
+    trainer.train()
+    {last}
+
+
+{call}
+"""
+GUARDED = 'if __name__ == "__main__":\n    '
+
+
+@pytest.mark.parametrize(
+    ("imports", "call"),
+    [
+        ("import fire", f"{GUARDED}fire.Fire(train)"),
+        ("from fire import Fire as run", f"{GUARDED}run(train)"),
+        ("import fire", "fire.Fire(train)"),
+        ("import typer", f"{GUARDED}typer.run(train)"),
+    ],
+)
+@pytest.mark.parametrize("last", ["trainer.save_model('/data/best')", "return trainer.evaluate()", "return 0"])
+def test_the_function_that_fire_calls_hands_over_what_it_got(imports: str, call: str, last: str) -> None:
+    text = converted(FIRE.format(imports=imports, call=call, last=last), to_ray=True).text
+    assert 'def train(model: str = "bert", epochs=3, *rest):\n    trainer = TorchTrainer(\n' in text
+    assert 'train_loop_config={"epochs": epochs, "model": model},' in text
+    assert '    model = config["model"]\n' in text
+    assert text.endswith(f"\n{call}\n")
+    shows = "ire" in imports and last.startswith("return trainer")  # fire prints what the function returns
+    assert ("    return result.return_value\n" in text) is shows
+
+
+APP = """\
+import typer
+from transformers import AutoModel, Trainer, TrainingArguments
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def train(model: str = typer.Argument("bert"), epochs: int = 3):
+    trainer = Trainer(AutoModel.from_pretrained(model), TrainingArguments("out", num_train_epochs=epochs))
+    trainer.train()
+
+{more}
+if __name__ == "__main__":
+    app()
+"""
+
+
+def test_the_one_command_of_an_application_of_typer_stays_on_the_driver() -> None:
+    text = converted(APP.format(more=""), to_ray=True).text
+    head = (
+        '@app.command()\ndef train(model: str = typer.Argument("bert"), epochs: int = 3):\n    trainer = TorchTrainer('
+    )
+    assert head in text and text.index("def train_func(config)") < text.index(head)
+    assert 'train_loop_config={"epochs": epochs, "model": model},' in text
+    assert text.endswith("    app()\n")
+
+
+@pytest.mark.parametrize(
+    "more", ["\n@app.command()\ndef show():\n    pass\n", "\ntrain('other')\n", "\nfor _ in range(2):\n    app()\n"]
+)
+def test_of_one_that_does_more_the_script_stays(more: str) -> None:
+    outcome = converted(APP.format(more=more), to_ray=True)
+    assert outcome.text == APP.format(more=more)
+    assert any("RM802" in str(finding) for finding in outcome.findings)
+
+
+ENDED = """\
+import sys
+import click
+from other import tell
+from transformers import AutoModel, Trainer, TrainingArguments
+
+
+{options}def main():
+    model = AutoModel.from_pretrained("bert")
+    {first}
+    trainer = Trainer(model, TrainingArguments("out"))
+    trainer.train()
+    metrics = trainer.evaluate()
+    {behind}
+    print(metrics)
+    tell(1)
+    click.echo("saved")
+    {last}
+
+
+{call}
+print("done")
+"""
+LEAVES = 'if metrics["eval_loss"] > 1:\n        return 1'
+
+
+@pytest.mark.parametrize(
+    ("first", "behind", "last", "call", "given"),
+    [
+        ("pass", LEAVES, "return 0", "sys.exit(main())", True),
+        ("pass", LEAVES, "return 0", "raise SystemExit(main())", True),
+        ("pass", LEAVES, "return 0", "main()", False),
+        ("pass", LEAVES.replace("return 1", "return"), "pass", "sys.exit(main())", False),
+        ("pass", LEAVES.replace("return 1", "return 0"), "return", "exit(main())", False),
+        ("if not model.config:\n        return 2", "pass", "pass", "exit(main())", True),
+        ("pass", f"for _ in metrics:\n        {LEAVES}".replace("\n        r", "\n            r"), "", "main()", False),
+    ],
+)
+@pytest.mark.parametrize("options", ["", "@click.command()\n"])
+def test_nothing_behind_a_return_in_a_branch_is_left_to_the_driver(
+    first: str, behind: str, last: str, call: str, given: bool, options: str
+) -> None:
+    script = ENDED.format(first=first, behind=behind, last=last, call=call, options=options)
+    text = converted(script, to_ray=True).text
+    compile(text, "after", "exec")
+    workers, driver = text.split("TorchTrainer(train_func", 1)
+    for line in ("print(metrics)", "    tell(1)", 'click.echo("saved")'):
+        assert line in workers and line not in driver, line
+    assert driver.endswith(f'\n{call}\nprint("done")\n')
+    assert ("    return result.return_value\n" in driver) is given
+
+
+def test_behind_a_return_of_the_driver_all_is_as_it_was() -> None:
+    first = "def inner():\n        return 3"  # ends another function
+    script = ENDED.format(first=first, behind="pass", last="", call="sys.exit(main())", options="")
+    driver = converted(script, to_ray=True).text.split("TorchTrainer(train_func", 1)[1]
+    assert "metrics = result.return_value\n    print(metrics)" in driver
 
 
 def test_a_function_whose_decorators_do_more_stays() -> None:

@@ -123,6 +123,23 @@ def test_a_name_beside_the_script_is_that_of_the_file(tmp_path: Path, line: str)
     assert "os.chdir(DIRECTORY)" in converted(line, script)
 
 
+@pytest.mark.parametrize(
+    ("line", "goes"),
+    [
+        ('upload("best", trainer.state)', True),
+        ('upload(trainer.state, what="best")', True),
+        ('upload("other", trainer.state)', False),
+        ('print("best", trainer.state)', False),
+        ('trainer.model.push_to_hub("best")', False),
+    ],
+)
+def test_a_word_by_which_the_script_saves_is_a_path_for_a_library_too(line: str, goes: bool) -> None:
+    script = SCRIPT.replace("import make", "import upload, make").replace(
+        "trainer.train()", f"trainer.train()\n    trainer.save_model('best')\n    {line}"
+    )
+    assert ("os.chdir(" in str(convert(script.format(line="pass"), options=Options(to_ray=True)).after)) is goes
+
+
 def test_a_constant_that_one_known_and_one_other_call_take() -> None:
     text = SCRIPT.format(line='writer = SummaryWriter(OUT)\n    torch.save(model, f"{OUT}/model.pt")')
     text = text.replace("\n\ndef main", '\nOUT = "out"\n\ndef main', 1)

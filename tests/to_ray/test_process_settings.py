@@ -142,6 +142,10 @@ def test_a_log_file_that_each_worker_opens_anew_is_told(set_up: str, workers: in
         ("logger = logging.getLogger('a')\nlogger.setLevel(10)", False),
         ("logger = logging.getLogger('a')\nlogger.info(rows)", False),
         ("handler = FileHandler('a.log')\nhandler.setLevel(10)", False),
+        ("from loguru import logger\nlogger.add('a')\n\n\ndef show():\n    logger.info(1)", True),
+        ("import loguru\nloguru.logger.remove()\n\n\ndef show():\n    loguru.logger.info(1)", True),
+        ("from loguru import logger\nlogger.add('a')", False),
+        ("from loguru import logger\nlogger.info('a')\n\n\ndef show():\n    logger.info(1)", False),
     ],
 )
 def test_a_logger_that_the_driver_alone_sets_up_is_told(set_up: str, told: bool) -> None:

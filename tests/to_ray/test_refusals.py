@@ -45,7 +45,10 @@ def indented(text: str) -> str:
             "click.pass_context holds in the process of click only",
         ),
         (f"import click\n{HEAD}@click.group()\ndef c():\n    pass\n{TRAIN}", "give it a script of its own"),
-        (f"import fire\n{HEAD}def main():\n{indented(TRAIN)}fire.Fire(main)\n", "with what argparse parsed"),
+        (f"import fire\n{HEAD}def main():\n{indented(TRAIN)}fire.Fire([main])\n", "with what argparse parsed"),
+        (f"import fire\n{HEAD}def main():\n{indented(TRAIN)}fire.Fire(main, name='x')\n", "with what argparse parsed"),
+        (f"import fire\n{HEAD}def main():\n{indented(TRAIN)}fire.Fire(main)\nmain()\n", "Let it stand below `if"),
+        (f"import fire\n{HEAD}@timed\ndef main():\n{indented(TRAIN)}fire.Fire(main)\n", "Let it stand below `if"),
         (f"import pytorch_lightning\n{HEAD}{TRAIN}pytorch_lightning.Trainer()\n", "uses pytorch_lightning"),
         (f"{HEAD}{TRAIN.replace('trainer.train()', 'print(trainer.train())')}", "give it a statement of its own"),
         (

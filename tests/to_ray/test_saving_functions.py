@@ -149,6 +149,53 @@ def test_functions_of_other_files(line: str, call: str, goes: bool, told: bool, 
     assert (TOLD in said) == told
 
 
+GIVEN = """\
+from transformers import AutoModel, Trainer, TrainingArguments
+from helpers import build
+
+MODEL = AutoModel.from_pretrained("bert")
+
+
+def fit():
+    rows = build("a")
+    trainer = Trainer(MODEL, TrainingArguments("runs"), train_dataset=rows)
+    trainer.train()
+    return trainer
+
+
+def main():
+    trainer = fit()
+    {behind}
+
+
+main()
+"""
+BUILDS = """\
+def build(path):
+    with open(path, "a") as file:
+        file.write("x")
+    return path
+"""
+
+
+@pytest.mark.parametrize(
+    ("behind", "advice"),
+    [
+        ("pass", ""),
+        ("rows = build('b')\n    trainer.predict(rows)", "All of them need what it gives"),
+        ("build(trainer.args.output_dir)", "Let one worker do it"),
+    ],
+)
+def test_a_function_that_trains_stands_where_it_is_called(behind: str, advice: str, tmp_path: Path) -> None:
+    """And not where it is defined, though the definition moves: what it does before it trains is none behind it."""
+    write(tmp_path, {"pyproject.toml": "", "train.py": GIVEN.format(behind=behind), "helpers.py": BUILDS})
+    said = " ".join(invoke("--to-ray", "--workers", "2", tmp_path / "train.py").stdout.split())
+    assert "    def fit():\n" in (tmp_path / "train.py").read_text()
+    assert said.count("writes a file in this function before it trains") == 1
+    assert said.count("writes a file in this function behind the training") == bool(advice)
+    assert advice in said
+
+
 @pytest.mark.parametrize("head", ["def read():\n    return os.listdir('logs')\n\n\nprint(read())\n"])
 def test_a_constant_stands_above_what_runs_its_function(head: str) -> None:
     outcome = converted(f"{HEAD}{head}{TRAIN}print(read(), model)\n", to_ray=True)

@@ -92,6 +92,15 @@ def test_a_rank_that_the_driver_parsed_is_told(option: str, told: bool) -> None:
     assert any("is what the driver parsed" in message for message in outcome.messages) is told
 
 
+@pytest.mark.parametrize(("keyword", "told"), [("local_rank", False), ("seed", True)])
+def test_a_rank_that_training_arguments_do_not_read_is_not(keyword: str, told: bool) -> None:
+    ranked = RANKED.format(option="--local_rank").partition("    if args")[0] + "main()\n"
+    script = ranked.replace('TrainingArguments("out")', f'TrainingArguments("out", {keyword}=args.local_rank)')
+    messages = converted(script, to_ray=True, workers=2).messages
+    assert any("is what the driver parsed" in message for message in messages) is told
+    assert any("no worker of Ray gets one" in message for message in messages) is told
+
+
 @pytest.mark.parametrize(("options", "told"), [({}, True), ({"workers": 2}, True), ({"workers": 1}, False)])
 def test_rows_that_each_worker_of_a_trainer_splits_anew_are_told_where_there_may_be_several(
     options: dict[str, int], told: bool

@@ -62,7 +62,8 @@ class Shares:
                 RM858,
                 call,
                 "No seed is set before this: under several processes each of them splits or shuffles these rows in its"
-                " own way, so that rows of one's validation are trained on in another.",
+                " own way. Some come twice in an epoch and others never, and what one holds out for"
+                " validation another may train on.",
                 "Set a seed before, the same in all processes: accelerate.utils.set_seed(42).",
             )
         for loop in self.training.loops:

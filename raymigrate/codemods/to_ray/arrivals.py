@@ -60,7 +60,7 @@ def places(script: Script, moved: Sequence[ast.stmt], trains: Iterable[ast.AST])
 
 def _places(script: Script, moved: Sequence[ast.stmt], call: ast.AST) -> list[int]:
     step, function = script.step_of(call), script.module.function(call)
-    if step in moved or not isinstance(function, FUNCTIONS):
+    if not isinstance(step, DEFINITIONS) or not isinstance(function, FUNCTIONS):
         return [moved.index(step)] if step in moved else []
     return [
         place

@@ -1,4 +1,4 @@
-"""Scripts whose function is called by what reads the command line for it: click and hydra.
+"""Scripts whose function is called by what reads the command line for it: click, hydra, fire, typer.
 
 The function stays on the driver, with its decorators. What trains moves to the workers, which get the options, or the
 configuration as a dict.
@@ -13,6 +13,8 @@ from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.facts.values import argument
 
 HYDRA = "hydra.main"
+APP = "typer.Typer"
+RUN = ("fire.Fire", "typer.run")  # call the function that they are given
 CLICK = ("click.command", "click.option", "click.argument", "click.version_option", "click.help_option")
 # What gives hydra's first folder: for a worker, where hydra (1.3, utils.py:112) does not run, the one that it is in.
 CURRENT_FOLDER = "hydra.utils.get_original_cwd"
@@ -47,7 +49,9 @@ ADVICE = {
 
 
 def decorated_by(module: Module, function: ast.FunctionDef) -> str | None:
-    """The library that calls a function with the command line: `click` or `hydra`; None where decorators do more."""
+    """The library that calls a function with the command line: click, hydra, typer; None where decorators do more."""
+    if called_by_app(module, function) is not None:
+        return "typer"
     calls = [d for d in function.decorator_list if isinstance(d, ast.Call)]
     names = [module.qualified(call.func) or "" for call in calls]
     if not names or len(calls) < len(function.decorator_list):
@@ -60,6 +64,27 @@ def decorated_by(module: Module, function: ast.FunctionDef) -> str | None:
         return None
     base = argument(calls[0], 2, "version_base")
     return "hydra" if base is not None and module.constant(base) in STAYS_IN_FOLDER else None
+
+
+def called_by_app(module: Module, function: ast.FunctionDef) -> ast.Call | None:
+    """The call of an application of typer, `app()`, whose one command a function is, and nothing else calls."""
+    match function.decorator_list:
+        case [ast.Call(ast.Attribute(ast.Name() as app, "command"))] if not module.uses_of(function):
+            made, definition = module.value(app), module.definition(app)
+            if isinstance(made, ast.Call) and module.qualified(made.func) == APP and definition is not None:
+                parents = [module.parent_of[use] for use in module.uses_of(definition) if use is not app]
+                if len(parents) == 1 and isinstance(call := parents[0], ast.Call) and not call.args:
+                    return call if isinstance(call.func, ast.Name) and not call.keywords else None
+    return None
+
+
+def run_with_options(module: Module, node: ast.AST) -> ast.Name | None:
+    """The function that a library calls with the command line, in a call which does no more: `fire.Fire(train)`."""
+    if not isinstance(node, ast.Call) or module.qualified(node.func) not in RUN:
+        return None
+    given = node.args[0] if len(node.args) == 1 and not node.keywords else None
+    is_function = isinstance(given, ast.Name) and isinstance(module.definition(given), ast.FunctionDef)
+    return given if is_function else None  # type: ignore[return-value]
 
 
 def folder_calls(module: Module) -> list[ast.Call]:
@@ -83,6 +108,10 @@ def in_the_way(module: Module) -> tuple[ast.AST, str] | None:
     for reference in module.references_within(*ADVICE):
         function = next((a for a in module.ancestors(reference.node) if isinstance(a, ast.FunctionDef)), None)
         if function is not None and decorated_by(module, function) is not None:
+            continue
+        if run_with_options(module, module.parent_of[reference.node]) is not None:
+            continue
+        if reference.is_within(APP) and any(called_by_app(module, f) for f in module.of_type(ast.FunctionDef)):
             continue
         if (other := _of_driver(module)) is not None:
             library = other.qualified.partition(".")[0]

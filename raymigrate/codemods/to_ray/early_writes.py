@@ -30,6 +30,7 @@ from raymigrate.facts.values import argument, class_named, method_of
 
 WRITES = (SAVE, *WRITERS, *COPIERS)
 SAVE_TO_PATHS = ("save_to_disk", "save_pretrained")
+IN_FUNCTION = "writes a file in this function"
 DEPTH = 3  # functions that call each other
 ADVICE = (
     "Do it above the training function, on the driver; or below `if ray.train.get_context().get_world_rank() == 0:`,"
@@ -123,7 +124,7 @@ def _done_in(module: Module, function: FunctionNode) -> str:
             what = what_it_does(module, call)
             if not what or is_for_one(module, call) or rank_condition(module, module.statement(call)) is not None:
                 continue
-            return "writes a file in this function" if what.startswith("writes") else what
+            return IN_FUNCTION if what.startswith("writes") else what
     return ""
 
 

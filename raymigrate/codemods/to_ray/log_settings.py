@@ -17,6 +17,7 @@ from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trackers import is_for_one_process
+from raymigrate.facts.ray_train.pickling import LOGURU
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, keyword_argument, unpacked_dicts
@@ -32,6 +33,7 @@ RM831 = Rule(
 SETS_UP = "logging.basicConfig"
 FILES = {SETS_UP: "filemode", "logging.FileHandler": "mode"}  # with the argument that says how the file is opened
 SETS_LOGGER = ("addHandler", "setLevel")
+SETS_LOGURU = tuple(f"{LOGURU}.{name}" for name in ("add", "remove", "configure"))
 IDLE = "does nothing on Ray's workers, whose root logger has handlers already"
 
 UNSEEN = (
@@ -89,10 +91,13 @@ def _tell_elsewhere(context: Context, workers: list[ast.stmt]) -> None:
 def _tell_of_driver(context: Context, outline: LaunchedOutline, of_workers: set[ast.stmt]) -> None:
     """Says which loggers get their handlers and their level on the driver alone."""
     module, told = context.module, set[str]()
-    for call, method in module.method_calls(*SETS_LOGGER):
+    own = module.method_calls(*SETS_LOGGER)
+    calls = [(c, method) for c, method in own if any(makes_logger(source) for source in module.origins(method.value))]
+    calls += [(c, c.func) for c in module.calls(*SETS_LOGURU) if isinstance(c.func, ast.Attribute)]
+    for call, method in calls:
         step, logger = outline.script.step_of(call), module.source(method.value)
         stays = step is not None and step not in of_workers and not isinstance(step, DEFINITIONS)
-        if not stays or logger in told or not any(makes_logger(source) for source in module.origins(method.value)):
+        if not stays or logger in told:
             continue
         if isinstance(method.value, ast.Name) and not _is_read(module, outline, method.value, of_workers):
             continue

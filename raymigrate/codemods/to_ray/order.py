@@ -27,6 +27,10 @@ CHANGE_LATE = (
     "it uses `{name}` behind a step that moves, and one of the two changes it, but stays with the driver, which comes"
     " first; use an object of its own"
 )
+END_LATE = (
+    "what has to move may return before it, but it stays with the driver, which carries it out all the same; take the"
+    " `return` out"
+)
 GLOBAL = "`{name}` gets its value in what has to move, and a function declares it global; let the function return it"
 
 
@@ -93,6 +97,7 @@ class _Order:
     def late(self, roles: Roles) -> Iterator[tuple[ast.stmt, str]]:
         """The steps that do not move, and have to: each with why the script cannot be moved if it cannot."""
         last = max(map(self.script.number, roles.moved()), default=0)
+        yield from self._behind_end(roles)
         for (name, scope), uses in self._uses.items():
             binders = self._at_once[name, scope].binds
             local = any(roles.of[step].moves and self.script.scope(step) is scope for step in binders)
@@ -112,6 +117,14 @@ class _Order:
                     elif (changed and reads) or (is_before and changes and (read or bound_there or changed)):
                         yield step, CHANGE_LATE.format(name=name)
                 bound |= binds
+
+    def _behind_end(self, roles: Roles) -> Iterator[tuple[ast.stmt, str]]:
+        """The steps of `main` that the driver would carry out behind the workers, who may have ended it before."""
+        moved = [step for step in roles.moved() if self.script.is_in_main(step)]
+        if any(map(self.script.may_end_main, moved)):
+            for step in roles.staying(Role.DRIVER):
+                if self.script.is_in_main(step) and self.script.number(step) > self.script.number(moved[-1]):
+                    yield step, END_LATE
 
     def _is_given(self, name: str, scope: Scope) -> bool:
         """Whether a name has a value before the first step: a parameter of `main`."""

@@ -11,7 +11,7 @@ import ast
 import builtins
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from raymigrate.base.expressions import lazy_regex
@@ -72,7 +72,7 @@ ANY, MAYBE, OF_MODULE, NAMES = "any word is a path", "may take paths", "is seen 
 
 
 def hands_over_relative(
-    module: Module, calls: Iterable[ast.Call], is_done: Callable[[ast.expr], bool], folder: str
+    module: Module, calls: Iterable[ast.Call], is_done: Callable[[ast.expr], bool], folder: str, made: Collection[str]
 ) -> bool:
     """Whether code of the workers may use a relative path that does not become absolute.
 
@@ -81,14 +81,18 @@ def hands_over_relative(
         calls: The calls that workers carry out.
         is_done: Whether a path, or what it begins with, is made absolute, or need not be.
         folder: The folder of the script; empty if it is not known.
+        made: The paths that become absolute: the same word is one for a function of a library too.
     """
-    finder = _Finder(module, is_done, folder)
+    finder = _Finder(module, is_done, folder, made)
     return any(finder.is_given_one(call) for call in calls) or any(map(_reads_relative, with_imported(module)[1:]))
 
 
 class _Finder:
-    def __init__(self, module: Module, is_done: Callable[[ast.expr], bool], folder: str) -> None:
+    def __init__(
+        self, module: Module, is_done: Callable[[ast.expr], bool], folder: str, made: Collection[str] = ()
+    ) -> None:
         self.module = module
+        self.made = made
         self.is_done = is_done
         self.folder = folder
         self.options = _options(module)
@@ -199,7 +203,7 @@ class _Finder:
             return False
         if text.startswith(("./", "../")) or FILE.fullmatch(text) or (taker == ANY and not re.search(r"\s", text)):
             return True
-        if self._is_beside(text) and taker != OF_MODULE:
+        if (text in self.made and taker == MAYBE) or (self._is_beside(text) and taker != OF_MODULE):
             return True
         is_hub = taker == NAMES or NAMES_OF_HUB.fullmatch(name.rpartition(".")[2]) is not None
         return FOLDER.fullmatch(text) is not None and not is_hub

@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -35,6 +35,7 @@ from raymigrate.facts.values import argument, is_none
 MOST_VARIABLES = 3  # that stand among the arguments of the trainer
 ARGUMENTS = "argparse.Namespace(**config)"
 FROM_WORKERS = "What the workers evaluated is {} here, which Ray has from 2.56 on."
+RETURNED = "What this returns is {} on the driver, which Ray has from 2.56 on."
 TO_DICT = "OmegaConf.to_container({}, resolve=True)"
 
 
@@ -113,7 +114,8 @@ class Outline:
         value = self.module.assigned(binding.node)
         if isinstance(binding.node, ast.arg) and not main.decorator_list:
             place = parameters(main).index(binding.node)
-            value = argument(called_by(self.script.call, main), place, name)
+            call = called_by(self.script.call, main)
+            value = argument(call, place, name) if call is not None else None
         return not others and value is not None and is_parsed(self.module, value)
 
     @property
@@ -168,24 +170,29 @@ class Outline:
 
     @property
     def _gives_back(self) -> bool:
-        """Whether `main` returns something to hydra, whose sweepers choose by it."""
-        last = self.roles.moved()[-1]
-        inside = executed(self.module, last) if last not in self.behind else ()
-        values = [node.value for node in inside if isinstance(node, ast.Return)]
-        is_value = any(value is not None and not is_none(value) for value in values)
-        return bool(self._of_hydra) and self.script.is_in_main(last) and is_value
+        """Whether `main` returns something that is used: by hydra, whose sweepers choose by it, or as an exit code."""
+        return bool(self._of_hydra or self.script.uses_result) and any(self._values_given())
+
+    def _values_given(self) -> Iterator[ast.Return]:
+        """Where the training function returns a value of `main`; no exit code that says that all is well."""
+        for step in self.roles.moved():
+            for node in executed(self.module, step) if self.script.is_in_main(step) and step not in self.behind else ():
+                if isinstance(node, ast.Return) and node.value is not None and not is_none(node.value):
+                    if self._of_hydra or self.module.constant(node.value) != 0:
+                        yield node
 
     def tell_return(self, rule: Rule) -> None:
         """Says which Ray it takes where `main` gives back what the training function does."""
         if self._gives_back and not self.shown:
-            place = next(node for node in executed(self.module, self.roles.moved()[-1]) if isinstance(node, ast.Return))
-            self.context.note(rule, place, FROM_WORKERS.format(f"{self.result}.return_value"))
+            place = next(self._values_given())
+            self.context.note(rule, place, RETURNED.format(f"{self.result}.return_value"))
 
     def _imports(self, moved: Sequence[ast.stmt]) -> list[str]:
         """What the training function imports itself; the functions that it names are given what they need."""
-        for function in sorted(sent_with(self.module, moved), key=self.module.start):
-            import_inside(self.context, function)
-        imports, lines_follow = imports_of(self.context, moved), bool(self.start)
+        functions = sorted(sent_with(self.module, moved), key=self.module.start)
+        for function in functions:
+            import_inside(self.context, function, [*functions, *moved])
+        imports, lines_follow = imports_of(self.context, moved, functions), bool(self.start)
         is_import = isinstance(moved[0], (ast.Import, ast.ImportFrom))
         return [*imports, ""] if imports and (lines_follow or not is_import) else imports
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from raymigrate.codemods.to_ray.command_lines import CLICK, HYDRA
+from raymigrate.codemods.to_ray.command_lines import CLICK, HYDRA, run_with_options
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.refusals import Reason
+from raymigrate.codemods.to_ray.script import executed
 from raymigrate.codemods.to_ray.statements import Roles
 from raymigrate.facts.projects.command_lines import (
     files_of,
@@ -32,7 +33,7 @@ def read_out_of_reach(roles: Roles) -> Reason | None:
 
 
 def _called_by_reader(roles: Roles) -> Reason | None:
-    """A function that click or hydra call, in a call that has to move: click ends the process behind it."""
+    """A function that click, hydra or fire call, in a call that has to move: click ends the process behind it."""
     module = roles.module
     for step in roles.moved_or_makers():
         for decorator in getattr(step, "decorator_list", ()):
@@ -42,6 +43,11 @@ def _called_by_reader(roles: Roles) -> Reason | None:
                 message = f"{name} lets {called} read the command line, which a worker cannot do, and {called}() is no"
                 advice = f"Call {called}() once, without arguments, below `if __name__` and in no other statement."
                 return Reason(decorator, f"{message} statement of the module by itself. {advice}")
+        for call in executed(module, step):
+            if (function := run_with_options(module, call)) is not None:
+                message = f"`{module.source(call)}` reads the command line, which a worker cannot do"
+                advice = f"Let it stand below `if __name__` by itself, and be all use of {function.id}."
+                return Reason(call, f"{message}. {advice}")
     return None
 
 

@@ -124,7 +124,8 @@ class _Paths:
         done = {*paths, *folders, *sources}
         inside = {node for path in done for node in ast.walk(path)}
         folder = str(Path(self.context.path).parent) if self.context.path else ""
-        return hands_over_relative(self.module, self.calls, inside.__contains__, folder)
+        made = {str(source.value) for source in sources if isinstance(source, ast.Constant)}
+        return hands_over_relative(self.module, self.calls, inside.__contains__, folder, made)
 
     # -- which -----------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.driver_ranks import numbers_of_driver
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
-from raymigrate.codemods.to_ray.trainer_calls import arguments_made
+from raymigrate.codemods.to_ray.trainer_calls import arguments_made, is_idle_rank
 from raymigrate.edits.plan import Part
 from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.module import Module
@@ -100,7 +100,7 @@ def _tell_rank_option(context: Context, outline: Outline) -> None:
         return
     for node in module.of_type(ast.Attribute):
         is_read = node.attr == "local_rank" and isinstance(node.ctx, ast.Load) and outline.is_for_workers(node)
-        if is_read and not is_of_self(node):
+        if is_read and not is_of_self(node) and not is_idle_rank(module, node):
             message = "A launcher gave each process its --local_rank; no worker of Ray gets one, and takes the default."
             advice = f'Write int(os.environ["LOCAL_RANK"]) in place of {module.source(node)} in what the workers run.'
             context.manual(RM827, node, message, advice)

@@ -10,7 +10,7 @@ from pathlib import PurePath
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.to_ray.command_lines import in_the_way
+from raymigrate.codemods.to_ray.command_lines import in_the_way, run_with_options
 from raymigrate.codemods.to_ray.interactive import asks, shows_between_steps
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, live_uses
 from raymigrate.codemods.to_ray.statements import Role, Roles
@@ -95,7 +95,9 @@ def refusal(context: Context, training: Training, besides: tuple[str, ...] = ())
     module = context.module
     if training.searches:
         return Reason(
-            training.searches[0], "hyperparameter_search starts its own trials; use Ray Tune around TorchTrainer."
+            training.searches[0],
+            "hyperparameter_search starts its own trials; use Ray Tune around TorchTrainer, or"
+            " leave the search in a script of its own, and train with what it found in this one.",
         )
     if (launcher := _own_launcher(module)) is not None:
         return launcher
@@ -176,6 +178,8 @@ def _taken(
 
 def _is_of_others(module: Module, call: ast.Call, besides: tuple[str, ...]) -> bool:
     """Whether a call is one of a library, or of an object that is not seen, which may start what it is given."""
+    if run_with_options(module, call) is not None:
+        return False
     name = module.qualified(call.func)
     if name is not None:
         return name not in besides and not name.startswith(CALLED_ONCE) and module.elsewhere(call.func) is None

@@ -91,20 +91,19 @@ class _Results:
                 case ast.Expr(ast.Call(ast.Attribute(attr="save_pretrained"))) if self._writes(step):
                     self._guard(step)
         behind = self._behind()
-        if any(isinstance(step, ast.Return) for step in behind):
-            return
+        returns = any(isinstance(step, ast.Return) or self.script.may_end_main(step) for step in self._moved)
         shown: list[tuple[ast.stmt, str]] = []  # with the name that an evaluation in it gets
         for step in behind:
             if self._is_evaluation(step):
                 assert isinstance(step, ast.Assign) and isinstance(step.targets[0], ast.Name)
                 self.names.append(step.targets[0].id)
-            elif (call := self._evaluation_shown(step)) is not None:
+            elif not returns and (call := self._evaluation_shown(step)) is not None:
                 name = (
                     self.context.fresh("metrics", "evaluation") if not self.hoisted else self.context.fresh("metrics")
                 )
                 self.hoisted[name] = call
                 shown.append((step, name))
-            elif self._only_shows(step):
+            elif not returns and self._only_shows(step):
                 shown.append((step, ""))
             elif self._writes(step):
                 self._guard(step)

@@ -13,7 +13,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.all_workers import needs_all
 from raymigrate.codemods.to_ray.arrivals import around, arrivals, places
-from raymigrate.codemods.to_ray.early_writes import called_by, done_by_all
+from raymigrate.codemods.to_ray.early_writes import IN_FUNCTION, called_by, done_by_all
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.codemods.to_ray.spread_weights import saves_spread_weights
@@ -44,6 +44,10 @@ LOADS = frozenset(
     }
 )
 ADVICE = "Let one worker do it: below `if ray.train.get_context().get_world_rank() == 0:`."
+GIVES = (
+    "All of them need what it gives: let the function write below"
+    " `if ray.train.get_context().get_world_rank() == 0:`, with ray.train.collective.barrier() behind that for all."
+)
 OF_ALL = (
     "Let all workers come to what they do together in it, before it; and one worker write what that gives: below"
     " `if ray.train.get_context().get_world_rank() == 0:`."
@@ -156,6 +160,8 @@ def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, tra
             if what := done_by_all(module, call):
                 message = f"Every worker {what} behind the training, at the same time as the others:"
                 advice = OF_ALL if needs_all(module, module.statement(call)) else ADVICE
+                if what == IN_FUNCTION and isinstance(module.statement(call), (ast.Assign, ast.Return)):
+                    advice = GIVES
                 context.manual(rule, call, f"{message} one may find it half done, or gone.", advice)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from raymigrate.codemods.to_ray.command_lines import decorated_by
+from raymigrate.codemods.to_ray.command_lines import called_by_app, decorated_by, run_with_options
 from raymigrate.facts.projects.command_lines import ARGPARSE, parser_made
 from raymigrate.facts.syntax.alternatives import EXITS
 from raymigrate.facts.syntax.module import Module
@@ -15,6 +15,7 @@ from raymigrate.facts.syntax.scopes import COMPREHENSIONS, FUNCTIONS, Scope
 from raymigrate.facts.values import free_name
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+PRINTS = "fire.Fire"  # what the function returns that it calls
 PARSE_METHODS = ("parse_args", "parse_known_args")
 
 
@@ -76,6 +77,23 @@ class Script:
     def is_in_main(self, step: ast.stmt) -> bool:
         """Whether a step is a statement of `main`."""
         return self.main is not None and self.module.parent_of[step] is self.main
+
+    def may_end_main(self, step: ast.stmt) -> bool:
+        """Whether a step of `main` may end it before the steps behind it: by a `return` in a branch."""
+        if not self.is_in_main(step) or isinstance(step, ast.Return):
+            return False
+        return any(isinstance(node, ast.Return) for node in executed(self.module, step))
+
+    @cached_property
+    def uses_result(self) -> bool:
+        """Whether what `main` returns ends the process with its code, or is shown by what calls it."""
+        if self.main is None or self.call is None:
+            return False
+        call = called_by(self.call, self.main)
+        if call is None:
+            return any(self.module.qualified(node) == PRINTS for node in self.module.below(self.call))
+        outer = self.module.parent_of[call]
+        return isinstance(outer, ast.Call) and ends_process(self.module, outer.func)
 
     def scope(self, step: ast.stmt) -> Scope:
         """The scope in which a step binds its names."""
@@ -239,8 +257,8 @@ def _called_from_outside(module: Module, trains: Sequence[ast.AST]) -> ast.stmt 
 def _only_call(module: Module, function: ast.FunctionDef) -> ast.stmt | None:
     """The statement on the level of the module that calls a function, if that is all its use."""
     uses = live_uses(module, function)
-    call = module.parent_of[uses[0]] if len(uses) == 1 else None
-    if not (isinstance(call, ast.Call) and call.func is uses[0]):
+    call: ast.AST | None = module.parent_of[uses[0]] if len(uses) == 1 else called_by_app(module, function)
+    if not isinstance(call, ast.Call) or (uses and uses[0] not in (call.func, run_with_options(module, call))):
         return None
     outer = module.parent_of[call]
     if isinstance(outer, ast.Call) and ends_process(module, outer.func):
@@ -267,16 +285,16 @@ def live_uses(module: Module, function: ast.FunctionDef) -> list[ast.Name]:
     return found
 
 
-def called_by(statement: ast.AST, function: ast.FunctionDef) -> ast.Call:
-    """The call of a function in a statement that calls it."""
+def called_by(statement: ast.AST, function: ast.FunctionDef) -> ast.Call | None:
+    """The call of a function in a statement that calls it; None where a library does so: `fire.Fire(train)`."""
     calls = (node for node in ast.walk(statement) if isinstance(node, ast.Call))
-    return next(c for c in calls if isinstance(c.func, ast.Name) and c.func.id == function.name)
+    return next((c for c in calls if isinstance(c.func, ast.Name) and c.func.id == function.name), None)
 
 
 def _is_given_the_command_line(module: Module, statement: ast.stmt, function: ast.FunctionDef) -> bool:
     """Whether a call hands over nothing, or what was parsed and nothing else."""
     call = called_by(statement, function)
-    values = [*call.args, *(keyword.value for keyword in call.keywords)]
+    values = [*call.args, *(keyword.value for keyword in call.keywords)] if call is not None else []
     return all(is_parsed(module, value) for value in values)
 
 

@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from raymigrate.codemods.to_ray.nested_parsing import parser_steps
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed, first_trained
@@ -135,10 +135,11 @@ class Roles:
         """
         moved = self.moved()
         last = moved[moved.index(trained) + 1 :] if trained in moved else []
-        tied = [number for number, step in enumerate(last, 1) if self._speaks_of_process(step)]
+        ends = any(map(self.script.may_end_main, moved))  # what is behind in `main` may not be carried out
+        is_tied = [self._speaks_of_process(step) or (ends and self.script.is_in_main(step)) for step in last]
         unresolved: set[tuple[str, Scope]] = set()  # what the last steps read of those before them that move
         first = len(last)
-        for number in range(len(last) - 1, max(tied, default=0) - 1, -1):
+        for number in takewhile(lambda place: not is_tied[place], range(len(last) - 1, -1, -1)):
             scope = self.script.scope(last[number])
             unresolved -= {(name, scope) for name in self.script.bound(last[number])}
             unresolved |= {entry for entry in self.script.read(last[number]) if self._is_bound_by_workers(*entry)}
@@ -249,7 +250,8 @@ class Roles:
 
     def _move(self, step: ast.stmt, message: str) -> None:
         """Moves a step that would have stayed; raises Mixed with the message where it is the driver's or imports."""
-        if self.of.get(step, Role.WORKER).moves and not self._belongs_to_driver(step) and step not in self._parsers:
+        can_move = self.of.get(step, Role.WORKER).moves or runs_anywhere(self.module, step)
+        if can_move and not self._belongs_to_driver(step) and step not in self._parsers:
             self._add(step)
         else:
             raise Mixed(step, message)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.script import is_parsed
-from raymigrate.codemods.to_ray.trainer_calls import makes_trainer
+from raymigrate.codemods.to_ray.trainer_calls import is_idle_rank, makes_trainer
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.iterable_datasets import gives_rows_in_turn
 from raymigrate.facts.torch.random_splits import unseeded_splits
@@ -53,8 +53,8 @@ def tell_data(context: Context, rule: Rule, reads_all: str) -> None:
         context.manual(
             rule,
             call,
-            "No seed is set before this: each worker splits or shuffles these rows in its own way, so that rows of"
-            " one's validation are trained on in another.",
+            "No seed is set before this: each worker splits or shuffles these rows in its own way. Some come twice in"
+            " an epoch and others never, and what one holds out for validation another may train on.",
             "Set a seed before: transformers.set_seed(42), or accelerate.utils.set_seed(42).",
         )
     for given in _trained_on(module):
@@ -72,7 +72,8 @@ def ranks_of_driver(module: Module) -> Iterator[ast.Attribute]:
     named = [module.constant(value) for call, _ in module.method_calls("add_argument") for value in call.args]
     has_option = "--local_rank" in named or "--local-rank" in named
     for read in module.of_type(ast.Attribute) if has_option else ():
-        if read.attr == "local_rank" and isinstance(read.ctx, ast.Load) and is_parsed(module, read.value):
+        is_read = read.attr == "local_rank" and isinstance(read.ctx, ast.Load)
+        if is_read and is_parsed(module, read.value) and not is_idle_rank(module, read):
             yield read
 
 

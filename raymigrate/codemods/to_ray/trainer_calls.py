@@ -107,6 +107,16 @@ def makes_arguments(module: Module, call: ast.Call) -> bool:
     return isinstance(definition, ast.ClassDef) and defines_arguments(module, definition)
 
 
+def is_idle_rank(module: Module, read: ast.Attribute) -> bool:
+    """Whether a rank is handed to TrainingArguments alone, which ask the process: `local_rank=` does nothing there.
+
+    Nothing in transformers 5.23 reads that field (training_args.py:1508).
+    """
+    keyword = module.parent_of[read]
+    call = module.parent_of[keyword] if isinstance(keyword, ast.keyword) and keyword.arg == "local_rank" else None
+    return isinstance(call, ast.Call) and makes_arguments(module, call)
+
+
 def defines_arguments(module: Module, definition: ast.ClassDef) -> bool:
     """Whether a class of the module is made from TrainingArguments, directly or through another class of it."""
     bases = [module.definition(base) for base in definition.bases]

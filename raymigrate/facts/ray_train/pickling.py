@@ -1,9 +1,10 @@
-"""What Ray cannot send with a function: modules of torch that are objects of a class of their own.
+"""What Ray cannot send with a function: modules of torch that are objects of a class of their own, loguru's logger.
 
 Ray pickles what `__main__` and notebooks define by value, with the modules that it names: those of its globals, and
 each submodule that is loaded and whose names all stand in its code (`_find_imported_submodules` in
 ray/cloudpickle/cloudpickle.py, 2.60). Only plain modules can be pickled. A function that imports the module itself has
-no such global.
+no such global. The logger of loguru is pickled with all that it writes to: with a file, that is a PicklingError (loguru
+0.7.3, measured).
 """
 
 import ast
@@ -38,12 +39,15 @@ NOT_PICKLED = (
     "torch.ops",
     "torch.utils.deterministic",
 )
-PACKAGES = frozenset(name.partition(".")[0] for name in NOT_PICKLED)
+LOGURU = "loguru.logger"  # once it writes to a file
+PACKAGES = frozenset(name.partition(".")[0] for name in (*NOT_PICKLED, LOGURU))
+SCREEN = ("sys.stdout", "sys.stderr")
 REMOTE = "ray.remote"
 SENDING = ("remote", "bind")
 OF_FUNCTIONS = ("fn_args", "fn_constructor_args")
 BY_NAME = ("fn_kwargs", "fn_constructor_kwargs", *LOOP_CONFIGS)
 NESTED = (*FUNCTIONS, ast.ClassDef)
+NAMED = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @kept
@@ -212,15 +216,17 @@ class LocalImport:
         return self.reads[0]
 
 
-def local_imports(module: Module, body: Sequence[ast.AST]) -> list[LocalImport]:
+def local_imports(module: Module, body: Sequence[ast.AST], sent: Iterable[ast.AST] = ()) -> list[LocalImport]:
     """The imports that the code of one function needs of its own.
 
     Args:
         module: The module.
         body: The statements, or the expression, of the function.
+        sent: What else goes to the other process.
     """
     imported: dict[str, list[ast.Name]] = {}
     reads_in = _reads_of_packages(module)
+    not_pickled = [*NOT_PICKLED, *([LOGURU] if any(_files_of_loguru(module, [*body, *sent])) else [])]
     for node in (read for outer in body for read in reads_in.get(outer, ())):
         packages = {(binding.qualified or "").partition(".")[0] for binding in _imports(module, node)}
         if packages & PACKAGES:
@@ -229,7 +235,7 @@ def local_imports(module: Module, body: Sequence[ast.AST]) -> list[LocalImport]:
     found: dict[str, LocalImport] = {}
     while True:
         for reads in imported.values():
-            for needed in _needed(module, reads, names):
+            for needed in _needed(module, reads, names, not_pickled):
                 found.setdefault(needed.source, needed)
         own = {name for source in found for name in _names_of_import(ast.parse(source).body[0])}
         if own <= names:  # an import asks for names itself, by which another global may take along what it did not
@@ -253,10 +259,12 @@ def _reads_of_packages(module: Module) -> dict[ast.AST, list[ast.Name]]:
     return found
 
 
-def _needed(module: Module, reads: list[ast.Name], names: set[str]) -> Iterator[LocalImport]:
+def _needed(
+    module: Module, reads: list[ast.Name], names: set[str], not_pickled: Sequence[str]
+) -> Iterator[LocalImport]:
     """The imports that code with these names needs of its own because it reads a name."""
     bindings = _imports(module, reads[0])
-    taken = next(filter(None, (_takes_along(binding, names) for binding in bindings)), "")
+    taken = next(filter(None, (_takes_along(binding, names, not_pickled) for binding in bindings)), "")
     for binding in bindings if taken else ():
         if _is_needed(binding, names, len(bindings)):
             yield LocalImport(_source(binding), reads, taken)
@@ -293,10 +301,28 @@ def _imports(module: Module, node: ast.Name) -> list[Binding]:
     return [binding for binding in bindings if binding.qualified] if known else []
 
 
-def _takes_along(binding: Binding, names: set[str]) -> str:
+def _files_of_loguru(module: Module, sent: Sequence[ast.AST]) -> Iterator[ast.Call]:
+    """Where the level of the module, or a function called there, lets loguru write to more than the screen.
+
+    Args:
+        module: The module.
+        sent: Code that is no part of that level, since it is sent.
+    """
+    for call in module.calls(f"{LOGURU}.add"):
+        sink, function = argument(call, 0, "sink"), module.function(call)
+        if sink is None or module.qualified(sink) in SCREEN or isinstance(sink, ast.Lambda):
+            continue
+        uses = module.uses_of(function) if isinstance(function, NAMED) else []
+        is_begun = function is None or any(module.function(use) is None for use in uses)
+        around = {outer for place in (call, *uses) for outer in (place, *module.ancestors(place))}
+        if is_begun and around.isdisjoint(sent):
+            yield call
+
+
+def _takes_along(binding: Binding, names: set[str], not_pickled: Sequence[str]) -> str:
     """The module that is pickled with code that has these names, by what an import binds, and cannot be."""
     bound = binding.qualified or ""
-    for module in NOT_PICKLED:
+    for module in not_pickled:
         if module == bound or (module.startswith(f"{bound}.") and names.issuperset(_below(module, bound))):
             return module
     return ""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from raymigrate.facts.hugging_face.datasets import is_hf_dataset
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.runs_before import RunsBefore
+from raymigrate.facts.torch.iterable_datasets import gives_rows_in_turn
 from raymigrate.facts.torch.picked_rows import is_in_step, is_only_shown
 from raymigrate.facts.values import is_none
 
-SEEDS = frozenset({"seed", "generator", "random_state"})
+SEEDS = frozenset({"seed", "seeds", "generator", "generators", "random_state"})
 # By the generator that they draw from where they are given none.
 OF_TORCH = ("torch.utils.data.random_split", "torch.utils.data.dataset.random_split", "torch.randperm")
 OF_NUMPY = (
@@ -21,8 +23,9 @@ OF_NUMPY = (
 FOLDS = ("sklearn.model_selection.KFold", "sklearn.model_selection.StratifiedKFold")  # in order, unless told to shuffle
 OF_PYTHON = ("random.shuffle", "random.sample")
 OF_FRAMES = "sample"  # of a pandas.DataFrame, with frac=
-# What gives numbers or rows that may also be for something else than a split; so does the one of frames.
-PICKS = ("torch.randperm", "numpy.random.permutation", "random.sample")
+OF_DATASETS = "shuffle"  # of a datasets.Dataset, without arguments (datasets 5.2, arrow_dataset.py:4950)
+# What gives numbers or rows that may also be for something else than a split.
+PICKS = ("torch.randperm", "numpy.random.permutation", "random.sample", OF_FRAMES, OF_DATASETS)
 EVERY = ("transformers.set_seed", "transformers.trainer_utils.set_seed", "accelerate.utils.set_seed")
 SETTERS = {
     "torch": ("torch.manual_seed", "torch.random.manual_seed"),
@@ -44,7 +47,7 @@ def unseeded_splits(module: Module) -> Iterator[ast.Call]:
         order = order or RunsBefore(module)
         if seeds and not all(order.surely_before(call, seed) for seed in seeds):
             continue
-        picks = (module.qualified(call.func) or "") in PICKS or getattr(call.func, "attr", "") == OF_FRAMES
+        picks = (module.qualified(call.func) or getattr(call.func, "attr", "")) in PICKS
         if not picks or not _only_picks(module, call):
             yield call
 
@@ -68,6 +71,8 @@ def _drawn_from(module: Module, call: ast.Call) -> str | None:
         return None
     if call.func.attr == OF_FRAMES and any(k.arg == "frac" for k in call.keywords):
         return "numpy"
+    if call.func.attr == OF_DATASETS and not call.args and is_hf_dataset(module, call.func.value):
+        return None if gives_rows_in_turn(module, call.func.value) else "numpy"
     shuffles = not any(k.arg == "shuffle" and module.constant(k.value) is False for k in call.keywords)
     return "numpy" if call.func.attr == "train_test_split" and shuffles else None  # of datasets.Dataset
 
