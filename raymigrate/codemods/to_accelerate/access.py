@@ -84,7 +84,8 @@ class Access(Side):
     def _lower_lines(self, changes: Changes, after: list[ast.Call], late: list[ast.expr], first: int) -> bool:
         """Whether the Accelerator can be made below what it is made with, and the lines of devices below that."""
         self.lowered = lines = lines_of_devices(self.devices, changes, self.block)
-        for self.place in range(first + 1, self._first(changes, after, but={*changes.dropped, *lines}) + 1):
+        for place in range(first + 1, self._first(changes, after, but={*changes.dropped, *lines}) + 1):
+            self.place = place
             if any(map(self._lacks, late)) or any(map(self._changes_later, late)):
                 continue
             above = {line: device for line, device in lines.items() if self.block.index(line) < self.place}
