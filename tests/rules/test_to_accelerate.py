@@ -115,6 +115,7 @@ def test_batches_of_a_prepared_loader_are_not_moved(moves: str) -> None:
     text = accelerated(moves, STEP).text
     body = text[text.index(" in loader") if " in loader" in text else text.index("enumerate(loader") :]
     assert ".to(" not in body and ".cuda(" not in body and "accelerator.backward(loss)" in body
+    assert "for t in" not in body
     assert "model, optimizer, loader = accelerator.prepare(model, optimizer, loader)" in text
     assert "model = nn.Linear(4, 2)\n" in text
 

@@ -266,3 +266,18 @@ def test_slots_and_sums_that_are_added_up_later_are_of_all_processes(before: str
     found = outcome(before=before, after=after, epoch=epoch.replace("\n", "\n        "))
     assert REDUCED in found.text
     assert not any("counts the batches of one of them" in message for message in found.messages)
+
+
+SETUP = """\
+def setup():
+    place = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(place)
+    return place
+"""
+SET_UP = "place = setup()\nmean = torch.zeros(3).cuda(place)"
+
+
+def test_a_function_that_nothing_calls_any_more_goes() -> None:
+    assert "def setup" not in outcome(f"{SETUP}\n", before=SET_UP).text
+    assert "def setup" in outcome(f"{SETUP}\n__all__ = ['setup']\n", before=SET_UP).text
+    assert "def setup" in outcome(f"{SETUP}\n", before=f"{SET_UP}\nprint(setup)").text
