@@ -162,7 +162,7 @@ class Cleanup(Side):
             if function in self.changes.dropped or isinstance(self.module.parent_of[function], ast.ClassDef):
                 continue
             uses = self.module.uses_of(function)
-            if uses and all(map(self.changes.is_gone, uses)) and not self._is_imported(function.name):
+            if uses and all(map(self._is_dropped, uses)) and not self._is_imported(function.name):
                 self.changes.drop(function)
                 continue
             body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
@@ -208,6 +208,10 @@ class Cleanup(Side):
             return None
         is_plain = self._only_looks(statement.value) or statement.value in self.changes.expressions
         return statement if is_plain else None
+
+    def _is_dropped(self, use: ast.AST) -> bool:
+        """Whether a use goes with its statement: what stands in the place of one that is replaced may name it again."""
+        return not self.changes.dropped.isdisjoint(self.module.ancestors(use))
 
     def _is_imported(self, name: str) -> bool:
         """Whether other files may use a function."""

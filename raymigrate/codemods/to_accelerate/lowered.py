@@ -17,8 +17,9 @@ def lines_of_devices(devices: Devices, changes: Changes, block: Block) -> dict[a
     for variable in devices.held:
         for node in devices.variables.bindings(variable):
             statement = devices.module.parent_of.get(node)
-            is_line = isinstance(statement, ast.Assign) and statement.targets == [node] and statement in block
-            if is_line and isinstance(node, ast.Name) and not changes.is_gone(statement):
+            if not isinstance(statement, ast.Assign) or not isinstance(node, ast.Name) or statement not in block:
+                continue
+            if statement.targets == [node] and not changes.is_gone(statement):
                 found[statement] = variable
     return found
 
