@@ -121,6 +121,7 @@ def test_batches_of_a_prepared_loader_are_not_moved(moves: str) -> None:
     text = accelerated(moves, STEP).text
     body = text[text.index(" in loader") if " in loader" in text else text.index("enumerate(loader") :]
     assert ".to(" not in body and ".cuda(" not in body and "accelerator.backward(loss)" in body
+    assert "for t in" not in body
     assert "model, optimizer, loader = accelerator.prepare(model, optimizer, loader)" in text
     assert "model = nn.Linear(4, 2)\n" in text
 
@@ -584,9 +585,13 @@ SCALED = """\
 """
 
 
-def test_a_setting_below_the_device_is_told_with_the_place_of_the_accelerator() -> None:
-    scaled = f"for x, y in loader:\n    x, y = x.to(device), y.to(device)\n{SCALED}"
-    settings = "\nclass CFG:\n    apex = True\n\n\nscaler = torch.cuda.amp.GradScaler(enabled=CFG.apex)\n"
+SETTINGS = "\nclass CFG:\n    apex = True\n\n\n"
+BELOW = f"for x, y in loader:\n    x, y = x.to(device), y.to(device)\n{SCALED}"
+MADE = 'accelerator = Accelerator(mixed_precision="fp16" if CFG.apex else "no")\n'
+
+
+def test_a_setting_below_what_is_moved_is_told_with_the_place_of_the_accelerator() -> None:
+    scaled, settings = BELOW, f"{SETTINGS}scaler = torch.cuda.amp.GradScaler(enabled=CFG.apex)\n"
     said = refusal(settings, scaled)
     assert "`CFG` has no value yet where the Accelerator is made, at `device = torch.device('cuda'" in said
     between = HEAD.replace("\nloader", f"\n{settings.partition('scaler')[0]}\nloader", 1)
@@ -595,6 +600,39 @@ def test_a_setting_below_the_device_is_told_with_the_place_of_the_accelerator() 
     above = HEAD.replace("\ndevice", f"{settings.partition('scaler')[0]}\ndevice")
     text = accelerated("scaler = torch.cuda.amp.GradScaler(enabled=CFG.apex)\n", scaled, head=above).text
     assert 'mixed_precision="fp16" if CFG.apex else "no"' in text
+
+
+def below_device(*, between: str = "", after: str = "print(device)\n") -> Outcome:
+    """A script whose settings stand below the line of the device, which is read at its end too."""
+    head = HEAD.replace("\nloader", f"\n{between}{SETTINGS}loader", 1)
+    return accelerated("scaler = torch.cuda.amp.GradScaler(enabled=CFG.apex)\n", BELOW, after, head=head)
+
+
+@pytest.mark.parametrize("after", ["print(device)\n", "def show():\n    print(device)\n\n\nshow()\n"])
+def test_the_line_of_a_device_goes_below_the_settings_of_the_accelerator(after: str) -> None:
+    text = below_device(after=after).text
+    assert f"\n\n{MADE}device = accelerator.device\nloader" in text
+    assert text.count("device = ") == 1
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "print(device)\n",
+        "def show():\n    print(device)\n\n\nshow()\n",
+        "class Batch:\n    def to(self):\n        return device\n\n\nfirst = Batch()\n",
+        "def show(place=device):\n    print(place)\n\n\n",
+        "if test_data:\n    device = torch.device('cpu')\n",
+    ],
+)
+def test_that_of_a_device_which_is_read_above_them_stays(between: str) -> None:
+    assert "Accelerator(" not in below_device(between=between).text
+
+
+def test_the_accelerator_waits_for_the_last_value_of_its_setting() -> None:
+    head = HEAD.replace("\nloader", f"\n{SETTINGS}CFG.apex = False\nloader", 1)
+    scaler = "scaler = torch.cuda.amp.GradScaler(enabled=CFG.apex)\n"
+    assert f"CFG.apex = False\n{MADE}device = " in accelerated(scaler, BELOW, "print(device)\n", head=head).text
 
 
 @pytest.mark.parametrize(

@@ -239,3 +239,45 @@ def test_an_object_that_counts_finds_the_greatest_without_the_accelerator() -> N
     found = outcome(helper, before="meter = Meter()", after="meter.update(loss.item())\nmeter.all_reduce()")
     assert "total = accelerate.utils.gather(total[None]).amax(0)" in found.text
     assert "import accelerate.utils\n" in found.text
+
+
+REDUCED = 'sums = accelerator.reduce(sums, reduction="sum")'
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "epoch"),
+    [
+        ("sums = torch.zeros(2).cuda()", "sums[0] += loss.detach()", "dist.all_reduce(sums)"),
+        (
+            "total, seen = 0.0, 0",
+            "total += loss.item()\nseen += len(x)",
+            "sums = torch.tensor([total, seen]).cuda(rank)\ndist.all_reduce(sums)",
+        ),
+        (
+            "totals = {'loss': 0.0}",
+            "totals['loss'] += loss.item()",
+            "sums = torch.tensor(list(totals.values())).cuda(rank)\ndist.all_reduce(sums)",
+        ),
+    ],
+)
+def test_slots_and_sums_that_are_added_up_later_are_of_all_processes(before: str, after: str, epoch: str) -> None:
+    found = outcome(before=before, after=after)
+    assert any("counts the batches of one of them" in message for message in found.messages)
+    found = outcome(before=before, after=after, epoch=epoch.replace("\n", "\n        "))
+    assert REDUCED in found.text
+    assert not any("counts the batches of one of them" in message for message in found.messages)
+
+
+SETUP = """\
+def setup():
+    place = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(place)
+    return place
+"""
+SET_UP = "place = setup()\nmean = torch.zeros(3).cuda(place)"
+
+
+def test_a_function_that_nothing_calls_any_more_goes() -> None:
+    assert "def setup" not in outcome(f"{SETUP}\n", before=SET_UP).text
+    assert "def setup" in outcome(f"{SETUP}\n__all__ = ['setup']\n", before=SET_UP).text
+    assert "def setup" in outcome(f"{SETUP}\n", before=f"{SET_UP}\nprint(setup)").text

@@ -172,6 +172,42 @@ def test_a_model_that_an_object_keeps() -> None:
     assert "self.accelerator.unwrap_model(self.model).save_pretrained" in converted(CLASS)[0]
 
 
+MADE = """\
+        self.model = load()
+        self.average = Average(self.model)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "methods", "now"),
+    [
+        ("groups(self.model.head)", "", "", "groups(self.model.head)"),
+        ("self.setup()", "", "    def setup(self):\n        groups(self.model.head)\n", "groups(self.model.head)"),
+        ("", "groups(self.model.head)", "", "groups(self.accelerator.unwrap_model(self.model).head)"),
+        (
+            "self.setup()",
+            "self.setup()",
+            "    def setup(self):\n        groups(self.model.head)\n",
+            "groups(self.accelerator.unwrap_model(self.model).head)",
+        ),
+        ("for _ in range(2):\n            groups(self.model.head)", "", "", "groups(self.model.head)"),
+    ],
+)
+def test_a_model_that_its_object_has_not_prepared_yet_is_asked_itself(
+    before: str, after: str, methods: str, now: str
+) -> None:
+    prepared = CLASS.partition("        self.model, ")[2].partition("\n")[0]
+    prepared = f"        self.model, {prepared}".replace("*make()", "self.model, *rest(self.average)")
+    script = CLASS.replace(
+        CLASS[CLASS.index("        self.model, ") : CLASS.index("\n    def train")],
+        f"{MADE}        {before or 'pass'}\n{prepared}\n        {after or 'pass'}\n\n{methods}",
+    )
+    script = script.replace("class Loop", "class Average:\n    def __init__(self, net):\n        pass\n\nclass Loop")
+    text, told = converted(script)
+    assert now in text
+    assert not told
+
+
 def test_one_worker_is_told_of_unused_parameters_where_it_has_no_gpu() -> None:
     script = SCRIPT.format(imports="", plugin="", before="", after="", inside="pass", end="pass")
     for gpu in (False, True):

@@ -12,6 +12,7 @@ from raymigrate.codemods.to_accelerate.device_texts import is_name_of_device, ta
 from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.gpu_tests import GpuTests
 from raymigrate.codemods.to_accelerate.home import Block, Home, is_main_guard, position
+from raymigrate.codemods.to_accelerate.lowered import is_read_above, lines_of_devices
 from raymigrate.codemods.to_accelerate.objects import OWN, is_attribute
 from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.process_numbers import number_given, replace_use
@@ -43,6 +44,7 @@ class Access(Side):
         owner: The function, or the module, in which the Accelerator is made.
         block: The block in which the Accelerator is made.
         place: The position there of the statement before which that is.
+        lowered: The lines of devices that go below it, each with its name.
     """
 
     def __init__(self, training: Training, home: Home, devices: Devices, scaled: dict[ast.FunctionDef, str]) -> None:
@@ -56,6 +58,7 @@ class Access(Side):
         self.gpu_tests = GpuTests(self.module, devices)
         self.owner, self.block = self._find_block()
         self.place = 0
+        self.lowered: dict[ast.stmt, Variable] = {}
         if {NAME, f"{OWN}{NAME}"} & self.module.names:
             raise Refusal(home.block[home.setup], f"the name `{NAME}` is used for something else")
 
@@ -75,8 +78,22 @@ class Access(Side):
         late = [each for each in given if each is not None and self._lacks(each)]
         if late:
             self.place = self._first(changes, after, but=changes.dropped)
-            if any(map(self._lacks, late)):
-                self.place = first
+        if any(map(self._lacks, late)) and not self._lower_lines(changes, after, late, first):
+            self.place = first
+
+    def _lower_lines(self, changes: Changes, after: list[ast.Call], late: list[ast.expr], first: int) -> bool:
+        """Whether the Accelerator can be made below what it is made with, and the lines of devices below that."""
+        self.lowered = lines = lines_of_devices(self.devices, changes, self.block)
+        for place in range(first + 1, self._first(changes, after, but={*changes.dropped, *lines}) + 1):
+            self.place = place
+            if any(map(self._lacks, late)) or any(map(self._changes_later, late)):
+                continue
+            above = {line: device for line, device in lines.items() if self.block.index(line) < self.place}
+            read = (is_read_above(self.devices, changes, v, self.block, self.place) for v in above.values())
+            self.lowered = {} if any(read) else above
+            return bool(self.lowered)
+        self.lowered = {}
+        return False
 
     def _things(self) -> list[Variable]:
         """What needs the Accelerator, or what it has to come before."""
@@ -142,7 +159,7 @@ class Access(Side):
         nodes += [*after, *(s for s in changes.dropped if isinstance(s, ast.Expr) and not _is_option(s))]
         nodes += [call for function in self.given for call in self.module.calls_of(function)]
         if self.is_global or (self.view is not None and self.owner is self.view.constructor):
-            nodes += [call for node in nodes for call in self._calls_to(node)]
+            nodes += [call for node in nodes for call in self.order.calls_to(node, self.owner)]
         places = [
             place
             for node in nodes
@@ -152,17 +169,6 @@ class Access(Side):
             and not isinstance(self.block[place], (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom))
         ]
         return min(places, default=0)
-
-    def _calls_to(self, node: ast.AST) -> list[ast.Call]:
-        """The calls of the method that a node is in, of those that call it, and so on."""
-        found: dict[ast.Call, None] = {}
-        waiting = [node]
-        while waiting:
-            function = self.module.function(waiting.pop())
-            calls = self.module.calls_of(function) if function not in (None, self.owner) else []
-            waiting += [call for call in calls if call not in found]
-            found.update(dict.fromkeys(calls))
-        return list(found)
 
     def _runs_here(self, node: ast.AST) -> bool:
         """Whether code runs as part of the function, or the module, in which the Accelerator is made."""
@@ -180,11 +186,16 @@ class Access(Side):
         if given is None:
             made = shorten(ast.unparse(self.block[min(self.place, len(self.block) - 1)]), 60, placeholder="...")
             raise Refusal(late[0], f"`{late[0].id}` has no value yet where the Accelerator is made, at `{made}`")
-        for read, store in stores_of(self.variables, given):
-            if self._runs_later(store):
-                reason = "gets another value here, after the place where the Accelerator is made with it; set it before"
-                raise Refusal(store, f"`{ast.unparse(read)}` {reason}")
+        if (later := self._changes_later(given)) is not None:
+            read, store = later
+            reason = "gets another value here, after the place where the Accelerator is made with it; set it before"
+            raise Refusal(store, f"`{ast.unparse(read)}` {reason}")
         return self.gpu_tests.source(given)
+
+    def _changes_later(self, given: ast.expr) -> tuple[ast.expr, ast.AST] | None:
+        """What the Accelerator is made with and gets another value later, with where it does."""
+        found = stores_of(self.variables, given)
+        return next(((read, store) for read, store in found if self._runs_later(store)), None)
 
     def _lacks(self, expression: ast.expr) -> bool:
         """Whether something that the Accelerator is made with has no value where it is made."""
@@ -193,7 +204,7 @@ class Access(Side):
 
     def _runs_later(self, node: ast.AST) -> bool:
         """Whether code may run after the Accelerator is made: directly, or in a function that is called there."""
-        nodes = [part for part in (node, *self._calls_to(node)) if self._runs_here(part)]
+        nodes = [part for part in (node, *self.order.calls_to(node, self.owner)) if self._runs_here(part)]
         places = [place for part in nodes if (place := self.home.place(self.block, part)) is not None]
         return not places or max(places) >= self.place
 
@@ -237,7 +248,7 @@ class Access(Side):
     def _is_late(self, variable: Variable) -> bool:
         for node in self.variables.bindings(variable):
             place = self.home.place(self.block, node)
-            if place is None and is_attribute(variable.name):
+            if self.module.statement(node) in self.lowered or (place is None and is_attribute(variable.name)):
                 return True
             is_import = place is not None and isinstance(self.block[place], (ast.Import, ast.ImportFrom))
             if place is not None and place >= self.place and not is_import:
@@ -292,7 +303,7 @@ class Access(Side):
 
     def _give(self, changes: Changes, function: ast.FunctionDef) -> None:
         calls = self._all_calls(changes, function)
-        parameter = self.scaled.get(function) or self._device_parameter(function, calls)
+        parameter = self.scaled.get(function) or self.devices.parameter_of(function, calls)
         self.given[function] = parameter
         if self.view is not None and function is self.view.constructor:
             start = Code(f"{OWN}{NAME} = {NAME}")
@@ -339,15 +350,6 @@ class Access(Side):
 
     def _rename(self, changes: Changes, call: ast.Call, parameter: str) -> None:
         changes.edits.append(lambda: changes.context.plan.call(call).rename.update({parameter: NAME}))
-
-    def _device_parameter(self, function: ast.FunctionDef, calls: list[ast.Call]) -> str:
-        """The parameter of a function that gets the device; "" where there is none."""
-        for parameter in [*function.args.args, *function.args.kwonlyargs]:
-            values = [self.variables.argument_for(call, function, parameter.arg) for call in calls]
-            named = [value for value in values if isinstance(value, (ast.Name, ast.Attribute))]
-            if values and len(named) == len(values) and all(map(self.devices.is_device, named)):
-                return parameter.arg
-        return ""
 
     def _all_calls(self, changes: Changes, function: ast.FunctionDef) -> list[ast.Call]:
         calls = self.module.calls_of(function)

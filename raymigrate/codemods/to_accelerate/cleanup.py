@@ -115,7 +115,8 @@ class Cleanup(Side):
             return False
         if ast.unparse(source) == ast.unparse(target):
             return True
-        if value not in replaced and not isinstance(value, ast.GeneratorExp):
+        is_unpacked = isinstance(target, (ast.Tuple, ast.List))
+        if value not in replaced and (is_unpacked or not isinstance(value, ast.GeneratorExp)):
             self.changes.replace(value, "$source", source=source)
         return False
 
@@ -160,11 +161,14 @@ class Cleanup(Side):
         for function in self.module.of_type(ast.FunctionDef):
             if function in self.changes.dropped or isinstance(self.module.parent_of[function], ast.ClassDef):
                 continue
+            uses = self.module.uses_of(function)
+            if uses and all(map(self._is_dropped, uses)) and not self._is_imported(function.name):
+                self.changes.drop(function)
+                continue
             body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
             left = [statement for statement in body if statement not in self.changes.dropped]
             if len(left) == len(body) and len(body) != 1:
                 continue
-            uses = self.module.uses_of(function)
             calls = self.module.calls_of(function)
             if not left:
                 if len(uses) != len(calls) or not all(self._is_statement(call) for call in calls):
@@ -204,6 +208,16 @@ class Cleanup(Side):
             return None
         is_plain = self._only_looks(statement.value) or statement.value in self.changes.expressions
         return statement if is_plain else None
+
+    def _is_dropped(self, use: ast.AST) -> bool:
+        """Whether a use goes with its statement: what stands in the place of one that is replaced may name it again."""
+        return not self.changes.dropped.isdisjoint(self.module.ancestors(use))
+
+    def _is_imported(self, name: str) -> bool:
+        """Whether other files may use a function."""
+        module = self.module
+        is_mentioned = module.project is not None and any(importing_modules(module.project, module, name))
+        return is_mentioned or name in module.exported
 
     def _is_public(self, variable: Variable) -> bool:
         """Whether other files may read a name: one that is exported, or an attribute that importing files ask for."""

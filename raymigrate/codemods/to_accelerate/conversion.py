@@ -383,3 +383,6 @@ class Conversion:
             arguments.append(f"kwargs_handlers=[{', '.join(handlers)}]")
         statement = access.block[access.place]
         self.changes.before(statement, f"accelerator = Accelerator({', '.join(arguments)})")
+        for line, device in access.lowered.items():
+            self.changes.drop(line)
+            self.changes.before(statement, f"{device.name} = accelerator.device")

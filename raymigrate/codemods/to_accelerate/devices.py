@@ -114,6 +114,15 @@ class Devices:
             return isinstance(node.value, int) or self._makes_device(node)
         return self._makes_device(node)
 
+    def parameter_of(self, function: ast.FunctionDef, calls: list[ast.Call]) -> str:
+        """The parameter of a function that gets the device; "" where there is none."""
+        for parameter in [*function.args.args, *function.args.kwonlyargs]:
+            values = [self.variables.argument_for(call, function, parameter.arg) for call in calls]
+            named = [value for value in values if isinstance(value, (ast.Name, ast.Attribute))]
+            if values and len(named) == len(values) and all(map(self.is_device, named)):
+                return parameter.arg
+        return ""
+
     def _is_unknown_device(self, variable: Variable) -> bool:
         """Whether something that comes from elsewhere is a device by its name."""
         makers = self.variables.makers(variable)

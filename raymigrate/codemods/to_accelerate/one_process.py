@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
+from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Loop, Training
-from raymigrate.facts.values import class_named
+from raymigrate.facts.values import class_named, reaching
 
 ADDS_UP = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "all_gather", "all_gather_object", "reduce"))
 FILLS = ("append", "extend", "update", "add", "add_batch")
@@ -67,7 +68,8 @@ class OneProcess:
             else:
                 continue
             names = {part.id for value in added for part in ast.walk(value) if isinstance(part, ast.Name)}
-            is_own = isinstance(target, ast.Name) and (target.id in single or self._is_added_up(target.id))
+            is_single = isinstance(target, ast.Name) and target.id in single
+            is_own = is_single or self._is_added_up(target)
             if names & anew and not names & of_all and not is_own and not self._is_tool(target):
                 yield node, target
 
@@ -112,13 +114,25 @@ class OneProcess:
         home, definition = class_named(self.module, made.func) or (self.module, None)
         return definition is not None and any(home.inside(call, definition) for call in home.calls(*ADDS_UP))
 
-    def _is_added_up(self, name: str) -> bool:
-        """Whether the script adds up the values of a name over all processes, itself or by a function of its own."""
-        adding = [*self.module.calls("torch.distributed.all_reduce")]
+    def _is_added_up(self, target: ast.expr) -> bool:
+        """Whether the script adds up what a sum, a slot of a tensor or of a dict, holds over all processes itself."""
+        return _whole(target) in self._added_up
+
+    @cached_property
+    def _added_up(self) -> frozenset[str]:
+        """What the script adds up over all processes, itself or by a function of its own, as it is spelled."""
+        adding = [*self.module.calls(*ADDS_UP)]
         adding += [call for call in self.module.of_type(ast.Call) if self._adds_up(call)]
-        values = [value for call in adding for value in (*call.args, *(keyword.value for keyword in call.keywords))]
-        given = [part for value in values for part in ast.walk(value)]
-        return any(isinstance(part, ast.Name) and part.id == name for part in given)
+        waiting = [value for call in adding for value in (*call.args, *(keyword.value for keyword in call.keywords))]
+        found: set[str] = set()
+        while waiting:
+            for part in ast.walk(waiting.pop()):
+                if isinstance(part, (ast.Name, ast.Attribute)) and (spelled := ast.unparse(part)) not in found:
+                    found.add(spelled)
+                    if isinstance(part, ast.Name):  # sums = torch.tensor([loss, rows])
+                        made = (self.module.assigned(binding.node) for binding in reaching(self.module, part))
+                        waiting += [value for value in made if value is not None]
+        return frozenset(found)
 
     def _of_all_processes(self, loop: ast.AST) -> set[str]:
         """The names in a loop of what the script adds up over all processes itself, or has a function of its own do."""
@@ -156,3 +170,10 @@ class OneProcess:
             and self.training.is_loaders(self.training.variables.of(part.args[0]))
             for part in ast.walk(value)
         )
+
+
+def _whole(target: ast.expr) -> str:
+    """The tensor, list or dict that a slot is of: `sums` of `sums[0]`."""
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return ast.unparse(target)

@@ -36,6 +36,17 @@ class Order:
         place = position(self.module, self.home.block, node)
         return place is not None and place >= self.home.end
 
+    def calls_to(self, node: ast.AST, owner: ast.AST) -> list[ast.Call]:
+        """The calls of the function that a node is in, of those that call it, and so on up to the owner."""
+        found: dict[ast.Call, None] = {}
+        waiting = [node]
+        while waiting:
+            function = self.module.function(waiting.pop())
+            calls = self.module.calls_of(function) if function not in (None, owner) else []
+            waiting += [call for call in calls if call not in found]
+            found.update(dict.fromkeys(calls))
+        return list(found)
+
     def _is_later(self, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
         block, function = self.home.block, self.module.function(node)
         if self.view is not None and self.home.is_constructor and function is not self.home.function:

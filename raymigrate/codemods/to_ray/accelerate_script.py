@@ -88,6 +88,11 @@ RM820 = Rule(
     GUIDE,
 )
 
+ELSEWHERE = (
+    "The step is in {path}, which stays as it is. What several workers do otherwise, such as counting without"
+    " gather_for_metrics(), is told of this file alone."
+)
+
 
 @codemod("Accelerator", phase=Phase.POSITIONS, option="to_ray")
 def convert(context: Context) -> None:
@@ -103,7 +108,9 @@ def convert(context: Context) -> None:
         return
     notebook = found if isinstance(found, NotebookLaunch) else None
     epochs = epochs_of(module)
-    if epochs.backward is None and (reason := accelerator_for_others(context, made[0])) is not None:
+    if (epochs.backward is None or epochs.elsewhere) and (
+        reason := accelerator_for_others(context, made[0])
+    ) is not None:
         leave(context, reason.node, reason.message)
         return
     if epochs.backward is None:
@@ -197,6 +204,8 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     drop_launcher(context, outline)
     drop_deletions(context, RM820, outline)
     epochs = epochs_of(context.module)
+    if epochs.elsewhere and epochs.backward is not None:
+        context.note(RM820, epochs.backward, ELSEWHERE.format(path=epochs.elsewhere))
     report_epochs(context, epochs)
     unwrap_prepared(context, outline)
     tell_handed_models(context, outline)

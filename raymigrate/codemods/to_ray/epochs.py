@@ -19,6 +19,7 @@ from raymigrate.codemods.to_ray.own_states import state_saved
 from raymigrate.codemods.to_ray.save_conditions import save_condition
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed, uses_of_function
 from raymigrate.codemods.to_ray.skipped_batches import skipped_batches
+from raymigrate.codemods.to_ray.trained_elsewhere import is_backward, trained_elsewhere
 from raymigrate.codemods.to_ray.unsaved_states import unsaved_numbers, unsaved_objects
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.syntax.module import Module
@@ -35,6 +36,7 @@ RM823 = Rule(
     errors=("`ray.train.report` has not been called by all",),
 )
 Loop = ast.For | ast.While
+NO_LOOP = "No loop over epochs was found around backward"
 REPORT = (
     "Import ray.train, and call ray.train.report({...}) on every worker, outside of what only the main process runs,"
     " with numbers."
@@ -71,12 +73,16 @@ class Epochs:
         loop: The loop; None where none was found.
         backward: The call that it is around.
         around: Loops that train again from the start in each round, the inner ones first: over folds, over settings.
+        elsewhere: The file that has the step, where that is another one.
+        looped: Whether that has the loop over epochs too.
     """
 
     module: Module
     loop: Loop | None
     backward: ast.Call | None
     around: list[Loop] = field(default_factory=list)
+    elsewhere: str = ""
+    looped: bool = False
 
     @property
     def variable(self) -> str | None:
@@ -116,14 +122,19 @@ def epochs_of(module: Module) -> Epochs:
     It is the outermost one around `accelerator.backward` in which the training does not start anew: what makes the
     Accelerator or an optimizer, or prepares a model, in each round goes over folds or settings.
     """
-    backward = next((call for call in module.of_type(ast.Call) if _is_backward(call)), None)
-    if backward is None:
+    backward = next(filter(is_backward, module.of_type(ast.Call)), None)
+    other = trained_elsewhere(module) if backward is None else None
+    place = other.call if other is not None else backward
+    if place is None:
         return Epochs(module, None, None)
-    loops = list(_loops_around(module, backward))[1:]  # a single one goes over batches
+    inner = other.loops if other is not None else []
+    loops = [*inner, *_loops_around(module, place)][1:]  # a single one goes over batches
     anew = {loop for call in module.of_type(ast.Call) if _starts(module, call) for loop in _loops_around(module, call)}
     epochs = [loop for loop in loops if loop not in anew] or loops
     around = [loop for loop in loops if loop in anew]
-    return Epochs(module, epochs[-1] if epochs else None, backward, around)
+    looped = any(loop in inner for loop in loops)
+    found = epochs[-1] if epochs and not looped else None
+    return Epochs(module, found, place, around, other.path if other is not None else "", looped)
 
 
 def _starts(module: Module, call: ast.Call) -> bool:
@@ -134,10 +145,6 @@ def _starts(module: Module, call: ast.Call) -> bool:
     if not (isinstance(call.func, ast.Attribute) and call.func.attr == "prepare"):
         return False
     return len(call.args) > 1 or any(isinstance(given, ast.Starred) for given in call.args)
-
-
-def _is_backward(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and bool(call.args)
 
 
 def _loops_around(module: Module, node: ast.AST) -> Iterator[Loop]:
@@ -273,12 +280,8 @@ def _tell_unknown(context: Context, epochs: Epochs) -> None:
     place = epochs.backward
     if place is None:
         return  # nothing trains here that Ray could hear of
-    context.manual(
-        RM823,
-        place,
-        "No loop over epochs was found around backward: nothing is reported, and result.metrics is None.",
-        REPORT,
-    )
+    why = f"The loop over epochs is in {epochs.elsewhere}" if epochs.looped else NO_LOOP
+    context.manual(RM823, place, f"{why}: nothing is reported, and result.metrics is None.", REPORT)
 
 
 def _name_logged(context: Context, metrics: Metrics) -> str:

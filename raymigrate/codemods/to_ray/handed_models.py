@@ -64,7 +64,7 @@ def tell_handed_models(context: Context, outline: LaunchedOutline) -> None:
     for call in module.of_type(ast.Call):
         for home, parameter, given in _handed(module, call):
             ends = origins(module, given)
-            used = [prepare for end in ends if (prepare := prepared_by(end, found)) is not None]
+            used = [prepare for end in ends if (prepare := prepared_by(end, found, given)) is not None]
             if not used:
                 continue
             is_sure = is_model(module, [given, *(end.node for end in ends)], used[0])

@@ -15,6 +15,7 @@ from raymigrate.codemods.to_ray.launched import GPU_PLUGINS, LaunchedOutline
 from raymigrate.codemods.to_ray.prepared import MODEL_ATTRIBUTES, RM829, Prepare, prepares
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.runs_before import methods_run_before
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import Source, free_name, is_none, origins, reaching
@@ -89,7 +90,7 @@ def unwrap_prepared(context: Context, outline: LaunchedOutline) -> None:
         return
     for model, name in asked(module, of_wrapper(outline)):
         ends = origins(module, model)
-        used = [prepare for end in ends if (prepare := prepared_by(end, found)) is not None]
+        used = [prepare for end in ends if (prepare := prepared_by(end, found, model)) is not None]
         if not used or not (name in MODEL_ATTRIBUTES or is_model(module, [model, *(e.node for e in ends)], used[0])):
             continue
         accelerator = accelerator_at(module, model, used)
@@ -166,13 +167,20 @@ def _asked(module: Module, wrapper: frozenset[str]) -> Iterator[tuple[ast.expr, 
             yield call.args[0], name
 
 
-def prepared_by(source: Source, found: list[Prepare]) -> Prepare | None:
-    """The call of `prepare` that gave a value."""
+def prepared_by(source: Source, found: list[Prepare], read: ast.expr) -> Prepare | None:
+    """The call of `prepare` that gave a value.
+
+    Args:
+        source: The value.
+        found: The calls of `prepare` in the file that reads it.
+        read: Where that is read.
+    """
     module, node = source.module, source.node
     found = [prepare for prepare in found if prepare.call in module.parent_of]  # the value may be of another file
     if isinstance(node, ast.Attribute):  # self.model, self.optimizer = self.accelerator.prepare(...)
         statements = [module.statement(store) for store in module.stores(node.attr)]
-        return next((p for p in found if module.statement(p.call) in statements), None)
+        stored = [p for p in found if module.statement(p.call) in statements]
+        return next((p for p in stored if not methods_run_before(module, read, p.call)), None)
     if isinstance(node, ast.Name):
         statements = [module.statement(binding.node) for binding in reaching(module, node)]
         return next((p for p in found if module.statement(p.call) in statements), None)

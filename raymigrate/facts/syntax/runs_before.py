@@ -1,11 +1,13 @@
 """Whether the script itself runs some code before other code."""
 
 import ast
+from collections.abc import Iterator
 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 
 Position = tuple[int, int]
+LOOPS = (ast.For, ast.While, ast.AsyncFor)
 
 
 class RunsBefore:
@@ -51,3 +53,38 @@ class RunsBefore:
                 seen.add(function)
                 waiting += self._callers.get(function, ())
         return found
+
+
+def methods_run_before(module: Module, node: ast.AST, other: ast.AST) -> bool:
+    """Whether code of an object runs before other code of it, as the lines of a method tell, or of one that calls it.
+
+    Args:
+        module: The module.
+        node: The code.
+        other: The other code.
+    """
+    ways = list(_way(module, other))
+    for place in _way(module, node):
+        for there in ways:
+            function = module.function(place)
+            if function is module.function(there):
+                both = set(module.ancestors(place)).intersection(module.ancestors(there))
+                loops = [around for around in both if isinstance(around, LOOPS)]
+                again = any(function is None or module.inside(loop, function) for loop in loops)
+                return module.start(place) < module.start(there) and not again
+    return False
+
+
+def _way(module: Module, node: ast.AST) -> Iterator[ast.AST]:
+    """A place in a method, the one call of this method in the module, and so on."""
+    seen = set[ast.AST]()
+    while True:
+        yield node
+        function = module.function(node)
+        if not isinstance(function, ast.FunctionDef) or function in seen:
+            return
+        seen.add(function)
+        uses = [use for use in module.attributes(function.name) if isinstance(use.ctx, ast.Load)]
+        if not isinstance(module.parent_of[function], ast.ClassDef) or len(uses) != 1:
+            return
+        node = uses[0]
