@@ -354,11 +354,9 @@ class Roles:
             else:
                 self.of[step] = Role.DRIVER
         self._pull()
-        defined = [step for step in self.script.steps if isinstance(step, DEFINITIONS)]
-        self.of = dict.fromkeys(defined, Role.DEFINITION) | self.of
         for step in self.script.steps:
             if step not in self.of:
-                self.of[step] = self._side_of_import(step)
+                self.of[step] = Role.DEFINITION if isinstance(step, DEFINITIONS) else self._side_of_import(step)
 
     def _side_of_import(self, step: ast.stmt) -> Role:
         """Where an import of `main` goes: with what reads its names."""
