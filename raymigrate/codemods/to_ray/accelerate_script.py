@@ -169,15 +169,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
         return
     context.joins_ray = True
     launched, notebook = outline.launched, outline.launched.notebook
-    tell_launch(context, made[0], outline)
-    tell_importers(context, made[0], outline)
-    tell_decorators(context, RM828, made)
-    tell_rows(context, RM825, made[0], "The batch_size of a DataLoader is", f"; here N = {outline.workers}")
-    tell_threads(context, RM825, made[0], outline)
-    tell_seed(context, RM828, outline)
-    tell_unused(context, made[0], outline)
-    given = [model for prepare in prepares(context.module) for model in prepare.call.args]
-    tell_device_maps(context, RM829, outline, makers_of(context.module, given) if given else None, "accelerate")
+    _tell_of_workers(context, made, outline)
     if launched.form is not None:
         apply_file(context, outline, made, launched.form, launched.name)
     give_variables(context, outline, made[0])
@@ -216,3 +208,16 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     tell_shown(context, RM820, outline, [epochs.loop] if epochs.loop is not None else made)
     tell_magics(context, RM820, outline, [epochs.loop] if epochs.loop is not None else made)
     outline.emit()
+
+
+def _tell_of_workers(context: Context, made: list[ast.Call], outline: LaunchedOutline) -> None:
+    """Tells what several workers, which Ray starts, make of what the script says of processes."""
+    tell_launch(context, made[0], outline)
+    tell_importers(context, made[0], outline)
+    tell_decorators(context, RM828, made)
+    tell_rows(context, RM825, made[0], "The batch_size of a DataLoader is", f"; here N = {outline.workers}")
+    tell_threads(context, RM825, made[0], outline)
+    tell_seed(context, RM828, outline)
+    tell_unused(context, made[0], outline)
+    given = [model for prepare in prepares(context.module) for model in prepare.call.args]
+    tell_device_maps(context, RM829, outline, makers_of(context.module, given) if given else None, "accelerate")
