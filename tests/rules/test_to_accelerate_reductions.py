@@ -281,3 +281,13 @@ def test_a_function_that_nothing_calls_any_more_goes() -> None:
     assert "def setup" not in outcome(f"{SETUP}\n", before=SET_UP).text
     assert "def setup" in outcome(f"{SETUP}\n__all__ = ['setup']\n", before=SET_UP).text
     assert "def setup" in outcome(f"{SETUP}\n", before=f"{SET_UP}\nprint(setup)").text
+
+
+@pytest.mark.parametrize(
+    "place",
+    ['int(os.environ["LOCAL_RANK"])', 'torch.device("cuda", int(os.environ["LOCAL_RANK"]))'],
+)
+def test_a_function_that_sets_a_seed_too_stays_called(place: str) -> None:
+    before = "place = setup()\nmean = torch.zeros(3).cuda(place)"
+    text = outcome(f"def setup():\n    torch.manual_seed(0)\n    return {place}\n\n\n", before=before).text
+    assert "torch.manual_seed(0)\n    return accelerator." in text and "place = setup(accelerator)\n" in text

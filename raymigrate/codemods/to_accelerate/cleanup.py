@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.lasting import does_more
 from raymigrate.codemods.to_accelerate.objects import OWN
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.sides import Side
@@ -206,8 +207,10 @@ class Cleanup(Side):
         statement = self.module.parent_of[node]
         if not isinstance(statement, ast.Assign) or statement.targets != [node]:
             return None
-        is_plain = self._only_looks(statement.value) or statement.value in self.changes.expressions
-        return statement if is_plain else None
+        value = statement.value
+        called = self.variables.called(value) if isinstance(value, ast.Call) else None
+        is_replaced = value in self.changes.expressions and (called is None or not does_more(self.changes, called))
+        return statement if is_replaced or self._only_looks(value) else None
 
     def _is_dropped(self, use: ast.AST) -> bool:
         """Whether a use goes with its statement: what stands in the place of one that is replaced may name it again."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.lasting import does_more
 from raymigrate.codemods.to_accelerate.objects import OWN
 from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.process_numbers import (
@@ -324,6 +325,12 @@ class Devices:
                 value = self.module.assigned(node)
                 statement = self.module.statement(node)
                 if value is None or changes.is_gone(statement):
+                    continue
+                function = self.variables.called(value) if isinstance(value, ast.Call) else None
+                if function is not None and does_more(changes, function):  # as to set a seed: it stays called
+                    for end in returned_values(self.module, function):
+                        if end is not None and not changes.is_gone(end) and self._makes_device(end):
+                            changes.replace(end, DEVICE)
                     continue
                 changes.replace(value, DEVICE)
                 self._take_branches_together(changes, statement)
