@@ -104,6 +104,7 @@ def read(lines):
         rows.append(Row(line))
     return rows
 
+one = Row('a')
 """
 
 
@@ -115,6 +116,7 @@ def read(lines):
         ("read(job.lines)", True),
         ("{'rows': read(job.lines), 'epoch': 1}", True),
         ("{line: Row(line) for line in job.lines}", True),
+        ("{'rows': [one, one]}", True),
         ("Plain(text='a')", False),
         ("[row.text for row in read(job.lines)]", False),
         ("job.rows", False),
@@ -126,6 +128,23 @@ def test_what_a_script_saves_of_its_own_classes_is_loaded_again(value: str, is_r
     outcome = converted(SCRIPT.format(use=OWN + use))
     assert ("weights_only=False" in outcome.text) is is_refused
     assert bool(outcome.lines("RM756", Kind.CONVERTED)) is is_refused
+
+
+FUNCTIONS = """\
+def keep(path):
+    torch.save(Row('a'), path)
+
+def rows_in(path):
+    return torch.load(f=path)
+
+keep("rows.pt")
+"""
+
+
+@pytest.mark.parametrize(("loaded", "is_own"), [("rows.pt", True), ("downloaded.pt", False)])
+def test_a_parameter_of_the_same_name_is_no_path_of_another_function(loaded: str, is_own: bool) -> None:
+    text = converted(SCRIPT.format(use=f"{OWN}{FUNCTIONS}print(rows_in('{loaded}'))")).text
+    assert ("torch.load(f=path, weights_only=False)" in text) is is_own
 
 
 def test_a_loop_that_gets_an_accelerator_loads_its_arrays_too() -> None:

@@ -13,9 +13,10 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.folders.read_back import path_key
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.saved_objects import SAVE, saved_classes
-from raymigrate.facts.values import argument, sources, trailing_text
+from raymigrate.facts.values import argument, origins, sources, trailing_text
 
 RM756 = Rule(
     "RM756",
@@ -46,17 +47,19 @@ def pickled_files(context: Context) -> None:
     is_of_job = context.of_legacy_job or context.options.part_of_job
     if not (is_of_job or context.joins_ray or context.joins_accelerate):
         return
-    with_arrays = {ast.unparse(path) for path in _paths_with_arrays(module)}
-    with_objects = {ast.unparse(path) for path in _paths_with_objects(module)}
+    with_arrays = {key for path in _paths_with_arrays(module) for key in _keys(module, path)}
+    with_objects = {key for path in _paths_with_objects(module) for key in _keys(module, path)}
     used_as_modules: set[ast.expr] | None = None
     for call in module.calls("torch.load"):
-        if not call.args or any(keyword.arg in SWITCHES for keyword in call.keywords):
+        path = argument(call, 0, "f")
+        if path is None or any(keyword.arg in SWITCHES for keyword in call.keywords):
             continue
-        if FILES.search(trailing_text(module, call.args[0])):
+        keys = _keys(module, path) if with_arrays or with_objects else set()
+        if FILES.search(trailing_text(module, path)):
             what = "This file holds a pickled object"
-        elif ast.unparse(call.args[0]) in with_arrays:
+        elif keys & with_arrays:
             what = "The script saves arrays or numbers of NumPy in this file"
-        elif ast.unparse(call.args[0]) in with_objects:
+        elif keys & with_objects:
             what = "The script saves objects of a class of its own in this file"
         else:
             used_as_modules = _used_as_modules(module) if used_as_modules is None else used_as_modules
@@ -66,6 +69,15 @@ def pickled_files(context: Context) -> None:
         message = f"{what}, which raises an UnpicklingError on torch >= 2.6; now weights_only=False."
         if context.converts(RM756, call, message):
             context.plan.call(call).set("weights_only", "False")
+
+
+def _keys(module: Module, path: ast.expr) -> set[str | ast.AST]:
+    """What spellings of one path have in common; parameters of one name in two functions have nothing in common."""
+    parameter = module.definition(path)
+    if not isinstance(parameter, ast.arg):
+        return {path_key(module, path)}
+    given = [each for each in origins(module, path) if not isinstance(each.module.definition(each.node), ast.arg)]
+    return {parameter, *(path_key(each.module, each.node) for each in given)}
 
 
 def _paths_with_arrays(module: Module) -> Iterator[ast.expr]:

@@ -30,7 +30,8 @@ def _classes_in(module: Module, saved: ast.expr) -> Iterator[tuple[Module, ast.C
     within = module.entries(saved)
     for value in [saved] if within is None else within.values():
         for made in module.origins(value):
-            for source in (made, *items_of(made)):
+            items = [source for item in items_of(made) for source in item.module.origins(item.node)]
+            for source in (made, *items):
                 node = source.node
                 named = class_named(source.module, node.func) if isinstance(node, ast.Call) else None
                 if named is not None and not any(last_name(base) == DICTS for base in named[1].bases):
