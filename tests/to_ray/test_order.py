@@ -252,3 +252,37 @@ def test_what_a_callback_collects_is_read_where_it_was_collected(parts: dict[str
 )
 def test_what_no_callback_changes_is_read_on_the_driver(before: str, given: str, behind: str, change: str) -> None:
     assert behind not in _of_callback(before, given, behind, change)
+
+
+OF_MAIN = """
+from transformers import AutoModel, Trainer, TrainingArguments
+count = 0
+def size():
+    return count
+def main():
+    global count
+    {before}
+    trainer = Trainer(AutoModel.from_pretrained("m"), TrainingArguments("out", num_train_epochs={epochs}))
+    trainer.train()
+    {behind}
+main()
+{end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "epochs", "behind", "end", "moves"),
+    [
+        ("count = load()", "size()", "pass", "", True),  # a worker sets what its functions read
+        ("count = load()", "count", "pass", "print(1)", True),
+        ("count = int(input())", "size()", "pass", "", False),
+        ("pass", "1", "count = trainer.state.global_step", "print(count)", False),
+        ("pass", "1", "count = 1", "print(count)", False),
+        ("count = load()", "1", "pass", "print(size())", False),
+    ],
+)
+def test_a_global_of_main_is_set_where_it_is_read(before: str, epochs: str, behind: str, end: str, moves: bool) -> None:
+    text = OF_MAIN.format(before=before, epochs=epochs, behind=behind, end=end)
+    found = convert(text, options=Options(to_ray=True, workers=2))
+    assert (found.after is not None and "TorchTrainer(" in found.after) is moves
+    assert any(each.code == "RM802" for each in found.findings) is not moves

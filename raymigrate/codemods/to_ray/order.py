@@ -32,6 +32,10 @@ END_LATE = (
     " `return` out"
 )
 GLOBAL = "`{name}` gets its value in what has to move, and a function declares it global; let the function return it"
+PARTED = (
+    "`{name}` is global here, and gets a value that what reads it elsewhere would not find: a worker has variables of"
+    " its own; hand the value over as an argument"
+)
 
 
 def roles_of(script: Script, trains: Iterable[ast.AST]) -> Roles:
@@ -64,7 +68,7 @@ def release(script: Script, roles: Roles, trained: ast.stmt | None) -> None:
     """
     before = dict(roles.of)
     roles.release(trained)
-    if roles.of != before and any(_Order(script).late(roles)):
+    if roles.of != before and (any(_Order(script).late(roles)) or _parted(script, roles)):
         roles.of = before
 
 
@@ -244,3 +248,23 @@ def _refuse_globals(script: Script, roles: Roles) -> None:
             binders = [step for step in script.binders(name, root) if roles.of[step].moves]
             if any(not isinstance(step, (ast.FunctionDef, ast.AsyncFunctionDef)) for step in binders):
                 raise Mixed(statement, GLOBAL.format(name=name))
+    for statement, name in _parted(script, roles):
+        raise Mixed(statement, PARTED.format(name=name))
+
+
+def _parted(script: Script, roles: Roles) -> list[tuple[ast.Global, str]]:
+    """The variables of the module that `main` gives a value which what reads them elsewhere would not find.
+
+    The training function takes `global` along: what stays of `main` would give the value to a variable of its own.
+    """
+    root = script.module.scope_of[script.module.tree]
+    found: list[tuple[ast.Global, str]] = []
+    for statement in script.module.of_type(ast.Global) if script.main is not None else ():
+        for name in statement.names if script.module.function(statement) is script.main else ():
+            given = {roles.of[step].moves for step in script.givers(name, root) if script.is_in_main(step)}
+            readers = [step for step in script.readers(name, root) if not script.is_in_main(step)]
+            callers = [user for r in readers if isinstance(r, DEFINITIONS) for user in script.readers(r.name, root)]
+            late = True in given and any(roles.of[step] is Role.DRIVER for step in (*readers, *callers))
+            if late or (readers and False in given):
+                found.append((statement, name))
+    return found

@@ -18,6 +18,7 @@ NO_READERS = frozenset(
         *("append", "add", "get", "pop", "startswith", "endswith", "split"),
     }
 )
+DEPTH = 4
 NAMES = (ast.Attribute, ast.BinOp, ast.Call, ast.Constant, ast.JoinedStr, ast.Name, ast.Subscript)
 
 
@@ -50,10 +51,43 @@ def _by_hash(module: Module, functions: tuple[ast.AST, ...]) -> dict[int, list[a
     return found
 
 
-def path_key(module: Module, node: ast.expr) -> str:
-    """What two spellings of one path have in common: the text where it is known, else the expression."""
+def path_key(module: Module, node: ast.expr, depth: int = DEPTH) -> str:
+    """What spellings of one path have in common: the text where it is known, else the expression.
+
+    Args:
+        module: The module.
+        node: The path.
+        depth: How far the names in it are followed.
+    """
     text = constant(module, node)
-    return text if isinstance(text, str) else ast.dump(module.value(node))
+    if isinstance(text, str):
+        return text
+    path = module.value(node)
+    parts = _parts(module, path) if depth else []
+    keys = (part if isinstance(part, str) else path_key(module, part, depth - 1) for part in parts)
+    return "".join(keys) or ast.dump(path)
+
+
+def _parts(module: Module, path: ast.expr) -> list[ast.expr | str]:
+    """What a path is put together of: `os.path.join(a, "b")`, `f"{a}/b"`, `a + "/b"`, `a / "b"`."""
+    match path:
+        case ast.Call(args=[first, *others], keywords=[]) if module.qualified(path.func) == "os.path.join":
+            return [first, *(part for other in others for part in ("/", other))]
+        case ast.BinOp(op=ast.Div()):
+            return [path.left, "/", path.right]
+        case ast.BinOp(op=ast.Add()):
+            return [path.left, path.right]
+        case ast.JoinedStr():
+            return [_put_in(part) for part in path.values]
+    return []
+
+
+def _put_in(part: ast.expr) -> ast.expr | str:
+    """A part of a formatted string."""
+    if isinstance(part, ast.Constant):
+        return str(part.value)
+    plain = isinstance(part, ast.FormattedValue) and part.conversion == -1 and part.format_spec is None
+    return part.value if plain else ast.dump(part)
 
 
 def path_keys(module: Module, node: ast.expr) -> Iterator[str]:
