@@ -50,7 +50,7 @@ def converted(end: str, **options: object) -> str:
         'trainer.save_model()\nmodel = AutoPeftModelForCausalLM.from_pretrained("out")',
         "trainer.save_model(args.output_dir)\nmodel = AutoPeftModelForCausalLM.from_pretrained('out')",
         'trainer.push_to_hub("saved")\nmodel = AutoPeftModelForCausalLM.from_pretrained("out")',
-        "model.save_pretrained(os.path.join(folder, 'a'))\nm = AutoPeftModelForCausalLM.from_pretrained(f'{folder}/a')",
+        "model.save_pretrained(folder + '/a')\nm = AutoPeftModelForCausalLM.from_pretrained(f'{folder}/a')",
         "model.save_pretrained(folder)\ndel trainer\nmodel = AutoPeftModelForCausalLM.from_pretrained(folder)",
         "model.save_pretrained(folder)\nwith open('x') as f:\n    m = AutoPeftModelForCausalLM.from_pretrained(folder)",
         "model.save_pretrained(folder)\nif settings:\n    m = AutoPeftModelForCausalLM.from_pretrained(folder)",
@@ -84,7 +84,7 @@ def test_the_folder_is_found_where_it_is_not_the_first_argument(load: str) -> No
     "end",
     [
         "model.save_pretrained(folder)",
-        "model.save_pretrained(os.path.join(folder, 'a'))\nm = AutoPeftModelForCausalLM.from_pretrained(f'{folder}/b')",
+        "model.save_pretrained(folder + '/a')\nm = AutoPeftModelForCausalLM.from_pretrained(f'{folder}/b')",
         'model.push_to_hub("out")\nother = AutoModelForCausalLM.from_pretrained("out")',
         'model.save_pretrained(folder)\nother = AutoModelForCausalLM.from_pretrained("gpt2")',
         "model = AutoPeftModelForCausalLM.from_pretrained(folder)\nmodel.save_pretrained(folder)",
