@@ -86,8 +86,9 @@ def _put_in(part: ast.expr) -> ast.expr | str:
     """A part of a formatted string."""
     if isinstance(part, ast.Constant):
         return str(part.value)
-    plain = isinstance(part, ast.FormattedValue) and part.conversion == -1 and part.format_spec is None
-    return part.value if plain else ast.dump(part)
+    if isinstance(part, ast.FormattedValue) and part.conversion == -1 and part.format_spec is None:
+        return part.value
+    return ast.dump(part)
 
 
 def path_keys(module: Module, node: ast.expr) -> Iterator[str]:
