@@ -15,7 +15,7 @@ from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.codemods.tracking import emitted_tracking
 from raymigrate.codemods.tracking.given_elsewhere import made_in_kin, put_in_elsewhere
-from raymigrate.codemods.tracking.logger_lists import is_written_out, serves_only
+from raymigrate.codemods.tracking.logger_lists import is_written_out, serves_again, serves_only
 from raymigrate.codemods.tracking.user_callbacks import (
     LOGGERS,
     WANDB_REFUSED,
@@ -140,6 +140,8 @@ def _tracked(context: Context, config: ast.Call) -> Tracked:
         reasons.append("the fit() at whose end the run ends is not in sight")
     elif module.function(found[0]) is not module.function(config) or isinstance(module.function(found[0]), ast.Lambda):
         reasons.append("RunConfig and fit() are in different functions")
+    elif not reasons and any(serves_again(module, logger, found[0]) for logger in loggers):
+        reasons.append("fit() may run again with the same logger, which began a new run each time")
     if reasons:
         raise NotSure("; ".join(dict.fromkeys(reasons)))
     return Tracked(config, keyword, loggers, chosen, trainers[0], found[0])
@@ -197,11 +199,17 @@ def convert(context: Context) -> None:
             message = f"RunConfig(callbacks=) raises for {listed} on Ray >= 2.51; not converted: {reason}."
             context.manual(RM408, keyword, message, BY_HAND)
             continue
-        message = f"RunConfig(callbacks=) raises for {listed} on Ray >= 2.51; now a UserCallback."
+        message = f"RunConfig(callbacks=) raises for {listed} on Ray >= 2.51; now a UserCallback.{_needed(context.module, tracked)}"
         if context.converts(RM408, keyword, message):
             convert_loggers(context, tracked)
     for stored in context.module.stores("callbacks"):
         _report_stored(context, stored)
+
+
+def _needed(module: Module, tracked: Tracked) -> str:
+    """The packages that a script imports from now on, which legacy Ray imported only where a logger was made."""
+    services = dict.fromkeys(LOGGERS[module.qualified(logger.func) or ""] for logger in tracked.loggers)
+    return "".join(f" Also where it is not chosen, {name} has to be installed now." for name in services if tracked.chosen)
 
 
 def _report_stored(context: Context, stored: ast.Attribute) -> None:
