@@ -185,9 +185,32 @@ def test_a_logger_with_which_several_trainings_log_is_told(
     logger: str, start: tuple[str, str], fit: str, stays: bool
 ) -> None:
     made = "make()" if "make" in logger else "logger"
-    script = BUILT.format(run_config=logger).replace("run_config=run_config", f"run_config=RunConfig(callbacks=[{made}])")
+    script = BUILT.format(run_config=logger).replace(
+        "run_config=run_config", f"run_config=RunConfig(callbacks=[{made}])"
+    )
     told = converted(script.replace("trainer.fit()\n", f"{fit}\n").replace(*start)).lines("RM408", Kind.MANUAL)
     assert bool(told) == stays
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        "result = trainer.fit() if arguments.train else None",
+        "arguments.train and print(trainer.fit())",
+        "if arguments.test:\n    test()\nelif trainer.fit().metrics:\n    print()",
+    ],
+)
+def test_a_training_on_a_condition_is_not_taken_out_of_it(fit: str) -> None:
+    script = BUILT.format(run_config=f"run_config = RunConfig(callbacks=[{MLFLOW}])")
+    outcome = converted(script.replace("trainer.fit()\n", f"{fit}\n"))
+    assert outcome.lines("RM408", Kind.MANUAL) and fit in outcome.text
+
+
+def test_a_training_in_a_nested_branch_ends_there() -> None:
+    script = BUILT.format(run_config=f"run_config = RunConfig(callbacks=[{MLFLOW}])")
+    fit = "if arguments.test:\n    test()\nelse:\n    if trainer.fit().metrics:\n        print()"
+    text = converted(script.replace("trainer.fit()\n", f"{fit}\n")).text
+    assert "else:\n    result = trainer.fit()\n    mlflow_callback.finish(result)\n    if result.metrics:" in text
 
 
 def test_what_a_logger_needs_that_is_not_chosen_is_told() -> None:
