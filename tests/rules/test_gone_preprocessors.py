@@ -194,3 +194,9 @@ def test_a_torch_checkpoint_holds_no_preprocessor_of_the_trainer(read: str, told
     use = f"from ray.train.torch import TorchCheckpoint\n{read}"
     outcome = converted(TRAINED.format(preprocessor="scaler", use=use))
     assert any("Checkpoint.get_preprocessor() gives None" in message for message in outcome.messages) == told
+
+
+def test_a_trainer_without_a_preprocessor_never_put_one_into_a_checkpoint() -> None:
+    read = "TorchCheckpoint.from_checkpoint(result.checkpoint).get_preprocessor()"
+    use = f"from ray.train.torch import TorchCheckpoint\n{read}"
+    assert not converted(TRAINED.format(preprocessor="None", use=use)).lines("RM510", Kind.MANUAL)

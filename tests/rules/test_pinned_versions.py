@@ -301,6 +301,12 @@ def test_dependencies_at_the_top_of_a_script(python: str, listed: str, script: s
     assert not again.lines("RM731", Kind.CONVERTED)
 
 
+def test_dependencies_that_a_text_of_the_script_has_too_are_its_own() -> None:
+    block = AT_THE_TOP.format(python=">=3.10", listed='"ray[train]==2.6.3"', script="")
+    text = converted(f'{block}{LEGACY}\nTEMPLATE = """\n{block}"""\n', unsafe=True).text
+    assert text.startswith(block.replace("==2.6.3", ">=2.51")) and text.count("==2.6.3") == 1
+
+
 def test_what_no_range_says_is_left_at_the_top_of_a_script() -> None:
     listed = '"ray @ https://example.org/ray-2.6.3-cp310-cp310-manylinux2014_x86_64.whl"'
     outcome = converted(AT_THE_TOP.format(python=">=3.10", listed=listed, script=LEGACY), unsafe=True)

@@ -90,9 +90,11 @@ def test_a_folder_on_a_file_system_stays(read: str) -> None:
     assert "RM402" not in {code for code, _, _ in outcome.findings}
 
 
-def test_no_file_system_is_none() -> None:
-    outcome = converted(SCRIPT.format(read="Tuner.can_restore('x', None)"))
-    assert "Tuner.can_restore(os.path.abspath('x'), None)" in outcome.text
+@pytest.mark.parametrize("before", ["", "files = None\n"])
+def test_no_file_system_is_none(before: str) -> None:
+    given = "files" if before else "None"
+    outcome = converted(SCRIPT.format(read=f"{before}Tuner.can_restore('x', {given})"))
+    assert f"Tuner.can_restore(os.path.abspath('x'), {given})" in outcome.text
 
 
 def test_a_folder_that_is_relative_by_default_is_told() -> None:

@@ -182,7 +182,7 @@ def test_what_is_unpacked_unseen_may_have_the_data_config(more: str) -> None:
 
 @pytest.mark.parametrize(
     "head",
-    ["options = {'dataset_config': chosen}", "options = dict(dataset_config=chosen)", "options = {'preprocessor': p}"],
+    ["options = {'dataset_config': chosen}", "options = dict(dataset_config=chosen)"],
 )
 def test_one_that_is_unpacked_is_left_to_itself(head: str) -> None:
     assert not converted(unpacked("**options", head)).lines("RM205", Kind.MANUAL)
@@ -199,6 +199,7 @@ def test_what_is_unpacked_without_one_is_as_if_it_were_not() -> None:
         ("preprocessor=mine.make(),", True),
         ("**{'preprocessor': mine.make()},", True),
         ("preprocessor=mine.FITTED,", False),
+        ("**{'preprocessor': mine.FITTED},", False),
         ("preprocessor=None,", False),
         ("preprocessor=mine.make() if rank else None,", False),
     ],

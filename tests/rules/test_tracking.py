@@ -162,6 +162,66 @@ def test_loggers_in_a_list_that_others_may_use_are_told(run_config: str) -> None
     assert any("raises for MLflowLoggerCallback on Ray >= 2.51; " in message for message in outcome.messages)
 
 
+LOOP = "for seed in range(2):\n    trainer.fit()"
+IN_FUNCTION = ("trainer = TransformersTrainer(", "def train():\n    trainer = TransformersTrainer(")
+IN_LOOP = ("trainer = TransformersTrainer(", "for seed in range(2):\n    trainer = TransformersTrainer(")
+
+
+@pytest.mark.parametrize(
+    ("logger", "start", "fit", "stays"),
+    [
+        (f"logger = {MLFLOW}", ("", ""), LOOP, True),
+        (f"logger = {MLFLOW}", ("", ""), "while trainer.fit().metrics['loss'] > 1:\n    pass", True),
+        (f"logger = {MLFLOW}", ("", ""), "found = [trainer.fit() for seed in range(2)]", True),
+        (f"logger = {MLFLOW}", ("", ""), "for one in trainer.fit().best_checkpoints:\n    print(one)", False),
+        (f"logger = {MLFLOW}", ("", ""), "found = [one for one in trainer.fit().best_checkpoints]", False),
+        (f"logger = {MLFLOW}", IN_FUNCTION, "    trainer.fit()\n\n\ntrain()", False),
+        (f"logger = {MLFLOW}", IN_FUNCTION, "    trainer.fit()\n\n\ntrain()\ntrain()", True),
+        (f"logger = {MLFLOW}", IN_FUNCTION, "    trainer.fit()\n\n\nfor seed in range(2):\n    train()", True),
+        (f"def make():\n    return {MLFLOW}", IN_LOOP, "    trainer.fit()", False),
+    ],
+)
+def test_a_logger_with_which_several_trainings_log_is_told(
+    logger: str, start: tuple[str, str], fit: str, stays: bool
+) -> None:
+    made = "make()" if "make" in logger else "logger"
+    script = BUILT.format(run_config=logger).replace(
+        "run_config=run_config", f"run_config=RunConfig(callbacks=[{made}])"
+    )
+    told = converted(script.replace("trainer.fit()\n", f"{fit}\n").replace(*start)).lines("RM408", Kind.MANUAL)
+    assert bool(told) == stays
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        "result = trainer.fit() if arguments.train else None",
+        "arguments.train and print(trainer.fit())",
+        "if arguments.test:\n    test()\nelif trainer.fit().metrics:\n    print()",
+    ],
+)
+def test_a_training_on_a_condition_is_not_taken_out_of_it(fit: str) -> None:
+    script = BUILT.format(run_config=f"run_config = RunConfig(callbacks=[{MLFLOW}])")
+    outcome = converted(script.replace("trainer.fit()\n", f"{fit}\n"))
+    assert outcome.lines("RM408", Kind.MANUAL) and fit in outcome.text
+
+
+def test_a_training_in_a_nested_branch_ends_there() -> None:
+    script = BUILT.format(run_config=f"run_config = RunConfig(callbacks=[{MLFLOW}])")
+    fit = "if arguments.test:\n    test()\nelse:\n    if trainer.fit().metrics:\n        print()"
+    text = converted(script.replace("trainer.fit()\n", f"{fit}\n")).text
+    assert "else:\n    result = trainer.fit()\n    mlflow_callback.finish(result)\n    if result.metrics:" in text
+
+
+def test_what_a_logger_needs_that_is_not_chosen_is_told() -> None:
+    """Legacy Ray imported mlflow where a logger was made, the script imports it now."""
+    needed = "Also where it is not chosen, mlflow has to be installed now."
+    for chosen in (True, False):
+        loggers = f"[{MLFLOW}]{' if arguments.track else []' if chosen else ''}"
+        outcome = converted(BUILT.format(run_config=f"run_config = RunConfig(callbacks={loggers})"))
+        assert any(needed in message for message in outcome.messages) == chosen
+
+
 @pytest.mark.parametrize("callbacks", ["None", "[]", "None if arguments.track else []"])
 def test_without_a_logger_nothing_reports_what_is_logged(callbacks: str) -> None:
     text = converted(BUILT.format(run_config=f"run_config = RunConfig(callbacks={callbacks})")).text

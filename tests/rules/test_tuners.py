@@ -118,6 +118,12 @@ def test_a_path_on_a_file_system_stays_and_trials_write_there_too(filesystem: st
     assert not outcome.lines("RM402", Kind.MANUAL)
 
 
+def test_a_file_system_that_is_none_by_name_is_none() -> None:
+    config = "run_config=RunConfig(storage_path='runs', storage_filesystem=files)"
+    outcome = converted(SCRIPT.format(before="files = None", arguments=config))
+    assert "storage_path='runs'" not in outcome.text and "os.path.abspath('runs')" in outcome.text
+
+
 @pytest.mark.parametrize(("filesystem", "told"), [(", storage_filesystem=options", False), ("", True)])
 def test_a_path_that_may_be_relative_is_told_unless_it_is_on_a_file_system(filesystem: str, told: bool) -> None:
     path = "'runs' if options else '/mnt/runs'"

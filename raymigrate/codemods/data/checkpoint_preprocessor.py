@@ -76,7 +76,7 @@ def _held_that_of_trainer(module: Module, checkpoint: ast.expr) -> bool:
     if puts or any(module.attributes("set_preprocessor")):
         return False
     made = (trainer.node for trainer in trainers_behind(module, _of_run(module, checkpoint)))
-    return any(isinstance(call, ast.Call) and keyword_argument(call, "preprocessor") is not None for call in made)
+    return any(isinstance(call, ast.Call) and not is_none(keyword_argument(call, "preprocessor")) for call in made)
 
 
 def _of_run(module: Module, checkpoint: ast.expr) -> ast.expr:

@@ -66,26 +66,16 @@ def convert_data_of(context: Context, call: TrainerCall) -> None:
         if given is not None and name in SIBLINGS and context.module.constant(given) is not None:
             context.manual(RM502, given, f"{context.module.source(call.node.func)} has no preprocessor argument.")
         if given is not None and name not in SPLIT_ALL and leaves_split_open(context, call):
-            _keep_split_beside(context, call, Source(context.module, given), asks=True)
+            _keep_split(context, call, beside=Source(context.module, given))
         return
     if leaves_split_open(context, call) and name not in SPLIT_ALL:
         split_train_only(context, call)  # with a preprocessor only the training data was split, up to Ray 2.8
 
 
-def _keep_split_beside(context: Context, call: TrainerCall, preprocessor: Source, *, asks: bool) -> None:
-    """The same beside a preprocessor that a person has to apply: with one only the training data was split.
-
-    Args:
-        context: The module.
-        call: The trainer call.
-        preprocessor: The preprocessor.
-        asks: Whether it is asked where there may be none.
-    """
+def _is_surely_one(preprocessor: Source) -> bool:
+    """Whether a preprocessor that a person has to apply is there: with one only the training data was split."""
     made = preprocessor.module.origins(preprocessor.node)
-    if made and all(isinstance(source.node, ast.Call) for source in made) and not context.options.guide:
-        keep_whole(context, call)
-    elif asks:
-        _keep_split(context, call)
+    return bool(made) and all(isinstance(source.node, ast.Call) for source in made)
 
 
 def _keep_split_of_unpacked(context: Context, call: TrainerCall) -> None:
@@ -94,21 +84,24 @@ def _keep_split_of_unpacked(context: Context, call: TrainerCall) -> None:
     given = {entry.name: Source(entry.module, entry.value) for part in parts for entry in part.entries}
     if "dataset_config" in given:
         return
-    if "preprocessor" in given:
-        _keep_split_beside(context, call, given["preprocessor"], asks=False)
-        return
     starred = any(isinstance(argument, ast.Starred) for argument in call.node.args)
     if not starred and all(part.whole for part in parts):
-        _keep_split(context, call)
+        _keep_split(context, call, beside=given.get("preprocessor"))
     elif not context.options.guide and context.of_legacy_job and context.from_ray.lowest < SPLIT_ALL_SINCE:
         tell_unseen(context, call)
 
 
-def _keep_split(context: Context, call: TrainerCall) -> None:
-    """Lets only the training data be split, where that is how it was; asks where that is open."""
+def _keep_split(context: Context, call: TrainerCall, beside: Source | None = None) -> None:
+    """Lets only the training data be split, where that is how it was; asks where that is open.
+
+    Args:
+        context: The module.
+        call: The trainer call.
+        beside: A preprocessor that a person has to apply: with one it was so up to Ray 2.8.
+    """
     if context.options.guide:
         return
-    if context.from_ray.surely_before(SPLIT_ALL_SINCE):
+    if context.from_ray.surely_before(SPLIT_ALL_SINCE) or (beside is not None and _is_surely_one(beside)):
         keep_whole(context, call)
     elif context.of_legacy_job and context.from_ray.lowest < SPLIT_ALL_SINCE:
         tell_unknown(context, call)

@@ -9,9 +9,9 @@ from raymigrate.facts.projects.helpers import Helper
 from raymigrate.facts.ray_train.checkpoint_folders import local_folder, open_folder
 from raymigrate.facts.ray_train.results import Layout, layout
 from raymigrate.facts.ray_train.storage import is_absolute
+from raymigrate.facts.syntax.evaluated_once import is_evaluated_once
 from raymigrate.facts.syntax.literals import string_literal
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import COMPREHENSIONS
 from raymigrate.facts.values import Source
 from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
@@ -129,7 +129,7 @@ def opened(context: Context, node: ast.expr, checkpoint: ast.expr) -> str:
 def before_statement(context: Context, node: ast.expr) -> bool:
     """Whether what is put before the statement of a node, or around it, is done once, just before the node is."""
     statement = context.module.statement(node)
-    return isinstance(statement, SIMPLE) and _alone(context, statement) and _evaluated_once(context, node)
+    return isinstance(statement, SIMPLE) and _alone(context, statement) and is_evaluated_once(context.module, node)
 
 
 def folder_name(context: Context) -> str:
@@ -214,19 +214,3 @@ def _alone(context: Context, statement: ast.stmt) -> bool:
     end, after = module.end(statement)
     rest = module.lines[end - 1][after:].strip()
     return not module.lines[line - 1][:column].strip() and (not rest or rest.startswith("#"))
-
-
-def _evaluated_once(context: Context, node: ast.expr) -> bool:
-    """Whether a node is evaluated whenever its statement is: not later, as in a lambda, often, or on a condition."""
-    inner: ast.AST = node
-    for outer in context.module.ancestors(node):
-        if isinstance(outer, ast.stmt):
-            return True
-        if isinstance(outer, (ast.Lambda, *COMPREHENSIONS)):
-            return False
-        if isinstance(outer, ast.IfExp) and inner is not outer.test:
-            return False
-        if isinstance(outer, ast.BoolOp) and inner is not outer.values[0]:
-            return False
-        inner = outer
-    return True

@@ -3,21 +3,26 @@
 import ast
 from itertools import takewhile
 
+from raymigrate.codemods.tracking.user_callbacks import LOGGERS
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import COMPREHENSIONS
 from raymigrate.facts.values import fillings
+from raymigrate.facts.values.bindings import LOOPS
 
 HOLDS = (ast.List, ast.Tuple, ast.Starred, ast.IfExp, ast.BoolOp, ast.BinOp, ast.NamedExpr)
+AGAIN = (*LOOPS, *COMPREHENSIONS)
 PUT = ("append", "extend", "insert")
 
 
 def is_written_out(module: Module, listed: ast.keyword) -> bool:
-    """Whether the callbacks of a RunConfig stand in one list, each of them for sure."""
+    """Whether the callbacks of a RunConfig stand in one list, each of them for sure and by its own call or name."""
     if isinstance(listed.value, ast.Name) and fillings(module, listed.value):
         return False
     value = module.value(listed.value)
     if not isinstance(value, (ast.List, ast.Tuple)):
         return False
-    return all(isinstance(module.value(item), ast.Call) for item in value.elts)
+    items = (module.value(item) for item in value.elts)
+    return all(isinstance(item, ast.Call) and module.qualified(item.func) in LOGGERS for item in items)
 
 
 def serves_only(module: Module, made: ast.expr, listed: ast.keyword) -> bool:
@@ -45,6 +50,35 @@ def serves_only(module: Module, made: ast.expr, listed: ast.keyword) -> bool:
             return False  # what reads an attribute of a class is not asked for here
         waiting += [use for use in uses if use not in waiting]
     return True
+
+
+def serves_again(module: Module, made: ast.expr, fit: ast.Call) -> bool:
+    """Whether fit() may run several times with one logger: a loop is around it, or its function is called again.
+
+    Args:
+        module: The module.
+        made: The logger, for which `serves_only` holds.
+        fit: The call of fit().
+    """
+    home = module.function(fit)
+    while (function := module.function(made)) not in (None, home):
+        calls = module.calls_of(function)
+        if len(calls) != 1:
+            return True
+        made = calls[0]  # of the function that makes it
+    calls = [] if function is home else module.calls_of(home)
+    return len(calls) > 1 or any(_repeats(module, place, made) for place in (fit, *calls))
+
+
+def _repeats(module: Module, place: ast.expr, made: ast.expr) -> bool:
+    """Whether a loop runs a place, but not what makes a logger."""
+    inner: ast.AST = place
+    for outer in module.ancestors(place):
+        is_run_once = isinstance(inner, ast.comprehension) or inner is getattr(outer, "iter", None)
+        if isinstance(outer, AGAIN) and not is_run_once and not module.inside(made, outer):
+            return True
+        inner = outer
+    return False
 
 
 def _given_to(module: Module, node: ast.expr) -> ast.AST | None:

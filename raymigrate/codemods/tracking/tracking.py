@@ -5,7 +5,7 @@ handed such a logger every report of rank 0; a UserCallback gets them too, with 
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -15,7 +15,7 @@ from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.codemods.tracking import emitted_tracking
 from raymigrate.codemods.tracking.given_elsewhere import made_in_kin, put_in_elsewhere
-from raymigrate.codemods.tracking.logger_lists import is_written_out, serves_only
+from raymigrate.codemods.tracking.logger_lists import is_written_out, serves_again, serves_only
 from raymigrate.codemods.tracking.user_callbacks import (
     LOGGERS,
     WANDB_REFUSED,
@@ -26,6 +26,7 @@ from raymigrate.codemods.tracking.user_callbacks import (
 from raymigrate.facts.ray_train.runs import fits, trainers_of
 from raymigrate.facts.ray_train.trainers import TrainerCall, library_bases
 from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE, made
+from raymigrate.facts.syntax.evaluated_once import is_evaluated_once
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
     Source,
@@ -140,6 +141,10 @@ def _tracked(context: Context, config: ast.Call) -> Tracked:
         reasons.append("the fit() at whose end the run ends is not in sight")
     elif module.function(found[0]) is not module.function(config) or isinstance(module.function(found[0]), ast.Lambda):
         reasons.append("RunConfig and fit() are in different functions")
+    elif not is_evaluated_once(module, found[0]):
+        reasons.append("fit() is called on a condition within its statement")
+    elif not reasons and any(serves_again(module, logger, found[0]) for logger in loggers):
+        reasons.append("fit() may run again with the same logger, which began a new run each time")
     if reasons:
         raise NotSure("; ".join(dict.fromkeys(reasons)))
     return Tracked(config, keyword, loggers, chosen, trainers[0], found[0])
@@ -198,10 +203,17 @@ def convert(context: Context) -> None:
             context.manual(RM408, keyword, message, BY_HAND)
             continue
         message = f"RunConfig(callbacks=) raises for {listed} on Ray >= 2.51; now a UserCallback."
+        for name in _needed(context.module, tracked):
+            message += f" Also where it is not chosen, {name} has to be installed now."
         if context.converts(RM408, keyword, message):
             convert_loggers(context, tracked)
     for stored in context.module.stores("callbacks"):
         _report_stored(context, stored)
+
+
+def _needed(module: Module, tracked: Tracked) -> Iterable[str]:
+    """The packages that a script imports from now on, which legacy Ray imported only where a logger was made."""
+    return dict.fromkeys(LOGGERS[module.qualified(one.func) or ""] for one in tracked.loggers if tracked.chosen)
 
 
 def _report_stored(context: Context, stored: ast.Attribute) -> None:

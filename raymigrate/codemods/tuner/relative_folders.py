@@ -14,6 +14,7 @@ from raymigrate.codemods.torch_trainer.storage import ABSOLUTE, RM402
 from raymigrate.facts.ray_train.storage import absolute, is_absolute, is_taken, may_be_relative
 from raymigrate.facts.ray_tune.trials import ANALYSES, ANALYZED
 from raymigrate.facts.ray_tune.tuners import RESTORED, TUNERS
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, is_none, keyword_argument
 
 FILESYSTEM = "storage_filesystem"
@@ -34,7 +35,7 @@ def relative_folders(context: Context) -> None:
         folder = argument(call, 0, *parameters)
         if (
             folder is None
-            or _is_on_filesystem(call, name)
+            or _is_on_filesystem(module, call, name)
             or is_taken(module, folder)
             or not may_be_relative(module, folder)
         ):
@@ -47,7 +48,7 @@ def relative_folders(context: Context) -> None:
             context.plan.replace(folder, absolute(module, folder), value=folder)
 
 
-def _is_on_filesystem(call: ast.Call, name: str) -> bool:
+def _is_on_filesystem(module: Module, call: ast.Call, name: str) -> bool:
     """Whether a path is one of the file system that is given beside it, and so no path of this machine."""
     given = argument(call, 1, FILESYSTEM) if name == CAN_RESTORE else keyword_argument(call, FILESYSTEM)
-    return not is_none(given)
+    return given is not None and not is_none(module.value(given))

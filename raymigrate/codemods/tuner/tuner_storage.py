@@ -27,7 +27,7 @@ def storage(context: Context, config: ast.Call, before: list[Code] | None) -> di
         What another RunConfig has to say to write there too; nothing of the path where Ray's default applies.
     """
     found = {"storage_path": _path(context, config)}
-    if (filesystem := _filesystem(config)) is not None:
+    if (filesystem := _filesystem(context.module, config)) is not None:
         found["storage_filesystem"] = Code("$value", {"value": filesystem})
     if before is None:
         return {}
@@ -53,9 +53,9 @@ def _path(context: Context, config: ast.Call) -> Code | None:
     if keyword.arg == "local_dir":
         edit.rename["local_dir"] = "storage_path"
     template = "$value"
-    if keyword.arg == "local_dir" or (not _filesystem(config) and is_absolute(module, value) is False):
+    if keyword.arg == "local_dir" or (not _filesystem(module, config) and is_absolute(module, value) is False):
         template = absolute(module, value)
-    elif keyword.arg == "storage_path" and not _filesystem(config):
+    elif keyword.arg == "storage_path" and not _filesystem(module, config):
         tell_unseen_path(context, keyword)
     if template != "$value":
         context.plan.need_import("os")
@@ -63,10 +63,10 @@ def _path(context: Context, config: ast.Call) -> Code | None:
     return Code(template, {"value": value})
 
 
-def _filesystem(config: ast.Call) -> ast.expr | None:
+def _filesystem(module: Module, config: ast.Call) -> ast.expr | None:
     """The file system on which the storage_path is: that is no path of this machine then, and stays as it is."""
     given = keyword_argument(config, "storage_filesystem")
-    return None if is_none(given) else given
+    return None if given is None or is_none(module.value(given)) else given
 
 
 def _named(context: Context, edit: CallEdit, argument: str, code: Code, before: list[Code]) -> Part:

@@ -1,0 +1,34 @@
+"""Whether an expression can be evaluated in a statement of its own, before the one that it is in."""
+
+import ast
+
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import COMPREHENSIONS
+
+
+def is_evaluated_once(module: Module, node: ast.expr) -> bool:
+    """Whether a node is evaluated whenever its statement is reached: not later, as in a lambda, often, or at times."""
+    inner: ast.AST = node
+    for outer in module.ancestors(node):
+        if isinstance(outer, ast.stmt):
+            is_message = isinstance(outer, ast.Assert) and inner is outer.msg
+            return not is_message and not isinstance(outer, ast.While) and not _is_elif(module, outer)
+        if isinstance(outer, ast.Lambda) or (isinstance(outer, COMPREHENSIONS) and inner is not outer.generators[0]):
+            return False
+        if isinstance(outer, ast.comprehension) and inner is not outer.iter:
+            return False
+        if isinstance(outer, ast.IfExp) and inner is not outer.test:
+            return False
+        if isinstance(outer, ast.BoolOp) and inner is not outer.values[0]:
+            return False
+        inner = outer
+    return True
+
+
+def _is_elif(module: Module, statement: ast.stmt) -> bool:
+    """Whether a statement is the `elif` of another, before which nothing can stand in its branch."""
+    outer = module.parent_of[statement]
+    if not isinstance(outer, ast.If) or outer.orelse != [statement]:
+        return False
+    line, column = module.start(statement)
+    return module.lines[line - 1][column:].startswith("elif")
