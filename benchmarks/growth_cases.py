@@ -67,6 +67,8 @@ SHOW = "def show_<n>(found):\n    print(found.log_dir)\n\n\nshow_<n>(result)\n"
 LISTED = f"{JOB}from ray.air import RunConfig\n\n\nclass A:\n    def f(self):\n        self.x = []\n"
 LISTED_END = "        return RunConfig(callbacks=self.x)\n"
 SETTINGS = "output_dir: o\nno_cuda: 1\n"
+SETUP_JOB = "from ray.air import session\n\n\ndef setup(config):\n    session.report({})\n"
+NEXT = "import m<n+1>\nsetup = 'train'\n"
 PARSED = f"""\
 {JOB}import sys
 from transformers import HfArgumentParser
@@ -318,6 +320,7 @@ FILES = [
         100,
         project("import m<n+1>\n", "m<n>.py", train=DRIVER, common=INIT + "import m0\n"),
     ),
+    Case("modules that import the next and name what a script defines", 100, project(NEXT, "m<n>.py", train=SETUP_JOB)),
     Case("scripts that read the result of another's trainer", 50, project(READER, "s<n>.py", common=FACTORY)),
     Case(
         "jobs of one name, each with a script that reads its result",

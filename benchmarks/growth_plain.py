@@ -42,6 +42,14 @@ LAUNCHED = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum
 TO_RAY = ("--to-ray", "--workers", "2", "--cpu")
 TO_ACCELERATE = ("--to-accelerate",)
 TO_BOTH = (*TO_ACCELERATE, *TO_RAY)
+WRITER = """\
+def train_<n>(rows):
+    trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"), train_dataset=rows)
+    trainer.train()
+    open("file_<n>", "w").write("<n>")
+
+
+"""
 
 
 def _case(name: str, files: Files, arguments: tuple[str, ...], size: int = 300) -> Case:
@@ -59,6 +67,7 @@ BEFORE_TRAINING = {
     "options of the command line": "parser.add_argument('--option_<n>')\nprint(args.option_<n>)\n",
     "trainers of a plain script": TRAINING.replace("trainer", "trainer_<n>"),
     "trainings in functions": "def train_<n>():\n    " + TRAINING.replace("\n", "\n    ").rstrip(" "),
+    "files that functions write behind their trainings": WRITER,
 }
 BEHIND_TRAINING = {
     "metrics that are printed": "metrics_<n> = trainer.evaluate()\nprint(metrics_<n>)\n",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -29,6 +29,8 @@ from raymigrate.run.writing import written
 if TYPE_CHECKING:
     from raymigrate.facts.projects.project import Project
 
+RUNS = itertools.count(1)
+
 
 @dataclass(frozen=True)
 class Job:
@@ -40,7 +42,7 @@ class Job:
         write: Whether to write it to the file.
         crashed: Files that ended the process when they were worked on, by real path, and how it ended.
         shared: The helpers that scripts import from modules which the run writes.
-        run: Tells this run from others in the same process.
+        run: Tells this run from others in the same process, in which files may have changed; each plan has its own.
         for_ray: Whether each file is for Ray whatever it says itself, so that what it installs is a concern.
         tops: The folders that were named, whose files may use each other.
     """
@@ -50,7 +52,7 @@ class Job:
     write: bool = True
     crashed: Mapping[str, str] = field(default_factory=dict)
     shared: SharedHelpers = NOTHING_SHARED
-    run: int = field(default_factory=time.monotonic_ns)
+    run: int = field(default_factory=RUNS.__next__)
     for_ray: bool = False
     tops: Sequence[str] = ()
 

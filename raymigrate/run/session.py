@@ -13,7 +13,7 @@ from raymigrate.facts.projects.project import Project
 from raymigrate.files.discovery import Discovery, pages_among, processors
 from raymigrate.run.conversion import crashed, failed
 from raymigrate.run.helper_modules import shared_helpers, with_modules
-from raymigrate.run.job import Job
+from raymigrate.run.job import RUNS, Job
 from raymigrate.run.notebook_pins import pins_of_notebooks
 from raymigrate.run.other_lines import settle_todos
 from raymigrate.run.outcome import FileResult, Summary
@@ -91,7 +91,7 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
     """Converts the files as they are. Places are those in the texts as they were read: `Job.finished` gives those in
     the files.
     """
-    job = replace(job, tops=found.roots)
+    job = replace(job, tops=found.roots, run=next(RUNS))  # a caller may keep the job, and change files
     results = {problem.path: failed(problem.path, problem.message) for problem in found.problems}
     waiting: list[str] = []
     legacy = set[str]()

@@ -122,3 +122,27 @@ def test_uses_are_found_in_the_whole_project(tmp_path: Path) -> None:
     assert sorted(Path(m.path).name for m, _ in uses.reads) == ["named.py", "plain.py", "settings.py"]
     assert [Path(m.path).name for m, _ in uses.imports] == ["named.py"]
     assert sorted(Path(path).name for path in uses.unclear) == ["broken.py", "hydra.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("größe", "# coding: latin-1\ndef größe(): pass\n".encode("latin-1")),
+        ("größe", "def gro\u0308ße(): pass\n".encode()),
+        ("fit", "def \ufb01t(): pass\n".encode()),
+        ("fit", b"\xef\xbb\xbfdef fit(): pass\r\n"),
+    ],
+    ids=["another encoding", "letters that are put together", "letters of another shape", "a byte order mark"],
+)
+@pytest.mark.parametrize("imports", ["from settings import {}", "from settings import *"])
+def test_a_name_is_found_however_a_file_spells_it(tmp_path: Path, name: str, data: bytes, imports: str) -> None:
+    (tmp_path / "settings.py").write_bytes(data)
+    (tmp_path / "train.py").write_text(f"{imports.format(name)}\n{name}()\n", encoding="utf-8")
+    project = Project([str(tmp_path)])
+    module = project.module(str(tmp_path / "train.py"))
+    assert module is not None
+    (call,) = module.of_type(ast.Call)
+    assert isinstance(call, ast.Call)
+    found = project.definition(module, call.func)
+    assert found is not None
+    assert (Path(found.module.path).name, found.name) == ("settings.py", name)

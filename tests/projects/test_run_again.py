@@ -122,3 +122,15 @@ def test_a_model_file_that_the_module_of_helpers_writes_is_known(tmp_path: Path)
     convert(tmp_path, job=SHARED)
     assert (tmp_path / MODULE).exists()
     assert not list(convert(tmp_path, job=SHARED).findings)
+
+
+def test_a_job_that_is_used_again_sees_files_that_changed_in_between(tmp_path: Path) -> None:
+    """As of a program that keeps it: what the files of a folder hold was remembered from the run before."""
+    script = "from ray.air import session\n\n\ndef setup(config):\n    session.report({})\n"
+    write(tmp_path, {"setup.py": "", "train.py": script, "more.py": script, "other.py": "import torch\n"})
+    job = Job(Options(), write=False)
+    before = list(convert(tmp_path, job=job).findings)
+    write(tmp_path, {"other.py": "from train import session\n"})
+    after = list(convert(tmp_path, job=job).findings)
+    assert after == list(convert(tmp_path, job=Job(Options(), write=False)).findings)
+    assert after != before

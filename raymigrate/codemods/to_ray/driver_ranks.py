@@ -11,6 +11,7 @@ from raymigrate.codemods.to_ray.driver_environment import called_functions
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.step_kinds import RANKS
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 
 NUMBER = lazy_regex(r"rank|world_?size|n(?:um)?_(?:procs?|processes|replicas)", re.IGNORECASE)
@@ -28,11 +29,12 @@ def numbers_of_driver(outline: Outline) -> tuple[ast.Attribute | None, list[str]
     Returns:
         Where the workers' part of the file reads the first, if it does itself, and the names of all that are read.
     """
-    module, given = outline.module, set[str]()
+    module, asking = outline.module, dict[ast.AST, None]()
     for step in outline.roles.staying(Role.DRIVER):
         blocks = [(module, step), *((home, function) for home, function, _ in called_functions(module, step))]
         if any(_asks(home, block) for home, block in blocks):
-            given.update(name for _, block in blocks for name in _set(block))
+            asking.update((block, None) for _, block in blocks)
+    given = {name for block in asking for name in _set(block)}
     if not given:
         return None, []
     here = [node for node in module.attributes(*given) if _is_read(node) and outline.is_for_workers(node)]
@@ -40,6 +42,7 @@ def numbers_of_driver(outline: Outline) -> tuple[ast.Attribute | None, list[str]
     return (here[0] if here else None), sorted(read)
 
 
+@kept
 def _asks(module: Module, block: ast.AST) -> bool:
     """Whether some code asks the environment for the place of its process among the others."""
     parts = list(ast.walk(block))

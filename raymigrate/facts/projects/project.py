@@ -21,7 +21,7 @@ from raymigrate.documents import UndecodableError, open_document
 from raymigrate.facts.projects.helpers import NOTHING_SHARED, SharedHelpers
 from raymigrate.facts.projects.imported_names import Search, common
 from raymigrate.facts.projects.requests import Request
-from raymigrate.facts.projects.searched import Paths, Searched
+from raymigrate.facts.projects.searched import Paths, Searched, spells
 from raymigrate.facts.syntax.attribute_chains import names_of_chain, root_of_chain
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
@@ -88,14 +88,7 @@ class Project:
         other._planned = {**self._planned, **planned}
         other._modules = OrderedDict()
         other.asked, other.uses, other.places, other.kept = {}, {}, {}, {}
-        contents = self.searched.contents.items()
-        other.searched = Searched(
-            {
-                folder: {path: None if self.real(path) in planned else data for path, data in files.items()}
-                for folder, files in contents
-            },
-            self.searched.room,
-        )
+        other.searched = Searched(self.searched.contents, self.searched.room)
         return other
 
     # -- files ---------------------------------------------------------------------------------
@@ -106,8 +99,12 @@ class Project:
         Raises:
             OSError: If it cannot be read.
         """
-        planned = self._planned.get(self.real(path)) if self._planned else None
+        planned = self.planned(path)
         return read_bytes(path) if planned is None else planned
+
+    def planned(self, path: str) -> bytes | None:
+        """What a file will hold; None if that is what it holds."""
+        return self._planned.get(self.real(path)) if self._planned else None
 
     def real(self, path: str) -> str:
         """The path of a file without links; asked of the system once, as the uses of a name ask for it by thousands."""
@@ -158,7 +155,7 @@ class Project:
             data = self.read(path)
         except OSError:
             return False
-        return name.encode() in data or STAR_IMPORT.search(data) is not None
+        return spells(data, name) or STAR_IMPORT.search(data) is not None
 
     def module_of(self, text: str, path: str) -> Module:
         """The module with a text: the one of the file, if that has this text.

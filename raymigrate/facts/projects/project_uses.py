@@ -202,20 +202,23 @@ def _is_inside(path: str, package: str) -> bool:
     return path.endswith(".py") and path.startswith(package)
 
 
-def _importers(project: Project, folder: str, source: str) -> list[str]:
-    """The files of a folder that can get a name from one of them: they name its module, or are part of its package.
+def _importers(project: Project, folder: str, source: str) -> Iterator[str]:
+    """The files of a folder that can get a name from one of them: they name its module, or are part of its package."""
+    is_package, itself = source.endswith("__init__.py"), os.path.abspath(source)
+    # A list for each of hundreds of scripts of one name, in a folder of many thousands, would take much room.
+    found = _of_package(project, folder, source) if is_package else _naming(project, folder, module_name(source))
+    return (path for path in found if path != itself)
 
-    They are looked for once for each module, since a module may have many functions.
-    """
+
+def _of_package(project: Project, folder: str, source: str) -> list[str]:
+    """The files of a folder that name a package, or are part of it; looked for once, as it may have many functions."""
     key = folder, source
-    if key not in project.searched.importers:
-        itself = os.path.abspath(source)
-        found = _naming(project, folder, module_name(source))
-        if source.endswith("__init__.py"):
-            named, package = frozenset(found), os.path.join(os.path.dirname(source), "")
-            found = [path for path in _files(project, folder) if path in named or _is_inside(path, package)]
-        project.searched.importers[key] = [path for path in found if path != itself]
-    return project.searched.importers[key]
+    if key not in project.searched.of_packages:
+        named = frozenset(_naming(project, folder, module_name(source)))
+        package = os.path.join(os.path.dirname(source), "")
+        found = [path for path in _files(project, folder) if path in named or _is_inside(path, package)]
+        project.searched.of_packages[key] = found
+    return project.searched.of_packages[key]
 
 
 def _naming(project: Project, folder: str, name: str) -> list[str]:
@@ -247,7 +250,7 @@ def _files(project: Project, folder: str) -> list[str]:
 def _content(project: Project, folder: str, path: str) -> bytes:
     """What a file of a folder holds; read once, as far as there is room to keep it."""
     kept = project.searched.contents[folder]
-    data = kept.get(path)
+    data = kept.get(path) if (planned := project.planned(path)) is None else planned
     if data is None:
         data = _read(project, path)
         if len(data) <= project.searched.room:

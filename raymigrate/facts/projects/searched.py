@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass, field
+
+from raymigrate.files.script import UndecodableError, decode
 
 BYTES_KEPT = 30_000_000  # of files that are searched for names
 
@@ -13,10 +16,10 @@ class Searched:
     """What was found when the files of folders were searched, whatever they were searched for.
 
     Args:
-        contents: What the files hold, by folder and file; None where it was not read, or is not kept.
+        contents: What the files hold on the disk, by folder and file; None where it was not read, or is not kept.
         room: How many bytes may still be kept.
         importing: The files with a word in an import, by folder and word.
-        importers: Who may get names from a file, by folder and file.
+        of_packages: The files that name a package or are part of it, by folder and its `__init__.py`.
         naming: The files that hold the name of a module, by folder and name.
         imported: The real paths of the files that the imports of a file lead to; None where not all can be told.
         ways: Whether the imports of a file lead to another one, in one step or several, by path and real path.
@@ -28,7 +31,7 @@ class Searched:
     contents: dict[str, dict[str, bytes | None]] = field(default_factory=dict)
     room: int = BYTES_KEPT
     importing: dict[str, dict[bytes, list[str]]] = field(default_factory=dict)
-    importers: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    of_packages: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     naming: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     imported: dict[str, frozenset[str] | None] = field(default_factory=dict)
     ways: dict[tuple[str, str], bool] = field(default_factory=dict)
@@ -80,6 +83,16 @@ def takes_by_module(data: bytes, module: str, name: str) -> bool:
     if re.search(named, data):
         return True
     return bool(re.search(loaded, data) and re.search(rb"\." + found + rb"\b|['\"]" + found + rb"['\"]", data))
+
+
+def spells(data: bytes, name: str) -> bool:
+    """Whether a Python file holds a name, in its encoding and in any of the spellings that Python takes for one."""
+    if name.encode() in data or data.isascii():
+        return name.encode() in data
+    try:
+        return name in unicodedata.normalize("NFKC", decode(data).text)
+    except UndecodableError:
+        return False
 
 
 def word(text: bytes) -> re.Pattern[bytes]:
