@@ -1,5 +1,6 @@
 """Where new imports stand: before what needs them, in its cell, sorted where the file was sorted."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -151,6 +152,31 @@ def test_the_users_late_import_goes_where_the_new_code_needs_an_early_one(late: 
     behind = text[text.rindex(".fit()") :]
     assert kept in behind and text.startswith("import os\n") and "\nimport os\n" not in text
     assert kept or "import" not in behind
+
+
+@pytest.mark.parametrize(
+    ("late", "kept"),
+    [
+        ("import os\n    print(os)", ""),
+        ("import os, sys\n    print(os, sys)", "    import sys\n"),
+        ("from torch.utils.data import DataLoader, Dataset\n    DataLoader(Dataset())", "import Dataset\n"),
+        ("import ray\n    print(ray)", ""),
+        ("import os as system\n    print(system)", "    import os as system\n"),
+    ],
+)
+def test_an_import_in_a_function_does_not_hide_the_name_from_new_code_above_it(late: str, kept: str) -> None:
+    module = Module(f"import json\n\n\ndef f():\n    first(json)\n    {late}\n")
+    plan = Plan()
+    for source, name in (("os", None), ("torch.utils.data", "DataLoader"), ("ray.train", None)):
+        plan.need_import(source, name)
+    function = module.tree.body[-1]
+    assert isinstance(function, ast.FunctionDef)
+    plan.statement(function.body[0]).before.append(Code("use(os, DataLoader, ray.train.report)"))
+    text = rewrite(module, plan)
+    assert unbound(text) <= {"use", "first"}
+    inside = text[text.index("def f") :]
+    assert kept in inside
+    assert kept or "import" not in inside
 
 
 @pytest.mark.parametrize(

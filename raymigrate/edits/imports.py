@@ -2,7 +2,7 @@
 
 import ast
 import re
-from bisect import bisect
+from bisect import bisect, bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -82,6 +82,7 @@ class _Placing:
         self.cells = cells(module)
         self.present: dict[Scope, dict[tuple[str, str | None], list[int]]] = defaultdict(dict)  # with their lines
         self.own: dict[_Import, list[tuple[ast.alias, ImportStatement]]] = defaultdict(list)  # the user's, that stay
+        self.functions: dict[tuple[str, str | None], set[Scope]] = defaultdict(set)  # that have such imports
         self.joinable: dict[tuple[Scope, int, str], list[ast.ImportFrom]] = defaultdict(list)
         self.new: dict[Run | ast.stmt, NewImports] = {}  # by the run that they join, or the statement they come before
         self._blocks = {statement: cell for cell in self.cells for statement in cell}
@@ -145,14 +146,15 @@ class _Placing:
                 key = scope, source if is_from else alias.name, alias.name if is_from else None
                 self._note_name(*key, statement.lineno)
                 self.own[key].append((alias, statement))
+                if scope is not self.root:
+                    self.functions[key[1:]].add(scope)
         if isinstance(statement, ast.ImportFrom) and statement.names[0].name != "*" and stays(statement, self.plan):
             self.joinable[scope, id(self._siblings(statement)), source].append(statement)
 
     def _note_name(self, scope: Scope, module: str, name: str | None, line: int) -> None:
         """Notes what an import gives: `import ray.train` also `ray`."""
-        ends = [dot.start() for dot in re.finditer(r"\.", module)] if name is None else []
-        for end in (*ends, len(module)):
-            self.present[scope].setdefault((module[:end], name), []).append(line)
+        for given in _given(module, name):
+            self.present[scope].setdefault(given, []).append(line)
 
     def _is_present(self, needed: _Needed, scope: Scope | None) -> bool:
         while scope is not None:
@@ -165,18 +167,18 @@ class _Placing:
     # -- who needs it --------------------------------------------------------------------------
 
     @cached_property
-    def _first_code(self) -> dict[str, int]:
-        """The line of the first statement into which the plan puts code with a name, for each name."""
-        first: dict[str, int] = {}
+    def _code(self) -> dict[str, list[int]]:
+        """The lines of the statements into which the plan puts code with a name, for each name, in order."""
+        found = defaultdict[str, list[int]](list)
         for node, code in self.plan.places():
             template = code.template if isinstance(code, Code) else code
             for name in TOKEN.findall(template):
-                first[name] = min(first.get(name, NEVER), node.lineno)  # type: ignore[attr-defined]
-        return first
+                found[name].append(node.lineno)  # type: ignore[attr-defined]
+        return {name: sorted(lines) for name, lines in found.items()}
 
     def _needed_at(self, needed: _Needed) -> int:
         """The line of the statement into which the first new code goes that needs an import."""
-        return self._first_code.get(needed.local, NEVER)
+        return self._code.get(needed.local, [NEVER])[0]
 
     def _is_in_time(self, line: int, needed: _Needed) -> bool:
         """Whether what an import on a line binds is there for all that needs it."""
@@ -233,6 +235,8 @@ class _Placing:
 
     def _place(self, needed: _Needed) -> None:
         scope = self.module.scope_of[needed.near] if needed.near is not None else self.root
+        if scope is self.root:
+            self._drop_shadowing(needed)
         if self._is_present(needed, scope):
             return
         line = self._needed_at(needed)
@@ -255,6 +259,16 @@ class _Placing:
                 joinable = self.joinable.get((scope, id(siblings), module_of(statement, self.plan)), [])
                 if statement in joinable:
                     joinable.remove(statement)
+
+    def _drop_shadowing(self, needed: _Needed) -> None:
+        """Takes out imports of the same in functions with new code above them, which would read a name of no value."""
+        lines = self._code.get(needed.local, [])
+        for module, name in _given(needed.module, needed.name):
+            for scope in self.functions[module, name]:
+                for alias, statement in self.own[scope, module, name]:
+                    first = bisect_left(lines, scope.node.lineno)  # type: ignore[union-attr]
+                    if first < len(lines) and lines[first] <= statement.lineno:
+                        self.plan.drop_import(alias, statement)
 
     def _same_module(self, needed: _Needed, scope: Scope, siblings: Sequence[ast.stmt]) -> ast.ImportFrom | None:
         """An import from the same module, among the statements where the new one would stand."""
@@ -302,6 +316,12 @@ class _Placing:
             return
         anchor = next((statement for statement in siblings if not _does_nothing(statement)), siblings[-1])
         self.new.setdefault(anchor, NewImports(None, anchor)).add(needed.module, needed.name, near)
+
+
+def _given(module: str, name: str | None) -> Iterator[tuple[str, str | None]]:
+    """What an import gives: `import ray.train` also `ray`."""
+    ends = [dot.start() for dot in re.finditer(r"\.", module)] if name is None else []
+    yield from ((module[:end], name) for end in (*ends, len(module)))
 
 
 def _dissolve_alternatives(plan: Plan) -> None:
