@@ -31,6 +31,14 @@ def test_branches_that_train_share_what_comes_before() -> None:
     assert "            trainer.train(resume_from_checkpoint=True)\n" in text
 
 
+@pytest.mark.parametrize("name", ["trainer", "job.trainer"])
+def test_branches_that_make_a_trainer_of_their_own_set_it_up_each(name: str) -> None:
+    own = TRAIN.replace("trainer.train", f"{name}.train").replace("trainer =", f"{name} =")
+    first, second = (text.replace("\n", "\n    ").strip() for text in (own, own.replace("out", "other")))
+    text = after(f"job = object()\nif os.path.isdir('out'):\n    {first}\nelse:\n    {second}\n")
+    assert text.count("add_callback") == text.count("get_checkpoint()") == text.count("if checkpoint:") == 2
+
+
 @pytest.mark.parametrize(
     ("line", "resumed", "first"),
     [

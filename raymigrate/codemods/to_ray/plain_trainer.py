@@ -75,6 +75,7 @@ from raymigrate.codemods.to_ray.trainer_models import unwrap_in_trainers
 from raymigrate.codemods.to_ray.ways_to_launch import UnfitLaunchError, launched_of
 from raymigrate.codemods.to_ray.workers import tell_gpus_of_python, tell_rows, tell_seed_of_trainer, tell_threads
 from raymigrate.edits.plan import Code
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.launchers import may_be_launched
 from raymigrate.facts.values import argument, has_unpacking
 
@@ -307,7 +308,7 @@ def _add_callback(context: Context, outline: Outline, *, kept_folder: bool) -> s
 def _finish(context: Context, trains: Sequence[ast.Call], names: dict[str, str], *, resumes: bool) -> None:
     """Lets a Trainer report and resume, around its calls of `train`: one, or one in each branch of an `if`."""
     module = context.module
-    branch = common_branch(module, trains) if resumes else None
+    branch = _shared_branch(module, trains) if resumes else None
     for key in ("checkpoint", "checkpoint_dir"):
         names[key] = key if key not in module.names else f"ray_{key}"
     if branch is not None:
@@ -317,6 +318,15 @@ def _finish(context: Context, trains: Sequence[ast.Call], names: dict[str, str],
         context.plan.statement(branch).before.append(Code(set_up))
     for call in trains:
         _resume(context, call, names, is_set_up=branch is not None, resumes=resumes)
+
+
+def _shared_branch(module: Module, trains: Sequence[ast.Call]) -> ast.If | None:
+    """The `if` in whose branches a Trainer trains that was made before it; None if each call sets up its own."""
+    branch = common_branch(module, trains)
+    receivers = {module.source(call.func.value) for call in trains}  # type: ignore[attr-defined]
+    below = module.below(branch) if branch is not None else ()
+    made = (node for node in below if isinstance(getattr(node, "ctx", None), ast.Store))
+    return None if any(module.source(node) in receivers for node in made) else branch
 
 
 def _set_up(trainer: str, names: dict[str, str]) -> str:
