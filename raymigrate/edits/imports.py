@@ -85,6 +85,7 @@ class _Placing:
         self.functions: dict[tuple[str, str | None], set[Scope]] = defaultdict(set)  # that have such imports
         self.joinable: dict[tuple[Scope, int, str], list[ast.ImportFrom]] = defaultdict(list)
         self.new: dict[Run | ast.stmt, NewImports] = {}  # by the run that they join, or the statement they come before
+        self._moved = frozenset(plan.moved())
         self._blocks = {statement: cell for cell in self.cells for statement in cell}
         self._runs: dict[int, list[Run]] = {}
         self._run_with: dict[ast.stmt, Run] = {}
@@ -92,7 +93,7 @@ class _Placing:
     def place(self) -> None:
         """Places all of them."""
         self._pull_out_moved()
-        for statement in self.module.imports:
+        for statement in filter(self._stays_there, self.module.imports):
             self._note(statement)
         entries = [self._kept_optional(_Needed(*entry)) for entry in self.plan.needed_imports]
         # Module-level imports first, and `import ray.train` before the `import ray` that it makes needless.
@@ -197,7 +198,7 @@ class _Placing:
 
         None where Ray is not among them: what is converted needs the others with it.
         """
-        tried = [statement for statement in guarded_imports(self.module) if self._is_of_module(statement)]
+        tried = [each for each in guarded_imports(self.module) if self._is_of_module(each) and self._stays_there(each)]
         known = set(tried)
         certain = {
             root_of(alias.name if isinstance(statement, ast.Import) else statement.module or "")
@@ -212,6 +213,11 @@ class _Placing:
 
     def _is_of_module(self, statement: ast.stmt) -> bool:
         return self.module.scope_of[statement] is self.root
+
+    def _stays_there(self, statement: ast.stmt) -> bool:
+        """Whether an import is not in a statement of the module that moves into a function."""
+        moves = any(outer in self._moved for outer in (statement, *self.module.ancestors(statement)))
+        return not moves or not self._is_of_module(statement)
 
     def _kept_optional(self, needed: _Needed) -> _Needed:
         """An import that goes into the `try` where its package is imported, so that the file still runs without it."""

@@ -235,5 +235,6 @@ def _newly_unbound(before: Module, after: Module) -> str:
     tried = _tried_again(before, after) if unbound else {}
     names = {node.id for node in unbound if not _is_tried_above(after, node, tried.get(node.id, []))}
     found = names - surely_unbound(before, names)  # mostly none is left, which saves following the old code
-    found -= {node.id for node in unbound_names(before)} if found else set()
+    if found:  # what an `if` bound may have been unbound before, and nothing may bind it now
+        found = surely_unbound(after, found) | (found - {node.id for node in unbound_names(before)})
     return ", ".join(f"`{name}`" for name in sorted(found))

@@ -282,6 +282,16 @@ def test_a_while_loop_that_rests_on_a_loss_of_one_worker_is_told() -> None:
     assert any("leave it while others wait" in finding.message for finding in result.findings)
 
 
+@pytest.mark.parametrize(("first", "is_told"), [("total", True), ("epochs", False)])
+def test_a_loss_is_looked_for_behind_values_that_are_worked_out_of_each_other(first: str, is_told: bool) -> None:
+    """There are a thousand million ways from name to name; each name is looked at once."""
+    text = SCRIPT.replace("    for epoch in range(epochs):", "    total = a_30 = 9.0\n    while a_30 > 1:")
+    lines = "".join(f"        a_{n} = a_{n - 1} + b_{n - 1}\n        b_{n} = a_{n}, a_{n - 1}\n" for n in range(1, 31))
+    text = text.replace("{arguments}", "").replace("{end}", f"        a_0 = b_0 = {first}\n{lines}")
+    result = convert(text, "", options=Options(to_ray=True))
+    assert any("leave it while others wait" in finding.message for finding in result.findings) is is_told
+
+
 @pytest.mark.parametrize("loop", ["range(epochs)", "range(first, epochs)"])
 def test_a_state_that_is_saved_each_epoch_becomes_the_checkpoint(loop: str) -> None:
     text = SCRIPT.replace("{arguments}", "").replace("range(epochs)", loop)

@@ -461,6 +461,43 @@ def test_the_workers_get_a_renamed_variable_under_its_new_name(ignored: tuple[st
     assert f'{{"env_vars": {{"{name}": "/cache"}}}}' in text
 
 
+@pytest.mark.parametrize(("ignored", "value"), [((), "end"), (("RM758",), "TRUE")])
+def test_the_workers_get_the_value_that_a_variable_has_today(ignored: tuple[str, ...], value: str) -> None:
+    script = """
+    import os
+    from transformers import AutoModel, Trainer, TrainingArguments
+
+    def main():
+        os.environ["WANDB_LOG_MODEL"] = "TRUE"
+        trainer = Trainer(AutoModel.from_pretrained("a"), TrainingArguments("/out"))
+        trainer.train()
+
+    os.environ["WANDB_LOG_MODEL"] = "TRUE"
+    main()
+    """
+    text = converted(script, to_ray=True, ignore=ignored).text
+    assert f'{{"env_vars": {{"WANDB_LOG_MODEL": "{value}"}}}}' in text
+
+
+def test_new_code_does_not_count_on_an_import_that_moves_with_its_condition() -> None:
+    script = """
+    from transformers import Trainer, TrainingArguments, is_torch_available
+
+    if is_torch_available():
+        import torch
+
+        class Head(torch.nn.Module):
+            pass
+
+    trainer = Trainer(Head(), TrainingArguments("/out"))
+    trainer.train()
+    """
+    text = converted(script, to_ray=True).text
+    above, _, moved = text.partition("def train_func")
+    assert "        import torch\n" in moved
+    assert "\nimport torch\n" in above
+
+
 @pytest.mark.parametrize(
     ("arguments", "set_in", "lines"),
     [

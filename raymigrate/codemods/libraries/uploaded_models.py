@@ -41,6 +41,12 @@ def uploaded_models(context: Context) -> None:
                 context.plan.replace(source.node, f'"{new}"')
 
 
+def value_today(context: Context, name: str, value: str) -> str:
+    """The value with which the workers of a script get a variable that it sets for itself."""
+    is_old = name == VARIABLE and context.options.enabled(RM758.code)
+    return (is_old and meaning(value)) or value
+
+
 def message(text: str) -> str:
     """What transformers does with a value."""
     return f"transformers >= 5 does not take {VARIABLE}={text}, and uploads no model"

@@ -9,6 +9,7 @@ import math
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.cache_variables import name_today
+from raymigrate.codemods.libraries.uploaded_models import value_today
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import executed, is_main_guard
 from raymigrate.codemods.to_ray.statements import Role
@@ -45,7 +46,7 @@ def set_environment(context: Context, rule: Rule, outline: Outline) -> None:
                     isinstance(home.statement(place), ast.Assign) and is_always and _always_runs(home, place, block)
                 )
                 if isinstance(value, str) and is_set:
-                    outline.environment[name_today(context, name)] = value
+                    outline.environment[name_today(context, name)] = value_today(context, name, value)
                 else:
                     missing[name] = None
         if missing:

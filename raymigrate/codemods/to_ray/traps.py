@@ -110,7 +110,7 @@ def _early_ends(epochs: Epochs) -> Iterator[ast.expr]:
                 yield node.test
 
 
-def _is_of_one_worker(module: Module, node: ast.AST, seen: set[str]) -> bool:
+def _is_of_one_worker(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:
     """Whether a value comes from `.item()` of a tensor that was not gathered."""
     parts = list(ast.walk(node))
     called = {part.func.attr for part in parts if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)}
@@ -118,9 +118,12 @@ def _is_of_one_worker(module: Module, node: ast.AST, seen: set[str]) -> bool:
         return False
     if "item" in called:
         return not any(_is_gathered(module, part) for part in parts if isinstance(part, ast.Name))
-    names = [part for part in parts if isinstance(part, ast.Name) and part.id not in seen]
-    values = [(name.id, value) for name in names for value in _given(module, name)]
-    return any(_is_of_one_worker(module, value, {*seen, name}) for name, value in values)
+    for value in (value for part in parts if isinstance(part, ast.Name) for value in _given(module, part)):
+        if value not in seen:
+            seen.add(value)
+            if _is_of_one_worker(module, value, seen):
+                return True
+    return False
 
 
 def _is_gathered(module: Module, name: ast.Name) -> bool:
