@@ -2,7 +2,7 @@
 
 import ast
 import re
-from bisect import bisect, bisect_left
+from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -271,8 +271,8 @@ class _Placing:
         lines = self._code.get(needed.local, [])
         for module, name in _given(needed.module, needed.name):
             for scope in self.functions[module, name]:
+                first = bisect(lines, scope.node.lineno)  # type: ignore[union-attr]
                 for alias, statement in self.own[scope, module, name]:
-                    first = bisect_left(lines, scope.node.lineno)  # type: ignore[union-attr]
                     if first < len(lines) and lines[first] <= statement.lineno:
                         self.plan.drop_import(alias, statement)
 
