@@ -216,8 +216,8 @@ class _Placing:
 
     def _stays_there(self, statement: ast.stmt) -> bool:
         """Whether an import is not in a statement of the module that moves into a function."""
-        moves = any(outer in self._moved for outer in (statement, *self.module.ancestors(statement)))
-        return not moves or not self._is_of_module(statement)
+        is_of_function = not self._is_of_module(statement)
+        return is_of_function or self._moved.isdisjoint((statement, *self.module.ancestors(statement)))
 
     def _kept_optional(self, needed: _Needed) -> _Needed:
         """An import that goes into the `try` where its package is imported, so that the file still runs without it."""
@@ -261,10 +261,7 @@ class _Placing:
         """Takes out the user's own import of the same name in the same block or cell, which stands too late."""
         for alias, statement in self.own.pop((scope, needed.module, needed.name), ()):
             if self._siblings(statement) is siblings and statement is not needed.near:
-                self.plan.drop_import(alias, statement)
-                joinable = self.joinable.get((scope, id(siblings), module_of(statement, self.plan)), [])
-                if statement in joinable:
-                    joinable.remove(statement)
+                self._drop(alias, statement)
 
     def _drop_shadowing(self, needed: _Needed) -> None:
         """Takes out imports of the same in functions with new code above them, which would read a name of no value."""
@@ -274,7 +271,14 @@ class _Placing:
                 first = bisect(lines, scope.node.lineno)  # type: ignore[union-attr]
                 for alias, statement in self.own[scope, module, name]:
                     if first < len(lines) and lines[first] <= statement.lineno:
-                        self.plan.drop_import(alias, statement)
+                        self._drop(alias, statement)
+
+    def _drop(self, alias: ast.alias, statement: ImportStatement) -> None:
+        """Takes out an import that stands too late, so that no other one goes into its statement either."""
+        self.plan.drop_import(alias, statement)
+        key = self.module.scope_of[statement], id(self._siblings(statement)), module_of(statement, self.plan)
+        if statement in (joinable := self.joinable.get(key, [])):
+            joinable.remove(statement)
 
     def _same_module(self, needed: _Needed, scope: Scope, siblings: Sequence[ast.stmt]) -> ast.ImportFrom | None:
         """An import from the same module, among the statements where the new one would stand."""

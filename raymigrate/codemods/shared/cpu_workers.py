@@ -13,6 +13,7 @@ from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import LOOPS
 from raymigrate.facts.values import has_unpacking, keyword_argument
 from raymigrate.facts.values.keys import is_unpacked, unpacked_value
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
@@ -35,7 +36,6 @@ WITHOUT_TRAINER = (
 )
 HAND_OVER = "Give it {argument}= by an argument or an entry of the configuration: True on workers without a GPU."
 OLD_NAMES = ("no_cuda",)
-LOOPS = (ast.For, ast.AsyncFor, ast.While)
 HARDWARE = ("torch.cuda.", "torch.backends.")
 
 

@@ -10,8 +10,8 @@ from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variables
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import LOOPS
 from raymigrate.facts.values import argument
-from raymigrate.facts.values.bindings import LOOPS
 
 TORCH = "torch.multiprocessing"
 SPAWN = tuple(f"{TORCH}.{name}" for name in ("spawn", "spawn.spawn", "start_processes", "spawn.start_processes"))

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from raymigrate.codemods.to_accelerate.objects import OWN
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import Scope
+from raymigrate.facts.syntax.scopes import LOOPS, Scope
 from raymigrate.facts.values import argument
-from raymigrate.facts.values.bindings import LOOPS
 
 # What gives the same object back, or wraps it: nn.Module.to() and cuda() return the model itself.
 SAME = frozenset({"to", "cuda", "cpu", "train", "eval", "float", "double", "module", "requires_grad_"})

@@ -5,9 +5,8 @@ from itertools import takewhile
 
 from raymigrate.codemods.tracking.user_callbacks import LOGGERS
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import COMPREHENSIONS
+from raymigrate.facts.syntax.scopes import COMPREHENSIONS, LOOPS
 from raymigrate.facts.values import fillings
-from raymigrate.facts.values.bindings import LOOPS
 
 HOLDS = (ast.List, ast.Tuple, ast.Starred, ast.IfExp, ast.BoolOp, ast.BinOp, ast.NamedExpr)
 AGAIN = (*LOOPS, *COMPREHENSIONS)

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 
 from raymigrate.facts.ray_data.datasets import GET_SHARD, is_dataset
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import FUNCTIONS
+from raymigrate.facts.syntax.scopes import FUNCTIONS, LOOPS
 from raymigrate.facts.values.items import collections_of, items_of
 
 OF_RAY = ("iter_torch_batches", "iter_tf_batches")  # only Ray's objects have these
 METHODS = ("iter_batches", "iter_rows", *OF_RAY)
-LOOPS = (ast.For, ast.AsyncFor, ast.While)
 MAY_NOT_RUN = (ast.If, ast.IfExp, ast.Try, ast.Match)
 # Functions that are given an iterator and do not go over it. What next() is given is a case of its own.
 LOOK = frozenset({"print", "type", "isinstance", "id", "repr", "str", "hasattr"})

@@ -3,6 +3,7 @@
 import ast
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_elif
 from raymigrate.facts.syntax.scopes import COMPREHENSIONS
 
 
@@ -12,7 +13,7 @@ def is_evaluated_once(module: Module, node: ast.expr) -> bool:
     for outer in module.ancestors(node):
         if isinstance(outer, ast.stmt):
             is_message = isinstance(outer, ast.Assert) and inner is outer.msg
-            return not is_message and not isinstance(outer, ast.While) and not _is_elif(module, outer)
+            return not is_message and not isinstance(outer, ast.While) and not is_elif(outer, module.parent_of[outer])
         if isinstance(outer, ast.Lambda) or (isinstance(outer, COMPREHENSIONS) and inner is not outer.generators[0]):
             return False
         if isinstance(outer, ast.comprehension) and inner is not outer.iter:
@@ -23,12 +24,3 @@ def is_evaluated_once(module: Module, node: ast.expr) -> bool:
             return False
         inner = outer
     return True
-
-
-def _is_elif(module: Module, statement: ast.stmt) -> bool:
-    """Whether a statement is the `elif` of another, before which nothing can stand in its branch."""
-    outer = module.parent_of[statement]
-    if not isinstance(outer, ast.If) or outer.orelse != [statement]:
-        return False
-    line, column = module.start(statement)
-    return module.lines[line - 1][column:].startswith("elif")

@@ -48,7 +48,7 @@ def _name_of(node: ast.AST | None) -> str | None:
     return node.name if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else None
 
 
-def _is_elif(node: ast.stmt, parent: ast.AST) -> bool:
+def is_elif(node: ast.stmt, parent: ast.AST) -> bool:
     """Whether an `if` stands for `elif`: one below `else:` is indented."""
     is_alone = isinstance(node, ast.If) and isinstance(parent, ast.If) and parent.orelse == [node]
     return is_alone and isinstance(parent, ast.If) and node.col_offset == parent.col_offset
@@ -226,7 +226,7 @@ class Nodes:
     def statement(self, node: ast.AST) -> ast.stmt:
         """The innermost statement around a node before which another statement can stand (so not an `elif`)."""
         for candidate in (node, *self.ancestors(node)):
-            if isinstance(candidate, ast.stmt) and not _is_elif(candidate, self.parent_of[candidate]):
+            if isinstance(candidate, ast.stmt) and not is_elif(candidate, self.parent_of[candidate]):
                 return candidate
         raise ValueError("the module itself has no statement around it")
 

@@ -4,10 +4,9 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import FUNCTIONS
+from raymigrate.facts.syntax.scopes import FUNCTIONS, LOOPS
 
 Position = tuple[int, int]
-LOOPS = (ast.For, ast.While, ast.AsyncFor)
 
 
 class RunsBefore:

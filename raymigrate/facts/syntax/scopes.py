@@ -11,6 +11,7 @@ from raymigrate.facts.syntax.functions import parameters
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 ScopeNode = ast.Module | ast.ClassDef | FunctionNode | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 SCOPED = frozenset({*FUNCTIONS, *COMPREHENSIONS, ast.comprehension, ast.ClassDef, ast.arguments, ast.arg})
 BINDING = frozenset(

@@ -14,12 +14,11 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.syntax.nodes import LEAVES, blocks
-from raymigrate.facts.syntax.scopes import FUNCTIONS, Binding, Scope
+from raymigrate.facts.syntax.scopes import FUNCTIONS, LOOPS, Binding, Scope
 
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module
 
-LOOPS = (ast.For, ast.AsyncFor, ast.While)
 Step = tuple[int, list[Binding], bool]  # position in a block, bindings of the statement, whether it always leaves one
 TRY = (ast.Try, getattr(ast, "TryStar", ast.Try))  # the second since Python 3.11
 

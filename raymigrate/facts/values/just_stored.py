@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from raymigrate.facts.syntax.nodes import blocks
 from raymigrate.facts.syntax.own_modules import LIBRARIES
-from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values.bindings import LOOPS, TRY, place_in_block
+from raymigrate.facts.syntax.scopes import FUNCTIONS, LOOPS
+from raymigrate.facts.values.bindings import TRY, place_in_block
 from raymigrate.facts.values.calls import free_name
 
 if TYPE_CHECKING:
