@@ -88,6 +88,7 @@ HF_TRAINERS = frozenset(
     }
 )
 ACCELERATORS = frozenset({"accelerate.Accelerator", "accelerate.accelerator.Accelerator"})
+PARTIAL_STATES = frozenset({"accelerate.PartialState", "accelerate.state.PartialState"})
 SYNC_CONFIGS = tuple(
     f"{module}.SyncConfig" for module in ("ray.tune", "ray.tune.syncer", "ray.train", "ray.air", "ray.air.config")
 )

@@ -21,7 +21,7 @@ from raymigrate.codemods.accelerate_trainer.precision import (
     with_fallback,
 )
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.shared.cpu_workers import is_told, set_cpu
+from raymigrate.codemods.shared.cpu_workers import is_told, set_cpu, states_before
 from raymigrate.codemods.shared.definitions import drop_definition
 from raymigrate.codemods.shared.functions_not_found import on_its_config
 from raymigrate.facts.accelerate.accelerate_config import Destination, destination
@@ -91,6 +91,7 @@ def convert_settings(context: Context, call: TrainerCall, settings: Settings) ->
     send_precision(context, call, settings, places, accelerators)
     for accelerator in accelerators:
         _edit_accelerator(context, call, accelerator, places)
+    _join(context, call, accelerators)
     if not accelerators:
         _set_variables(context, call, arguments, places)
     fill_plugins(context, RM202, call, accelerators, places)
@@ -126,9 +127,16 @@ def leave_settings(context: Context, call: TrainerCall) -> None:
         message, advice = "This accelerate_config cannot be read here.", f"{RM207.fix} {shown}"
     advice += on_its_config(context.module, call.arguments.get(call.first))
     context.manual(RM207, given, f"{message} {gone}.", advice)
-    for accelerator in _accelerators(call):
-        if not is_told(context, call, accelerator, "cpu"):
-            set_cpu(context, RM203, call, accelerator, "cpu")
+    _join(context, call, _accelerators(call))
+
+
+def _join(context: Context, call: TrainerCall, accelerators: list[ast.Call]) -> None:
+    """Lets the CPU workers train together."""
+    told = (*accelerators, *call.module.calls(*TRAINING_ARGUMENTS))
+    states = [] if call.imported is not None else _inside(call, states_before(call.module, told))
+    for made in (*states, *accelerators):
+        if not is_told(context, call, made, "cpu"):
+            set_cpu(context, RM203, call, made, "cpu")
 
 
 def _place_of(context: Context, script: str, path: Path) -> str:
@@ -230,5 +238,3 @@ def _edit_accelerator(context: Context, call: TrainerCall, accelerator: ast.Call
     near = module.import_of(accelerator.func)
     for plugin in sorted(name for name in places.imports if any(name in source for source in sources)):
         context.plan.need_import("accelerate.utils", plugin, near=near)
-    if not is_told(context, call, accelerator, "cpu"):
-        set_cpu(context, RM203, call, accelerator, "cpu")

@@ -5,6 +5,7 @@ gives it that with `use_cpu=True`. Without, every worker trains its own model an
 """
 
 import ast
+from collections.abc import Iterable
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
@@ -16,7 +17,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import LOOPS
 from raymigrate.facts.values import has_unpacking, keyword_argument
 from raymigrate.facts.values.keys import is_unpacked, unpacked_value
-from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
+from raymigrate.knowledge.legacy import PARTIAL_STATES, TRAINING_ARGUMENTS
 
 RM104 = Rule(
     "RM104",
@@ -68,6 +69,24 @@ def set_use_cpu(context: Context, call: TrainerCall, arguments: ast.Call, near: 
     if not _is_decided(context.module, call, arguments, "use_cpu", "no_cuda"):
         name = "use_cpu" if context.current_transformers else "no_cuda"
         set_cpu(context, RM104, call, arguments, name, near)
+
+
+def states_before(module: Module, joined: Iterable[ast.Call]) -> list[ast.Call]:
+    """The PartialStates that may be the first to join the workers: what is made later takes over how they did.
+
+    accelerate 1.15, state.py:179: without cpu=True each CPU worker is the only one, and an Accelerator(cpu=True) that
+    is made then does not change that. ACCELERATE_USE_CPU means nothing to a PartialState.
+
+    Args:
+        module: The module.
+        joined: Calls that tell accelerate of the CPU; a PartialState below one in the same function only asks.
+    """
+    first = dict[ast.AST | None, int]()
+    for call in joined:
+        function = module.function(call)
+        first[function] = min(call.lineno, first.get(function, call.lineno))
+    states = (state for state in module.calls(*PARTIAL_STATES) if not state.args)
+    return [state for state in states if state.lineno < first.get(module.function(state), state.lineno + 1)]
 
 
 def _runs_elsewhere(context: Context, call: TrainerCall, made: ast.AST) -> bool:

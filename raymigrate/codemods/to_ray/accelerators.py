@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from pathlib import Path
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.cpu_workers import states_before
 from raymigrate.codemods.to_ray.launch_line import common_variables
 from raymigrate.codemods.to_ray.launched import GPU_PLUGINS, LaunchedOutline
 from raymigrate.codemods.to_ray.outline import Outline
@@ -54,9 +56,15 @@ PLACES = {"mixed_precision": 2, "gradient_accumulation_steps": 3}  # of an Accel
 BEATS_ARGUMENT = "gradient_accumulation_steps"  # the only variable that wins over an argument (accelerator.py:546)
 
 
-def set_cpu(context: Context, made: list[ast.Call]) -> None:
-    """Lets every Accelerator join the CPU workers."""
-    for call in made:
+def set_cpu(context: Context, made: list[ast.Call], *, told: Sequence[ast.Call] = ()) -> None:
+    """Lets every Accelerator join the CPU workers, and a PartialState that is made before them.
+
+    Args:
+        context: The module.
+        made: The Accelerators.
+        told: What else tells accelerate of the CPU.
+    """
+    for call in (*states_before(context.module, (*made, *told)), *made):
         given = argument(call, 4, "cpu")
         if isinstance(given, ast.Constant) and given.value is True:
             continue

@@ -12,7 +12,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared import plain_callbacks
 from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
-from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables, tell_synchronized
+from raymigrate.codemods.to_ray.accelerators import give_environment, give_variables, set_cpu, tell_synchronized
 from raymigrate.codemods.to_ray.all_workers import tell_alone
 from raymigrate.codemods.to_ray.argument_settings import batch_size, tell_settings
 from raymigrate.codemods.to_ray.arrivals import arrivals, last_trained
@@ -78,6 +78,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.launchers import may_be_launched
 from raymigrate.facts.values import argument, has_unpacking
+from raymigrate.knowledge.legacy import ACCELERATORS
 
 GUIDE = "https://docs.ray.io/en/latest/train/getting-started-transformers.html"
 RM801 = Rule(
@@ -378,6 +379,7 @@ def _train_together_on_cpu(context: Context, training: Training, outline: Outlin
             continue
         if context.converts(RM803, call, "On CPU workers each would train a model of its own; now use_cpu=True."):
             context.plan.call(call).set("use_cpu", "True")
+    set_cpu(context, list(module.calls(*ACCELERATORS)), told=calls)
     if len(sure) < len(calls) or not calls:
         message = "On CPU workers each would train a model of its own; now ACCELERATE_USE_CPU is set for them."
         if context.converts(RM803, training.trains[0], message):

@@ -13,7 +13,7 @@ from raymigrate.codemods.accelerate_trainer.loop_elsewhere import report_loss_sc
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import has_late_arguments, has_old_arguments, has_old_losses
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.shared.cpu_workers import ALONE, RM104, VARIABLE, is_told, set_cpu, set_use_cpu
+from raymigrate.codemods.shared.cpu_workers import ALONE, RM104, VARIABLE, is_told, set_cpu, set_use_cpu, states_before
 from raymigrate.codemods.shared.loss_scale import ARGUMENT, MESSAGE, RM110, average_on_each_worker, report_loss_mean
 from raymigrate.codemods.shared.plain_callbacks import is_converted_plain_script
 from raymigrate.facts.ray_train.scaling import has_one_worker, same_gpus
@@ -22,7 +22,7 @@ from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_argument
 from raymigrate.facts.values.keys import is_unpacked
-from raymigrate.knowledge.legacy import ACCELERATORS, TORCH_TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.knowledge.legacy import ACCELERATORS, PARTIAL_STATES, TORCH_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.pins.written_for import averages_tokens
 
 FIRST = "train_loop_per_worker"
@@ -152,6 +152,10 @@ def _join_accelerators(context: Context, runs: list[Run]) -> None:
             _tell_of_two_wrappers(context, accelerator, call)
         elif not is_told(context, call, accelerator, "cpu"):
             set_cpu(context, RM203, call, accelerator, "cpu")
+    first = set(states_before(context.module, context.module.calls(*ACCELERATORS, *TRAINING_ARGUMENTS)))
+    for state, call in _made_by(context, PARTIAL_STATES, runs):
+        if state in first and not is_told(context, call, state, "cpu"):
+            set_cpu(context, RM203, call, state, "cpu")
 
 
 def _is_joined_by_ray(context: Context, run: Run) -> bool:

@@ -9,11 +9,10 @@ from raymigrate.facts.hugging_face.argument_objects import parsed_for_trainers
 from raymigrate.facts.projects.indirect import parsings
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none
-from raymigrate.knowledge.legacy import ACCELERATORS, TRAINING_ARGUMENTS
+from raymigrate.knowledge.legacy import ACCELERATORS, PARTIAL_STATES, TRAINING_ARGUMENTS
 
 MAKES_GROUP = ("torch.distributed.init_process_group", "deepspeed.init_distributed")
 # What a script that is started in several processes asks for.
-STATES = ("accelerate.PartialState", "accelerate.state.PartialState")
 RANKS = ("local_rank", "local_process_index", "process_index", "world_size")
 RANK_VARIABLES = ("LOCAL_RANK", "RANK", "WORLD_SIZE", "local_rank", "--local_rank", "--local-rank")
 SHARDING = ("fsdp", "deepspeed", "ddp_find_unused_parameters", "ddp_backend", "ddp_timeout", "local_rank")
@@ -34,7 +33,7 @@ def may_be_launched(module: Module) -> bool:
 
     It parses TrainingArguments, reads its rank, or says how its processes shard the model.
     """
-    if any(module.calls(*STATES)) or any(parsings(module, TRAINING_ARGUMENTS, parsed_for_trainers(module))):
+    if any(module.calls(*PARTIAL_STATES)) or any(parsings(module, TRAINING_ARGUMENTS, parsed_for_trainers(module))):
         return True
     if any(module.attributes(*RANKS)) or any(node.value in RANK_VARIABLES for node in module.of_type(ast.Constant)):
         return True
