@@ -1,0 +1,64 @@
+"""RM402: a relative storage_path among what a RunConfig unpacks."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from raymigrate.base.findings import Kind
+from raymigrate.cli import main
+from tests.rules.scripts import converted
+
+SCRIPT = """
+import os
+from ray import tune
+from ray.air.config import RunConfig
+from ray.train.torch import TorchTrainer
+from job import loop, read
+
+{lines}
+{start}
+"""
+TRAINER = "TorchTrainer(loop, run_config=RunConfig(**given)).fit()"
+TUNER = "tune.Tuner(loop, run_config=RunConfig(**given)).fit()"
+
+
+def places(lines: str, start: str = TRAINER) -> list[int]:
+    return converted(SCRIPT.format(lines=lines, start=start)).lines("RM402", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("start", [TRAINER, TUNER])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "given = {'storage_path': 'results'}",
+        "given = dict(name='a', storage_path='./results')",
+        "FOLDER = 'results'\ngiven = {}\ngiven['storage_path'] = FOLDER",
+        "given = {'name': 'a'}\ngiven.update(storage_path=os.path.join('results', 'a'))",
+    ],
+)
+def test_it_is_told_where_it_is_written(lines: str, start: str) -> None:
+    last = SCRIPT.format(lines=lines, start=start).lstrip().splitlines().index(lines.splitlines()[-1]) + 1
+    assert places(lines, start) == [last]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "given = {'storage_path': '/data/results'}",
+        "given = {'storage_path': 's3://bucket/results'}",
+        "given = {'storage_path': os.path.abspath('results')}",
+        "given = {'storage_path': 'bucket/results', 'storage_filesystem': read()}",
+        "given = {'storage_path': read()}",
+        "given = {'name': 'results'}",
+    ],
+)
+def test_what_ray_takes_is_not_told(lines: str) -> None:
+    assert places(lines) == []
+
+
+def test_it_is_told_of_what_another_file_writes(tmp_path: Path) -> None:
+    (tmp_path / "settings.py").write_text("RUN = {'storage_path': 'results'}\n")
+    (tmp_path / "train.py").write_text(SCRIPT.format(lines="from settings import RUN as given", start=TRAINER))
+    printed = CliRunner().invoke(main, ["--check", "--select", "RM402", str(tmp_path)]).output
+    assert "this one is relative, in line 1 of" in printed
