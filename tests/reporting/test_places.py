@@ -97,6 +97,7 @@ SPEAKS_OF = {
     "RM767": "rope_",
     "RM770": "class |init_weights",
     "RM771": "output_attentions",
+    "RM772": "apply_chat_template",
     "RM769": r"^\d+$|LENGTH",
     "RM768": "zero_to_fp32|sys.executable",
     "RM914": "train",

@@ -1,0 +1,67 @@
+"""RM772: ids of a chat, which transformers 5 gives in a BatchEncoding."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+OLD = (
+    "import ray.train\nfrom transformers import AutoProcessor, AutoTokenizer, TrainingArguments\nfrom job import chat\n"
+)
+FOR_TRANSFORMERS_4 = f"{OLD}TrainingArguments('out', evaluation_strategy='no')\n"
+TOKENIZER = "tokenizer = AutoTokenizer.from_pretrained('gpt2')\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("len(tokenizer.apply_chat_template(chat))", "len(tokenizer.apply_chat_template(chat, return_dict=False))"),
+        (
+            "ids = tokenizer.apply_chat_template(chat, return_tensors='pt').to('cuda')\nmodel.generate(ids)",
+            "ids = tokenizer.apply_chat_template(chat, return_tensors='pt', return_dict=False).to('cuda')\n"
+            "model.generate(ids)",
+        ),
+        (
+            "def ids(tokenizer, rows):\n    return {'ids': tokenizer.apply_chat_template(rows, tokenize=True)}",
+            "def ids(tokenizer, rows):\n"
+            "    return {'ids': tokenizer.apply_chat_template(rows, tokenize=True, return_dict=False)}",
+        ),
+        (
+            "AutoProcessor.from_pretrained('x').tokenizer.apply_chat_template(chat)",
+            "AutoProcessor.from_pretrained('x').tokenizer.apply_chat_template(chat, return_dict=False)",
+        ),
+    ],
+)
+def test_a_script_for_transformers_4_gets_ids_as_before(before: str, after: str) -> None:
+    outcome = converted(FOR_TRANSFORMERS_4 + TOKENIZER + before)
+    assert outcome.text.endswith(after)
+    assert len(outcome.lines("RM772", Kind.CONVERTED)) == 1
+    assert "RM772" not in [code for code, _, _ in converted(outcome.text).findings]
+
+
+def test_others_are_told() -> None:
+    outcome = converted(OLD + TOKENIZER + "len(tokenizer.apply_chat_template(chat))")
+    assert outcome.lines("RM772", Kind.NOTE) == [5]
+    assert "return_dict" not in outcome.text
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "tokenizer.apply_chat_template(chat, tokenize=False)",
+        "tokenizer.apply_chat_template(chat, None, None, None, True, False, False)",
+        "TEXT = False\ntokenizer.apply_chat_template(chat, tokenize=TEXT)",
+        "tokenizer.apply_chat_template(chat, return_dict=True)",
+        "tokenizer.apply_chat_template(chat, **{'return_dict': True})",
+        "tokenizer.apply_chat_template(chat)['input_ids']",
+        "model.generate(**tokenizer.apply_chat_template(chat, return_tensors='pt').to('cuda'))",
+        "inputs = tokenizer.apply_chat_template(chat, return_tensors='pt').to('cuda')\nmodel.generate(**inputs)",
+        "inputs = tokenizer.apply_chat_template(chat)\nprint(inputs.input_ids)",
+        "processor = AutoProcessor.from_pretrained('x')\nprocessor.apply_chat_template(chat, tokenize=True)",
+        "class Chats:\n    def apply_chat_template(self, chat):\n        return chat\n\n\n"
+        "Chats().apply_chat_template(chat)",
+    ],
+)
+@pytest.mark.parametrize("head", [OLD, FOR_TRANSFORMERS_4])
+def test_texts_entries_and_other_classes_are_left(use: str, head: str) -> None:
+    assert "RM772" not in [code for code, _, _ in converted(head + TOKENIZER + use).findings]
