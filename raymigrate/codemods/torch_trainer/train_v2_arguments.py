@@ -21,7 +21,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.dataset_config import WILDCARD, transforms_nothing, untransformed
 from raymigrate.codemods.data.preprocessors import PREPROCESSOR_KEPT, PREPROCESSOR_REFUSED, RM502, WITHOUT_MAPPERS
-from raymigrate.codemods.data.trainer_data import SPLIT_ALL as OF_TREES
+from raymigrate.codemods.data.trainer_classes import SPLIT_ALL as OF_TREES
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.preprocessor_advice import is_gone, on_rows, stages_of
 from raymigrate.codemods.torch_trainer.former_folders import STORAGE
