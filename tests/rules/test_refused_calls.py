@@ -163,6 +163,30 @@ def test_what_takes_the_place_of_mixed_precision_is_explained_once_in_a_loop() -
     assert sum("Use torch.autocast" in message for message in outcome.messages) == 2
 
 
+@pytest.mark.parametrize(
+    ("accelerate", "mixed"),
+    [
+        ("", False),
+        ("torch.accelerate()", False),
+        ("torch.accelerate(amp=False)", False),
+        ("torch.accelerate(False)", False),
+        ("torch.accelerate(True)", True),
+        ("torch.accelerate(amp=config['amp'])", True),
+        ("torch.accelerate(**config)", True),
+    ],
+)
+def test_without_mixed_precision_there_is_none_to_write(accelerate: str, mixed: bool) -> None:
+    script = (
+        f"from ray.train import torch\n\ndef loop(config):\n    {accelerate or 'pass'}\n"
+        "    optimizer = torch.prepare_optimizer(config['optimizer'])\n    torch.backward(config['loss'])\n"
+    )
+    messages = converted(script).messages
+    assert any("Use torch.autocast" in message for message in messages) == mixed
+    for part in ("the steps were those of the optimizer", "called backward() of the loss"):
+        assert any(part in message for message in messages) != mixed
+    assert any("Where another file" in message for message in messages) == (not accelerate)
+
+
 def test_a_method_that_a_class_of_the_project_defines_takes_what_it_says() -> None:
     script = """
     from ray import train
