@@ -324,8 +324,8 @@ def reads_deeper(context: Context, node: ast.expr, place: Layout) -> bool:
     if _gives_text(module, node) or any(leads_to_files(context, use) for use in [node, *_uses_of_name(module, node)]):
         return True
     whole = _choice(module, node)
-    read = [whole] if whole is not node else []
-    read = _uses_of_name(module, whole) or read
+    read: list[ast.expr] = [*_uses_of_name(module, whole)]
+    read = read or ([whole] if whole is not node else [])
     if read and all(_gives_text(module, use) for use in read):
         return True
     if whole is not node:
