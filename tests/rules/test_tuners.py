@@ -134,6 +134,28 @@ def test_a_path_on_a_file_system_stays_and_trials_write_there_too(filesystem: st
     assert not outcome.lines("RM402", Kind.MANUAL)
 
 
+@pytest.mark.parametrize("trainable", ["trainer", "objective"])
+@pytest.mark.parametrize(
+    ("path", "filesystem", "told"),
+    [
+        ("'bucket/runs'", "options.files() if options else None", True),
+        ("'bucket/runs'", "files", True),
+        ("'/mnt/runs'", "files", False),
+        ("'bucket/runs'", "options.files()", False),
+    ],
+)
+def test_a_file_system_that_is_none_at_times_leaves_a_relative_path(
+    path: str, filesystem: str, told: bool, trainable: str
+) -> None:
+    config = f"run_config=RunConfig(storage_path={path}, storage_filesystem={filesystem})"
+    before = "files = options.files() if options else None"
+    script = SCRIPT.format(before=before, arguments=config).replace("Tuner(trainer,", f"Tuner({trainable},")
+    outcome = converted(script)
+    assert bool(outcome.lines("RM402", Kind.MANUAL)) == told
+    of_train = converted(SCRIPT.format(before=f"{before}\n    {config.partition('=')[2]}", arguments="run_config=None"))
+    assert bool(of_train.lines("RM402", Kind.MANUAL)) == told
+
+
 def test_a_file_system_that_is_none_by_name_is_none() -> None:
     config = "run_config=RunConfig(storage_path='runs', storage_filesystem=files)"
     outcome = converted(SCRIPT.format(before="files = None", arguments=config))

@@ -38,7 +38,7 @@ RM602 = Rule(
 )
 DEEPER = 'The files of Transformers lie in the folder "checkpoint" of the checkpoint'
 IN_NEW_RUNS = 'In a checkpoint of a new run the files of Transformers lie in its folder "checkpoint"'
-EITHER = in_words("Look in files.")
+EITHER = in_words("Look for them in files:")
 OLD_WEIGHTS = ("pytorch_model.bin", "adapter_model.bin")
 READS = frozenset(
     {"torch.load", "open", "io.open", "shutil.copy", "shutil.copyfile", "shutil.copy2", "shutil.move", "os.listdir"}

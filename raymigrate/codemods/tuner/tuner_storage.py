@@ -4,9 +4,15 @@ import ast
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.definitions import drop_definition
-from raymigrate.codemods.torch_trainer.storage import REFUSED_BY_SYNC_CONFIG, RM402, SYNC_ADVICE, tell_unseen_path
+from raymigrate.codemods.torch_trainer.storage import (
+    REFUSED_BY_SYNC_CONFIG,
+    RM402,
+    SYNC_ADVICE,
+    tell_path_without_filesystem,
+    tell_unseen_path,
+)
 from raymigrate.edits.plan import CallEdit, Code, Part
-from raymigrate.facts.ray_train.storage import absolute, is_absolute
+from raymigrate.facts.ray_train.storage import absolute, filesystem_of, is_absolute
 from raymigrate.facts.ray_tune.tuners import made
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none, keyword_argument, keyword_named
@@ -29,7 +35,7 @@ def storage(context: Context, config: ast.Call, before: list[Code] | None) -> di
         What another RunConfig has to say to write there too; nothing of the path where Ray's default applies.
     """
     found = {"storage_path": _path(context, config)}
-    if (filesystem := _filesystem(context.module, config)) is not None:
+    if (filesystem := filesystem_of(context.module, config)) is not None:
         found["storage_filesystem"] = Code("$value", {"value": filesystem})
     if before is None:
         return {}
@@ -52,20 +58,16 @@ def _path(context: Context, config: ast.Call) -> Code | None:
     if keyword.arg == "local_dir":
         edit.rename["local_dir"] = "storage_path"
     template = "$value"
-    if keyword.arg == "local_dir" or (not _filesystem(module, config) and is_absolute(module, value) is False):
+    if keyword.arg == "local_dir" or (not filesystem_of(module, config) and is_absolute(module, value) is False):
         template = absolute(module, value)
-    elif keyword.arg == "storage_path" and not _filesystem(module, config):
+    elif keyword.arg == "storage_path" and not filesystem_of(module, config):
         tell_unseen_path(context, keyword)
+    elif keyword.arg == "storage_path":
+        tell_path_without_filesystem(context, config, keyword)
     if template != "$value":
         context.plan.need_import("os")
         edit.set("storage_path", template, value=value)
     return Code(template, {"value": value})
-
-
-def _filesystem(module: Module, config: ast.Call) -> ast.expr | None:
-    """The file system on which the storage_path is: that is no path of this machine then, and stays as it is."""
-    given = keyword_argument(config, "storage_filesystem")
-    return None if given is None or is_none(module.value(given)) else given
 
 
 def _named(context: Context, edit: CallEdit, argument: str, code: Code, before: list[Code]) -> Part:
