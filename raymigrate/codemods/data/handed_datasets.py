@@ -5,7 +5,6 @@ of the class itself unpacks is converted where that is sure (`trainer_data.py`);
 """
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from raymigrate.codemods import codemod
@@ -13,13 +12,12 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.split_datasets import RM205, SPLIT_ALL_SINCE, TRAIN_DATA_ONLY, UNKNOWN, UNSEEN
 from raymigrate.codemods.data.trainer_classes import SPLIT_ALL, TRAINERS_WITH_DATA
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.projects.indirect import calls_of_held, partial_calls
+from raymigrate.facts.projects.indirect import calls_in_other_ways
 from raymigrate.facts.projects.unpacked_options import carried_from_callers
 from raymigrate.facts.ray_train.scaling import has_one_worker
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, is_none
 from raymigrate.facts.values.carried import carried
-from raymigrate.facts.values.constructors import derived_calls, reaches
 
 NAMES = TRAINERS_WITH_DATA - SPLIT_ALL
 GIVE = 'Give dataset_config=ray.train.DataConfig(datasets_to_split=["train"]) with the datasets.'
@@ -96,7 +94,7 @@ def tell_split_of_handed(context: Context) -> None:
     if context.options.guide or context.from_ray.lowest >= SPLIT_ALL_SINCE:
         return
     module = context.module
-    for calls in dict.fromkeys(_other_calls(module)):
+    for calls in dict.fromkeys(calls_in_other_ways(module, NAMES, ("datasets", "dataset_config"))):
         given = handed(module, *calls)
         if not given.leaves_split_open() or any(has_one_worker(module, call) for call in calls):
             continue
@@ -107,14 +105,3 @@ def tell_split_of_handed(context: Context) -> None:
             context.manual(RM205, place, TRAIN_DATA_ONLY, GIVE)
         elif context.of_legacy_job:
             context.manual(RM205, place, UNKNOWN, GIVE_IF_OLDER)
-
-
-def _other_calls(module: Module) -> Iterator[tuple[ast.Call, ...]]:
-    """The calls by which arguments reach a trainer, none of which is one of its class itself."""
-    for call, _ in calls_of_held(module, NAMES):
-        yield (call,)
-    for call, made in partial_calls(module, NAMES):
-        yield made, call
-    for call, line in derived_calls(module, NAMES.__contains__, ("datasets",), ()):
-        if reaches(line, "datasets", NAMES.__contains__) and reaches(line, "dataset_config", NAMES.__contains__):
-            yield (call,)
