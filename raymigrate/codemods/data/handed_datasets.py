@@ -94,7 +94,7 @@ def tell_split_of_handed(context: Context) -> None:
     if context.options.guide or context.from_ray.lowest >= SPLIT_ALL_SINCE:
         return
     module = context.module
-    for calls in dict.fromkeys(calls_in_other_ways(module, NAMES, ("datasets", "dataset_config"))):
+    for calls in calls_in_other_ways(module, NAMES, ("datasets", "dataset_config")):
         given = handed(module, *calls)
         if not given.leaves_split_open() or any(has_one_worker(module, call) for call in calls):
             continue

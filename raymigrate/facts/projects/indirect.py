@@ -97,9 +97,10 @@ def partial_calls(module: Module, names: frozenset[str]) -> Iterator[tuple[ast.C
             yield from ((call, made) for call in _calls_of(module, made))
 
 
+@kept
 def calls_in_other_ways(
-    module: Module, names: frozenset[str], arguments: Collection[str]
-) -> Iterator[tuple[ast.Call, ...]]:
+    module: Module, names: frozenset[str], arguments: tuple[str, ...]
+) -> list[tuple[ast.Call, ...]]:
     """The calls by which arguments reach one of these classes, where none is a call of it by its name.
 
     Of what something holds, of partial() with that of what it makes, and of the constructors of classes made from it.
@@ -109,13 +110,12 @@ def calls_in_other_ways(
         names: The classes.
         arguments: The arguments that are asked for: constructors have to hand them on.
     """
-    for call, _ in calls_of_held(module, names):
-        yield (call,)
-    for call, made in partial_calls(module, names):
-        yield made, call
+    found: list[tuple[ast.Call, ...]] = [(call,) for call, _ in calls_of_held(module, names)]
+    found += ((made, call) for call, made in partial_calls(module, names))
     for call, line in derived_calls(module, names.__contains__, arguments, ()):
         if all(reaches(line, argument, names.__contains__) for argument in arguments):
-            yield (call,)
+            found.append((call,))
+    return list(dict.fromkeys(found))
 
 
 def configurations(module: Module, names: frozenset[str]) -> Iterator[ast.expr]:
