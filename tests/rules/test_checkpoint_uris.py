@@ -118,3 +118,46 @@ def test_a_scheme_that_is_cut_off_stays_off() -> None:
 def test_uris_of_others_are_theirs() -> None:
     outcome = converted(script("None", "import mlflow\nprint(mlflow.active_run().info.uri, cfg.uri)"))
     assert not outcome.lines("RM607", Kind.CONVERTED) and not outcome.lines("RM607", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        'print(checkpoint.uri if hasattr(checkpoint, "uri") else checkpoint.path)',
+        'print(checkpoint.path if not hasattr(checkpoint, "uri") else checkpoint.uri)',
+        'where = getattr(checkpoint, "uri", None) or checkpoint.path\nprint(where)',
+        'if hasattr(checkpoint, "uri"):\n    where = checkpoint.uri\nelse:\n    where = checkpoint.path\nprint(where)',
+    ],
+)
+def test_one_that_is_asked_for_is_not_missed(use: str) -> None:
+    outcome = converted(script("None", f"checkpoint = result.checkpoint\n{use}"))
+    assert use in outcome.text
+    assert not {(code, kind) for code, kind, _ in outcome.findings} & {("RM607", Kind.MANUAL), ("RM602", Kind.MANUAL)}
+    on_bucket = converted(script(BUCKET[0], f"checkpoint = result.checkpoint\n{use}"))
+    assert bool(on_bucket.lines("RM607", Kind.NOTE)) == (".uri" in use)
+
+
+def test_one_that_is_read_where_there_is_none_is_told() -> None:
+    use = 'checkpoint = result.checkpoint\nupload(checkpoint.path if hasattr(checkpoint, "uri") else checkpoint.uri)'
+    assert converted(script("None", use)).lines("RM607", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("use", "deeper", "told"),
+    [
+        ("path = C.path\nstep = int(path.split('_')[-1])\nopen(os.path.join(path, 'a'))", "path", 1),
+        ("path = C.path\nprint(path)\nstep = int(path.split('_')[-1])", None, 1),
+        ("with C.as_directory() as d:\n    m = re.search('_([0-9]+)', d)\n    open(os.path.join(d, 'a'))", "d", 1),
+        ("with C.as_directory() as d:\n    m = re.compile('_([0-9]+)').search(os.path.basename(d))", None, 1),
+        ("with C.as_directory() as d:\n    e = d\n    m = e[-6:]", None, 1),
+        ("with C.as_directory() as d:\n    open(os.path.join(d, 'a'))", "d", 0),
+    ],
+)
+def test_a_number_is_taken_out_of_the_path_itself(use: str, deeper: str | None, told: int) -> None:
+    outcome = converted(script("None", use.replace("C.", "result.checkpoint.")).replace("import os", "import os, re"))
+    assert len(outcome.lines("RM609", Kind.MANUAL)) == told
+    assert not outcome.lines("RM602", Kind.MANUAL)
+    read = [line.strip() for line in outcome.text.splitlines() if "checkpoint'" in line or '"checkpoint"' in line]
+    assert bool([line for line in read if line.startswith("open(")]) == (deeper is not None)
+    for line in ("re.search('_([0-9]+)', d)", "int(path.split('_')[-1])", "os.path.basename(d)", "e = d"):
+        assert line not in use or line in outcome.text

@@ -163,6 +163,30 @@ def test_what_takes_the_place_of_mixed_precision_is_explained_once_in_a_loop() -
     assert sum("Use torch.autocast" in message for message in outcome.messages) == 2
 
 
+@pytest.mark.parametrize(
+    ("accelerate", "mixed"),
+    [
+        ("", False),
+        ("torch.accelerate()", False),
+        ("torch.accelerate(amp=False)", False),
+        ("torch.accelerate(False)", False),
+        ("torch.accelerate(True)", True),
+        ("torch.accelerate(amp=config['amp'])", True),
+        ("torch.accelerate(**config)", True),
+    ],
+)
+def test_without_mixed_precision_there_is_none_to_write(accelerate: str, mixed: bool) -> None:
+    script = (
+        f"from ray.train import torch\n\ndef loop(config):\n    {accelerate or 'pass'}\n"
+        "    optimizer = torch.prepare_optimizer(config['optimizer'])\n    torch.backward(config['loss'])\n"
+    )
+    messages = converted(script).messages
+    assert any("Use torch.autocast" in message for message in messages) == mixed
+    for part in ("the steps were those of the optimizer", "called backward() of the loss"):
+        assert any(part in message for message in messages) != mixed
+    assert any("Where another file" in message for message in messages) == (not accelerate)
+
+
 def test_a_method_that_a_class_of_the_project_defines_takes_what_it_says() -> None:
     script = """
     from ray import train
@@ -204,3 +228,55 @@ def test_the_configuration_of_trl_that_takes_an_argument_is_named(call: str, adv
 def test_what_another_rule_says_where_an_entry_is_written_is_not_said_again(code: str) -> None:
     outcome = converted(f"from ray.train import ScalingConfig\n{code}\n")
     assert [code for code, _, _ in outcome.findings] == ["RM401"]
+
+
+@pytest.mark.parametrize(
+    ("given", "now"),
+    [
+        ("model, wrap_ddp=True", "model"),
+        ("model, wrap_ddp=False", "model, parallel_strategy=None"),
+        ("model, wrap_ddp=ALONE", "model, parallel_strategy=None"),
+        ("model, wrap_ddp=None", "model, parallel_strategy=None"),
+        ("model, wrap_ddp=size() > 1", 'model, parallel_strategy="ddp" if (size() > 1) else None'),
+        ("model, wrap_ddp=config['ddp']", "model, parallel_strategy=\"ddp\" if config['ddp'] else None"),
+        ("model, wrap_ddp=a if b else c", 'model, parallel_strategy="ddp" if (a if b else c) else None'),
+        ("model, ddp_kwargs={'bucket_cap_mb': 1}", "model, parallel_strategy_kwargs={'bucket_cap_mb': 1}"),
+        ("model, wrap_ddp=False, ddp_kwargs=k", "model, parallel_strategy=None, parallel_strategy_kwargs=k"),
+        ("model, True, True", 'model, True, "ddp"'),
+    ],
+)
+@pytest.mark.parametrize("name", ["ready", "torch.prepare_model"])
+def test_how_a_model_is_wrapped_is_said_as_today(given: str, now: str, name: str) -> None:
+    head = "from ray.train import torch\nfrom ray.train.torch import prepare_model as ready\nALONE = False\n"
+    outcome = converted(f"{head}made = {name}({given})\n")
+    assert f"made = {name}({now})\n" in outcome.text
+    assert outcome.lines("RM693", Kind.CONVERTED) and not outcome.lines("RM693", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "model, True, False",
+        "model, True, None",
+        "model, True, 'fsdp'",
+        "model, parallel_strategy='ddp'",
+        "*given",
+        "model",
+    ],
+)
+def test_what_wraps_a_model_as_before_stays(given: str) -> None:
+    outcome = converted(f"from ray.train.torch import prepare_model\nmade = prepare_model({given})\n")
+    assert f"prepare_model({given})" in outcome.text and not outcome.findings
+
+
+@pytest.mark.parametrize("given", ["model, wrap_ddp=False, **more", "model, wrap_ddp=True, parallel_strategy=None"])
+def test_an_argument_that_may_be_given_twice_is_left_to_a_person(given: str) -> None:
+    outcome = converted(f"from ray.train.torch import prepare_model\nmade = prepare_model({given})\n")
+    assert f"prepare_model({given})" in outcome.text and outcome.lines("RM693", Kind.MANUAL) == [2]
+
+
+def test_a_prepare_model_of_another_library_takes_what_it_takes() -> None:
+    script = (
+        "import ray.train\nfrom mine import prepare_model\nmade = prepare_model(model, True, True, wrap_ddp=False)\n"
+    )
+    assert not converted(script).findings

@@ -64,3 +64,23 @@ def test_a_refused_argument_is_told_once(use: str, code: str) -> None:
 def test_others_are_not_told(use: str) -> None:
     outcome = converted(BEGIN + use + "\n")
     assert not [found for found, kind, *_ in outcome.findings if kind is Kind.MANUAL]
+
+
+@pytest.mark.parametrize(
+    ("resume", "outcome"),
+    [
+        (
+            "resume = None\nif found:\n    resume = Checkpoint.from_directory(found)",
+            "Ray >= 2.51 where it is not None.",
+        ),
+        ("resume = Checkpoint(found) if found else None", "Ray >= 2.51 where it is not None."),
+        ("resume = Checkpoint(found)", "Ray >= 2.51."),
+    ],
+)
+def test_none_is_no_checkpoint_to_begin_from(resume: str, outcome: str) -> None:
+    script = (
+        "from mine import found, loop\nfrom ray.train import Checkpoint\nfrom ray.train.torch import TorchTrainer\n"
+        f"{resume}\nTorchTrainer(loop, resume_from_checkpoint=resume)\n"
+    )
+    (said,) = (text for text in converted(script).messages if "resume_from_checkpoint=) raises" in text)
+    assert f"raises on {outcome}" in said

@@ -512,3 +512,47 @@ print(result.metrics["step"])
 )
 def test_the_reports_are_those_of_the_trainer_whose_result_it_is(trainer: str, told: list[int]) -> None:
     assert converted(TWO_JOBS.format(trainer=trainer)).lines("RM605", Kind.MANUAL) == told
+
+
+TABLE = """
+from ray.air import RunConfig, ScalingConfig, session
+from ray.air.checkpoint import Checkpoint
+from ray.air.config import CheckpointConfig
+from ray.train.torch import TorchTrainer
+
+def loop(config):
+    for epoch in range(3):
+        session.report({{"epoch": epoch}}, {checkpoint})
+
+def fit():
+    return TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2){more}).fit()
+
+print(fit().metrics_dataframe)
+"""
+EACH = "checkpoint=Checkpoint.from_dict({'epoch': epoch})"
+
+
+@pytest.mark.parametrize("more", ["", ", run_config=RunConfig(name='a')", ", run_config=None"])
+def test_a_table_has_all_rows_where_each_report_has_a_checkpoint(more: str) -> None:
+    outcome = converted(TABLE.format(checkpoint=EACH, more=more))
+    assert outcome.lines("RM604", Kind.NOTE) and not outcome.lines("RM604", Kind.MANUAL)
+    assert any("a row for each report on Ray >= 2.51 too" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "more", "by_score"),
+    [
+        ("checkpoint=None", "", False),
+        (EACH.replace(")", ") if epoch else None"), "", False),
+        (EACH, ", run_config=RunConfig(checkpoint_config=CheckpointConfig(num_to_keep=2))", False),
+        (EACH, ", run_config=found()", False),
+        (EACH, ", **more", False),
+        (EACH, ", run_config=RunConfig(**more)", False),
+        (EACH, ", run_config=RunConfig(checkpoint_config=CheckpointConfig(checkpoint_score_attribute='epoch'))", True),
+    ],
+)
+def test_a_table_lacks_rows_else_and_is_in_the_order_of_a_score(checkpoint: str, more: str, by_score: bool) -> None:
+    outcome = converted(TABLE.format(checkpoint=checkpoint, more=more))
+    (said,) = (message for message in outcome.messages if "has a row for each checkpoint that is kept" in message)
+    assert outcome.lines("RM604", Kind.MANUAL)
+    assert ("in the order of the score" in said) == ("Sort the rows" in said) == by_score

@@ -208,3 +208,95 @@ def test_a_preprocessor_that_stays_tells_that_the_rest_was_whole(more: str, kept
     outcome = converted(script(imports="import mine", more=more))
     assert (WHOLE in outcome.text) == kept
     assert len(outcome.lines("RM205", Kind.CONVERTED if kept else Kind.MANUAL)) == 1
+
+
+HANDED = """
+import functools
+import ray
+from ray.air.config import ScalingConfig
+from ray.train.torch import TorchTrainer
+
+train, valid = ray.data.range(40), ray.data.range(20)
+TWO = ScalingConfig(num_workers=2)
+
+def loop(config):
+    print(ray.air.session.get_dataset_shard("valid"){old})
+
+{made}
+"""
+SETS = '{"train": train, "valid": valid}'
+MADE = {
+    "held by a class": f"""
+class Job:
+    trainer_cls = TorchTrainer
+
+    def datasets(self):
+        return {SETS}
+
+    def fit(self):
+        options = dict(scaling_config=TWO, datasets=self.datasets())
+        if self.more:
+            options["run_config"] = self.more
+        return self.trainer_cls(loop, **options).fit()
+""",
+    "a default": f"def fit(data, cls=TorchTrainer):\n    return cls(loop, datasets={SETS}, scaling_config=TWO).fit()",
+    "in a table": f'T = {{"torch": TorchTrainer}}\nT["torch"](loop, datasets={SETS}, scaling_config=TWO)',
+    "partial": f"make = functools.partial(TorchTrainer, loop, datasets={SETS})\nmake(scaling_config=TWO)",
+    "a subclass": f"class Own(TorchTrainer):\n    pass\n\nOwn(loop, datasets={SETS}, scaling_config=TWO)",
+    "its constructor": f"""
+class Own(TorchTrainer):
+    def __init__(self):
+        super().__init__(loop, datasets={SETS}, scaling_config=TWO)
+""",
+}
+
+
+def handed(made: str, old: str = "") -> str:
+    return HANDED.format(made=MADE.get(made, made), old=old)
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_it_is_told_of_a_trainer_that_gets_them_in_another_way(made: str) -> None:
+    open_one, sure = converted(handed(made)), converted(handed(made, ".get_checkpoint().to_dict()"))
+    assert len(open_one.lines("RM205", Kind.MANUAL)) == len(sure.lines("RM205", Kind.MANUAL)) == 1
+    assert any("If the job ran on Ray <= 2.6, give" in message for message in open_one.messages)
+
+
+@pytest.mark.parametrize(
+    ("part", "other"),
+    [
+        ('"valid": valid}', '"valid": valid}, dataset_config=ray.train.DataConfig(["train"])'),
+        (', "valid": valid', ""),
+        ("workers=2", "workers=1"),
+        (": TorchTrainer}", ": pick()}"),
+    ],
+)
+def test_nothing_is_told_where_all_or_nothing_is_split(part: str, other: str) -> None:
+    assert part in handed("in a table")
+    assert not converted(handed("in a table").replace(part, other)).lines("RM205", Kind.MANUAL)
+
+
+def test_a_method_may_give_the_training_data_alone() -> None:
+    assert not converted(handed("held by a class").replace(', "valid": valid', "")).lines("RM205", Kind.MANUAL)
+
+
+def test_nothing_is_told_where_the_job_ran_on_ray_2_7() -> None:
+    assert not converted(handed("held by a class"), from_ray="2.7").lines("RM205", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        f"options = dict(datasets={SETS}, scaling_config=TWO)\nTorchTrainer(loop, **options)",
+        f"options = {{'scaling_config': TWO}}\noptions['datasets'] = {SETS}\nTorchTrainer(loop, **options)",
+        f"def options():\n    return dict(datasets={SETS})\nTorchTrainer(loop, scaling_config=TWO, **options())",
+    ],
+)
+def test_the_datasets_may_be_in_a_dict(made: str) -> None:
+    assert len(converted(handed(made)).lines("RM205", Kind.MANUAL)) == 1
+    assert WHOLE in converted(handed(made), from_ray="2.6").text
+
+
+def test_what_others_may_bring_in_is_not_known() -> None:
+    told = converted(handed(f"T = TorchTrainer\nT(loop, datasets={SETS}, scaling_config=TWO, **load())"))
+    assert any("it cannot be seen whether what is unpacked" in message for message in told.messages)

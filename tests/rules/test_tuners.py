@@ -76,6 +76,22 @@ def test_results_of_a_tuner_go_where_they_were_uploaded(before: str, given: str)
     outcome = converted(SCRIPT.format(before=before, arguments=f"param_space=options, run_config=RunConfig({given})"))
     assert "run_config=tune.RunConfig(storage_path='s3://b/x')" in outcome.text
     assert "SyncConfig" not in outcome.text
+    assert len(outcome.lines("RM402", Kind.CONVERTED)) == 1
+    (told,) = (message for message in outcome.messages if "raises a TypeError on Ray >= 2.7" in message)
+    assert told.startswith("SyncConfig(") and ("now storage_path=" in told) == ("upload_dir" in before + given)
+
+
+@pytest.mark.parametrize("given", ["None", "tune.SyncConfig()"])
+def test_a_sync_config_that_asks_for_nothing_is_told_as_it_goes(given: str) -> None:
+    outcome = converted(SCRIPT.format(before="", arguments=f"run_config=RunConfig(name='a', sync_config={given})"))
+    assert "sync_config" not in outcome.text and len(outcome.lines("RM402", Kind.CONVERTED)) == 1
+
+
+def test_a_sync_config_with_arguments_by_position_is_left_to_a_person() -> None:
+    given = "run_config=RunConfig(sync_config=tune.SyncConfig('s3://b/x', 'auto'))"
+    outcome = converted(SCRIPT.format(before="", arguments=given))
+    assert "tune.SyncConfig('s3://b/x', 'auto')" in outcome.text
+    assert outcome.lines("RM402", Kind.MANUAL)
 
 
 @pytest.mark.parametrize(
@@ -116,6 +132,28 @@ def test_a_path_on_a_file_system_stays_and_trials_write_there_too(filesystem: st
     for half in (halves[0], halves[2]):
         assert f"storage_path='bucket/runs',storage_filesystem={shared}" in half
     assert not outcome.lines("RM402", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("trainable", ["trainer", "objective"])
+@pytest.mark.parametrize(
+    ("path", "filesystem", "told"),
+    [
+        ("'bucket/runs'", "options.files() if options else None", True),
+        ("'bucket/runs'", "files", True),
+        ("'/mnt/runs'", "files", False),
+        ("'bucket/runs'", "options.files()", False),
+    ],
+)
+def test_a_file_system_that_is_none_at_times_leaves_a_relative_path(
+    path: str, filesystem: str, told: bool, trainable: str
+) -> None:
+    config = f"run_config=RunConfig(storage_path={path}, storage_filesystem={filesystem})"
+    before = "files = options.files() if options else None"
+    script = SCRIPT.format(before=before, arguments=config).replace("Tuner(trainer,", f"Tuner({trainable},")
+    outcome = converted(script)
+    assert bool(outcome.lines("RM402", Kind.MANUAL)) == told
+    of_train = converted(SCRIPT.format(before=f"{before}\n    {config.partition('=')[2]}", arguments="run_config=None"))
+    assert bool(of_train.lines("RM402", Kind.MANUAL)) == told
 
 
 def test_a_file_system_that_is_none_by_name_is_none() -> None:
@@ -572,6 +610,32 @@ def test_a_scheduler_that_goes_wrong_in_silence_is_named_whatever_else_is_in_the
     (message,) = (text for text in outcome.messages if text.startswith("Tuner(trainer)"))
     assert f"not converted: {scheduler} may pause a trial" in message and why in message
     assert "Take a scheduler that only stops trials" in message
+
+
+CHOOSES = """def choose(name):
+    if name == "asha":
+        return tune.schedulers.ASHAScheduler()
+    return tune.schedulers.{other}()
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        ("PopulationBasedTraining", f"PopulationBasedTraining {PAUSES}"),
+        ("HyperBandScheduler", f"HyperBandScheduler {PAUSES}"),
+        ("MedianStoppingRule", None),
+        ("FIFOScheduler", None),
+    ],
+)
+@pytest.mark.parametrize("made", ["choose(n)", "picked", "tune.schedulers.{} if n else None"])
+def test_a_scheduler_that_a_function_or_a_branch_makes_is_seen(other: str, reason: str | None, made: str) -> None:
+    script = SEARCH.format(trainer="trainer", space="", scheduler="SCHEDULER")
+    head = script.replace("n = int(", CHOOSES.format(other=other) + "\nn = int(")
+    head = head.replace("tune.Tuner(", "picked = choose(n)\ntune.Tuner(")
+    outcome = converted(head.replace("SCHEDULER()", made.format(f"{other}()")))
+    assert any(f"not converted: {reason}." in message for message in outcome.messages) == (reason is not None)
+    assert bool(outcome.lines("RM405", Kind.CONVERTED)) == (reason is None)
 
 
 def test_a_tuner_that_stays_is_told_what_its_function_needs() -> None:

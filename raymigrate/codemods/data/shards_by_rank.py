@@ -9,7 +9,7 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.split_datasets import RM205, SPLIT_ALL_SINCE, open_data_config
-from raymigrate.codemods.data.trainer_data import SIBLINGS
+from raymigrate.codemods.data.trainer_classes import SIBLINGS
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.ray_data.shards import READING, Shard, ShardUsers, read_on_some_ranks
 from raymigrate.facts.ray_train.scaling import has_one_worker

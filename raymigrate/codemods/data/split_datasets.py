@@ -30,6 +30,10 @@ SAY = (
     "If the job ran on Ray <= 2.6, run raymigrate --from-ray 2.6 on this file. If the imports are your own, there is"
     " nothing to do; --from-ray 2.7 says so."
 )
+TRAIN_DATA_ONLY = (
+    "Ray <= 2.6 split the training data only, Ray >= 2.7 splits every dataset: each worker now reads a part of the"
+    " others, and one that reads its part alone waits for ever."
+)
 UNKNOWN = (
     "Ray <= 2.6 split the training data only, Ray >= 2.7 splits every dataset, and nothing tells for which this was"
     " written: each worker now reads a part of the others, and one that reads its part alone waits for ever."
@@ -69,11 +73,16 @@ def open_data_config(context: Context, call: TrainerCall) -> ast.Call | None:
     return made if is_open and not unpacked_dicts(made) else None
 
 
-def keep_whole(context: Context, call: TrainerCall) -> None:
-    """Lets only the training data be split."""
-    assert call.datasets.node is not None
+def keep_whole(context: Context, call: TrainerCall, place: ast.AST | None = None) -> None:
+    """Lets only the training data be split.
+
+    Args:
+        context: The module.
+        call: The trainer call.
+        place: Where the datasets are written, if not in the call.
+    """
     message = "Ray >= 2.7 would split every dataset; now only the training data, as before."
-    if context.converts(RM205, call.datasets.node, message):
+    if context.converts(RM205, _place(call, place), message):
         split_train_only(context, call)
 
 
@@ -83,18 +92,23 @@ def tell_open(context: Context, call: TrainerCall) -> None:
     context.manual(RM205, call.datasets.node, OPEN, SAY)
 
 
-def tell_unknown(context: Context, call: TrainerCall) -> None:
+def tell_unknown(context: Context, call: TrainerCall, place: ast.AST | None = None) -> None:
     """Tells that nothing shows which datasets were split; one worker reads all of them in either case."""
-    assert call.datasets.node is not None
     if not has_one_worker(call.module, call.node):
-        context.manual(RM205, call.datasets.node, UNKNOWN, IF_OLDER)
+        context.manual(RM205, _place(call, place), UNKNOWN, IF_OLDER)
 
 
-def tell_unseen(context: Context, call: TrainerCall) -> None:
+def tell_unseen(context: Context, call: TrainerCall, place: ast.AST | None = None) -> None:
     """Tells of a trainer whose DataConfig may be among what is unpacked in its call."""
-    assert call.datasets.node is not None
     if not has_one_worker(call.module, call.node):
-        context.manual(RM205, call.datasets.node, UNSEEN, GIVE_ONE)
+        context.manual(RM205, _place(call, place), UNSEEN, GIVE_ONE)
+
+
+def _place(call: TrainerCall, place: ast.AST | None) -> ast.AST:
+    """Where the datasets are written: the place that is given, or the argument of the call."""
+    found = place if place is not None else call.datasets.node
+    assert found is not None
+    return found
 
 
 def split_train_only(context: Context, call: TrainerCall, options: str = "") -> None:

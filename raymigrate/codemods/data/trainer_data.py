@@ -9,6 +9,7 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.data.handed_datasets import handed, is_surely_one
 from raymigrate.codemods.data.preprocessors import RM502
 from raymigrate.codemods.data.split_datasets import (
     SPLIT_ALL_SINCE,
@@ -19,30 +20,16 @@ from raymigrate.codemods.data.split_datasets import (
     tell_unseen,
 )
 from raymigrate.codemods.data.trainer_arguments import prepare_datasets
+from raymigrate.codemods.data.trainer_classes import SIBLINGS, SPLIT_ALL, TRAINERS_WITH_DATA
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
-from raymigrate.facts.values import Source, unpacked_dicts
-from raymigrate.facts.values.carried import carried
-from raymigrate.knowledge.legacy import TORCH_TRAINERS
-
-SIBLINGS = frozenset(
-    f"ray.train.{module}.{name}"
-    for name, modules in {
-        "TensorflowTrainer": ("tensorflow", "tensorflow.tensorflow_trainer"),
-        "XGBoostTrainer": ("xgboost", "xgboost.xgboost_trainer"),
-        "LightGBMTrainer": ("lightgbm", "lightgbm.lightgbm_trainer"),
-        "DataParallelTrainer": ("data_parallel_trainer",),
-    }.items()
-    for module in modules
-)
-# XGBoost and LightGBM split every dataset, then and now.
-SPLIT_ALL = frozenset(name for name in SIBLINGS if name.endswith(("XGBoostTrainer", "LightGBMTrainer")))
+from raymigrate.facts.values import Source
 
 
-@codemod(*sorted({name.rpartition(".")[2] for name in TORCH_TRAINERS | SIBLINGS}), phase=Phase.CONFIGURATION)
+@codemod(*sorted({name.rpartition(".")[2] for name in TRAINERS_WITH_DATA}), phase=Phase.CONFIGURATION)
 def convert_data(context: Context) -> None:
     """Applies the preprocessor before the trainer is built, and makes a DataConfig of a dict."""
-    for call in trainer_calls(context.module, TORCH_TRAINERS | SIBLINGS, TRAIN_LOOP):
+    for call in trainer_calls(context.module, TRAINERS_WITH_DATA, TRAIN_LOOP):
         convert_data_of(context, call)
 
 
@@ -51,7 +38,7 @@ def convert_data_of(context: Context, call: TrainerCall) -> None:
     given, edit = call.arguments.get("preprocessor"), context.plan.call(call.node)
     name = context.module.qualified(call.node.func)
     if call.unpacked:
-        if name not in SPLIT_ALL and leaves_split_open(context, call):
+        if name not in SPLIT_ALL:
             _keep_split_of_unpacked(context, call)
         return
     if "preprocessor" in edit.remove:
@@ -72,36 +59,33 @@ def convert_data_of(context: Context, call: TrainerCall) -> None:
         split_train_only(context, call)  # with a preprocessor only the training data was split, up to Ray 2.8
 
 
-def _is_surely_one(preprocessor: Source) -> bool:
-    """Whether a preprocessor that a person has to apply is there: with one only the training data was split."""
-    made = preprocessor.module.origins(preprocessor.node)
-    return bool(made) and all(isinstance(source.node, ast.Call) for source in made)
-
-
 def _keep_split_of_unpacked(context: Context, call: TrainerCall) -> None:
-    """The same as `_keep_split` for a call in which a dict is unpacked, which may have the DataConfig."""
-    parts = [carried(call.module, given) for given in unpacked_dicts(call.node)]
-    given = {entry.name: Source(entry.module, entry.value) for part in parts for entry in part.entries}
-    if "dataset_config" in given:
+    """The same as `_keep_split` for a call in which a dict is unpacked: it may have datasets and DataConfig."""
+    given = handed(call.module, call.node)
+    shown = "dataset_config" in call.arguments
+    if not (leaves_split_open(context, call) if shown else given.leaves_split_open()):
         return
-    starred = any(isinstance(argument, ast.Starred) for argument in call.node.args)
-    if not starred and all(part.whole for part in parts):
-        _keep_split(context, call, beside=given.get("preprocessor"))
+    place = given.places.get("datasets")
+    if given.whole:
+        _keep_split(context, call, given.values.get("preprocessor"), place)
     elif not context.options.guide and context.of_legacy_job and context.from_ray.lowest < SPLIT_ALL_SINCE:
-        tell_unseen(context, call)
+        tell_unseen(context, call, place)
 
 
-def _keep_split(context: Context, call: TrainerCall, beside: Source | None = None) -> None:
+def _keep_split(
+    context: Context, call: TrainerCall, beside: Source | None = None, place: ast.AST | None = None
+) -> None:
     """Lets only the training data be split, where that is how it was; asks where that is open.
 
     Args:
         context: The module.
         call: The trainer call.
         beside: A preprocessor that a person has to apply: with one it was so up to Ray 2.8.
+        place: Where the datasets are written, if not in the call.
     """
     if context.options.guide:
         return
-    if context.from_ray.surely_before(SPLIT_ALL_SINCE) or (beside is not None and _is_surely_one(beside)):
-        keep_whole(context, call)
+    if context.from_ray.surely_before(SPLIT_ALL_SINCE) or is_surely_one(beside):
+        keep_whole(context, call, place)
     elif context.of_legacy_job and context.from_ray.lowest < SPLIT_ALL_SINCE:
-        tell_unknown(context, call)
+        tell_unknown(context, call, place)

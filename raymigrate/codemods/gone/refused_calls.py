@@ -23,7 +23,7 @@ from raymigrate.facts.projects.places import Place
 from raymigrate.facts.ray_train.trainers import OF_V2, trainer_base
 from raymigrate.facts.syntax.guards import is_guarded, waits_for
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_none, keyword_argument, keyword_named
+from raymigrate.facts.values import argument, is_none, keyword_argument, keyword_named
 from raymigrate.facts.values.carried import Entry, carried
 from raymigrate.knowledge.libraries import Answer, Refusal, look_up, parameters, refusal, refused
 from raymigrate.knowledge.successors import NO_METADATA, PREPROCESSED
@@ -50,6 +50,14 @@ TRAIN_CONTEXT = "ray.train.v2.api.context.TrainContext"
 TUNE_CONTEXT = "ray.tune.context.TuneContext"
 MIXED_PRECISION = "Use torch.autocast and torch.amp.GradScaler in the training loop."
 AS_BEFORE = "torch.autocast and torch.amp.GradScaler take its place too."
+# What these did without mixed precision (Ray 2.3.0 and 2.60, train/torch/train_loop_utils.py, `_TorchAccelerator`).
+ACCELERATE = "ray.train.torch.accelerate"
+IN_FULL_PRECISION: Mapping[str, str] = {
+    "accelerate": "Delete it: without amp=True it changed nothing.",
+    "prepare_optimizer": "Without accelerate(amp=True) the steps were those of the optimizer that it gets: use that.",
+    "backward": "Without accelerate(amp=True) it called backward() of the loss: do that.",
+}
+ELSEWHERE = " Where another file calls accelerate(amp=True), torch.autocast and torch.amp.GradScaler take their place."
 BOOST = (
     'Give it a training function, which takes its rows from ray.train.get_dataset_shard("train"), makes {data} of them'
     " and calls {library}.train(params, ..., {evaluated}, callbacks=[RayTrainReportCallback()]); the callback is in"
@@ -150,6 +158,9 @@ def _refused(context: Context, call: ast.Call, called: _Called) -> _Said | None:
         if any(last in finding.message for finding in context.findings_on(call.lineno, call.func.end_lineno)):
             return None
         advice = ADVICE.get(called.place) or ADVICE.get(last) or found.advice
+        if advice == MIXED_PRECISION and not _mixes_precision(context.module):
+            elsewhere = "" if any(context.module.calls(ACCELERATE)) else ELSEWHERE
+            advice = IN_FULL_PRECISION[last] + elsewhere
         return _Said(f"{called.name}()", found.error_of(), _since(last), advice)
     given = [argument for argument in _given(context, call, called) if argument in found.parameters]
     given = [argument for argument in given if not _is_harmless(context, call, argument, found)]
@@ -158,6 +169,12 @@ def _refused(context: Context, call: ast.Call, called: _Called) -> _Said | None:
     advice = ADVICE.get(last) or " ".join(ADVICE.get(argument, "") for argument in given) or found.advice
     shown = (f"{argument}={_shown_value(context.module, call, argument, found)}" for argument in given)
     return _Said(f"{called.name}({', '.join(shown)})", found.error_of(given), _since(*given), advice)
+
+
+def _mixes_precision(module: Module) -> bool:
+    """Whether a module may have Ray train in mixed precision: amp is the one argument of accelerate(), and False."""
+    given = (argument(call, 0, "amp") or call for call in module.calls(ACCELERATE) if call.args or call.keywords)
+    return not all(_is_false(module, value) for value in given)
 
 
 def _refusal(called: _Called) -> Refusal | None:

@@ -1,6 +1,7 @@
 """RM609: what is taken out of the path of a checkpoint as text, such as its number."""
 
 import ast
+from collections.abc import Iterator
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -26,13 +27,23 @@ ASK_RESULT = (
 )
 
 
-@codemod("path", phase=Phase.RESULTS)
+@codemod("path", "as_directory", phase=Phase.RESULTS)
 def taken_out_of_paths(context: Context) -> None:
     """Reports numbers and names that are taken out of the path of a checkpoint."""
     if context.of_legacy_job:
-        for node in context.module.attributes("path"):
-            if takes_text_out(context.module, node) and _is_of_run(context.module, node.value):
+        for node, checkpoint in _paths(context.module):
+            if takes_text_out(context.module, node) and _is_of_run(context.module, checkpoint):
                 context.manual(RM609, node, OTHER_TEXT, ASK_RESULT)
+
+
+def _paths(module: Module) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What may be the path of a checkpoint, with the checkpoint; on this machine as_directory() gives it as it is."""
+    for node in module.attributes("path"):
+        yield node, node.value
+    for call, method in module.method_calls("as_directory"):
+        item = module.parent_of[call]
+        if isinstance(item, ast.withitem) and isinstance(item.optional_vars, ast.Name):
+            yield from ((use, method.value) for use in module.uses_of(item.optional_vars))
 
 
 def _is_of_run(module: Module, checkpoint: ast.expr) -> bool:
@@ -41,8 +52,14 @@ def _is_of_run(module: Module, checkpoint: ast.expr) -> bool:
 
 
 def is_asked_for_its_name(module: Module, path: ast.expr) -> bool:
-    """Whether only text comes of a path at one use: its last part, or what is cut out of it."""
-    return _last_part(module, _same_path(module, path)) is not None or takes_text_out(module, path)
+    """Whether only text comes of a path at one use: its last part, or what is cut out of it; by a name at each use."""
+    same = _same_path(module, path)
+    name = module.name_of(same) if isinstance(module.parent_of[same], ast.Assign) else None
+    if name is None or not takes_text_out(module, path):
+        return _last_part(module, same) is not None or takes_text_out(module, path)
+    return all(
+        _last_part(module, _same_path(module, use)) or takes_text_out(module, use) for use in module.uses_of(name)
+    )
 
 
 def takes_text_out(module: Module, path: ast.expr, seen: set[ast.AST] | None = None) -> bool:

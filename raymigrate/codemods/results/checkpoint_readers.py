@@ -38,7 +38,7 @@ RM602 = Rule(
 )
 DEEPER = 'The files of Transformers lie in the folder "checkpoint" of the checkpoint'
 IN_NEW_RUNS = 'In a checkpoint of a new run the files of Transformers lie in its folder "checkpoint"'
-EITHER = in_words("Look in files.")
+EITHER = in_words("Look for them in files:")
 OLD_WEIGHTS = ("pytorch_model.bin", "adapter_model.bin")
 READS = frozenset(
     {"torch.load", "open", "io.open", "shutil.copy", "shutil.copyfile", "shutil.copy2", "shutil.move", "os.listdir"}
@@ -138,7 +138,7 @@ def _as_directory(context: Context, call: ast.Call, place: Layout) -> bool:
     later = [use for use in module.uses(name, scope) if not module.inside(use, block)]
     if later and len(scope.bindings[name]) == 1:
         return False
-    reading = [use for use in uses if not is_shown(module, use)]
+    reading = [use for use in uses if not _gives_text(module, use)]
     unseen = bool(magics_in(module, block))
     if not (reading or unseen) or not context.converts(RM602, call, f"{DEEPER}; the folder is added."):
         return True
@@ -323,6 +323,13 @@ def reads_deeper(context: Context, node: ast.expr, place: Layout) -> bool:
     module = context.module
     if _gives_text(module, node) or any(leads_to_files(context, use) for use in [node, *_uses_of_name(module, node)]):
         return True
+    whole = _choice(module, node)
+    read: list[ast.expr] = [*_uses_of_name(module, whole)]
+    read = read or ([whole] if whole is not node else [])
+    if read and all(_gives_text(module, use) for use in read):
+        return True
+    if whole is not node:
+        return False
     parent = module.parent_of[node]
     if (
         isinstance(parent, ast.Assign)
@@ -344,6 +351,14 @@ def reads_deeper(context: Context, node: ast.expr, place: Layout) -> bool:
         for use in uses:
             _go_deeper(context, use, place)
     return True
+
+
+def _choice(module: Module, node: ast.expr) -> ast.expr:
+    """The expression that has a value as one of several: `path if seen else other`, `uri or path`."""
+    outer = module.parent_of[node]
+    if isinstance(outer, ast.BoolOp) or (isinstance(outer, ast.IfExp) and node is not outer.test):
+        return _choice(module, outer)
+    return node
 
 
 def _gives_text(module: Module, path: ast.expr) -> bool:

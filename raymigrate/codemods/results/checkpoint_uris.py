@@ -12,6 +12,7 @@ from raymigrate.codemods.shared.checkpoint_files import layout_after
 from raymigrate.facts.ray_train.checkpoint_storage import LOCAL, schemes
 from raymigrate.facts.ray_train.framework_checkpoints import is_of_any_class, may_be_of_result
 from raymigrate.facts.ray_train.results import CHECKPOINT_CLASSES, CHECKPOINTS, Layout
+from raymigrate.facts.syntax.guards import is_asked_for
 from raymigrate.facts.syntax.module import Module
 
 RM607 = Rule(
@@ -31,6 +32,10 @@ LACKS_SCHEME = (
     "Where the storage is not a folder of this machine, Checkpoint.path lacks what stood in front:"
     ' "s3://" + checkpoint.path is the URI on S3.'
 )
+NEVER_READ = (
+    "A checkpoint of Ray >= 2.7 has no uri: this is not read any more, and what is in its place lacks the scheme"
+    " where that is Checkpoint.path."
+)
 ITSELF = "Take the checkpoint itself: it knows its path and its file system."
 
 
@@ -39,7 +44,10 @@ def checkpoint_uris(context: Context) -> None:
     """`checkpoint.uri.split("file://")[-1]`, and a URI that is only shown, become the path of the checkpoint."""
     for node in context.module.attributes("uri"):
         place = layout_after(context, node.value)
-        if place is not None or is_of_any_class(context.module, node.value):
+        if is_asked_for(context.module, node, "uri"):
+            if place is not None and schemes(context.module, node.value) != {LOCAL}:
+                context.note(RM607, node, NEVER_READ)
+        elif place is not None or is_of_any_class(context.module, node.value):
             _convert(context, node, place)
         elif may_be_of_result(context.module, node.value):
             context.manual(RM607, node, f"If this is a checkpoint of Ray: {NO_URI}.", RM607.fix)

@@ -19,10 +19,11 @@ from raymigrate.facts.ray_train.results import results as reads_of_results
 from raymigrate.facts.ray_train.run_folders import results_of_folder
 from raymigrate.facts.ray_train.training_code import TrainingCodes
 from raymigrate.facts.ray_tune.trials import may_be_trial
+from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS
 from raymigrate.facts.syntax.guards import is_guarded, tested
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument
+from raymigrate.facts.values import Source, argument, has_unpacking, is_none, keyword_argument, keyword_named
 from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 
 RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
@@ -77,6 +78,17 @@ ATTRIBUTES = {
 }
 
 
+# Where there is a score, Train V2 keeps its checkpoints in that order, and makes the table of them (2.60
+# train/v2/_internal/execution/checkpoint/checkpoint_manager.py:169, controller.py:1002).
+SCORE = "checkpoint_score_attribute"
+BY_SCORE = f"The rows come in the order of the score that CheckpointConfig({SCORE}=) names, not of time."
+SORT = "Sort the rows by a number that is reported, such as the epoch."
+ALL_ROWS = (
+    "result.metrics_dataframe has a row for each report on Ray >= 2.51 too, as each carries a checkpoint and all are"
+    " kept; but it lacks the columns that Ray added, such as training_iteration."
+)
+
+
 @codemod("metrics", "log_dir", "config", "dataset_stats", "metrics_dataframe", phase=Phase.RESULTS)
 def results(context: Context) -> None:
     """Reads of a trainer's result that find nothing, or something else, on current Ray."""
@@ -86,8 +98,12 @@ def results(context: Context) -> None:
         if read.attr == "log_dir":
             is_sure = None not in trainers or is_declared(context.module, read.value, RESULTS)
             _log_dir(context, read, sure=is_sure)
+        elif read.attr == "metrics_dataframe" and _has_all_rows(context.module, read.value):
+            context.note(RM604, read, of_trainer(ALL_ROWS, Source(context.module, read.value)))
         elif read.attr in ATTRIBUTES and read.attr != "metrics":
             outcome, what_to_do = ATTRIBUTES[read.attr]
+            if read.attr == "metrics_dataframe" and _is_scored(context.module, read.value):
+                outcome, what_to_do = f"{outcome} {BY_SCORE}", f"{what_to_do} {SORT}"
             message = of_trainer(f"result.{read.attr} {outcome}", Source(context.module, read.value))
             context.manual(RM604, read, message, what_to_do)
         elif None not in trainers and trainers & by_last_report:
@@ -247,6 +263,43 @@ def _carried_by_run(result: Source, codes: TrainingCodes) -> tuple[Carried | Non
         if (there | _carried_above(result.module)) - {found}:
             return None, home
     return found, home
+
+
+def _trainers(module: Module, result: ast.expr) -> list[Source]:
+    """What makes the trainers that may have given a result."""
+    found = fitted_trainers(module, result) or []
+    return [source for trainer in found for source in trainer.module.origins(trainer.node)]
+
+
+def _is_scored(module: Module, result: ast.expr) -> bool:
+    """Whether a file that may say how a run was made names a score for its checkpoints."""
+    makers = dict.fromkeys([module, *(trainer.module for trainer in _trainers(module, result))])
+    return any(SCORE in home.spelled for maker in makers for home in with_all_imported(maker))
+
+
+def _has_all_rows(module: Module, result: ast.expr) -> bool:
+    """Whether each report of a run carries a checkpoint, and none of these is deleted, as far as all is seen."""
+    trainers = _trainers(module, result)
+    if not trainers or not all(map(_keeps_all, trainers)) or _has_report_callback(module):
+        return False
+    return _carried_by_run(Source(module, result), TrainingCodes(with_all_imported(module)))[0] is Carried.ALL
+
+
+def _keeps_all(trainer: Source) -> bool:
+    """Whether a trainer is seen to keep all its checkpoints: its RunConfig, if it has one, has no CheckpointConfig."""
+    module, made = trainer.module, trainer.node
+    if not isinstance(made, ast.Call) or has_unpacking(made):
+        return False
+    given = keyword_argument(made, "run_config")
+    configs = module.origins(given) if given is not None else []
+    return all(is_none(config.node) or _keeps_by_default(config.module, config.node) for config in configs)
+
+
+def _keeps_by_default(module: Module, config: ast.expr) -> bool:
+    """Whether a RunConfig is made without a CheckpointConfig."""
+    if not isinstance(config, ast.Call) or module.qualified(config.func) not in RUN_CONFIGS:
+        return False
+    return not has_unpacking(config) and keyword_named(config, "checkpoint_config") is None
 
 
 @kept

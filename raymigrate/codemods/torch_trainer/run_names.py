@@ -15,11 +15,13 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED, REFUSED_BY_TRAINER
+from raymigrate.facts.projects.indirect import calls_in_other_ways
 from raymigrate.facts.ray_train.results import GET_CHECKPOINT, results
 from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, constants, is_none, keyword_argument, unpacked_dicts
+from raymigrate.facts.values import Source, argument, constants, is_none, unpacked_dicts
+from raymigrate.facts.values.carried import values_given
 from raymigrate.facts.values.keys import keys_of
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
@@ -59,10 +61,8 @@ def run_names(context: Context) -> None:
     converted = [call for call in context.module.calls(*TRAINERS) if call in context.plan.calls]
     going_on = dict.fromkeys((*converted, *_that_go_on(context)), (SAME, IF_SAME))
     for call, (same, if_same) in {**_that_mix(context), **going_on}.items():
-        given = keyword_argument(call, "run_config")
-        if given is None:
-            continue
-        for place, name in _names(context, given):
+        given = values_given(context.module, call, "run_config")
+        for place, name in (found for source in given for found in _names(context, source, call)):
             if name is not None and _is_unique(name.module, name.node, set()):
                 continue
             found = constants(name.module, name.node) if name is not None else []
@@ -75,8 +75,12 @@ def _legacy_trainers(context: Context) -> list[TrainerCall]:
 
     Ray 2.7 to 2.50 had all names where they are now.
     """
-    is_old = context.of_legacy_job or context.options.from_ray or _gives_what_is_refused(context.module)
-    return list(trainer_calls(context.module, TORCH_TRAINERS, TRAIN_LOOP)) if is_old else []
+    module = context.module
+    if not (context.of_legacy_job or context.options.from_ray or _gives_what_is_refused(module)):
+        return []
+    others = (call for calls in calls_in_other_ways(module, TORCH_TRAINERS, ("run_config",)) for call in calls)
+    held = (TrainerCall(module, call, TRAIN_LOOP) for call in dict.fromkeys(others))
+    return [*trainer_calls(module, TORCH_TRAINERS, TRAIN_LOOP), *held]
 
 
 def _gives_what_is_refused(module: Module) -> bool:
@@ -115,16 +119,16 @@ def _that_mix(context: Context) -> dict[ast.Call, tuple[str, str]]:
     return dict.fromkeys(calls, said) if what else {}
 
 
-def _names(context: Context, given: ast.expr) -> Iterator[tuple[ast.AST, Source | None]]:
+def _names(context: Context, given: Source, call: ast.Call) -> Iterator[tuple[ast.AST, Source | None]]:
     """The names in what a `run_config=` can be, each with the place to report; None where it cannot be seen."""
-    for source in context.module.origins(given):
+    for source in given.module.origins(given.node):
         module, config = source.module, source.node
         if is_none(config) or config in context.tuned - context.undecided:
             continue
         seen, name = _name(module, config)
         if seen and is_none(name):
             continue
-        place: ast.AST = given
+        place: ast.AST = given.node if given.module is context.module else call
         if module is context.module and name is not None:
             parent = module.parent_of[name]
             place = parent if isinstance(parent, ast.keyword) else name

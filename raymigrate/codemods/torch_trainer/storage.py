@@ -10,11 +10,18 @@ from raymigrate.codemods.shared.definitions import drop_definition, is_dropped, 
 from raymigrate.codemods.torch_trainer.former_folders import ADVICE, DELETED, first_look, says
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.folders.read_back import path_key
-from raymigrate.facts.ray_train.storage import absolute, is_absolute, is_taken, may_be_absolute, may_be_relative
+from raymigrate.facts.ray_train.storage import (
+    absolute,
+    filesystem_of,
+    is_absolute,
+    is_taken,
+    may_be_absolute,
+    may_be_relative,
+)
 from raymigrate.facts.ray_tune.tuners import all_keywords, made
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none, keyword_argument
-from raymigrate.facts.values.nothing import may_be_none
+from raymigrate.facts.values.nothing import is_none_in_some_case, may_be_none
 from raymigrate.knowledge.error_texts import refused_arguments
 from raymigrate.knowledge.legacy import SYNC_CONFIGS
 
@@ -59,6 +66,8 @@ SYNC_ADVICE = "Drop it. Where it has an upload_dir, that is the storage_path= to
 # pyarrow puts the home in place of a `~` (pyarrow 26.0 util.py, `_stringify_path`), os.path.abspath() does not.
 ABSOLUTE = "Use os.path.abspath(os.path.expanduser(path)) where it is a relative path."
 ONLY_ABSOLUTE = "RunConfig(storage_path=) takes an absolute path or a URI only on Ray >= 2.7"
+WITHOUT_FILESYSTEM = "this one is relative, and its storage_filesystem= is None at times."
+ABSOLUTE_THERE = "Use os.path.abspath(os.path.expanduser(path)) where that is None."
 TOOK_RELATIVE_PATHS = (2, 7)  # Ray versions before this one
 
 
@@ -73,8 +82,10 @@ def convert_storage(context: Context, call: ast.Call, keyword: ast.keyword) -> N
     if keyword.arg == "local_dir":
         _local_dir(context, call, keyword)
     elif keyword.arg == "storage_path":
-        if "storage_filesystem" not in {other.arg for other in call.keywords}:
+        if filesystem_of(context.module, call) is None:
             _storage_path(context, call, keyword)
+        else:
+            tell_path_without_filesystem(context, call, keyword)
     else:
         _sync_config(context, call, keyword)
 
@@ -196,6 +207,20 @@ def _storage_path(context: Context, call: ast.Call, keyword: ast.keyword) -> Non
         tell_unseen_path(context, keyword)
     elif context.converts(RM402, keyword, f"{ONLY_ABSOLUTE}; now absolute."):
         set_absolute(context, call, keyword.value)
+
+
+def tell_path_without_filesystem(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+    """Tells of a relative storage_path on a file system that there is not in each case.
+
+    Args:
+        context: The module.
+        call: The RunConfig, of Train or of Tune.
+        keyword: Its storage_path.
+    """
+    filesystem = filesystem_of(context.module, call)
+    at_times = filesystem is not None and is_none_in_some_case(context.module, filesystem)
+    if at_times and is_absolute(context.module, keyword.value) is False:
+        context.manual(RM402, keyword, f"{ONLY_ABSOLUTE}; {WITHOUT_FILESYSTEM}", ABSOLUTE_THERE)
 
 
 def tell_unseen_path(context: Context, keyword: ast.keyword) -> None:

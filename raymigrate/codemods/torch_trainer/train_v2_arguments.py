@@ -21,7 +21,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.dataset_config import WILDCARD, transforms_nothing, untransformed
 from raymigrate.codemods.data.preprocessors import PREPROCESSOR_KEPT, PREPROCESSOR_REFUSED, RM502, WITHOUT_MAPPERS
-from raymigrate.codemods.data.trainer_data import SPLIT_ALL as OF_TREES
+from raymigrate.codemods.data.trainer_classes import SPLIT_ALL as OF_TREES
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.preprocessor_advice import is_gone, on_rows, stages_of
 from raymigrate.codemods.torch_trainer.former_folders import STORAGE
@@ -31,6 +31,7 @@ from raymigrate.facts.ray_train.removed_trackers import TrackerUse
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.values import is_none, keyword_argument, written
+from raymigrate.facts.values.nothing import is_none_in_some_case
 from raymigrate.knowledge.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 
 RM403 = Rule(
@@ -247,4 +248,5 @@ def trainer_arguments(context: Context) -> None:
                 of_transformers = is_legacy or trackers.trains_as_before(call)
                 resume = RESUME_TRANSFORMERS if of_transformers else RESUME
                 advice = f"{METADATA if keyword.arg == 'metadata' else resume}{_repeated(context, call)}"
-                context.manual(RM403, keyword, f"TorchTrainer({keyword.arg}=) raises on Ray >= 2.51.", advice)
+                unless = " where it is not None" if is_none_in_some_case(context.module, keyword.value) else ""
+                context.manual(RM403, keyword, f"TorchTrainer({keyword.arg}=) raises on Ray >= 2.51{unless}.", advice)

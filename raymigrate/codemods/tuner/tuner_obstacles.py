@@ -195,9 +195,7 @@ def _tune_config(context: Context, tuner: TunerCall) -> str | None:
     if config is None:
         return f"its TuneConfig cannot be seen, and a scheduler in it {PAUSES}"
     keywords = named_arguments(config)
-    scheduler = _class_of(context, keywords.get("scheduler"))
-    what = scheduler.rpartition(".")[2] if scheduler is not None else "a scheduler that cannot be seen"
-    if what not in (*STOPPING, *STOPPING_BY_NAME) or _pauses(context, keywords.get("scheduler")):
+    if (what := _that_pauses(context.module, keywords.get("scheduler"))) is not None:
         return f"{what} {PAUSES}"
     if not all_keywords(config):
         how = "by position" if config.args else "unpacked"
@@ -205,7 +203,7 @@ def _tune_config(context: Context, tuner: TunerCall) -> str | None:
         return f"its TuneConfig gets arguments {how}, which are not read{among}"
     if given is not None and not only_use(context.module, given):
         return "its TuneConfig is used elsewhere as well"
-    search = _class_of(context, keywords.get("search_alg"))
+    search = _class_of(context.module, keywords.get("search_alg"))
     if search is None or (search.endswith("ConcurrencyLimiter") and tuner.limiter is None):
         return "its search_alg sets, or may set, the number of concurrent trials"
     if search.endswith(GENERATORS):
@@ -221,19 +219,28 @@ def _may_get_scheduler(context: Context, config: ast.Call) -> bool:
     return by_position or is_unpacked(context.module, config, "scheduler") is not False
 
 
-def _class_of(context: Context, node: ast.expr | None) -> str | None:
+def _that_pauses(module: Module, scheduler: ast.expr | None) -> str | None:
+    """What a TuneConfig may get as scheduler that does more than to stop trials; None where there is no such thing."""
+    for source in module.origins(scheduler) if scheduler is not None else ():
+        found = _class_of(source.module, source.node)
+        what = found.rpartition(".")[2] if found is not None else "a scheduler that cannot be seen"
+        if what not in (*STOPPING, *STOPPING_BY_NAME) or _pauses(source.node):
+            return what
+    return None
+
+
+def _class_of(module: Module, node: ast.expr | None) -> str | None:
     """The class that an expression constructs; "" for None, None where it cannot be seen."""
     if is_none(node) or node is None:
         return ""
-    value = context.module.value(node)
+    value = module.value(node)
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         return value.value
-    return context.module.qualified(value.func) if isinstance(value, ast.Call) else None
+    return module.qualified(value.func) if isinstance(value, ast.Call) else None
 
 
-def _pauses(context: Context, node: ast.expr | None) -> bool:
+def _pauses(made: ast.expr) -> bool:
     """Whether a MedianStoppingRule pauses trials instead of stopping them."""
-    made = context.module.value(node) if node is not None else None
     return isinstance(made, ast.Call) and any(keyword.arg in ("hard_stop", None) for keyword in made.keywords)
 
 

@@ -4,14 +4,22 @@ import ast
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.definitions import drop_definition
-from raymigrate.codemods.torch_trainer.storage import REFUSED_BY_SYNC_CONFIG, tell_unseen_path
+from raymigrate.codemods.torch_trainer.storage import (
+    REFUSED_BY_SYNC_CONFIG,
+    RM402,
+    SYNC_ADVICE,
+    tell_path_without_filesystem,
+    tell_unseen_path,
+)
 from raymigrate.edits.plan import CallEdit, Code, Part
-from raymigrate.facts.ray_train.storage import absolute, is_absolute
+from raymigrate.facts.ray_train.storage import absolute, filesystem_of, is_absolute
 from raymigrate.facts.ray_tune.tuners import made
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_none, keyword_argument
+from raymigrate.facts.values import is_none, keyword_argument, keyword_named
 from raymigrate.knowledge.legacy import SYNC_CONFIGS
 
+NOTHING_ASKED = "This sync_config= asks for nothing; deleted."
+BY_POSITION = "SyncConfig has no upload_dir and no syncer on Ray >= 2.7, so that these arguments are others there."
 STORAGE = ("storage_path", "local_dir", "sync_config")
 
 
@@ -27,7 +35,7 @@ def storage(context: Context, config: ast.Call, before: list[Code] | None) -> di
         What another RunConfig has to say to write there too; nothing of the path where Ray's default applies.
     """
     found = {"storage_path": _path(context, config)}
-    if (filesystem := _filesystem(context.module, config)) is not None:
+    if (filesystem := filesystem_of(context.module, config)) is not None:
         found["storage_filesystem"] = Code("$value", {"value": filesystem})
     if before is None:
         return {}
@@ -38,10 +46,7 @@ def storage(context: Context, config: ast.Call, before: list[Code] | None) -> di
 def _path(context: Context, config: ast.Call) -> Code | None:
     module, edit = context.module, context.plan.call(config)
     keyword = storage_argument(module, config)
-    sync = keyword_argument(config, "sync_config")
-    if sync is not None and not _keeps_sync_config(context, sync):
-        edit.remove.add("sync_config")
-        drop_definition(context, sync)
+    _sync_config(context, config, keyword)
     if keyword is None:
         return None
     value: ast.expr = keyword.value
@@ -53,20 +58,16 @@ def _path(context: Context, config: ast.Call) -> Code | None:
     if keyword.arg == "local_dir":
         edit.rename["local_dir"] = "storage_path"
     template = "$value"
-    if keyword.arg == "local_dir" or (not _filesystem(module, config) and is_absolute(module, value) is False):
+    if keyword.arg == "local_dir" or (not filesystem_of(module, config) and is_absolute(module, value) is False):
         template = absolute(module, value)
-    elif keyword.arg == "storage_path" and not _filesystem(module, config):
+    elif keyword.arg == "storage_path" and not filesystem_of(module, config):
         tell_unseen_path(context, keyword)
+    elif keyword.arg == "storage_path":
+        tell_path_without_filesystem(context, config, keyword)
     if template != "$value":
         context.plan.need_import("os")
         edit.set("storage_path", template, value=value)
     return Code(template, {"value": value})
-
-
-def _filesystem(module: Module, config: ast.Call) -> ast.expr | None:
-    """The file system on which the storage_path is: that is no path of this machine then, and stays as it is."""
-    given = keyword_argument(config, "storage_filesystem")
-    return None if given is None or is_none(module.value(given)) else given
 
 
 def _named(context: Context, edit: CallEdit, argument: str, code: Code, before: list[Code]) -> Part:
@@ -81,16 +82,35 @@ def _named(context: Context, edit: CallEdit, argument: str, code: Code, before: 
     return name
 
 
-def _keeps_sync_config(context: Context, sync: ast.expr) -> bool:
-    """Whether a SyncConfig asks for what Tune goes on to do, or cannot be seen; what Tune refuses is taken out."""
-    call = made(context.module, sync, *SYNC_CONFIGS)
-    if call is None:
-        return not is_none(sync)
-    refused = {keyword.arg for keyword in call.keywords if keyword.arg in REFUSED_BY_SYNC_CONFIG}
-    if call.args or len(refused) == len(call.keywords):
-        return False
-    context.plan.call(call).remove |= {name for name in refused if name is not None}
-    return True
+def _sync_config(context: Context, config: ast.Call, storage: ast.keyword | None) -> None:
+    """Takes a SyncConfig out that asks for nothing that Tune goes on to do, and of another one what Tune refuses.
+
+    Args:
+        context: The module.
+        config: The RunConfig.
+        storage: The argument that says where results go.
+    """
+    keyword = keyword_named(config, "sync_config")
+    sync = made(context.module, keyword.value, *SYNC_CONFIGS) if keyword is not None else None
+    if keyword is None or (sync is None and not is_none(keyword.value)):
+        return
+    if sync is not None and sync.args:
+        context.manual(RM402, keyword, BY_POSITION, SYNC_ADVICE)
+        return
+    given = [other.arg for other in sync.keywords] if sync is not None else []
+    refused = [name for name in given if name in REFUSED_BY_SYNC_CONFIG]
+    if given and not refused:
+        return
+    named = ", ".join(f"{name}=" for name in refused)
+    outcome = "now storage_path=" if storage is keyword else "deleted"
+    message = f"SyncConfig({named}) raises a TypeError on Ray >= 2.7; {outcome}." if refused else NOTHING_ASKED
+    if not context.converts(RM402, keyword, message):
+        return
+    if sync is not None and len(refused) < len(given):
+        context.plan.call(sync).remove |= set(refused)
+    else:
+        context.plan.call(config).remove.add("sync_config")
+        drop_definition(context, keyword.value)
 
 
 def storage_argument(module: Module, config: ast.Call) -> ast.keyword | None:

@@ -12,7 +12,7 @@ from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, class_named, keyword_argument, reaching
 from raymigrate.facts.values.carried import carried
-from raymigrate.facts.values.constructors import fields
+from raymigrate.facts.values.constructors import derived_calls, fields, reaches
 from raymigrate.facts.values.lineages import MOST_BASES
 from raymigrate.facts.values.members import EMPTY_BASES
 from raymigrate.facts.values.parsers import HF_PARSING
@@ -95,6 +95,27 @@ def partial_calls(module: Module, names: frozenset[str]) -> Iterator[tuple[ast.C
     for made in module.calls(PARTIAL):
         if module.qualified(function_of(module, made)) in names:
             yield from ((call, made) for call in _calls_of(module, made))
+
+
+@kept
+def calls_in_other_ways(
+    module: Module, names: frozenset[str], arguments: tuple[str, ...]
+) -> list[tuple[ast.Call, ...]]:
+    """The calls by which arguments reach one of these classes, where none is a call of it by its name.
+
+    Of what something holds, of partial() with that of what it makes, and of the constructors of classes made from it.
+
+    Args:
+        module: The module.
+        names: The classes.
+        arguments: The arguments that are asked for: constructors have to hand them on.
+    """
+    found: list[tuple[ast.Call, ...]] = [(call,) for call, _ in calls_of_held(module, names)]
+    found += ((made, call) for call, made in partial_calls(module, names))
+    for call, line in derived_calls(module, names.__contains__, arguments, ()):
+        if all(reaches(line, argument, names.__contains__) for argument in arguments):
+            found.append((call,))
+    return list(dict.fromkeys(found))
 
 
 def configurations(module: Module, names: frozenset[str]) -> Iterator[ast.expr]:

@@ -6,7 +6,7 @@ import ast
 
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, head, is_none, leading_text
+from raymigrate.facts.values import Source, head, is_none, keyword_argument, leading_text
 
 GIVE_ABSOLUTE = frozenset(
     {
@@ -40,6 +40,12 @@ def may_be_relative(module: Module, node: ast.expr) -> bool:
 def is_taken(module: Module, node: ast.expr) -> bool:
     """Whether Ray takes a value as it is in each of the cases: an absolute path, a URI, or one that begins with `~`."""
     return all(_is_absolute(source.module, source.node) or _needs_home(source) for source in module.origins(node))
+
+
+def filesystem_of(module: Module, config: ast.Call) -> ast.expr | None:
+    """The file system on which the storage_path of a RunConfig is: that is no path of this machine then."""
+    given = keyword_argument(config, "storage_filesystem")
+    return None if given is None or is_none(module.value(given)) else given
 
 
 def scheme(module: Module, node: ast.expr) -> str | None:

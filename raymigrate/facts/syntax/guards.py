@@ -69,8 +69,9 @@ def is_asked_for(module: Module, node: ast.AST, name: str) -> bool:
     """
     child = node
     for parent in module.ancestors(node):
-        if isinstance(parent, ast.If | ast.IfExp) and child in _taken(parent):
-            if any(_asks_for(part, name) for part in ast.walk(parent.test)):
+        if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
+            asking = [part for part in ast.walk(parent.test) if _asks_for(part, name)]
+            if any(_is_turned(module, part) is not (child in _taken(parent)) for part in asking):
                 return True
         if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
             if is_for_others(module, parent.test, of_else=child not in _taken(parent)):
@@ -87,6 +88,12 @@ def _asks_for(test: ast.AST, name: str) -> bool:
         case ast.Compare(left=ast.Constant(value=value), ops=[ast.In()], comparators=[names]):
             return value == name and OF_NAMES.search(ast.unparse(names)) is not None
     return False
+
+
+def _is_turned(module: Module, test: ast.AST) -> bool:
+    """Whether a condition stands behind `not`."""
+    outer = module.parent_of[test]
+    return isinstance(outer, ast.UnaryOp) and isinstance(outer.op, ast.Not)
 
 
 def goes_on_without(module: Module, node: ast.AST) -> bool:

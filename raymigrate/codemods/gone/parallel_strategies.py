@@ -1,0 +1,60 @@
+"""RM693: wrap_ddp= and ddp_kwargs= of Ray's prepare_model(), which Ray 2.3 made parallel_strategy= and its arguments.
+
+The third argument was wrap_ddp too, up to 2.2. Today anything else than None, False and "ddp" is FSDP there (2.60
+train/v2/torch/train_loop_utils.py, `prepare_model`): True by position is taken in silence.
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.gone.rescan import RM693
+from raymigrate.facts.syntax.guards import is_guarded
+from raymigrate.facts.values import has_unpacking, keyword_named
+
+PREPARE_MODEL = "ray.train.torch.prepare_model"
+STRATEGY, ITS_ARGUMENTS = "parallel_strategy", "parallel_strategy_kwargs"
+POSITION = 2
+REFUSED = "prepare_model({}=) is refused today; now {}."
+BY_POSITION = 'The third argument of prepare_model() is parallel_strategy today, where True is FSDP; now "ddp".'
+
+
+@codemod("prepare_model")
+def parallel_strategies(context: Context) -> None:
+    """Says whether a model is wrapped in DistributedDataParallel, and how, as prepare_model() takes it today."""
+    for call in context.module.calls(PREPARE_MODEL):
+        others = {keyword.arg for keyword in call.keywords}
+        wraps, its_arguments = keyword_named(call, "wrap_ddp"), keyword_named(call, "ddp_kwargs")
+        if wraps is not None and not others & {STRATEGY, None}:
+            _wrap(context, call, wraps)
+        elif not has_unpacking(call) and context.module.constant(_third(call)) is True:
+            if context.converts(RM693, call.args[POSITION], BY_POSITION):
+                context.plan.replace(call.args[POSITION], '"ddp"')
+        if its_arguments is not None and not others & {ITS_ARGUMENTS, None}:
+            if _converts(context, its_arguments, f"{ITS_ARGUMENTS}="):
+                context.plan.call(call).rename["ddp_kwargs"] = ITS_ARGUMENTS
+
+
+def _third(call: ast.Call) -> ast.expr | None:
+    return call.args[POSITION] if len(call.args) > POSITION else None
+
+
+def _wrap(context: Context, call: ast.Call, wraps: ast.keyword) -> None:
+    known = context.module.constant(wraps.value)
+    if not _converts(context, wraps, "left out, as that is so by default" if known is True else f"{STRATEGY}="):
+        return
+    edit = context.plan.call(call)
+    if known is True:
+        edit.remove.add("wrap_ddp")
+        return
+    edit.rename["wrap_ddp"] = STRATEGY
+    if known in (False, None):
+        edit.set(STRATEGY, "None")
+    else:
+        edit.set(STRATEGY, '"ddp" if $asked else None', asked=wraps.value)
+
+
+def _converts(context: Context, keyword: ast.keyword, now: str) -> bool:
+    """Whether an argument is to be replaced: not where the script looks first which one there is."""
+    name = str(keyword.arg)
+    return not is_guarded(context.module, keyword, name) and context.converts(RM693, keyword, REFUSED.format(name, now))
