@@ -15,11 +15,11 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED, REFUSED_BY_TRAINER
 from raymigrate.facts.ray_train.results import GET_CHECKPOINT, results
+from raymigrate.facts.ray_train.runs import name_of_run
 from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, constants, is_none, keyword_argument, unpacked_dicts
-from raymigrate.facts.values.keys import keys_of
+from raymigrate.facts.values import Source, constants, is_none, keyword_argument
 from raymigrate.facts.values.renewals import Renewal, renewal
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
@@ -116,7 +116,7 @@ def _names(context: Context, given: ast.expr) -> Iterator[tuple[ast.AST, Source 
         module, config = source.module, source.node
         if is_none(config) or config in context.tuned - context.undecided:
             continue
-        seen, name = _name(module, config)
+        seen, name = name_of_run(module, config)
         if seen and is_none(name):
             continue
         place: ast.AST = given
@@ -124,23 +124,3 @@ def _names(context: Context, given: ast.expr) -> Iterator[tuple[ast.AST, Source 
             parent = module.parent_of[name]
             place = parent if isinstance(parent, ast.keyword) else name
         yield place, Source(module, name) if name is not None else None
-
-
-def _name(module: Module, config: ast.expr) -> tuple[bool, ast.expr | None]:
-    """Whether the name in a configuration can be seen, and the name."""
-    if isinstance(config, ast.Call) and (module.qualified(config.func) or "").endswith(".RunConfig"):
-        name = argument(config, 0, "name")
-        found = [_entry(module, given) for given in unpacked_dicts(config) if name is None]
-        name = next((given for _, given in found if given is not None), name)
-        return name is not None or all(seen for seen, _ in found), name
-    return _entry(module, config)
-
-
-def _entry(module: Module, config: ast.expr) -> tuple[bool, ast.expr | None]:
-    """Whether it can be seen what a dict holds as name, and that."""
-    entries = module.entries(config)
-    if entries is not None:
-        return True, entries.get("name")
-    keys = keys_of(module, config)
-    named = {name for name, _ in keys.strings} | {keyword.arg for _, keyword in keys.keywords}
-    return not keys.hidden and "name" not in named, None
