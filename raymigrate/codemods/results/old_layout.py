@@ -120,8 +120,8 @@ def folders_below_the_run(context: Context) -> None:
 def _searched(module: Module) -> Iterator[tuple[ast.Call, str]]:
     """The searches by a pattern, each with the whole of it: `glob.glob(pattern)`, `Path(folder).glob(pattern)`."""
     for call in module.calls(*GLOBS):
-        for pattern in call.args[:1]:
-            yield call, path_key(module, pattern)
+        if call.args:
+            yield call, path_key(module, call.args[0])
     for call, method in module.method_calls("glob"):
         pattern = argument(call, 0, "pattern")
         if pattern is not None and module.qualified(call.func) is None:

@@ -8,7 +8,8 @@ notebook, and what shows or saves them behind the launcher would have to move to
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Set
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from raymigrate.codemods.to_ray.notebook_launchers import NotebookLaunch
@@ -26,6 +27,7 @@ DRAWS = ("numpy.random.", "sklearn.")
 DRAWING = frozenset({"sample"})
 BUILTINS = PLAIN_BUILTINS | {"all", "any", "display", "filter", "map", "print"}
 SHOWS = ("matplotlib.", "seaborn.", "plotly.", "IPython.", "wandb.", "mlflow.")
+Entry = tuple[str, Scope]
 IMPORTS = (ast.Import, ast.ImportFrom)
 
 
@@ -40,11 +42,15 @@ def with_copies(script: Script, launch: NotebookLaunch) -> Script:
     if launched is None or launch.processes == 1 or script.main is not None:
         return script
     place = script.number(launched)
-    above = [step for step in script.steps[:place] if _makes_frames(script, step)]
-    copied = list(_with_frames(script, _apart(script, place, dict.fromkeys(above))))
+    above = _with_frames(script, [step for step in script.steps[:place] if _makes_frames(script, step)])
+    copied = _apart(script, place, set(above))
     behind = {entry for step in script.steps[place + 1 :] for entry in script.read(step)}
-    is_needed = any((name, script.scope(step)) in behind for step in copied for name in script.bound(step))
+    is_needed = any(not behind.isdisjoint(_bound(script, step)) for step in copied)
     return replace(script, copied=frozenset(copied)) if is_needed else script
+
+
+def _bound(script: Script, step: ast.stmt) -> list[Entry]:
+    return [(name, script.scope(step)) for name in script.bound(step)]
 
 
 def _makes_frames(script: Script, step: ast.stmt) -> bool:
@@ -70,36 +76,49 @@ def _is_of_frames(module: Module, call: ast.Call) -> bool:
 
 def _with_frames(script: Script, steps: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """The steps that have to do with what others make by a call, not with what is written out."""
-    frames = set[tuple[str, Scope]]()
+    frames = set[Entry]()
     for step in steps:
         if not is_plain(script.module, step) or not frames.isdisjoint(script.read(step)):
-            frames |= {(name, script.scope(step)) for name in script.bound(step)}
+            frames.update(_bound(script, step))
             yield step
 
 
-def _apart(script: Script, place: int, steps: dict[ast.stmt, None]) -> Set[ast.stmt]:
+def _apart(script: Script, place: int, steps: set[ast.stmt]) -> set[ast.stmt]:
     """Those of some steps whose names all come of such steps, of imports or of literals, and of nothing else."""
-    size = -1
-    while size != len(steps):
-        size = len(steps)
-        for step in list(steps):
-            bound = [(name, script.scope(step)) for name in script.bound(step)]
-            if not all(_comes_of(script, place, steps.keys(), *entry) for entry in (*script.read(step), *bound)):
-                del steps[step]
-    return steps.keys()
+    naming, given = defaultdict[Entry, list[ast.stmt]](list), defaultdict[ast.stmt, list[Entry]](list)
+    for step in steps:
+        for entry in {*script.read(step), *_bound(script, step)}:
+            naming[entry].append(step)
+    lost = list[Entry]()
+    for entry in naming:
+        givers = _givers(script, place, *entry)
+        for giver in givers:
+            given[giver].append(entry)
+        if not givers <= steps and (not givers.isdisjoint(steps) or not _is_literal(script, *entry)):
+            lost.append(entry)
+    left = set(steps)
+    while lost:
+        for step in left.intersection(naming.pop(lost.pop(), ())):
+            left.remove(step)
+            lost += given[step]
+    return left
 
 
-def _comes_of(script: Script, place: int, steps: Set[ast.stmt], name: str, scope: Scope) -> bool:
-    """Whether a name gets its value, and what it stands for its contents, in some steps alone: above the launcher."""
+def _givers(script: Script, place: int, name: str, scope: Scope) -> set[ast.stmt]:
+    """The steps that give a name its value, and those above the launcher that change what it stands for."""
+    changing = (_changed_in(script, use) for use in script.module.uses(name, scope))
+    above = (step for step in changing if step is not None and script.number(step) < place)
+    return {*script.binders(name, scope), *above}
+
+
+def _is_literal(script: Script, name: str, scope: Scope) -> bool:
+    """Whether a name is one of an import, or of what is written out once and not filled."""
     binders = list(script.binders(name, scope))
-    if any(binder in steps for binder in binders):
-        changing = [step for use in script.module.uses(name, scope) if (step := _changed_in(script, use)) is not None]
-        return all(step in steps for step in (*binders, *(s for s in changing if script.number(s) < place)))
     if all(isinstance(binder, IMPORTS) for binder in binders):
         return True
     [binder, *others] = binders
-    is_literal = not others and not isinstance(binder, DEFINITIONS) and is_plain(script.module, binder)
-    return is_literal and not is_filled(script.module, name, scope)
+    is_plain_step = not isinstance(binder, DEFINITIONS) and is_plain(script.module, binder)
+    return is_plain_step and not others and not is_filled(script.module, name, scope)
 
 
 def _changed_in(script: Script, use: ast.Name) -> ast.stmt | None:
