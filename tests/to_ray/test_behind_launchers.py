@@ -143,6 +143,8 @@ def test_frames_that_the_notebook_reads_again_stay_there(above: str) -> None:
         (f"{READ}\nfirst = DataLoader(Rows(valid))\nvalid = df[df.fold == 1].copy()", {}),
         (f"{READ}\ndef now():\n    return Rows(valid)\nfirst = DataLoader(now())\nvalid['x'] = 1", {}),
         (f"{READ}\nvalid = valid.sample(frac=1)", {}),
+        (f"{READ}\nvalid = (row for row in valid.values)", {}),
+        (READ.replace(")", ", chunksize=9)", 1), {}),
         (f"{READ}\nrows = []\nrows.append(make())\nvalid['size'] = len(rows)", {}),
         (f"def clean(frame):\n    frame['x'] = 1\n{READ}\nnet = make()\nclean(valid)", {}),
         (f"from own import clean\n{READ}\nnet = make()\nclean(valid)", {}),

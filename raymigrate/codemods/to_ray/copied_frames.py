@@ -25,6 +25,9 @@ OF_FRAMES = ("pandas.", "numpy.", "os.path.", "pathlib.")
 # They ask the random numbers of the process, whose seed moves to the workers, unless they have numbers of their own.
 DRAWS = ("numpy.random.", "sklearn.")
 DRAWING = frozenset({"sample"})
+# Readers of files, which cannot be sent to a worker.
+READERS = ("pandas.ExcelFile", "pandas.ExcelWriter", "pandas.HDFStore")
+IN_PIECES = ("chunksize", "iterator")
 BUILTINS = PLAIN_BUILTINS | {"all", "any", "display", "filter", "map", "print"}
 SHOWS = ("matplotlib.", "seaborn.", "plotly.", "IPython.", "wandb.", "mlflow.")
 Entry = tuple[str, Scope]
@@ -58,7 +61,9 @@ def _makes_frames(script: Script, step: ast.stmt) -> bool:
     if not isinstance(step, KINDS):
         return False
     inside = list(ast.walk(step))
-    if any(isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom)) for node in inside):
+    if isinstance(getattr(step, "value", None), ast.GeneratorExp) or any(
+        isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom)) for node in inside
+    ):
         return False
     return all(_is_of_frames(script.module, node) for node in inside if isinstance(node, ast.Call))
 
@@ -70,7 +75,8 @@ def _is_of_frames(module: Module, call: ast.Call) -> bool:
     if (name or "").startswith(DRAWS) or method in DRAWING:
         return keyword_argument(call, "random_state") is not None
     if name is not None:
-        return name.startswith(OF_FRAMES)
+        in_pieces = name in READERS or any(keyword.arg in IN_PIECES for keyword in call.keywords)
+        return name.startswith(OF_FRAMES) and not in_pieces
     return bool(method) or free_name(module, call.func) in BUILTINS
 
 
