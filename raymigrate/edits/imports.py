@@ -307,8 +307,9 @@ class _Placing:
         """The cell that needs an import on a line; without imports, the last before it that begins with or has some."""
         reached = [cell for cell in self.cells if cell and cell[0].lineno <= line] or self.cells[:1]
         with_imports = [cell for cell in reached if any(run.last.lineno < line for run in self._runs_in(cell))]
-        of_all = filter(begins_with_imports, with_imports) if reached[-1] not in with_imports else ()
-        return [reached[-1], *with_imports, *of_all][-1]
+        if reached[-1] not in with_imports:
+            with_imports += [cell for cell in with_imports if begins_with_imports(cell)]
+        return with_imports[-1] if with_imports else reached[-1]
 
     def _runs_in(self, siblings: Sequence[ast.stmt]) -> list[Run]:
         if id(siblings) not in self._runs:
