@@ -229,6 +229,16 @@ def test_the_cell_that_needs_an_import_gets_it() -> None:
     assert rewrite(module, plan) == "_cell_9__\n".join(cells)
 
 
+@pytest.mark.parametrize(("first", "place"), [("import os\n", 0), ("print()\nimport os\n", 1), ("z = 1\n", 1)])
+def test_a_cell_without_imports_has_them_in_one_that_begins_with_them(first: str, place: int) -> None:
+    cells = [first, "y = 1\nimport torch\n", "x = 1\n"]
+    module, plan = Module("_cell_9__\n".join(cells)), Plan()
+    plan.need_import("shutil")
+    plan.statement(next(s for s in module.tree.body if module.source(s) == "x = 1")).before.append(Code("use(shutil)"))
+    after = rewrite(module, plan).split("_cell_9__\n")
+    assert ["import shutil\n" in cell for cell in after] == [number == place for number in range(3)]
+
+
 def test_a_long_import_is_laid_out_as_black_does() -> None:
     names = [f"NameNumber{n}" for n in range(8)]
     text = placed("import os\n\nx = 1\n", *(("ray.train", name) for name in names), use=" + ".join(names))

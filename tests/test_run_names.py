@@ -75,17 +75,50 @@ def test_a_name_that_may_be_fixed_is_told_with_an_if(head: str, config: str) -> 
         ("config = {'storage_path': '/mnt'}", "RunConfig(**config)"),
         ("", "RunConfig(name=f'a-{time.time()}')"),
         ("", "RunConfig(name='a' + str(uuid.uuid4())[:8])"),
-        ("", "RunConfig(name='a-{}'.format(dt.now().strftime('%Y')))"),
+        ("", "RunConfig(name='a-{}'.format(dt.now().strftime('%Y%m%d%H%M%S')))"),
         ("", "RunConfig(name='a-%s' % datetime.datetime.now())"),
-        ("NOW = time.strftime('%Y')\nNAME = f'a-{NOW}'", "RunConfig(name=NAME)"),
+        ("NOW = time.strftime('%Y%m%d-%H%M')\nNAME = f'a-{NOW}'", "RunConfig(name=NAME)"),
         ("def name(): return 'a' + uuid.uuid4().hex", "RunConfig(name=name())"),
         ("", "RunConfig(name=os.environ['SLURM_JOB_ID'])"),
         ("", "RunConfig(name=os.environ.get('RUN_ID', str(os.getpid())))"),
         ("import wandb", "RunConfig(name=wandb.run.name)"),
+        ("now = dt.now()", "RunConfig(name=f'a-{now:%Y%m%d}-{now:%H%M%S}')"),
+        ("now = dt.now()", "RunConfig(name=f'{now.day}-{now.hour}-{now.minute}-{now.second}')"),
+        ("", "RunConfig(name=f'{datetime.date.today()}-{uuid.uuid4().hex[:8]}')"),
+        ("", "RunConfig(name=f'{dt.now():%c}')"),
     ],
 )
 def test_a_name_that_is_new_each_time_is_not_told(head: str, config: str) -> None:
     assert told(config, head) == []
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        ("", "f'a-{datetime.date.today()}'"),
+        ("", "f'a-{datetime.date.today():%Y%m%d}'"),
+        ("", "'a-' + dt.now().strftime('%Y-%m-%d')"),
+        ("", "time.strftime('a-%Y%m%d')"),
+        ("", "time.strftime(format='%d%b')"),
+        ("from time import strftime", "strftime('%j')"),
+        ("", "dt.strftime(dt.now(), '%Y%m%d')"),
+        ("", "'a-{:%Y%m%d}'.format(dt.now())"),
+        ("", "format(dt.now(), '%Y%m%d')"),
+        ("", "str(dt.now().date())"),
+        ("now = dt.now()", "f'{now.year}-{now.month}-{now.day}'"),
+        ("FORMAT = '%Y%m%d'\nTODAY = dt.utcnow().strftime(FORMAT)", "'-'.join(['a', TODAY])"),
+        ("def name(): return f'a-{datetime.date.today().isoformat()}'", "name()"),
+        ("NAME = str(datetime.date.today()) if x else str(time.time())", "NAME"),
+    ],
+)
+def test_a_name_that_all_runs_of_a_day_have_is_told(head: str, name: str) -> None:
+    assert told(f"RunConfig(name={name})", head) == ["A second run on the same day has the same name: it goes on"]
+
+
+def test_a_name_that_all_runs_of_an_hour_have_is_told() -> None:
+    assert told("RunConfig(name=f'{dt.now():%Y%m%d-%H}')") == [
+        "A second run in the same hour has the same name: it goes on"
+    ]
 
 
 BEGINS_ANEW = """

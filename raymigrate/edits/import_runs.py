@@ -174,3 +174,14 @@ def is_edge(statement: ast.stmt) -> bool:
         and isinstance(statement.value, ast.Name)
         and EDGE.fullmatch(statement.value.id) is not None
     )
+
+
+def does_nothing(statement: ast.stmt) -> bool:
+    """Whether a statement is a docstring, or stands for a magic."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, (ast.Constant, ast.Name))
+
+
+def begins_with_imports(cell: Sequence[ast.stmt]) -> bool:
+    """Whether a cell begins with imports: one that does not shows or tries something, and may be left out."""
+    first = next((statement for statement in cell if not does_nothing(statement)), None)
+    return isinstance(first, (ast.Import, ast.ImportFrom))

@@ -12,7 +12,9 @@ from raymigrate.edits.import_names import TOKEN, local_name, rename_imports
 from raymigrate.edits.import_runs import (
     ImportStatement,
     Run,
+    begins_with_imports,
     cells,
+    does_nothing,
     has_comment,
     is_edge,
     module_of,
@@ -302,9 +304,11 @@ class _Placing:
         return self._run_with[statement]
 
     def _cell_before(self, line: int) -> Sequence[ast.stmt]:
-        """The cell that needs an import on a line; where it has no imports, the last one before it that has some."""
+        """The cell that needs an import on a line; without imports, the last before it that begins with or has some."""
         reached = [cell for cell in self.cells if cell and cell[0].lineno <= line] or self.cells[:1]
         with_imports = [cell for cell in reached if any(run.last.lineno < line for run in self._runs_in(cell))]
+        if reached[-1] not in with_imports:
+            with_imports += [cell for cell in with_imports if begins_with_imports(cell)]
         return with_imports[-1] if with_imports else reached[-1]
 
     def _runs_in(self, siblings: Sequence[ast.stmt]) -> list[Run]:
@@ -324,7 +328,7 @@ class _Placing:
         if run is not None:
             self.new.setdefault(run, NewImports(run, run.last)).add(needed.module, needed.name, near)
             return
-        anchor = next((statement for statement in siblings if not _does_nothing(statement)), siblings[-1])
+        anchor = next((statement for statement in siblings if not does_nothing(statement)), siblings[-1])
         self.new.setdefault(anchor, NewImports(None, anchor)).add(needed.module, needed.name, near)
 
 
@@ -363,11 +367,6 @@ def _best(runs: list[Run], section: int, root: str) -> Run:
     with_root = [run for run in same if run.has_root(root)]
     with_library = [run for run in same if run.has_library]
     return [*with_root, *with_library, *reversed(same)][0]
-
-
-def _does_nothing(statement: ast.stmt) -> bool:
-    """Whether a statement is a docstring, or stands for a magic."""
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, (ast.Constant, ast.Name))
 
 
 def _for_other_cells(module: Module, plan: Plan) -> Iterator[tuple[ast.stmt, str, str | None]]:

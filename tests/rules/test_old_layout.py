@@ -47,6 +47,69 @@ def test_other_names_and_runs_that_are_over_are_no_news(line: str) -> None:
     assert not converted(f"{HEAD}{line}\n").lines("RM609", Kind.MANUAL)
 
 
+OF_RUN = """
+import os
+from glob import glob
+from pathlib import Path
+from ray.air.config import RunConfig, ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+
+STORAGE, NAME = "/mnt/runs", "ner"
+def start(init, rows, args):
+    config = {config}
+    trainer = TransformersTrainer(init, scaling_config=ScalingConfig(num_workers=2), run_config=config, datasets=rows)
+    result = trainer.fit()
+    folder = os.path.join(STORAGE, args.name)
+    return {search}
+"""
+BY_NAME = "RunConfig(name=NAME, storage_path=STORAGE)"
+BY_ARGUMENT = "RunConfig(**{'name': args.name, 'local_dir': args.storage})"
+OF_NO_TRIAL = "This finds no checkpoint of a new run"
+
+
+def says_none_below(config: str, search: str) -> bool:
+    script = OF_RUN.replace("{config}", config).replace("{search}", search)
+    return any(message.startswith(OF_NO_TRIAL) for message in converted(script).messages)
+
+
+@pytest.mark.parametrize(
+    ("config", "search"),
+    [
+        (BY_NAME, 'sorted(Path(STORAGE, NAME).glob("*/checkpoint_*"))[-1]'),
+        (BY_NAME, 'max((Path(STORAGE) / NAME).glob("*/checkpoint_*/config.json"))'),
+        (BY_NAME, 'Path(STORAGE).joinpath("ner").glob(pattern="*/checkpoint_*")'),
+        (BY_NAME, 'glob(f"{STORAGE}/{NAME}/*/checkpoint_*")'),
+        (BY_NAME, 'glob("/mnt/runs/ner/*_00000_*/checkpoint_*")'),
+        (BY_NAME, 'glob(str(Path(STORAGE) / "ner" / "*" / "checkpoint_*"))'),
+        (BY_NAME, 'glob(os.path.expanduser("~/ray_results/ner/*/checkpoint*"))'),
+        (BY_NAME, 'Path(STORAGE).glob("ner/*/checkpoint_*")'),
+        (BY_ARGUMENT, 'glob(os.path.join(args.storage, args.name, "*", "checkpoint_*"))'),
+        (BY_ARGUMENT, 'glob(folder + "/*/checkpoint_*")'),
+        ("RunConfig('runs', local_dir=args.storage)", 'glob(args.storage + "/runs/*/checkpoint_*")'),
+    ],
+)
+def test_a_pattern_with_a_folder_of_a_trial_below_that_of_the_run_is_told(config: str, search: str) -> None:
+    assert says_none_below(config, search)
+
+
+@pytest.mark.parametrize(
+    ("config", "search"),
+    [
+        (BY_NAME, 'Path(STORAGE).glob("*/checkpoint_[0-9]*")'),  # of all runs
+        (BY_NAME, 'glob(f"{STORAGE}/{NAME}/checkpoint_[0-9]*")'),
+        (BY_NAME, 'glob(f"{STORAGE}/{NAME}/**/checkpoint_*", recursive=True)'),
+        (BY_NAME, 'glob("/mnt/runs/banner/*/checkpoint_*")'),
+        (BY_NAME, 'glob(f"{STORAGE}/{NAME}/*/config.json")'),
+        (BY_NAME, "glob(args.pattern)"),
+        (BY_ARGUMENT, 'Path(args.storage, NAME).glob("*/checkpoint_*")'),
+        ("RunConfig(name='runs', storage_path='/mnt/runs/')", 'glob("/mnt/runs/*/checkpoint_*")'),
+        ("None", 'glob("/mnt/runs/ner/*/checkpoint_*")'),
+    ],
+)
+def test_a_pattern_for_other_folders_is_not(config: str, search: str) -> None:
+    assert not says_none_below(config, search)
+
+
 @pytest.mark.parametrize(
     "line",
     [

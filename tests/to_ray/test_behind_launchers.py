@@ -87,3 +87,69 @@ def test_a_launch_in_main() -> None:
 def test_nothing_behind_the_launcher() -> None:
     assert run("")[1] == []
     assert run("def use():\n    return model.eval()\n")[1] == []
+
+
+FRAMES = """\
+import numpy as np
+import pandas as pd
+from torch.utils.data import Dataset
+{above}
+class Rows(Dataset):
+    def __init__(self, frame):
+        {init}
+def train():
+    accelerator = Accelerator()
+    net, loader = accelerator.prepare(make(), DataLoader(Rows(valid)))
+    for batch in loader:
+        accelerator.backward(net(batch).mean())
+launch(train, num_processes={processes})
+"""
+READ = 'df = pd.read_csv("train.csv")\nvalid = df[df.fold == 0].reset_index()'
+SHOWN = 'valid["pred"] = np.load("preds.npy")\nvalid.to_csv("oof.csv")\nprint(df.head())\n'
+
+
+def stays(above: str, behind: str = SHOWN, processes: int = 2, init: str = "self.frame = frame") -> list[bool]:
+    """Whether what makes data frames stays above the training function, and what shows them is told or behind it."""
+    code, told = run(behind, FRAMES.format(above=above, init=init, processes=processes))
+    is_above = code.index("valid = df[") < code.index("def train_func")
+    return [is_above, bool(told), code.rindex("print(") > code.index(".fit()")]
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        READ,
+        f'{READ}\nvalid["label"] = valid["target"].map({{"a": 0}}).astype(int)\nvalid.drop(columns="x", inplace=True)',
+        f"{READ}\nfor number, column in enumerate(df.columns):\n    df.loc[:, column] = number",
+        f"{READ}\nnet = make()\nvalid['size'] = valid.text.apply(lambda text: len(text))",
+        f"SEED = 1\n{READ}\nvalid = valid.sample(frac=1, random_state=SEED)\ntable = net = make()",
+        f"from sklearn.model_selection import train_test_split\n{READ}\n"
+        "df, valid = train_test_split(df, random_state=1)",
+        'df = spark.table("x").toPandas()\nvalid = df[df.fold == 0]\ndisplay(df)\nnet = make()\nvalid["x"] = 0',
+        f"{READ}\nimport seaborn\nseaborn.countplot(valid)\nvalid.head()",
+    ],
+)
+def test_frames_that_the_notebook_reads_again_stay_there(above: str) -> None:
+    assert stays(above) == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("above", "changes"),
+    [
+        (READ, {"processes": 1}),
+        (READ, {"behind": "print(1)\n"}),
+        (READ, {"behind": f"valid = valid.copy()\n{SHOWN}"}),
+        (f"{READ}\nvalid['size'] = valid.text.map(make())", {}),
+        (f"{READ}\nfirst = DataLoader(Rows(valid))\nvalid = df[df.fold == 1].copy()", {}),
+        (f"{READ}\ndef now():\n    return Rows(valid)\nfirst = DataLoader(now())\nvalid['x'] = 1", {}),
+        (f"{READ}\nvalid = valid.sample(frac=1)", {}),
+        (f"{READ}\nvalid = (row for row in valid.values)", {}),
+        (READ.replace(")", ", chunksize=9)", 1), {}),
+        (f"{READ}\nrows = []\nrows.append(make())\nvalid['size'] = len(rows)", {}),
+        (f"def clean(frame):\n    frame['x'] = 1\n{READ}\nnet = make()\nclean(valid)", {}),
+        (f"from own import clean\n{READ}\nnet = make()\nclean(valid)", {}),
+        (f"{READ}\nkept = Rows(valid)", {"init": "frame['x'] = 1"}),
+    ],
+)
+def test_frames_that_the_workers_have_a_hand_in_are_theirs(above: str, changes: dict[str, object]) -> None:
+    assert not stays(above, **changes)[0]  # type: ignore[arg-type]

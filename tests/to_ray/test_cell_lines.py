@@ -118,3 +118,43 @@ def test_a_cell_of_a_shell_that_is_given_what_the_workers_make_is_told(tmp_path:
 @pytest.mark.parametrize("source", ["%%bash\n# copies\npip install seaborn\nnvidia-smi", "%%html\n<b>ls</b>", "%%bash"])
 def test_a_cell_that_asks_nothing_of_the_training_is_not(source: str, tmp_path: Path) -> None:
     assert told(tmp_path, IMPORTS, MAKES, TRAINS, source, ENDS) == []
+
+
+def told_of_databricks(tmp_path: Path, *last: str) -> list[tuple[str, str]]:
+    """What is said of the cells of a Databricks source that are below the training."""
+    path = tmp_path / "source.py"
+    cells = ["# Databricks notebook source", IMPORTS, MAKES, TRAINS, *last]
+    path.write_text("".join(f"{cell}\n\n# COMMAND ----------\n\n" for cell in cells))
+    lines = invoke("--to-ray", path).stdout.splitlines()
+    assert "TorchTrainer(" in path.read_text()
+    found = [line.partition("manual: ")[2].partition(" in a cell") for line in lines if READS in line]
+    return [(shown, names) for shown, _, names in found]
+
+
+def test_python_in_comments_that_reads_what_the_workers_make_is_told(tmp_path: Path) -> None:
+    cells = [
+        "# DBTITLE 1,Look\n# MAGIC %python\n# MAGIC print(trainer.evaluate())",
+        "# MAGIC %python\n# MAGIC import json\n# MAGIC\n# MAGIC best = dict(\n# MAGIC   a=trainer.state)",
+        "# MAGIC %python\n# MAGIC def run(x):\n# MAGIC   return model(x), folder",
+        "# MAGIC %python\n# MAGIC print(OUT)\n# MAGIC model.eval()",
+    ]
+    found = told_of_databricks(tmp_path, *cells)
+    expected = [
+        ("`print(trainer.evaluate())`", "`trainer`"),
+        ("`best = dict(a=trainer.state)`", "`trainer`"),
+        ("`def run(x):`", "`folder`, `model`"),
+        ("`model.eval()`", "`model`"),
+    ]
+    assert [(shown, names.partition(" reads ")[2].partition(f", {READS}")[0]) for shown, names in found] == expected
+
+
+def test_other_comments_are_not(tmp_path: Path) -> None:
+    cells = [
+        "# MAGIC %python\n# MAGIC print(OUT)",
+        "# MAGIC %python\n# MAGIC model = 1\n# MAGIC print(model)",
+        "# MAGIC %python\n# MAGIC model.eval(",
+        "# MAGIC %md\n# MAGIC model",
+        "# MAGIC %sql\n# MAGIC model",
+        "# %python\n# model",
+    ]
+    assert told_of_databricks(tmp_path, *cells) == []

@@ -13,6 +13,7 @@ from raymigrate.codemods.results.results import RM604
 from raymigrate.facts.projects.places import TAKE_TRAINABLES
 from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.ray_train.run_folders import results_of_folder, texts
+from raymigrate.facts.ray_train.runs import name_of_run
 from raymigrate.facts.ray_tune.trials import ANALYSES, ANALYZED
 from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS
 from raymigrate.facts.syntax.module import Module
@@ -53,6 +54,6 @@ def _is_of_result(module: Module, folder: ast.expr) -> bool:
 
 def _ends_with_name(module: Module, folder: ast.expr) -> bool:
     """Whether the last part of a path is the name of a run."""
-    given = (argument(config, 0, "name") for config in module.calls(*RUN_CONFIGS))
+    given = (name_of_run(module, config)[1] for config in module.calls(*RUN_CONFIGS))
     names = {module.constant(name) for name in given if name is not None} - {None, ...}
     return any(texts(source).rpartition("/")[2] in names for source in module.origins(folder))

@@ -6,15 +6,21 @@ dict_checkpoint.pkl. A file that reads them may hold no trainer, and no result: 
 
 import ast
 import re
+from collections.abc import Iterator
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.ray_air.checkpoint_dicts import RM304
 from raymigrate.codemods.results.checkpoint_numbers import RM609
+from raymigrate.codemods.results.listed_checkpoints import GLOBS
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.facts.folders.opened_files import opens_to_write
+from raymigrate.facts.folders.read_back import path_key
+from raymigrate.facts.ray_train.runs import name_of_run
+from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import argument
 from raymigrate.facts.values.items import looped_over
 
 TRAINERS = ("TorchTrainer", "HuggingFaceTrainer", "TransformersTrainer", "AccelerateTrainer")
@@ -25,6 +31,7 @@ MATCHING = frozenset(
     {"glob", "iglob", "rglob", "fnmatch", "fnmatchcase", "filter"}
     | {"compile", "match", "fullmatch", "search", "findall", "finditer", "sub", "split"}
 )
+STORAGE = ("storage_path", "local_dir")
 LISTED = ("listdir", "iterdir", "scandir", "glob", "iglob", "walk")
 BEGINNING = lazy_regex(rf"(?:{'|'.join(TRAINERS)})_?")
 IN_THE_RUN = (
@@ -34,6 +41,12 @@ IN_THE_RUN = (
 LOOK_THERE = (
     "For new runs look there for checkpoint_[0-9]*, or take result.checkpoint.path; what legacy Ray wrote stays where"
     " it is. A trial of a Tuner is called by the name of its function."
+)
+# A folder that is there under any name, with checkpoints in it; `**` also stands for none.
+ANY_FOLDER = lazy_regex(rf"/(?!\*\*|(?:{'|'.join(TRAINERS)})_)[^/()]*[*?][^/()]*/checkpoint")
+NONE_BELOW = (
+    "This finds no checkpoint of a new run: Ray >= 2.51 puts them into the folder of the run, storage_path/name, and"
+    " makes none for a trial in it."
 )
 DICT_FILE = "dict_checkpoint.pkl"
 NO_FILE = f"No new checkpoint holds a {DICT_FILE}: legacy Ray wrote it, for a checkpoint that was made from a dict."
@@ -86,6 +99,33 @@ def _is_beginning(module: Module, node: ast.Constant) -> bool:
     several = looped_over(module, bound) if bound is not None else None
     names = (part for part in ast.walk(several) if isinstance(part, (ast.Name, ast.Attribute))) if several else ()
     return any((module.qualified(part) or ast.unparse(part)).rpartition(".")[2] in LISTED for part in names)
+
+
+@codemod("glob", "iglob", in_ray_scripts=True)
+def folders_below_the_run(context: Context) -> None:
+    """Reports patterns that have a folder between that of a run, as its RunConfig names it, and the checkpoints."""
+    module = context.module
+    searched = {call: found for call, key in _searched(module) if (found := ANY_FOLDER.search(key))}
+    configs = [config for config in module.calls(*RUN_CONFIGS) if config not in context.tuned] if searched else []
+    names = [name for config in configs if (name := name_of_run(module, config)[1]) is not None]
+    ends = tuple(f"/{path_key(module, name)}" for name in names)
+    storages = [keyword.value for config in configs for keyword in config.keywords if keyword.arg in STORAGE]
+    of_all_runs = {path_key(module, storage).rstrip("/") for storage in storages}
+    for call, found in searched.items():
+        folder = found.string[: found.start()]
+        if f"/{folder}".endswith(ends) and folder not in of_all_runs:
+            context.manual(RM609, call, NONE_BELOW, LOOK_THERE)
+
+
+def _searched(module: Module) -> Iterator[tuple[ast.Call, str]]:
+    """The searches by a pattern, each with the whole of it: `glob.glob(pattern)`, `Path(folder).glob(pattern)`."""
+    for call in module.calls(*GLOBS):
+        if call.args:
+            yield call, path_key(module, call.args[0])
+    for call, method in module.method_calls("glob"):
+        pattern = argument(call, 0, "pattern")
+        if pattern is not None and module.qualified(call.func) is None:
+            yield call, f"{path_key(module, method.value)}/{path_key(module, pattern)}"
 
 
 @codemod("ray", in_ray_scripts=True)

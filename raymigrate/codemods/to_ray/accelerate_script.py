@@ -19,6 +19,7 @@ from raymigrate.codemods.to_ray.accelerators import (
 from raymigrate.codemods.to_ray.behind_launchers import tell_behind
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
+from raymigrate.codemods.to_ray.copied_frames import with_copies
 from raymigrate.codemods.to_ray.decorators import tell_decorators
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
 from raymigrate.codemods.to_ray.driver_downloads import tell_downloads
@@ -127,7 +128,8 @@ def convert(context: Context) -> None:
         launched = launched_of(context, notebook)
         script = script_of(module, trains)
         started = [node for node in trains if not isinstance(script.step_of(node), DEFINITIONS)]
-        roles = roles_of(script, started)
+        roles = roles_of(script if notebook is None else with_copies(script, notebook), started)
+        script = roles.script
         if notebook is not None:
             release(script, roles, script.step_of(notebook.call))
     except UnfitLaunchError as error:

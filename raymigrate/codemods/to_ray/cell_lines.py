@@ -10,7 +10,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import DEFINITIONS
-from raymigrate.facts.syntax.magics import magics_in, shell_cells, written_lines
+from raymigrate.facts.syntax.magics import commented_cells, magics_in, shell_cells, written_lines
 from raymigrate.facts.syntax.scopes import Scope
 
 # What IPython evaluates in such a line (IPython 8.37, core/interactiveshell.py, `var_expand`).
@@ -23,6 +23,7 @@ OF_MACHINE = lazy_regex(
 )
 LONGEST = 60
 UNKNOWN = "{} reads {}, which the training function makes now: IPython leaves the text as it is."
+NOT_THERE = "{} in a cell with %python reads {}, which the training function makes now: a NameError, or another object."
 TOO_EARLY = "{} stood behind the training, which now starts in a cell below it."
 
 
@@ -38,6 +39,7 @@ def tell_magics(context: Context, rule: Rule, outline: Outline, trains: Collecti
     script, moved = outline.script, outline.roles.moved()
     steps = [step for node in trains if (step := script.step_of(node)) in moved and step is not None]
     _tell_cells(context, rule, outline, steps)
+    _tell_commented_cells(context, rule, outline, steps)
     lines = [*written_lines(context.module, magics_in(context.module, context.module.tree))]
     if not lines:
         return
@@ -78,6 +80,21 @@ def _tell_cells(context: Context, rule: Rule, outline: Outline, trained: Sequenc
         waits = any(OF_MACHINE.match(line.strip()) is None for line in body)
         if places[0] < number < places[1] and waits:
             context.manual(rule, trained[0], TOO_EARLY.format(shown), "Move that cell behind fit().")
+
+
+def _tell_commented_cells(context: Context, rule: Rule, outline: Outline, trained: Sequence[ast.stmt]) -> None:
+    """Tells of Python in comments, which Databricks runs, that reads what moves; also reported at the training."""
+    root = context.module.scope_of[context.module.tree]
+    for cell in commented_cells(context.module) if trained else ():
+        nodes = [node for node in ast.walk(cell) if isinstance(node, ast.Name)]
+        own = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
+        read = {node.id: node for node in reversed(nodes) if node.id not in own and _moves(outline, root, node.id)}
+        if read:
+            first = min(read.values(), key=lambda node: (node.lineno, node.col_offset))
+            step = next(step for step in cell.body if first in ast.walk(step))
+            advice = "Take %python and the comments out of that cell of the original, and convert it again."
+            shown = f"`{ast.unparse(step).splitlines()[0][:LONGEST]}`"
+            context.manual(rule, trained[0], NOT_THERE.format(shown, _listed(sorted(read))), advice)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from raymigrate.codemods.to_ray.own_objects import is_changed, is_handed_on
@@ -52,6 +52,8 @@ def roles_of(script: Script, trains: Iterable[ast.AST]) -> Roles:
     while True:
         roles = Roles(script, trains, late)
         found = {step: message for step, message in order.late(roles) if step not in late}
+        if not script.copied.isdisjoint(found):
+            return roles_of(replace(script, copied=frozenset()), trains)
         if not found:
             _refuse_globals(script, roles)
             return roles
@@ -106,7 +108,7 @@ class _Order:
             binders = self._at_once[name, scope].binds
             local = any(roles.of[step].moves and self.script.scope(step) is scope for step in binders)
             bound, read, bound_there, changed = self._is_given(name, scope), False, False, False
-            for step in self.script.steps:
+            for step in self.script.steps[: self._end(binders)]:
                 binds, changes, reads = (step in kind for kind in uses.kinds())
                 if roles.of[step].moves:
                     read |= bound and reads
@@ -121,6 +123,11 @@ class _Order:
                     elif (changed and reads) or (is_before and changes and (read or bound_there or changed)):
                         yield step, CHANGE_LATE.format(name=name)
                 bound |= binds
+
+    def _end(self, binders: set[ast.stmt]) -> int:
+        """Up to where the order counts of steps with a name: where workers have copies, up to their last change."""
+        is_copied = bool(binders) and binders <= self.script.copied
+        return 1 + max(map(self.script.number, self.script.copied)) if is_copied else len(self.script.steps)
 
     def _behind_end(self, roles: Roles) -> Iterator[tuple[ast.stmt, str]]:
         """The steps of `main` that the driver would carry out behind the workers, who may have ended it before."""

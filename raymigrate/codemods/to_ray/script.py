@@ -31,11 +31,13 @@ class Script:
         module: The module.
         main: The function that the module calls to train; None where it trains itself.
         call: The statement that calls it.
+        copied: Steps that stay and make what each worker gets a copy of.
     """
 
     module: Module
     main: ast.FunctionDef | None = None
     call: ast.stmt | None = None
+    copied: frozenset[ast.stmt] = frozenset()
 
     @cached_property
     def guard(self) -> ast.If | None:

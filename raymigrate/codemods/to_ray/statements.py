@@ -99,7 +99,7 @@ class Roles:
     def __init__(self, script: Script, trains: Iterable[ast.AST], late: Mapping[ast.stmt, str] | None = None) -> None:
         self.script = script
         self.module = script.module
-        self.of: dict[ast.stmt, Role] = {}
+        self.of: dict[ast.stmt, Role] = dict.fromkeys(script.copied, Role.DEFINITION)
         self.makers: set[ast.stmt] = set()
         self._parsers: set[ast.stmt] = set()
         self._waiting: deque[ast.stmt] = deque()

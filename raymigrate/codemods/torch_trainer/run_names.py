@@ -9,7 +9,6 @@ of a relative output_dir: measured, one of the first run (docs/semantics/traps.m
 import ast
 from collections.abc import Iterator
 
-from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -17,12 +16,14 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED, REFUSED_BY_TRAINER
 from raymigrate.facts.projects.indirect import calls_in_other_ways
 from raymigrate.facts.ray_train.results import GET_CHECKPOINT, results
+from raymigrate.facts.ray_train.runs import name_of_run
 from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, constants, is_none, unpacked_dicts
 from raymigrate.facts.values.carried import values_given
 from raymigrate.facts.values.keys import keys_of
+from raymigrate.facts.values.renewals import Renewal, renewal
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM406 = Rule(
@@ -36,38 +37,34 @@ RM406 = Rule(
     "https://docs.ray.io/en/latest/train/user-guides/fault-tolerance.html",
     errors=("A run snapshot was found in storage folder",),
 )
-SAME = "A second run with this name goes on from the first one's last checkpoint."
-IF_SAME = "If the name is the same each time, a second run goes on from the first one's last checkpoint."
+GOES_ON = "goes on from the first one's last checkpoint"
 # Of a function that begins anew: Ray loads the list of the run's checkpoints from its folder, and adds to it (2.60
 # train/v2/_internal/execution/checkpoint/checkpoint_manager.py:141, `_maybe_load_state_from_storage`).
-MIXED = "A second run with this name adds to the first one's checkpoints: those of both runs are in {}."
-IF_MIXED = (
-    "If the name is the same each time, a second run adds to the first one's checkpoints: those of both are in {}."
-)
+MIXES = "adds to the first one's checkpoints: those of both runs are in {}"
+SAME = "A second run with this name {}."
+IF_SAME = "If the name is the same each time, a second run {}."
+OF_A_TIME = {
+    Renewal.DAILY: "A second run on the same day has the same name: it {}.",
+    Renewal.HOURLY: "A second run in the same hour has the same name: it {}.",
+}
 OF_SEVERAL = ("best_checkpoints", "get_best_checkpoint", "metrics_dataframe")
-# What these give is another value each time. Trackers name each run anew.
-UNIQUE = lazy_regex(
-    r"(time|datetime|uuid|random|secrets|tempfile|shortuuid|ulid|coolname|petname|pendulum|arrow|wandb|mlflow)\."
-    r"|numpy\.random\.|os\.getpid$|ray\.tune\.get_context$"
-)
 TAKEN_TODAY = {"callbacks"}  # if they are callbacks of ray.train
 READS = (*GET_CHECKPOINT, "ray.train.load_checkpoint")
-JOB_VARIABLE = lazy_regex(r"(JOB|RUN|TASK|BUILD|TRIAL).*ID|_ID$")
 
 
 @codemod(*(name.rpartition(".")[2] for name in sorted(TRAINERS | TORCH_TRAINERS)), phase=Phase.CONFIGURATION)
 def run_names(context: Context) -> None:
     """Tells what a run name means now, where a legacy trainer is converted and the name is not seen to be unique."""
     converted = [call for call in context.module.calls(*TRAINERS) if call in context.plan.calls]
-    going_on = dict.fromkeys((*converted, *_that_go_on(context)), (SAME, IF_SAME))
-    for call, (same, if_same) in {**_that_mix(context), **going_on}.items():
+    going_on = dict.fromkeys((*converted, *_that_go_on(context)), GOES_ON)
+    for call, what in {**_that_mix(context), **going_on}.items():
         given = values_given(context.module, call, "run_config")
         for place, name in (found for source in given for found in _names(context, source, call)):
-            if name is not None and _is_unique(name.module, name.node, set()):
-                continue
-            found = constants(name.module, name.node) if name is not None else []
-            known = bool(found) and all(isinstance(value, str) for _, value in found)
-            context.manual(RM406, place, same if known else if_same)
+            renewed = renewal(name.module, name.node) if name is not None else Renewal.UNSEEN
+            if renewed is not Renewal.EACH_RUN:
+                found = constants(name.module, name.node) if name is not None else []
+                known = bool(found) and all(isinstance(value, str) for _, value in found)
+                context.manual(RM406, place, OF_A_TIME.get(renewed, SAME if known else IF_SAME).format(what))
 
 
 def _legacy_trainers(context: Context) -> list[TrainerCall]:
@@ -103,7 +100,7 @@ def _that_go_on(context: Context) -> Iterator[ast.Call]:
             yield call.node
 
 
-def _that_mix(context: Context) -> dict[ast.Call, tuple[str, str]]:
+def _that_mix(context: Context) -> dict[ast.Call, str]:
     """The TorchTrainers of a legacy job of which something compares, or lists, all checkpoints of a run; what to say.
 
     Legacy Ray began a list anew with each fit().
@@ -115,8 +112,7 @@ def _that_mix(context: Context) -> dict[ast.Call, tuple[str, str]]:
     for given, keyword in module.keywords("checkpoint_score_attribute") if calls and not what else ():
         is_config = (module.qualified(given.func) or "").endswith(".CheckpointConfig")
         what = "what CheckpointConfig compares" if is_config and not is_none(keyword.value) else what
-    said = MIXED.format(what), IF_MIXED.format(what)
-    return dict.fromkeys(calls, said) if what else {}
+    return dict.fromkeys(calls, MIXES.format(what)) if what else {}
 
 
 def _names(context: Context, given: Source, call: ast.Call) -> Iterator[tuple[ast.AST, Source | None]]:
@@ -125,7 +121,7 @@ def _names(context: Context, given: Source, call: ast.Call) -> Iterator[tuple[as
         module, config = source.module, source.node
         if is_none(config) or config in context.tuned - context.undecided:
             continue
-        seen, name = _name(module, config)
+        seen, name = name_of_run(module, config)
         if seen and is_none(name):
             continue
         place: ast.AST = given.node if given.module is context.module else call
@@ -133,53 +129,3 @@ def _names(context: Context, given: Source, call: ast.Call) -> Iterator[tuple[as
             parent = module.parent_of[name]
             place = parent if isinstance(parent, ast.keyword) else name
         yield place, Source(module, name) if name is not None else None
-
-
-def _name(module: Module, config: ast.expr) -> tuple[bool, ast.expr | None]:
-    """Whether the name in a configuration can be seen, and the name."""
-    if isinstance(config, ast.Call) and (module.qualified(config.func) or "").endswith(".RunConfig"):
-        name = argument(config, 0, "name")
-        found = [_entry(module, given) for given in unpacked_dicts(config) if name is None]
-        name = next((given for _, given in found if given is not None), name)
-        return name is not None or all(seen for seen, _ in found), name
-    return _entry(module, config)
-
-
-def _entry(module: Module, config: ast.expr) -> tuple[bool, ast.expr | None]:
-    """Whether it can be seen what a dict holds as name, and that."""
-    entries = module.entries(config)
-    if entries is not None:
-        return True, entries.get("name")
-    keys = keys_of(module, config)
-    named = {name for name, _ in keys.strings} | {keyword.arg for _, keyword in keys.keywords}
-    return not keys.hidden and "name" not in named, None
-
-
-def _is_unique(module: Module, node: ast.expr, seen: set[ast.AST]) -> bool:
-    """Whether everything that a name can be has a part that is another one each time."""
-    return all(_has_unique_part(source.module, source.node, seen) for source in module.origins(node))
-
-
-def _has_unique_part(module: Module, node: ast.expr, seen: set[ast.AST]) -> bool:
-    if node in seen:
-        return False
-    seen.add(node)
-    if isinstance(node, (ast.Name, ast.Attribute)) and UNIQUE.match(module.qualified(node) or ""):
-        return True
-    if isinstance(node, ast.Constant):
-        return False
-    if isinstance(node, (ast.Call, ast.Subscript)) and _reads_job(module, node):
-        return True
-    parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-    parts += [keyword.value for keyword in node.keywords] if isinstance(node, ast.Call) else []
-    return any(_is_unique(module, part, seen) for part in parts)
-
-
-def _reads_job(module: Module, node: ast.Call | ast.Subscript) -> bool:
-    """Whether an environment variable is read that names the job: `os.environ["SLURM_JOB_ID"]`."""
-    owner = node.func if isinstance(node, ast.Call) else node.value
-    if not (module.qualified(owner) or "").startswith(("os.environ", "os.getenv")):
-        return False
-    key = (node.args[0] if node.args else None) if isinstance(node, ast.Call) else node.slice
-    name = module.constant(key)
-    return isinstance(name, str) and JOB_VARIABLE.search(name) is not None

@@ -9,7 +9,11 @@ from raymigrate.facts.values import constant, last_name, origins
 
 READ_METHODS = frozenset({"read_text", "read_bytes", "open"})
 # What only makes a path of a path.
-PATHS = ("pathlib.Path", "pathlib.PurePath", "os.fspath", "os.path.abspath", "os.path.realpath")
+PATHS = (
+    *("pathlib.Path", "pathlib.PurePath", "os.fspath"),
+    *(f"os.path.{name}" for name in ("abspath", "expanduser", "realpath")),
+)
+JOINS = (*PATHS, "os.path.join")
 # What looks at a path, removes what is there or keeps its name: nothing reads the file.
 NO_READERS = frozenset(
     {
@@ -69,10 +73,14 @@ def path_key(module: Module, node: ast.expr, depth: int = DEPTH) -> str:
 
 
 def _parts(module: Module, path: ast.expr) -> list[ast.expr | str]:
-    """What a path is put together of: `os.path.join(a, "b")`, `f"{a}/b"`, `a + "/b"`, `a / "b"`."""
+    """What a path is put together of: `os.path.join(a, "b")`, `Path(a, "b")`, `f"{a}/b"`, `a + "/b"`, `a / "b"`."""
     match path:
-        case ast.Call(args=[first, *others], keywords=[]) if module.qualified(path.func) == "os.path.join":
+        case ast.Call(args=[first, *others], keywords=[]) if module.qualified(path.func) in JOINS:
             return [first, *(part for other in others for part in ("/", other))]
+        case ast.Call(func=ast.Attribute(value=first, attr="joinpath"), args=others, keywords=[]):
+            return [first, *(part for other in others for part in ("/", other))]
+        case ast.Call(func=ast.Name("str"), args=[whole], keywords=[]):
+            return [whole]
         case ast.BinOp(op=ast.Div()):
             return [path.left, "/", path.right]
         case ast.BinOp(op=ast.Add()):

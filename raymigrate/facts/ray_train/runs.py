@@ -3,7 +3,8 @@
 import ast
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import keyword_argument
+from raymigrate.facts.values import argument, keyword_argument, unpacked_dicts
+from raymigrate.facts.values.keys import keys_of
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 
@@ -29,3 +30,23 @@ def only_use(module: Module, node: ast.expr) -> ast.expr | None:
     name = module.name_of(node)
     uses = module.uses_of(name) if module.is_bound_once(name) else []
     return uses[0] if len(uses) == 1 else None
+
+
+def name_of_run(module: Module, config: ast.expr) -> tuple[bool, ast.expr | None]:
+    """Whether the name in a RunConfig, or in a dict in its place, can be seen, and the name."""
+    if isinstance(config, ast.Call) and (module.qualified(config.func) or "").endswith(".RunConfig"):
+        name = argument(config, 0, "name")
+        found = [_entry(module, given) for given in unpacked_dicts(config) if name is None]
+        name = next((given for _, given in found if given is not None), name)
+        return name is not None or all(seen for seen, _ in found), name
+    return _entry(module, config)
+
+
+def _entry(module: Module, config: ast.expr) -> tuple[bool, ast.expr | None]:
+    """Whether it can be seen what a dict holds as name, and that."""
+    entries = module.entries(config)
+    if entries is not None:
+        return True, entries.get("name")
+    keys = keys_of(module, config)
+    named = {name for name, _ in keys.strings} | {keyword.arg for _, keyword in keys.keywords}
+    return not keys.hidden and "name" not in named, None

@@ -1,16 +1,19 @@
 """Magics and shell lines of a notebook: a name stands for each, so that what they read is not seen."""
 
 import ast
+import contextlib
 import re
 from collections.abc import Iterable, Iterator
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.documents import UndecodableError, open_document
+from raymigrate.documents.cell_scripts import COMMAND, DATABRICKS, MAGIC
 from raymigrate.documents.cells import STAND_INS
 from raymigrate.documents.notebook import Notebook
 from raymigrate.facts.syntax.module import Module
 
 SHELL_CELL = lazy_regex(r"\s*%%(?:bash|sh)\b")
+PYTHON_CELL = lazy_regex(r"\s*%python\b")
 # What Colab and Kaggle keep of the machine that a notebook was run on.
 ON_GPU = lazy_regex(rb'"accelerator"\s*:\s*"GPU"|"isGpuEnabled"\s*:\s*true')
 # A line of a notebook, or of a source of Databricks: what it runs, or restores, has names.
@@ -70,6 +73,24 @@ def shell_cells(module: Module, *places: int) -> tuple[list[tuple[int, list[str]
     cells = [(number, document.lines_of(number)) for number in document.cells_with_commands]
     of_shell = [(number, lines) for number, lines in cells if SHELL_CELL.match("\n".join(lines))]
     return of_shell, [document.place(line, 1).cell for line in places]
+
+
+def commented_cells(module: Module) -> Iterator[ast.Module]:
+    """The cells of a Databricks source that are Python behind `# MAGIC %python`: comments, which no module has."""
+    try:
+        data = module.project.read(module.path) if module.project is not None and module.path else b""
+    except OSError:
+        return
+    cell: list[str] = []
+    lines = data.decode(errors="replace").splitlines() if data.startswith(DATABRICKS.encode()) else []
+    for line in (*lines, None):
+        if line is not None and COMMAND.match(line) is None:
+            cell += [line[len(MAGIC) :]] if line.startswith(MAGIC.rstrip()) else []
+            continue
+        if cell and PYTHON_CELL.match(cell[0]):
+            with contextlib.suppress(SyntaxError, ValueError):
+                yield ast.parse("\n".join(cell[1:]))
+        cell = []
 
 
 def _heads_statement(module: Module, name: ast.Name) -> bool:
