@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from raymigrate.facts.projects.callees import called_elsewhere, calls_within
 from raymigrate.facts.projects.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTION, Places
 from raymigrate.facts.ray_data.datasets import MAPPERS, is_dataset
 from raymigrate.facts.ray_data.preprocessors import BATCH_MAPPERS
@@ -226,7 +227,7 @@ def local_imports(module: Module, body: Sequence[ast.AST], sent: Iterable[ast.AS
     """
     imported: dict[str, list[ast.Name]] = {}
     reads_in = _reads_of_packages(module)
-    not_pickled = [*NOT_PICKLED, *([LOGURU] if any(_files_of_loguru(module, [*body, *sent])) else [])]
+    not_pickled = [*NOT_PICKLED, *([LOGURU] if any(files_of_loguru(module, [*body, *sent])) else [])]
     for node in (read for outer in body for read in reads_in.get(outer, ())):
         packages = {(binding.qualified or "").partition(".")[0] for binding in _imports(module, node)}
         if packages & PACKAGES:
@@ -301,22 +302,45 @@ def _imports(module: Module, node: ast.Name) -> list[Binding]:
     return [binding for binding in bindings if binding.qualified] if known else []
 
 
-def _files_of_loguru(module: Module, sent: Sequence[ast.AST]) -> Iterator[ast.Call]:
+def files_of_loguru(module: Module, sent: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Where the level of the module, or a function called there, lets loguru write to more than the screen.
 
     Args:
         module: The module.
         sent: Code that is no part of that level, since it is sent.
     """
-    for call in module.calls(f"{LOGURU}.add"):
-        sink, function = argument(call, 0, "sink"), module.function(call)
-        if sink is None or module.qualified(sink) in SCREEN or isinstance(sink, ast.Lambda):
-            continue
+    away = set(sent)
+    for place in _openings_of_loguru(module):
+        function = module.function(place)
         uses = module.uses_of(function) if isinstance(function, NAMED) else []
         is_begun = function is None or any(module.function(use) is None for use in uses)
-        around = {outer for place in (call, *uses) for outer in (place, *module.ancestors(place))}
-        if is_begun and around.isdisjoint(sent):
-            yield call
+        around = {outer for each in (place, *uses) for outer in (each, *module.ancestors(each))}
+        if is_begun and around.isdisjoint(away):
+            yield place
+
+
+@kept
+def _openings_of_loguru(module: Module) -> list[ast.AST]:
+    """What gives loguru a file: calls of its `add`, calls of functions of other files that do so, and their imports."""
+    if not any(module.references_within(LOGURU)):
+        return []
+    found: list[ast.AST] = [call for call in module.calls(f"{LOGURU}.add") if _opens_file(module, call)]
+    for call in module.of_type(ast.Call) if module.names_of_files else ():
+        called = called_elsewhere(module, [call])
+        if any(_opens_file(home, inner) for home, code in called for inner in calls_within(code)):
+            found.append(call)
+    for file, statement in module.project.imported_files(module) if module.project is not None else ():
+        other = module.project.module(file) if module.project is not None else None
+        added = other.calls(f"{LOGURU}.add") if other is not None else ()
+        if other is not None and any(other.function(call) is None and _opens_file(other, call) for call in added):
+            found.append(statement)
+    return found
+
+
+def _opens_file(module: Module, call: ast.Call) -> bool:
+    """Whether a call lets loguru write to more than the screen."""
+    sink = argument(call, 0, "sink") if module.qualified(call.func) == f"{LOGURU}.add" else None
+    return sink is not None and module.qualified(sink) not in SCREEN and not isinstance(sink, ast.Lambda)
 
 
 def _takes_along(binding: Binding, names: set[str], not_pickled: Sequence[str]) -> str:
