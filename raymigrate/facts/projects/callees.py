@@ -132,7 +132,7 @@ def _inside(source: Source) -> Iterator[Source]:
         yield from handed_on(module, node)
 
 
-def called_elsewhere(module: Module, calls: Iterable[ast.Call]) -> Iterator[tuple[Module, ast.AST]]:
+def reached_elsewhere(module: Module, calls: Iterable[ast.Call]) -> Iterator[tuple[Module, ast.AST]]:
     """The functions and classes of other files that some calls of a module call, and those that these call."""
     seen = set[ast.AST]()
     waiting: list[tuple[Module, Iterable[ast.Call]]] = [(module, calls)]

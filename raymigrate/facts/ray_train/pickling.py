@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from raymigrate.facts.projects.callees import called_elsewhere, calls_within
+from raymigrate.facts.projects.callees import reached_elsewhere, calls_within
 from raymigrate.facts.projects.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTION, Places
 from raymigrate.facts.ray_data.datasets import MAPPERS, is_dataset
 from raymigrate.facts.ray_data.preprocessors import BATCH_MAPPERS
@@ -326,7 +326,7 @@ def _openings_of_loguru(module: Module) -> list[ast.AST]:
         return []
     found: list[ast.AST] = [call for call in module.calls(f"{LOGURU}.add") if _opens_file(module, call)]
     for call in module.of_type(ast.Call) if module.names_of_files else ():
-        called = called_elsewhere(module, [call])
+        called = reached_elsewhere(module, [call])
         if any(_opens_file(home, inner) for home, code in called for inner in calls_within(code)):
             found.append(call)
     for file, statement in module.project.imported_files(module) if module.project is not None else ():

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable
 
 from raymigrate.facts.hugging_face.models import PIPELINES
-from raymigrate.facts.projects.callees import called_elsewhere, calls_within
+from raymigrate.facts.projects.callees import reached_elsewhere, calls_within
 from raymigrate.facts.syntax.magics import asks_for_accelerator
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, keyword_argument, origins
@@ -21,7 +21,7 @@ def asks_for_gpu(module: Module) -> bool:
     """
     if _places_itself(module) or asks_for_accelerator(module) or _asks(module, module.of_type(ast.Call)):
         return True
-    return any(_asks(home, calls_within(code)) for home, code in called_elsewhere(module, module.of_type(ast.Call)))
+    return any(_asks(home, calls_within(code)) for home, code in reached_elsewhere(module, module.of_type(ast.Call)))
 
 
 def _asks(module: Module, calls: Iterable[ast.Call]) -> bool:
