@@ -115,7 +115,7 @@ SETTINGS = "class Config:\n    half = 'fp16'\n"
         ("", 'precision="fp16"', "precision", 'train("no")', False),
         ("", 'precision="bf16"', "precision", "train()", False),
         (LAUNCHER, "config", "config.half", f"{SETTINGS}notebook_launcher(train, (Config(),))", True),
-        (LAUNCHER, "config", "config['half']", "given = {'half': 'fp16'}\nnotebook_launcher(train, args=[given])", True),
+        (LAUNCHER, "config", "config['half']", "given = dict(half='fp16')\nnotebook_launcher(train, [given])", True),
         (LAUNCHER, "config", "config['half']", "notebook_launcher(train, args=given)", False),
         (", debug_launcher", "half", "half", "debug_launcher(train, args=('fp16',))", False),  # whatever is given
         ("", "", 'None, **{"split_batches": True}', "train()", False),

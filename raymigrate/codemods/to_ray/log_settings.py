@@ -17,7 +17,7 @@ from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trackers import is_for_one_process
-from raymigrate.facts.ray_train.pickling import LOGURU, files_of_loguru
+from raymigrate.facts.ray_train.loguru_files import LOGURU, files_of_loguru
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, keyword_argument, unpacked_dicts

@@ -11,10 +11,10 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from raymigrate.facts.projects.callees import reached_elsewhere, calls_within
 from raymigrate.facts.projects.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTION, Places
 from raymigrate.facts.ray_data.datasets import MAPPERS, is_dataset
 from raymigrate.facts.ray_data.preprocessors import BATCH_MAPPERS
+from raymigrate.facts.ray_train.loguru_files import LOGURU, bound_by, files_of_loguru
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Binding, FunctionNode, Scope, children
@@ -40,9 +40,7 @@ NOT_PICKLED = (
     "torch.ops",
     "torch.utils.deterministic",
 )
-LOGURU = "loguru.logger"  # once it writes to a file
 PACKAGES = frozenset(name.partition(".")[0] for name in (*NOT_PICKLED, LOGURU))
-SCREEN = ("sys.stdout", "sys.stderr")
 REMOTE = "ray.remote"
 SENDING = ("remote", "bind")
 OF_FUNCTIONS = ("fn_args", "fn_constructor_args")
@@ -229,7 +227,7 @@ def local_imports(module: Module, body: Sequence[ast.AST], sent: Iterable[ast.AS
     reads_in = _reads_of_packages(module)
     not_pickled = [*NOT_PICKLED, *([LOGURU] if any(files_of_loguru(module, [*body, *sent])) else [])]
     for node in (read for outer in body for read in reads_in.get(outer, ())):
-        packages = {(binding.qualified or "").partition(".")[0] for binding in _imports(module, node)}
+        packages = {bound_by(module, binding).partition(".")[0] for binding in _imports(module, node)}
         if packages & PACKAGES:
             imported.setdefault(node.id, []).append(node)
     names = {name for node in body for name in _own_names(module, node)} if imported else set()
@@ -251,7 +249,7 @@ def _reads_of_packages(module: Module) -> dict[ast.AST, list[ast.Name]]:
     They are found by each node that they are in or are: functions are asked one by one, and are part of others.
     """
     bound = module.scope_of[module.tree].bindings.items()
-    of = {name: {(binding.qualified or "").partition(".")[0] for binding in bindings} for name, bindings in bound}
+    of = {name: {bound_by(module, binding).partition(".")[0] for binding in bindings} for name, bindings in bound}
     found: dict[ast.AST, list[ast.Name]] = {}
     for read in module.of_type(ast.Name):
         if isinstance(read.ctx, ast.Load) and of.get(read.id, set()) & PACKAGES:
@@ -265,7 +263,9 @@ def _needed(
 ) -> Iterator[LocalImport]:
     """The imports that code with these names needs of its own because it reads a name."""
     bindings = _imports(module, reads[0])
-    taken = next(filter(None, (_takes_along(binding, names, not_pickled) for binding in bindings)), "")
+    taken = next(
+        filter(None, (_takes_along(bound_by(module, binding), names, not_pickled) for binding in bindings)), ""
+    )
     for binding in bindings if taken else ():
         if _is_needed(binding, names, len(bindings)):
             yield LocalImport(_source(binding), reads, taken)
@@ -302,50 +302,8 @@ def _imports(module: Module, node: ast.Name) -> list[Binding]:
     return [binding for binding in bindings if binding.qualified] if known else []
 
 
-def files_of_loguru(module: Module, sent: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Where the level of the module, or a function called there, lets loguru write to more than the screen.
-
-    Args:
-        module: The module.
-        sent: Code that is no part of that level, since it is sent.
-    """
-    away = set(sent)
-    for place in _openings_of_loguru(module):
-        function = module.function(place)
-        uses = module.uses_of(function) if isinstance(function, NAMED) else []
-        is_begun = function is None or any(module.function(use) is None for use in uses)
-        around = {outer for each in (place, *uses) for outer in (each, *module.ancestors(each))}
-        if is_begun and around.isdisjoint(away):
-            yield place
-
-
-@kept
-def _openings_of_loguru(module: Module) -> list[ast.AST]:
-    """What gives loguru a file: calls of its `add`, calls of functions of other files that do so, and their imports."""
-    if not any(module.references_within(LOGURU)):
-        return []
-    found: list[ast.AST] = [call for call in module.calls(f"{LOGURU}.add") if _opens_file(module, call)]
-    for call in module.of_type(ast.Call) if module.names_of_files else ():
-        called = reached_elsewhere(module, [call])
-        if any(_opens_file(home, inner) for home, code in called for inner in calls_within(code)):
-            found.append(call)
-    for file, statement in module.project.imported_files(module) if module.project is not None else ():
-        other = module.project.module(file) if module.project is not None else None
-        added = other.calls(f"{LOGURU}.add") if other is not None else ()
-        if other is not None and any(other.function(call) is None and _opens_file(other, call) for call in added):
-            found.append(statement)
-    return found
-
-
-def _opens_file(module: Module, call: ast.Call) -> bool:
-    """Whether a call lets loguru write to more than the screen."""
-    sink = argument(call, 0, "sink") if module.qualified(call.func) == f"{LOGURU}.add" else None
-    return sink is not None and module.qualified(sink) not in SCREEN and not isinstance(sink, ast.Lambda)
-
-
-def _takes_along(binding: Binding, names: set[str], not_pickled: Sequence[str]) -> str:
+def _takes_along(bound: str, names: set[str], not_pickled: Sequence[str]) -> str:
     """The module that is pickled with code that has these names, by what an import binds, and cannot be."""
-    bound = binding.qualified or ""
     for module in not_pickled:
         if module == bound or (module.startswith(f"{bound}.") and names.issuperset(_below(module, bound))):
             return module

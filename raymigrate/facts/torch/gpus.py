@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable
 
 from raymigrate.facts.hugging_face.models import PIPELINES
-from raymigrate.facts.projects.callees import reached_elsewhere, calls_within
+from raymigrate.facts.projects.callees import calls_within, reached_elsewhere
 from raymigrate.facts.syntax.magics import asks_for_accelerator
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, keyword_argument, origins

@@ -41,7 +41,7 @@ FUNCTION_ARGUMENTS = ("fn_args", "fn_kwargs")
 CONSTRUCTOR_ARGUMENTS = ("fn_constructor_args", "fn_constructor_kwargs")
 # What starts a function in several processes, and how much it gives that before its `args`: the number of the process.
 LAUNCHERS = {
-    **{f"accelerate.{where}{name}": 0 for where in ("", "launchers.") for name in ("notebook_launcher", "debug_launcher")},
+    **{f"accelerate.{where}{name}_launcher": 0 for where in ("", "launchers.") for name in ("notebook", "debug")},
     "torch.multiprocessing.spawn": 1,
 }
 
