@@ -64,7 +64,7 @@ INTO = " TensorBoard then writes below output_dir/runs, and no longer into loggi
 @pytest.mark.parametrize(
     ("arguments", "said", "into"),
     [
-        ("no_cuda=True, **config", "report_to= behind ** logged to all trackers", False),
+        ("no_cuda=True, **config", "Where no report_to is behind **, TrainingArguments logged to all trackers", False),
         ('no_cuda=True, **{"seed": 3}', 'without report_to= logged to all trackers up to transformers 4; "all"', False),
         ('no_cuda=True, logging_dir="tb"', 'transformers 4; "all" keeps that.', True),
         ('no_cuda=True, **{"logging_dir": "tb"}, **config', "keeps that.", True),

@@ -33,8 +33,8 @@ RM753 = Rule(
 
 MESSAGE = '{name} without report_to= logged to all trackers up to transformers 4; "all" keeps that.'
 UNSEEN = (
-    "{name} without report_to= behind ** logged to all trackers up to transformers 4; report_to all among what is"
-    " unpacked keeps that."
+    "Where no report_to is behind **, {name} logged to all trackers up to transformers 4; report_to all there"
+    " keeps that."
 )
 INTO = (
     " TensorBoard then writes below output_dir/runs, and no longer into logging_dir, unless the environment variable"
