@@ -161,8 +161,9 @@ def _laid_out_argument(argument: cst.Arg) -> cst.Arg:
         return argument
     if isinstance(value, cst.Call):
         return argument.with_changes(value=one_per_line_if_long(value, INDENT, longest=0))
-    is_dict = isinstance(value, cst.Dict) and value.elements
-    return argument.with_changes(value=dict_one_per_line_if_long(value, INDENT, longest=0)) if is_dict else argument
+    if isinstance(value, cst.Dict) and value.elements:
+        return argument.with_changes(value=dict_one_per_line_if_long(value, INDENT, longest=0))
+    return argument
 
 
 class _LayOut(cst.CSTTransformer):
