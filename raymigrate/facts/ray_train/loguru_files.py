@@ -1,7 +1,7 @@
 """The logger of loguru, and whether a script lets it write to a file: then Ray cannot pickle it (pickling.py)."""
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from raymigrate.facts.projects.callees import calls_within, reached_elsewhere
 from raymigrate.facts.syntax.kept import kept
@@ -62,16 +62,21 @@ def _openings_of_loguru(module: Module) -> list[ast.AST]:
     if not any(bound_by(module, binding).partition(".")[0] == PACKAGE for binding in bound):
         return []
     found: list[ast.AST] = [call for call in module.of_type(ast.Call) if _opens_file(module, call)]
-    for call in module.of_type(ast.Call) if module.names_of_files else ():
-        called = reached_elsewhere(module, [call])
-        if any(_opens_file(home, inner) for home, code in called for inner in calls_within(code)):
-            found.append(call)
+    calls = module.of_type(ast.Call) if module.names_of_files else []
+    if _reach_file(module, calls):  # mostly none does, and each would be followed again
+        found += (call for call in calls if _reach_file(module, [call]))
     for statement in module.imports if module.names_of_files else ():
         for other in _imported_modules(module, statement):
             added = (call for call in other.of_type(ast.Call) if other.function(call) is None)
             if any(_opens_file(other, call) for call in added):
                 found.append(statement)
     return found
+
+
+def _reach_file(module: Module, calls: Sequence[ast.Call]) -> bool:
+    """Whether functions of other files that some calls come to let loguru write to a file."""
+    reached = reached_elsewhere(module, calls)
+    return any(_opens_file(home, inner) for home, code in reached for inner in calls_within(code))
 
 
 def _opens_file(module: Module, call: ast.Call) -> bool:
