@@ -450,6 +450,25 @@ def test_a_line_of_arguments_with_room_for_a_new_one_stays() -> None:
     assert '\n        first, second=2, third="x", fourth=4\n    )\n' in rewrite(module, plan)
 
 
+@pytest.mark.parametrize(
+    ("argument", "laid_out"),
+    [
+        ("config={ITEMS}", "    config={\n        ITEM,\n    },\n"),
+        ("config=dict(ITEMS)", "    config=dict(\n        ITEM,\n    ),\n"),
+        ("config=[ITEMS]", "    config=[ITEMS],\n"),
+    ],
+)
+def test_an_argument_of_new_code_that_is_too_long_for_a_line_is_broken_too(argument: str, laid_out: str) -> None:
+    sign = "=" if "dict" in argument else '": '
+    quote = '"' if '"' in sign else ""
+    items = [f"{quote}name_{number}{sign}{number}" for number in range(100, 110)]
+    filled = argument.replace("ITEMS", ", ".join(items) if "[" not in argument else ", ".join(["100"] * 30))
+    expected = laid_out.replace("ITEMS", ", ".join(["100"] * 30)).replace("ITEM", ",\n        ".join(items))
+    code = Code(f"trainer = make(function, {filled}, last=1)")
+    text = edited("x = 1\n", lambda module, plan: plan.statement(module.tree.body[0]).after.append(code))
+    assert text == f"x = 1\ntrainer = make(\n    function,\n{expected}    last=1,\n)\n"
+
+
 ON_ONE_LINE = "def f(a): g(a); h(a)  # both\n"
 
 

@@ -16,9 +16,11 @@ from raymigrate.edits.layout import (
     one_per_line_if_long,
     parenthesized_if_needed,
 )
+from raymigrate.edits.line_length import LIMITS
 from raymigrate.edits.plan import Code, Part
 from raymigrate.edits.positions import code_of
 
+INDENT = 4
 # A `$` in a string or a comment is a sign of the text, no placeholder. Strings in f-strings are not looked into.
 PLACEHOLDER = lazy_regex(
     r"""#[^\n]*|(?<![fF])(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|\$(?P<name>[a-z_][a-z0-9_]*)"""
@@ -146,8 +148,22 @@ def _in_parentheses(part: cst.BaseExpression) -> cst.BaseExpression:
 def _laid_out(value: cst.BaseExpression, placed: Collection[str] | None = None) -> cst.BaseExpression:
     """Breaks a long statement into lines; see `one_per_line_if_long`."""
     if isinstance(value, cst.Call):
-        return one_per_line_if_long(value, placed=placed)
+        call = one_per_line_if_long(value, placed=placed)
+        is_broken = call is not value and placed is None
+        return call.with_changes(args=[_laid_out_argument(each) for each in call.args]) if is_broken else call
     return dict_one_per_line_if_long(value) if isinstance(value, cst.Dict) else value
+
+
+def _laid_out_argument(argument: cst.Arg) -> cst.Arg:
+    """Breaks an argument with a line of its own where it is too long for that, in a function too."""
+    value, room = argument.value, LIMITS[-1] - 2 * INDENT
+    if len(code_of(argument).strip()) <= room or "\n" in code_of(value):
+        return argument
+    if isinstance(value, cst.Call):
+        return argument.with_changes(value=one_per_line_if_long(value, INDENT, longest=0))
+    if isinstance(value, cst.Dict) and value.elements:
+        return argument.with_changes(value=dict_one_per_line_if_long(value, INDENT, longest=0))
+    return argument
 
 
 class _LayOut(cst.CSTTransformer):

@@ -49,12 +49,32 @@ def test_what_was_written_for_transformers_4_logged(imports: str, arguments: str
     [
         (TORCH, 'eval_strategy="epoch"'),  # may be for transformers 5
         (TORCH, 'evaluation_strategy="epoch", report_to="none"'),
-        (TORCH, 'evaluation_strategy="epoch", **config'),
+        (TORCH, 'evaluation_strategy="epoch", **{"report_to": "none"}'),
+        (TRANSFORMERS, 'evaluation_strategy="epoch", **config'),
         (TRANSFORMERS, 'evaluation_strategy="epoch"'),  # which removed all trackers
     ],
 )
 def test_else_there_is_nothing_to_say(imports: str, arguments: str) -> None:
     assert not notes(imports, arguments)
+
+
+INTO = " TensorBoard then writes below output_dir/runs, and no longer into logging_dir"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "into"),
+    [
+        ("no_cuda=True, **config", "Where no report_to is behind **, TrainingArguments logged to all trackers", False),
+        ('no_cuda=True, **{"seed": 3}', 'without report_to= logged to all trackers up to transformers 4; "all"', False),
+        ('no_cuda=True, logging_dir="tb"', 'transformers 4; "all" keeps that.', True),
+        ('no_cuda=True, **{"logging_dir": "tb"}, **config', "keeps that.", True),
+    ],
+)
+def test_what_is_unpacked_and_where_tensorboard_wrote(arguments: str, said: str, into: bool) -> None:
+    outcome = converted(SCRIPT.format(imports=TORCH, arguments=arguments, trainer="TorchTrainer"))
+    [message] = [found for found in outcome.messages if "logged to all trackers" in found]
+    assert said in message
+    assert (INTO in message) is into
 
 
 @pytest.mark.parametrize(("imports", "now"), [(TORCH, '"all"'), (ACCELERATE, '"all"'), (TRANSFORMERS, '"none"')])

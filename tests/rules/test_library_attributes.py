@@ -374,3 +374,37 @@ def test_arguments_of_a_file_or_of_the_command_line(other: str, told: bool) -> N
     outcome = converted(TWO_PARSINGS.format(other=other), to_ray=True)
     found = [message for message in outcome.messages if message.startswith("Reading overwrite_output_dir raises")]
     assert len(found) == told and all("Write False in its place" in message for message in found)
+
+
+HANDS_OVER = """\
+from accelerate import Accelerator
+from helpers import half
+
+accelerator = Accelerator()
+model, loader = accelerator.prepare(make_model(), make_loader())
+for batch in loader:
+    accelerator.backward(model(batch))
+{made}
+half({given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "reads", "now"),
+    [
+        ("it = accelerator", "it", "def half(acc):\n    return acc.{}\n", True),
+        ("", "acc=accelerator", "def half(model=None, acc=None):\n    return acc.state.{}\n", True),
+        ("it = accelerator", "it", "class half:\n    def __init__(self, acc):\n        self.on = acc.{}\n", True),
+        ("it = make()", "it", "def half(acc):\n    return acc.{}\n", False),
+        ("", "accelerator.device", "def half(acc):\n    return acc.{}\n", False),
+    ],
+)
+def test_an_accelerator_that_another_file_hands_over(
+    tmp_path: Path, made: str, given: str, reads: str, now: bool
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "train.py").write_text(HANDS_OVER.format(made=made, given=given))
+    (tmp_path / "helpers.py").write_text(reads.format("use_fp16"))
+    CliRunner().invoke(main, ["--to-ray", str(tmp_path)])
+    text = (tmp_path / "helpers.py").read_text()
+    assert text == reads.format('mixed_precision != "no"' if now else "use_fp16")

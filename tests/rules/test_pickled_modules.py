@@ -1,10 +1,13 @@
 """RM418: modules that cannot be pickled with a function."""
 
+from pathlib import Path
 from textwrap import indent
 
 import pytest
+from click.testing import CliRunner
 
 from raymigrate.base.findings import Kind
+from raymigrate.cli import main
 from tests.rules.scripts import Outcome, converted
 
 SCRIPT = """
@@ -237,3 +240,45 @@ def test_a_logger_whose_file_the_workers_open_themselves_is_sent() -> None:
     text = converted(script, to_ray=True, workers=2).text
     assert text.index("def train_func():") < text.index("logger.add(") < text.index("def main():")
     assert OWN not in text
+
+
+@pytest.mark.parametrize(
+    ("helpers", "first", "held"),
+    [
+        ("def start(name):\n    logger.add(name)\n", "from helpers import start\n\nstart('a.log')", True),
+        ("def start(name):\n    logger.add(name)\n", "import helpers\n\nhelpers.start('a.log')", True),
+        (
+            "def start(name):\n    one(name)\n\n\ndef one(n):\n    logger.add(n)\n",
+            "from helpers import *\n\nstart(1)",
+            True,
+        ),
+        ("logger.add('a.log')\n", "import helpers", True),
+        ("def start(name):\n    logger.add(name)\n", "from helpers import start", False),
+        ("def start():\n    logger.add(sys.stderr)\n", "from helpers import start\n\nstart()", False),
+    ],
+)
+def test_a_file_that_another_module_gives_the_logger_is_seen(
+    tmp_path: Path, helpers: str, first: str, held: bool
+) -> None:
+    (tmp_path / "helpers.py").write_text(f"import sys\nfrom loguru import logger\n\n\n{helpers}")
+    (tmp_path / "train.py").write_text(LOGGED.format(first=first, last="pass"))
+    (tmp_path / "pyproject.toml").write_text("")
+    CliRunner().invoke(main, ["--to-ray", "--gpu", "--workers", "2", str(tmp_path)])
+    text = (tmp_path / "train.py").read_text()
+    assert "def train_func():" in text
+    assert (f"def train_func():\n    {OWN}" in text) is held
+
+
+@pytest.mark.parametrize(
+    ("added", "held"), [('logger.add("a.log")', True), ("logger.remove()", False), ("logger.add(sys.stderr)", False)]
+)
+def test_a_logger_that_another_module_hands_on_is_imported_from_there(tmp_path: Path, added: str, held: bool) -> None:
+    (tmp_path / "helpers.py").write_text(f"import sys\nfrom loguru import logger\n\n{added}\n")
+    script = LOGGED.format(first="", last="pass").replace("from loguru import", "from helpers import")
+    (tmp_path / "train.py").write_text(script)
+    (tmp_path / "pyproject.toml").write_text("")
+    CliRunner().invoke(main, ["--to-ray", "--gpu", "--workers", "2", str(tmp_path)])
+    text = (tmp_path / "train.py").read_text()
+    assert "def train_func():" in text
+    own = "    from helpers import logger  # Ray cannot pickle loguru.logger with the function"
+    assert (f"def report(trainer):\n{own}" in text and f"def train_func():\n{own}" in text) is held

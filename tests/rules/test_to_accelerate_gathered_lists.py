@@ -197,6 +197,23 @@ def test_functions_that_ask_for_the_first_process(helpers: str, writer: str, las
     assert bool(outcome.lines("RM857", Kind.MANUAL)) is told
 
 
+@pytest.mark.parametrize(
+    ("helpers", "rank", "told"),
+    [
+        ("def start():\n    return dist.get_rank(), dist.get_world_size()\n\n", "here, size = start()", False),
+        ("def start():\n    here = dist.get_rank()\n    return here, 2\n\n", "(here, size) = start()", False),
+        ("def start():\n    return dist.get_rank()\n\n", "here = start()", False),
+        ("", "here = 0\n    if dist.is_initialized():\n        here = dist.get_rank()", False),
+        ("def start():\n    return dist.get_world_size(), dist.get_rank()\n\n", "here, size = start()", True),
+        ("", "here = 0", True),
+    ],
+)
+def test_the_number_of_a_process_that_a_function_gives_with_others(helpers: str, rank: str, told: bool) -> None:
+    outcome = accelerated(helpers, writer=f"{rank}\n    writer = SummaryWriter() if here == 0 else None")
+    assert "Accelerator(" in outcome.text
+    assert bool(outcome.lines("RM857", Kind.MANUAL)) is told
+
+
 @pytest.mark.parametrize(("drop", "told"), [("", True), (", drop_last=True", False), (", drop_last=config.drop", True)])
 @pytest.mark.parametrize("gather", [GATHER, "dist.all_reduce(own)\n    return own"])
 def test_rows_that_are_counted_twice_are_told(gather: str, drop: str, told: bool) -> None:

@@ -155,3 +155,44 @@ training.fit()
     assert '{"scaler": self.accelerator.scaler.state_dict() if self.accelerator.scaler is not None else {}}' in text
     assert "        if self.accelerator.scaler is not None:\n            self.accelerator.scaler.load_state" in text
     compile(text, "after", "exec")
+
+
+SHOWS = "        optimizer.zero_grad()\n"
+SCALE = "accelerator.scaler.get_scale() if accelerator.scaler is not None else 1.0"
+
+
+def with_scale(before: str = "", between: str = "", behind: str = "") -> Outcome:
+    script = FUNCTIONS.format(state=STATE, load=LOAD, scaler="torch.amp.GradScaler()", enabled=True, parameter="scaler")
+    script = script.replace("        scaler.step", f"{before}        scaler.step")
+    script = script.replace("        scaler.update()\n", f"{between}        scaler.update()\n")
+    return converted(script.replace(SHOWS, f"{SHOWS}{behind}"), to_accelerate=True)
+
+
+@pytest.mark.parametrize(
+    ("behind", "now"),
+    [
+        ("        print(loss, scaler.get_scale())\n", f"print(loss, {SCALE})"),
+        ('        print(f"scale {scaler.get_scale():.0f}")\n', f"{{({SCALE}):.0f}}"),
+        ("        bar.set_postfix(scale=scaler.get_scale())\n", f"set_postfix(scale={SCALE})"),
+        ("        print(2 * scaler.get_scale())\n", f"2 * ({SCALE})"),
+        ("        if scaler.get_scale() < 1:\n            break\n", f"if ({SCALE}) < 1:"),
+    ],
+)
+def test_the_scale_is_that_of_the_accelerator(behind: str, now: str) -> None:
+    text = with_scale(behind=behind).text
+    assert "Accelerator(" in text
+    assert squeezed(now) in squeezed(text)
+    compile(text, "after", "exec")
+
+
+def test_a_scale_before_the_step_stays_there() -> None:
+    text = with_scale(
+        before="        last = scaler.get_scale()\n", behind="        print(last == scaler.get_scale())\n"
+    ).text
+    assert text.index(f"last = {SCALE}") < text.index("optimizer.step()") < text.index(f"last == ({SCALE})")
+
+
+def test_a_scale_between_step_and_update_is_left_to_a_person() -> None:
+    outcome = with_scale(between="        last = scaler.get_scale()\n")
+    assert "Accelerator(" not in outcome.text
+    assert any("used for more than scaling the loss" in message for message in outcome.messages)

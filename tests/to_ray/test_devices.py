@@ -101,6 +101,7 @@ def train({parameters}):
 {call}
 """
 LAUNCHER = ", notebook_launcher"
+SETTINGS = "class Config:\n    half = 'fp16'\n"
 
 
 @pytest.mark.parametrize(
@@ -113,6 +114,11 @@ LAUNCHER = ", notebook_launcher"
         (LAUNCHER, 'precision="fp16"', "precision", "args = ()\nnotebook_launcher(train, args)", True),
         ("", 'precision="fp16"', "precision", 'train("no")', False),
         ("", 'precision="bf16"', "precision", "train()", False),
+        (LAUNCHER, "config", "config.half", f"{SETTINGS}notebook_launcher(train, (Config(),))", True),
+        (LAUNCHER, "config", "config['half']", "given = dict(half='fp16')\nnotebook_launcher(train, [given])", True),
+        (LAUNCHER, "config", "config['half']", "notebook_launcher(train, args=given)", False),
+        (", debug_launcher", "half", "half", "debug_launcher(train, args=('fp16',))", False),  # whatever is given
+        ("", "", 'None, **{"split_batches": True}', "train()", False),
     ],
 )
 def test_half_precision_that_only_gpus_have_asks_for_one(
@@ -122,6 +128,22 @@ def test_half_precision_that_only_gpus_have_asks_for_one(
     outcome = converted(script, to_ray=True)
     assert "TorchTrainer(" in outcome.text, outcome.messages
     assert f"use_gpu={needed}" in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("precision", "told"),
+    [
+        ('"fp16"', "fp16 does nothing on workers without a GPU: they train in float32."),
+        ("settings()", "If mixed_precision= is fp16, it does nothing on workers without a GPU: they train in float32."),
+        ('"bf16"', ""),
+        ("None", ""),
+    ],
+)
+def test_fp16_on_workers_without_a_gpu_is_told(precision: str, told: str) -> None:
+    script = ACCELERATE.format(imports="", parameters="", precision=precision, call="train()")
+    outcome = converted(script, to_ray=True, gpu=False)
+    assert [m.strip() for m in outcome.messages if "fp16" in m] == ([told] if told else [])
+    assert not any("fp16" in message for message in converted(script, to_ray=True, gpu=True).messages)
 
 
 WITH_HELPERS = """

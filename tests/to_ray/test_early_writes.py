@@ -74,6 +74,7 @@ def told(before: str = "", behind: str = "", **options: object) -> list[str]:
         ("Kept(data)", "writes this file"),
         ('data = data.select([1])\nos.remove(data.cache_files[0]["filename"])', "removes or moves"),
         ("data = prepare(data)", "removes or moves"),
+        ('data.push_to_hub("me/rows")', "uploads this"),
         ('data = data.select([1])\nPath("/cache").joinpath(data.info).unlink()', "removes or moves"),
         ('data = data.select([1])\nshutil.move("/a", data.info)', "removes or moves"),
         ('data = data.select([1])\nos.system(f"rm -rf {data.info}")', "removes or moves"),

@@ -39,6 +39,9 @@ def by_hand(model, x):
     model = model.module if hasattr(model, "module") else model
     return model.score(x)
 
+def state(model):
+    return {"state": model.state_dict(), "name": model.title}
+
 def length(loader):
     return len(loader.dataset)
 
@@ -99,6 +102,11 @@ def test_what_a_helper_of_another_file_asks_is_told_once(
 ) -> None:
     [line] = told(tmp_path, imports, inside)
     assert message in line.replace(f"{tmp_path}/", "")
+
+
+def test_of_the_state_it_is_told_how_the_names_differ(tmp_path: Path) -> None:
+    [line] = told(tmp_path, "from helpers import state", "state(model)")
+    assert 'which has "module." before each name of its state and does not have that.' in line
 
 
 @pytest.mark.parametrize(

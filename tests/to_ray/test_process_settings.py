@@ -145,6 +145,8 @@ def test_a_log_file_that_each_worker_opens_anew_is_told(set_up: str, workers: in
         ("from loguru import logger\nlogger.add('a')\n\n\ndef show():\n    logger.info(1)", True),
         ("import loguru\nloguru.logger.remove()\n\n\ndef show():\n    loguru.logger.info(1)", True),
         ("from loguru import logger\nlogger.add('a')", False),
+        ("from loguru import logger\nlogger.remove()\n\n\ndef show():\n    logger.info(1)", False),
+        ("import sys\nfrom loguru import logger\nlogger.add(sys.stderr)\n\n\ndef show():\n    logger.info(1)", False),
         ("from loguru import logger\nlogger.info('a')\n\n\ndef show():\n    logger.info(1)", False),
     ],
 )

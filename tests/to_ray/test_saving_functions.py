@@ -312,3 +312,20 @@ def test_a_file_that_the_driver_writes_is_not_told() -> None:
     outcome = converted(HEAD + TRAIN + shows, to_ray=True)
     assert "result.return_value" in outcome.text
     assert not [message for message in outcome.messages if message.startswith("Every worker writes this file")]
+
+
+@pytest.mark.parametrize(
+    ("behind", "told"),
+    [
+        ("if args.push:\n    best = model.merge_and_unload()\n    best.push_to_hub('me/best')", True),
+        ("if args.push:\n    trainer.push_to_hub()", False),
+        ("model.push_to_hub('me/best')", False),  # the first worker does it
+        ("if args.push and trainer.is_world_process_zero():\n    model.push_to_hub('me/best')", False),
+    ],
+)
+def test_what_every_worker_uploads_is_told(behind: str, told: bool) -> None:
+    parsed = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--push')\n"
+    script = f"{HEAD}{parsed}args = parser.parse_args()\n{TRAIN}{behind}\n"
+    outcome = converted(script, to_ray=True, workers=2)
+    message = f"Every worker uploads this {TOLD}: each pushes a commit of its own."
+    assert any(message in found for found in outcome.messages) is told

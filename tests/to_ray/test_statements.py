@@ -509,3 +509,15 @@ def test_code_that_is_commented_out_goes_with_what_stands_above_it() -> None:
     found = roles(script)
     moves = [line for line, role in found.items() if line.startswith("'''") and role.moves]
     assert moves == ["'''model.eval()'''", "'''model.train()'''", "'''print(model)'''"]
+
+
+@pytest.mark.parametrize("others", ["", "from datasets import *\n", "import re\n"])
+def test_a_seed_that_a_star_import_brings_in_is_set_on_the_workers(others: str) -> None:
+    text = f"{others}from transformers import *\n\nset_seed(3)\n"
+    outcome = converted(text + TRAIN, to_ray=True)
+    assert "def train_func():\n    set_seed(3)\n" in outcome.text
+
+
+def test_a_name_of_a_module_is_not_taken_from_a_star_import() -> None:
+    module = Module("from transformers import *\n\nre.sub('a', 'b', 'c')\nset_seeds(1)\nset_seed(2)\n")
+    assert [reference.qualified for reference in module.references] == ["transformers.set_seed"]

@@ -97,6 +97,7 @@ TRL_CHANGES: Mapping[str, Change] = {
 }
 # What to do about an argument that has no successor of its own.
 ADVICE = {
+    "logging_dir": "Drop it: the environment variable TENSORBOARD_LOGGING_DIR says where TensorBoard writes.",
     "sharded_ddp": "Drop it; fsdp= and fsdp_config= shard the model today.",
     "fsdp_min_num_params": "Write it into the dict of fsdp_config= as min_num_params.",
     "fsdp_transformer_layer_cls_to_wrap": "Write it into the dict of fsdp_config= as transformer_layer_cls_to_wrap.",

@@ -18,6 +18,7 @@ from raymigrate.facts.projects.indirect import Parsing, parsings
 from raymigrate.facts.ray_train.removed_trackers import TrackerUse
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, is_none, unpacked_dicts
+from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.keys import keys_of
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
@@ -31,6 +32,14 @@ RM753 = Rule(
 )
 
 MESSAGE = '{name} without report_to= logged to all trackers up to transformers 4; "all" keeps that.'
+UNSEEN = (
+    "Where no report_to is behind **, {name} logged to all trackers up to transformers 4; report_to all there"
+    " keeps that."
+)
+INTO = (
+    " TensorBoard then writes below output_dir/runs, and no longer into logging_dir, unless the environment variable"
+    " TENSORBOARD_LOGGING_DIR names that where the Trainer runs."
+)
 SHARED = (
     "This is also called without Ray: there TrainingArguments without report_to= logged to all trackers up to"
     ' transformers 4; "all" for that way alone keeps that, as Ray\'s legacy trainer had removed them.'
@@ -43,7 +52,7 @@ WITHOUT = (
     "{name} without args= logged to all trackers up to transformers 4;"
     ' args={arguments} with report_to="all" keeps that.'
 )
-ARGUMENT = "report_to"
+ARGUMENT, FOLDER = "report_to", "logging_dir"
 
 
 @codemod("TrainingArguments", "Seq2SeqTrainingArguments", "trl", phase=Phase.LIBRARIES, after=[keyword_arguments])
@@ -57,10 +66,14 @@ def default_trackers(context: Context) -> None:
     trackers, told = TrackerUse(context.places), False
     for call in calls_without_own(context.module, ARGUMENT):
         getting = trackers.getting(call)
-        if not {keyword.arg for keyword in call.keywords}.isdisjoint({ARGUMENT, None}) or (told and not getting):
+        unpacked = [carried(context.module, given) for given in unpacked_dicts(call)]
+        names = {keyword.arg for keyword in call.keywords} | {entry.name for part in unpacked for entry in part.entries}
+        if ARGUMENT in names or (told and not getting):
             continue
         if not trackers.had_none(call):
-            context.note(RM753, call, MESSAGE.format(name=_class_of(context.module, call)))
+            message = MESSAGE if all(part.whole for part in unpacked) else UNSEEN
+            into = INTO if FOLDER in names else ""
+            context.note(RM753, call, f"{message.format(name=_class_of(context.module, call))}{into}")
             told = True
         elif any(_runs_without_ray(context, trainer) for trainer in getting):
             context.note(RM753, call, SHARED)

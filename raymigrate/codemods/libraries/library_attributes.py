@@ -29,11 +29,13 @@ from raymigrate.facts.hugging_face.instances import (
 from raymigrate.facts.hugging_face.later_settings import settings_by_name, unseen_settings
 from raymigrate.facts.projects.declared import declared_class
 from raymigrate.facts.projects.given_attributes import is_given_by_base, is_given_elsewhere
+from raymigrate.facts.projects.handed_on import origins_anywhere
 from raymigrate.facts.ray_train.trainers import trainer_base
 from raymigrate.facts.ray_tune.tune_objects import ANALYSIS
 from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import is_none
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
 from raymigrate.knowledge.libraries import lineage, member
 from raymigrate.knowledge.successors import PREPROCESSED
@@ -133,7 +135,7 @@ def attributes(context: Context) -> None:
         if node.attr in own and not _is_of_library(module, node.value):
             continue
         kind = DEPLOYMENT if imported else instance_of(module, node.value) or _declared_kind(module, node)
-        kind = kind or _state_kind(module, node.value)
+        kind = kind or _accelerator_kind(module, node)
         is_there = member(kind, node.attr) is not None if kind else node.attr not in TRAINING_ARGUMENTS_CHANGES
         is_there &= kind != STATE or node.attr not in RENAMED[STATE]  # its __getattr__ is no member for each name
         if is_there or _is_dealt_with(context, node) or _goes_away(context, node):
@@ -197,10 +199,18 @@ def _declared_kind(module: Module, node: ast.Attribute) -> str:
     return TRAINING_ARGUMENTS if is_one else ""
 
 
-def _state_kind(module: Module, owner: ast.expr) -> str:
-    """AcceleratorState, where an object is the state of an Accelerator: `accelerator.state`."""
-    is_state = isinstance(owner, ast.Attribute) and owner.attr == "state"
-    return STATE if is_state and instance_of(module, owner.value) == ACCELERATOR else ""  # type: ignore[attr-defined]
+def _accelerator_kind(module: Module, node: ast.Attribute) -> str:
+    """Accelerator, or AcceleratorState, where an attribute that went from them is read of one or of its state.
+
+    Other files may hand it over to the function that reads it.
+    """
+    if node.attr not in RENAMED[ACCELERATOR]:
+        return ""
+    is_state = isinstance(node.value, ast.Attribute) and node.value.attr == "state"
+    owner = node.value.value if is_state else node.value  # type: ignore[attr-defined]
+    given = (source for source in origins_anywhere(module, owner) if not is_none(source.node))
+    kinds = {instance_of(*source) for source in given}
+    return (STATE if is_state else ACCELERATOR) if kinds == {ACCELERATOR} else ""
 
 
 def _may_have_it(module: Module, node: ast.Attribute) -> bool:

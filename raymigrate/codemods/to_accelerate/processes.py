@@ -312,5 +312,6 @@ class Processes(Side):
             return bool(ranks) and all(self._is_rank(rank, seen | {node}) for rank in ranks)
         if isinstance(node, ast.Call) and not self._answers(node) and is_rank(self.module, node):
             return True  # of a function of another file
-        number = self.number(node)
-        return number in MAIN or any(v in self.ranks for v in self.variables.of(node))
+        if self.number(node) in MAIN or any(v in self.ranks for v in self.variables.of(node)):
+            return True
+        return isinstance(node, ast.Name) and is_rank(self.module, node)

@@ -1,7 +1,7 @@
-"""The state of a GradScaler in checkpoints: that of the one which the Accelerator has.
+"""The state of a GradScaler in checkpoints, and its scale in what is logged: those of the one of the Accelerator.
 
 `accelerator.scaler` is None where nothing is scaled: without fp16, and on a CPU (accelerate 1.15, accelerator.py:563).
-A GradScaler that is off gives an empty state, and takes any (torch 2.13, grad_scaler.py:654).
+A GradScaler that is off gives an empty state, takes any, and has a scale of 1 (torch 2.13, grad_scaler.py:564 and 654).
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from raymigrate.codemods.to_accelerate.rules import RM852, Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.values import is_none
 
-STATE, LOAD = "state_dict", "load_state_dict"
+STATE, LOAD, SCALE = "state_dict", "load_state_dict", "get_scale"
+NAMES = {STATE: "state", LOAD: "state", SCALE: "scale"}
+WITHOUT = {STATE: "{}", SCALE: "1.0"}  # what a GradScaler gives that is off
 SCALER = "accelerator.scaler"
 IS_THERE = f"{SCALER} is not None"
 
@@ -34,8 +36,10 @@ class ScalerStates:
         self.module = training.module
         self.calls = [
             call
-            for call in training.method_calls(STATE, LOAD)
-            if isinstance(call.func, ast.Attribute) and self._is_scaler(call.func.value)
+            for call in training.method_calls(STATE, LOAD, SCALE)
+            if isinstance(call.func, ast.Attribute)
+            and self._is_scaler(call.func.value)
+            and (call.func.attr != SCALE or self._is_kept(call))
         ]
 
     def convert(self, changes: Changes) -> None:
@@ -49,7 +53,8 @@ class ScalerStates:
             changes.replace(test.left, SCALER)
         for call in self.calls:
             if not changes.is_gone(call):
-                changes.converted(RM852, call, "The state of the GradScaler is that of accelerator.scaler now.")
+                what = NAMES[call.func.attr]  # type: ignore[attr-defined]
+                changes.converted(RM852, call, f"The {what} of the GradScaler is that of accelerator.scaler now.")
                 self._convert(changes, call)
 
     def _convert(self, changes: Changes, call: ast.Call) -> None:
@@ -61,13 +66,30 @@ class ScalerStates:
             if not is_tested:
                 changes.put_into([statement], f"if {IS_THERE}:")
         elif not is_tested:
-            text = f"{SCALER}.{STATE}() if {IS_THERE} else {{}}"
+            text = f"{SCALER}.{call.func.attr}() if {IS_THERE} else {WITHOUT[call.func.attr]}"
             stands_alone = isinstance(
                 self.module.parent_of[call], (ast.Dict, ast.Call, ast.keyword, ast.Assign, ast.Return)
             )
             changes.replace(call, text if stands_alone else f"({text})")
             return
         changes.replace(call.func.value, SCALER)
+
+    def _is_kept(self, call: ast.Call) -> bool:
+        """Whether a scale is what it was, as it is not read between a step and the update, which is a part of it now.
+
+        There a script compares it with the next one, to skip its scheduler. Who calls other functions is not asked.
+        """
+        function = self.module.function(call)
+        lines = {
+            name: [
+                made.lineno
+                for made in self.training.method_calls(name)
+                if self.module.function(made) is function and self._is_scaler(made.func.value)  # type: ignore[attr-defined]
+            ]
+            for name in ("step", "update")
+        }
+        is_between = any(step < call.lineno < update for step in lines["step"] for update in lines["update"])
+        return all(lines.values()) and not is_between
 
     def _tests_around(self, call: ast.Call) -> Iterator[ast.Compare]:
         """The tests that let a call run only with a scaler: `if scaler is not None:` around nothing but such calls."""

@@ -13,7 +13,7 @@ from raymigrate.codemods.to_ray.accelerators import (
     apply_file,
     give_variables,
     set_cpu,
-    tell_plugins,
+    tell_gpu_settings,
     tell_synchronized,
 )
 from raymigrate.codemods.to_ray.behind_launchers import tell_behind
@@ -177,7 +177,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     give_variables(context, outline, made[0])
     if not outline.use_gpu and not outline.resources:
         set_cpu(context, made)
-        tell_plugins(context, made)
+        tell_gpu_settings(context, made)
         tell_synchronized(context, RM821)
     hand_group_to_ray(context, outline)
     if notebook is not None:

@@ -10,7 +10,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.cpu_workers import states_before
 from raymigrate.codemods.to_ray.launch_line import common_variables
-from raymigrate.codemods.to_ray.launched import GPU_PLUGINS, LaunchedOutline
+from raymigrate.codemods.to_ray.launched import GPU_PLUGINS, LaunchedOutline, precisions
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.facts.accelerate.launch_form import LaunchForm, Row
 from raymigrate.facts.syntax.literals import shortened
@@ -73,16 +73,21 @@ def set_cpu(context: Context, made: list[ast.Call], *, told: Sequence[ast.Call] 
             context.give(call, "cpu", "True")
 
 
-def tell_plugins(context: Context, made: list[ast.Call]) -> None:
-    """Tells of plugins that an Accelerator on CPU workers has no use for.
+def tell_gpu_settings(context: Context, made: list[ast.Call]) -> None:
+    """Tells of what an Accelerator on CPU workers has no use for: plugins, and fp16.
 
-    accelerate 1.15 shards a model only where its processes are on GPUs or similar devices (state.py:1010); elsewhere it
-    says nothing.
+    accelerate 1.15 shards a model only where its processes are on GPUs or similar devices (state.py:1010), and scales
+    losses and casts for fp16 only there (accelerator.py:566); elsewhere it says nothing.
     """
     for keyword in (keyword for call in made for keyword in call.keywords):
         if keyword.arg in GPU_PLUGINS and not is_none(keyword.value):
             message = f"{keyword.arg}= does nothing on workers without a GPU: each of them holds the whole model."
             context.note(RM821, keyword, message)
+    for call in made:
+        may_be = precisions(context.module, call)
+        if "fp16" in may_be or ... in may_be:
+            what = "fp16" if "fp16" in may_be else "If mixed_precision= is fp16, it"
+            context.note(RM821, call, f"{what} does nothing on workers without a GPU: they train in float32.")
 
 
 def tell_synchronized(context: Context, rule: Rule) -> None:

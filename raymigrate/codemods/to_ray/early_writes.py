@@ -16,7 +16,7 @@ from raymigrate.codemods.to_ray.arrivals import around, arrivals, places
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.other_paths import called_elsewhere
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
-from raymigrate.codemods.to_ray.trainer_calls import Training
+from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.facts.folders.downloads import is_in_turn
 from raymigrate.facts.folders.opened_files import COPIERS, SAVE, WRITERS, opens_file, writes_by_method
 from raymigrate.facts.folders.removals import is_own_path, removes_files
@@ -31,6 +31,7 @@ from raymigrate.facts.values import argument, class_named, method_of
 WRITES = (SAVE, *WRITERS, *COPIERS)
 SAVE_TO_PATHS = ("save_to_disk", "save_pretrained")
 IN_FUNCTION = "writes a file in this function"
+UPLOADS = "uploads this"
 DEPTH = 3  # functions that call each other
 ADVICE = (
     "Do it above the training function, on the driver; or below `if ray.train.get_context().get_world_rank() == 0:`,"
@@ -55,7 +56,12 @@ def tell_early_writes(context: Context, rule: Rule, outline: LaunchedOutline, tr
         what = "" if guarded else done_by_all(module, call)
         if what:
             message = f"Every worker {what} before it trains, the same as the others and at the same time:"
-            context.manual(rule, call, f"{message} one may find it half done, or gone.", ADVICE)
+            context.manual(rule, call, f"{message} {result_of(what)}", ADVICE)
+
+
+def result_of(what: str) -> str:
+    """What comes of it that all workers do something with files, as words."""
+    return "each pushes a commit of its own." if what == UPLOADS else "one may find it half done, or gone."
 
 
 def _before(outline: LaunchedOutline, training: Training) -> Iterator[ast.Call]:
@@ -129,7 +135,7 @@ def _done_in(module: Module, function: FunctionNode) -> str:
 
 
 def what_it_does(module: Module, call: ast.Call) -> str:
-    """What a call does with files, as words; empty for nothing."""
+    """What a call does with files, or with those of the Hub, as words; empty for nothing."""
     if removes_files(module, call):
         return "removes or moves a file"
     name = module.qualified(call.func) or ""
@@ -137,6 +143,8 @@ def what_it_does(module: Module, call: ast.Call) -> str:
         return "writes this file"
     if name or not isinstance(call.func, ast.Attribute):
         return ""
+    if call.func.attr == "push_to_hub":
+        return "" if is_trainer(module, call.func.value) else UPLOADS  # which asks for the rank itself
     return "writes this" if call.func.attr in SAVE_TO_PATHS or writes_by_method(call) else ""
 
 

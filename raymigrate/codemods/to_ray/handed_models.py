@@ -17,6 +17,7 @@ from raymigrate.codemods.to_ray.wrapped import (
     is_model,
     is_trained_by,
     is_wrapped,
+    lack_of,
     of_wrapper,
     prepared_by,
     where_wrapped,
@@ -80,9 +81,10 @@ def tell_handed_models(context: Context, outline: LaunchedOutline) -> None:
 
 def _tell(context: Context, outline: LaunchedOutline, given: ast.expr, asks: list[_Ask], inner: str) -> None:
     names = ", ".join(dict.fromkeys(f".{ask.name}" if ask.name else "its class" for ask in asks))
+    lacks = dict.fromkeys(lack_of(ask.name) or "does not have that" for ask in asks)
     message = (
         f"{asks[0].function}() in {asks[0].module.path} asks this model for {names}."
-        f" It is wrapped in DistributedDataParallel {where_wrapped(outline)}, which does not have that."
+        f" It is wrapped in DistributedDataParallel {where_wrapped(outline)}, which {' and '.join(lacks)}."
     )
     is_trained = any(is_trained_by(ask.module, ask.model) for ask in asks)
     context.manual(RM829, given, message, (TRAINED_BY if is_trained else OUT_OF_FILE).format(inner=inner))

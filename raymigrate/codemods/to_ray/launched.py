@@ -35,12 +35,13 @@ from raymigrate.codemods.to_ray.ways_to_launch import Launched, UnfitLaunchError
 from raymigrate.facts.hugging_face.argument_objects import parsed_for_trainers
 from raymigrate.facts.projects.indirect import parsings
 from raymigrate.facts.projects.takers import takers
-from raymigrate.facts.syntax.functions import default_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import origins
+from raymigrate.facts.values.carried import values_given
 from raymigrate.knowledge.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 
 GPU_PLUGINS = ("fsdp_plugin", "deepspeed_plugin", "deepspeed_plugins")
+PRECISION = ("mixed_precision", 2)  # of an Accelerator's arguments
 GPU_PRECISIONS = ("fp16", "fp8")  # on CPUs the first does nothing, and the other raises
 # What a script asks for that reckons with a plugin which accelerate launch made from its configuration.
 PLUGIN_READS = {"deepspeed_plugin": "DeepSpeed", "fsdp_plugin": "FSDP"}
@@ -131,11 +132,10 @@ class LaunchedOutline(Outline):
         """Whether each worker has a GPU: what is known, else whether the script shows that it needs one."""
         if self.known_gpu is not None:
             return self.known_gpu
-        given = [keyword for call in self.module.calls(*ACCELERATORS) for keyword in call.keywords]
-        if any(keyword.arg in GPU_PLUGINS for keyword in given):
+        made = list(self.module.calls(*ACCELERATORS))
+        if any(keyword.arg in GPU_PLUGINS for call in made for keyword in call.keywords):
             return True
-        precisions = (keyword.value for keyword in given if keyword.arg == "mixed_precision")
-        if any(_needs_gpu(self.module, precision) for precision in precisions):
+        if any(precision in GPU_PRECISIONS for call in made for precision in precisions(self.module, call)):
             return True
         return super().use_gpu
 
@@ -154,23 +154,15 @@ class LaunchedOutline(Outline):
         return told
 
 
-def _needs_gpu(module: Module, precision: ast.expr) -> bool:
-    """Whether a mixed precision may be one that only GPUs have, by what is given, or by the default of a parameter.
+def precisions(module: Module, call: ast.Call) -> list[object]:
+    """The mixed precisions that an Accelerator may have: `...` for one that is not known, nothing where none is given.
 
     Args:
         module: The module.
-        precision: What the Accelerator is given.
+        call: What makes the Accelerator.
     """
-    ends = [(end.module, end.node) for end in origins(module, precision)]
-    function = module.function(precision)
-    is_given = any(isinstance(node, ast.Constant) for _, node in ends)
-    if isinstance(precision, ast.Name) and isinstance(function, ast.FunctionDef) and not is_given:  # by a launcher
-        parameters = function.args
-        named = (
-            p for p in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs) if p.arg == precision.id
-        )
-        ends += [(module, default) for p in named if (default := default_of(p, parameters)) is not None]
-    return any(home.constant(node) in GPU_PRECISIONS for home, node in ends if isinstance(node, ast.expr))
+    ends = [end for given in values_given(module, call, *PRECISION) for end in origins(*given)]
+    return [end.module.constant(end.node) for end in ends]
 
 
 def tell_launch(context: Context, place: ast.AST, outline: LaunchedOutline) -> None:

@@ -17,7 +17,7 @@ from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trackers import is_for_one_process
-from raymigrate.facts.ray_train.pickling import LOGURU
+from raymigrate.facts.ray_train.loguru_files import LOGURU, files_of_loguru
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, keyword_argument, unpacked_dicts
@@ -93,7 +93,9 @@ def _tell_of_driver(context: Context, outline: LaunchedOutline, of_workers: set[
     module, told = context.module, set[str]()
     own = module.method_calls(*SETS_LOGGER)
     calls = [(c, method) for c, method in own if any(makes_logger(source) for source in module.origins(method.value))]
-    calls += [(c, c.func) for c in module.calls(*SETS_LOGURU) if isinstance(c.func, ast.Attribute)]
+    of_loguru = [(c, c.func) for c in module.calls(*SETS_LOGURU) if isinstance(c.func, ast.Attribute)]
+    holds_file = any(files_of_loguru(module, of_workers))  # else the logger itself goes along, as the driver set it up
+    calls += [(c, method) for c, method in of_loguru if holds_file or not isinstance(method.value, ast.Name)]
     for call, method in calls:
         step, logger = outline.script.step_of(call), module.source(method.value)
         stays = step is not None and step not in of_workers and not isinstance(step, DEFINITIONS)

@@ -13,7 +13,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.all_workers import needs_all
 from raymigrate.codemods.to_ray.arrivals import around, arrivals, places
-from raymigrate.codemods.to_ray.early_writes import IN_FUNCTION, called_by, done_by_all
+from raymigrate.codemods.to_ray.early_writes import IN_FUNCTION, called_by, done_by_all, result_of
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.codemods.to_ray.spread_weights import saves_spread_weights
@@ -162,7 +162,7 @@ def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, tra
                 advice = OF_ALL if needs_all(module, module.statement(call)) else ADVICE
                 if what == IN_FUNCTION and isinstance(module.statement(call), (ast.Assign, ast.Return)):
                     advice = GIVES
-                context.manual(rule, call, f"{message} one may find it half done, or gone.", advice)
+                context.manual(rule, call, f"{message} {result_of(what)}", advice)
 
 
 def _behind(outline: LaunchedOutline, training: Training) -> Iterator[ast.stmt]:

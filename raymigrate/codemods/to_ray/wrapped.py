@@ -115,17 +115,18 @@ def unwrap(
     module = context.module
     inner = f"{accelerator}.unwrap_model({module.source(model)})"
     is_asked = isinstance(module.parent_of[model], ast.Call)
-    lack = f"has no .{name}"
-    if name in STATES:
-        lack = 'has "module." before each name of its state'
-    elif name == "":
-        lack = "is of another class"
+    lack = lack_of(name) or f"has no .{name}"
     what = f"The model is wrapped in DistributedDataParallel {where_wrapped(outline)}, and the wrapper {lack}"
     end = ": this is an AttributeError" if name not in {"", *STATES} and not is_asked else ""
     if advice:
         context.manual(RM829, model, f"{what}{end}.", advice.format(inner=inner))
     elif context.converts(RM829, model, f"{what}{end}; now {inner}."):
         context.plan.replace(model, inner)
+
+
+def lack_of(name: str) -> str:
+    """How the wrapper differs from the model, where it is asked for its state or for its class; empty for others."""
+    return 'has "module." before each name of its state' if name in STATES else "" if name else "is of another class"
 
 
 def asked(module: Module, wrapper: frozenset[str]) -> Iterator[tuple[ast.expr, str]]:

@@ -13,9 +13,9 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
+from raymigrate.facts.ray_train.loguru_files import LOGURU
 from raymigrate.facts.ray_train.own_objects import is_sent_by_name
 from raymigrate.facts.ray_train.pickling import (
-    LOGURU,
     defaults_not_pickled,
     local_imports,
     sent_functions,

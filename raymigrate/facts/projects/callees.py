@@ -6,7 +6,7 @@ method or an object; what cannot be followed to a definition was not read, and n
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from raymigrate.facts.projects.handed_on import handed_on
@@ -130,3 +130,24 @@ def _inside(source: Source) -> Iterator[Source]:
     yield from items_behind(source)
     if isinstance(node, ast.Name):
         yield from handed_on(module, node)
+
+
+def reached_elsewhere(module: Module, calls: Iterable[ast.Call]) -> Iterator[tuple[Module, ast.AST]]:
+    """The functions and classes of other files that some calls of a module call, and those that these call."""
+    seen = set[ast.AST]()
+    waiting: list[tuple[Module, Iterable[ast.Call]]] = [(module, calls)]
+    while waiting and module.project is not None:
+        home, made = waiting.pop()
+        for call in made:
+            found = home.elsewhere(call.func)
+            place = (found.module, found.node) if found is not None else (home, home.definition(call.func))
+            if place[0] is module or not isinstance(place[1], (ast.FunctionDef, ast.ClassDef)) or place[1] in seen:
+                continue
+            seen.add(place[1])
+            yield place[0], place[1]
+            waiting.append((place[0], calls_within(place[1])))
+
+
+def calls_within(code: ast.AST) -> list[ast.Call]:
+    """The calls in some code."""
+    return [node for node in ast.walk(code) if isinstance(node, ast.Call)]

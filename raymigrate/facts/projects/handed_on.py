@@ -76,15 +76,18 @@ def _given_elsewhere(module: Module, parameter: ast.arg) -> list[Source]:
 
 
 def _arguments_elsewhere(module: Module, parameter: ast.arg) -> Iterator[Source]:
+    """What calls in other files give for a parameter of a function, or of a class that they make an object of."""
     project, function = module.project, module.parent_of[module.parent_of[parameter]]
     if project is None or not isinstance(function, ast.FunctionDef):
         return
-    if not isinstance(module.parent_of[function], ast.Module) or function.decorator_list:
+    home = module.parent_of[function]
+    called = home if isinstance(home, ast.ClassDef) and function.name == "__init__" else function
+    if not isinstance(module.parent_of[called], ast.Module) or function.decorator_list:
         return
     project.read_others(module.path)
-    positional = [*function.args.posonlyargs, *function.args.args]
+    positional = [*function.args.posonlyargs, *function.args.args][0 if called is function else 1 :]
     place = positional.index(parameter) if parameter in positional else len(positional)
-    for user, read in uses_of(project, Definition(module, function, function.name)).reads:
+    for user, read in uses_of(project, Definition(module, called, called.name)).reads:
         call = user.parent_of[read]
         if isinstance(call, ast.Call) and call.func is read and not has_unpacking(call):
             given = argument(call, place, parameter.arg) or default_of(parameter, function.args)

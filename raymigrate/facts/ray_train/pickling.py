@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from raymigrate.facts.projects.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTION, Places
 from raymigrate.facts.ray_data.datasets import MAPPERS, is_dataset
 from raymigrate.facts.ray_data.preprocessors import BATCH_MAPPERS
+from raymigrate.facts.ray_train.loguru_files import LOGURU, bound_by, files_of_loguru
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Binding, FunctionNode, Scope, children
@@ -39,9 +40,7 @@ NOT_PICKLED = (
     "torch.ops",
     "torch.utils.deterministic",
 )
-LOGURU = "loguru.logger"  # once it writes to a file
 PACKAGES = frozenset(name.partition(".")[0] for name in (*NOT_PICKLED, LOGURU))
-SCREEN = ("sys.stdout", "sys.stderr")
 REMOTE = "ray.remote"
 SENDING = ("remote", "bind")
 OF_FUNCTIONS = ("fn_args", "fn_constructor_args")
@@ -226,9 +225,9 @@ def local_imports(module: Module, body: Sequence[ast.AST], sent: Iterable[ast.AS
     """
     imported: dict[str, list[ast.Name]] = {}
     reads_in = _reads_of_packages(module)
-    not_pickled = [*NOT_PICKLED, *([LOGURU] if any(_files_of_loguru(module, [*body, *sent])) else [])]
+    not_pickled = [*NOT_PICKLED, *([LOGURU] if any(files_of_loguru(module, [*body, *sent])) else [])]
     for node in (read for outer in body for read in reads_in.get(outer, ())):
-        packages = {(binding.qualified or "").partition(".")[0] for binding in _imports(module, node)}
+        packages = {bound_by(module, binding).partition(".")[0] for binding in _imports(module, node)}
         if packages & PACKAGES:
             imported.setdefault(node.id, []).append(node)
     names = {name for node in body for name in _own_names(module, node)} if imported else set()
@@ -250,7 +249,7 @@ def _reads_of_packages(module: Module) -> dict[ast.AST, list[ast.Name]]:
     They are found by each node that they are in or are: functions are asked one by one, and are part of others.
     """
     bound = module.scope_of[module.tree].bindings.items()
-    of = {name: {(binding.qualified or "").partition(".")[0] for binding in bindings} for name, bindings in bound}
+    of = {name: {bound_by(module, binding).partition(".")[0] for binding in bindings} for name, bindings in bound}
     found: dict[ast.AST, list[ast.Name]] = {}
     for read in module.of_type(ast.Name):
         if isinstance(read.ctx, ast.Load) and of.get(read.id, set()) & PACKAGES:
@@ -264,7 +263,9 @@ def _needed(
 ) -> Iterator[LocalImport]:
     """The imports that code with these names needs of its own because it reads a name."""
     bindings = _imports(module, reads[0])
-    taken = next(filter(None, (_takes_along(binding, names, not_pickled) for binding in bindings)), "")
+    taken = next(
+        filter(None, (_takes_along(bound_by(module, binding), names, not_pickled) for binding in bindings)), ""
+    )
     for binding in bindings if taken else ():
         if _is_needed(binding, names, len(bindings)):
             yield LocalImport(_source(binding), reads, taken)
@@ -301,27 +302,8 @@ def _imports(module: Module, node: ast.Name) -> list[Binding]:
     return [binding for binding in bindings if binding.qualified] if known else []
 
 
-def _files_of_loguru(module: Module, sent: Sequence[ast.AST]) -> Iterator[ast.Call]:
-    """Where the level of the module, or a function called there, lets loguru write to more than the screen.
-
-    Args:
-        module: The module.
-        sent: Code that is no part of that level, since it is sent.
-    """
-    for call in module.calls(f"{LOGURU}.add"):
-        sink, function = argument(call, 0, "sink"), module.function(call)
-        if sink is None or module.qualified(sink) in SCREEN or isinstance(sink, ast.Lambda):
-            continue
-        uses = module.uses_of(function) if isinstance(function, NAMED) else []
-        is_begun = function is None or any(module.function(use) is None for use in uses)
-        around = {outer for place in (call, *uses) for outer in (place, *module.ancestors(place))}
-        if is_begun and around.isdisjoint(sent):
-            yield call
-
-
-def _takes_along(binding: Binding, names: set[str], not_pickled: Sequence[str]) -> str:
+def _takes_along(bound: str, names: set[str], not_pickled: Sequence[str]) -> str:
     """The module that is pickled with code that has these names, by what an import binds, and cannot be."""
-    bound = binding.qualified or ""
     for module in not_pickled:
         if module == bound or (module.startswith(f"{bound}.") and names.issuperset(_below(module, bound))):
             return module

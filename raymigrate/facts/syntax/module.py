@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 import warnings
 from array import array
 from bisect import bisect_left
@@ -20,6 +21,7 @@ from raymigrate.facts.syntax.own_modules import own_names
 from raymigrate.facts.syntax.scopes import Binding, Reference, Scope, ScopeBuilder, import_before, import_bindings
 from raymigrate.files.script import lines_of, lines_with_ends
 from raymigrate.knowledge.legacy import are_one
+from raymigrate.knowledge.libraries import names_of
 
 if TYPE_CHECKING:
     from raymigrate.facts.projects.project import Project
@@ -228,12 +230,17 @@ class Module(Nodes):
     def _of_star(self, root: ast.Name) -> tuple[str | None, list[Binding]]:
         """What a name stands for that nothing binds but a star import, and that; None where it is not sure.
 
-        A class of a library is taken to come from its star import where the file has no other one.
+        It is that of the last library that has it: of modules, `re` and the like are the file's own. A class that none
+        of them has today is taken to come from the star import where the file has no other one.
         """
-        is_class = root.id[:1].isupper() and not hasattr(builtins, root.id)
-        if len(self._stars) != 1 or not is_class:
+        if hasattr(builtins, root.id) or root.id in sys.stdlib_module_names:
             return None, []
-        [star] = self._stars
+        having = [star for star in self._stars if root.id in names_of(star.module or "")]
+        if not having and len(self._stars) == 1 and root.id[:1].isupper():
+            having = self._stars
+        if not having:
+            return None, []
+        star = having[-1]
         return f"{star.module}.{root.id}", [Binding(star.names[0], f"{star.module}.*", star)]
 
     @cached_property

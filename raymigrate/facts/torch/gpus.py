@@ -1,9 +1,10 @@
 """Whether a script shows that it runs on GPUs."""
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from raymigrate.facts.hugging_face.models import PIPELINES
+from raymigrate.facts.projects.callees import calls_within, reached_elsewhere
 from raymigrate.facts.syntax.magics import asks_for_accelerator
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, keyword_argument, origins
@@ -20,27 +21,7 @@ def asks_for_gpu(module: Module) -> bool:
     """
     if _places_itself(module) or asks_for_accelerator(module) or _asks(module, module.of_type(ast.Call)):
         return True
-    return any(_asks(home, _calls(code)) for home, code in _called_elsewhere(module))
-
-
-def _called_elsewhere(module: Module) -> Iterator[tuple[Module, ast.AST]]:
-    """The functions and classes of other files that a module calls, and those that these call."""
-    seen = set[ast.AST]()
-    waiting: list[tuple[Module, Iterable[ast.Call]]] = [(module, module.of_type(ast.Call))]
-    while waiting and module.project is not None:
-        home, calls = waiting.pop()
-        for call in calls:
-            found = home.elsewhere(call.func)
-            place = (found.module, found.node) if found is not None else (home, home.definition(call.func))
-            if place[0] is module or not isinstance(place[1], (ast.FunctionDef, ast.ClassDef)) or place[1] in seen:
-                continue
-            seen.add(place[1])
-            yield place[0], place[1]
-            waiting.append((place[0], _calls(place[1])))
-
-
-def _calls(code: ast.AST) -> list[ast.Call]:
-    return [node for node in ast.walk(code) if isinstance(node, ast.Call)]
+    return any(_asks(home, calls_within(code)) for home, code in reached_elsewhere(module, module.of_type(ast.Call)))
 
 
 def _asks(module: Module, calls: Iterable[ast.Call]) -> bool:

@@ -111,8 +111,9 @@ def is_rank(module: Module, node: ast.expr, seen: Seen = frozenset()) -> bool:
     if node in seen:
         return False
     seen |= {node}
-    if isinstance(node, ast.Name) and (value := module.value(node)) is not node:
-        return is_rank(module, value, seen)
+    if isinstance(node, ast.Name):
+        ends = [end for end in module.origins(node) if end.module.constant(end.node) != 0]
+        return bool(ends) and all(end.node is not node and is_rank(end.module, end.node, seen) for end in ends)
     if isinstance(node, ast.IfExp):
         return is_rank(module, node.body, seen) and module.constant(node.orelse) == 0
     if isinstance(node, ast.Attribute):

@@ -39,6 +39,11 @@ TRANSPARENT = frozenset(
 MAPPING = ("map", "map_batches", "flat_map", "filter")
 FUNCTION_ARGUMENTS = ("fn_args", "fn_kwargs")
 CONSTRUCTOR_ARGUMENTS = ("fn_constructor_args", "fn_constructor_kwargs")
+# What starts a function in several processes, and how much it gives that before its `args`: the number of the process.
+LAUNCHERS = {
+    **{f"accelerate.{where}{name}_launcher": 0 for where in ("", "launchers.") for name in ("notebook", "debug")},
+    "torch.multiprocessing.spawn": 1,
+}
 
 
 def argument(call: ast.Call, position: int, *names: str) -> ast.expr | None:
@@ -266,18 +271,35 @@ def _handed(module: Module, use: ast.Name, outer: ast.AST, *, makes_object: bool
     if module.qualified(outer.func) == PARTIAL and not has_unpacking(outer):
         named = named_arguments(outer)
         return _Handed(list(outer.args[1:]), named, complete=False) if use in outer.args[:1] else None
+    launcher = module.qualified(outer.func)
+    if launcher in LAUNCHERS and not has_unpacking(outer):
+        started = argument(outer, 0, "function", "fn") is use
+        listed = _listed(module, argument(outer, 1, "args"), LAUNCHERS[launcher]) if started else None
+        return _Handed(listed, {}, complete=True) if listed is not None else None
     method = outer.func.attr if isinstance(outer.func, ast.Attribute) else ""
     if method not in MAPPING or argument(outer, 0, "fn", "function") is not use:
         return None
     by_position, by_name = CONSTRUCTOR_ARGUMENTS if makes_object else FUNCTION_ARGUMENTS
-    listed = argument(outer, len(outer.args), by_position)
-    display = module.value(listed) if listed is not None else None
-    if display is not None and not isinstance(display, (ast.Tuple, ast.List)):
+    listed = _listed(module, argument(outer, len(outer.args), by_position), 0 if makes_object else 1)
+    if listed is None:
         return None
     given = argument(outer, len(outer.args), by_name)
     entries = module.entries(given) if given is not None else None
-    batch: list[ast.expr | None] = [] if makes_object else [None]
-    return _Handed([*batch, *(display.elts if display is not None else ())], entries or {}, complete=False)
+    return _Handed(listed, entries or {}, complete=False)
+
+
+def _listed(module: Module, given: ast.expr | None, before: int) -> list[ast.expr | None] | None:
+    """The arguments that are handed on in a tuple; None where it is not seen what it holds.
+
+    Args:
+        module: The module.
+        given: The tuple; None where there is none.
+        before: How many arguments come before these, and are made where the function runs.
+    """
+    display = module.value(given) if given is not None else ast.Tuple([])
+    if not isinstance(display, (ast.Tuple, ast.List)) or any(isinstance(one, ast.Starred) for one in display.elts):
+        return None
+    return [*[None] * before, *display.elts]
 
 
 def _of_call(call: ast.Call) -> _Handed | None:
