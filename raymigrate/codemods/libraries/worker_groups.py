@@ -50,7 +50,10 @@ def worker_groups(context: Context) -> None:
         if not _is_group(module, node.value) or is_guarded(module, node, node.attr):
             continue
         owner = module.source(node.value)
-        message = f"The group of workers that a Backend gets on Ray >= 2.51 has no {node.attr}: an AttributeError."
+        message = (
+            f"The group of workers that a Backend gets on Ray >= 2.51 has no {node.attr}: this raises an"
+            " AttributeError."
+        )
         context.manual(RM723, node, message, GONE[node.attr].replace("{owner}", owner))
 
 

@@ -121,7 +121,7 @@ def unwrap(
     elif name == "":
         lack = "is of another class"
     what = f"The model is wrapped in DistributedDataParallel {where_wrapped(outline)}, and the wrapper {lack}"
-    end = ": this is an AttributeError" if name not in {"", *STATES} and not is_asked else ""
+    end = ": this raises an AttributeError" if name not in {"", *STATES} and not is_asked else ""
     if advice:
         context.manual(RM829, model, f"{what}{end}.", advice.format(inner=inner))
     elif context.converts(RM829, model, f"{what}{end}; now {inner}."):
