@@ -28,7 +28,7 @@ BACKEND = "dynamo_backend"
 def fill_plugins(
     context: Context, rule: Rule, call: TrainerCall, accelerators: list[ast.Call], places: Destination
 ) -> None:
-    """Gives plugins of the script what the config set and they are not given themselves.
+    """Gives plugins of the script what the config set and the script leaves open.
 
     Args:
         context: The module.

@@ -39,7 +39,7 @@ NOW = f"now {NEW}."
 
 @dataclass(frozen=True)
 class Handed:
-    """A name of the dict in which a function has what Trainer hands to a callback: `**kwargs`.
+    """The name of the dict in which a function gets what Trainer hands to a callback: `**kwargs`.
 
     Args:
         function: The function.

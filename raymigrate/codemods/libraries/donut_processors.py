@@ -45,7 +45,7 @@ DONUT = lazy_regex("donut", re.IGNORECASE)
 
 @codemod("Donut", "donut", PADDING, phase=Phase.LIBRARIES)
 def donut_processors(context: Context) -> None:
-    """Turns sizes around that are set as pairs, and tells of paddings at random."""
+    """Turns pairs that are set as sizes into dicts, and reports paddings at random."""
     module = context.module
     for node in module.attributes(SIZE):
         statement = module.parent_of[node]

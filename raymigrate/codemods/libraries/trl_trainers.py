@@ -85,7 +85,7 @@ GROUPS = {"GRPOConfig": 8, "RLOOConfig": 2}  # how many completions a group has 
 
 @codemod("trl", phase=Phase.LIBRARIES)
 def trl_trainers(context: Context) -> None:
-    """Takes a peft_config= away that was passed over, and tells of what else is refused."""
+    """Takes away a peft_config= that was ignored, and reports what else is refused."""
     module = context.module
     for call in module.calls_if(lambda name: name.startswith("trl.")):
         name = module.qualified(call.func) or ""

@@ -95,7 +95,7 @@ def change_key(context: Context, key: ast.expr, name: str, change: Change, what:
 def change_keyword(
     context: Context, call: ast.Call, keyword: ast.keyword, change: Change, what: str, *, sure: bool = True
 ) -> None:
-    """Does the same for a keyword argument of `dict(...)` or `update(...)`."""
+    """Does what `change_key` does for a keyword argument of `dict(...)` or `update(...)`."""
     name = str(keyword.arg)
     if sure:
         change_argument(context, call, keyword, change)

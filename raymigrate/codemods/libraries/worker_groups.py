@@ -44,7 +44,7 @@ GONE = {
 
 @codemod("on_start", "on_training_start", "on_shutdown", "WorkerGroup", phase=Phase.GONE)
 def worker_groups(context: Context) -> None:
-    """Reports what such a group no longer has."""
+    """Reports what the group of workers that a Backend gets no longer has."""
     module = context.module
     for node in module.attributes(*GONE):
         if not _is_group(module, node.value) or is_guarded(module, node, node.attr):
