@@ -67,7 +67,7 @@ def _fill(
         return set()
     message = f"What {name}= leaves open came from accelerate_config"
     if not isinstance(node, ast.Call) or not is_made(plugin, name) or len(node.args) > len(POSITIONS[name]):
-        advice = f"Give it those of these that it lacks: {_written(values, values)}."
+        advice = f"Give it whichever of these it lacks: {_written(values, values)}."
         context.manual(rule, place, f"{message}; this plugin cannot be seen{where}.", advice)
         return set()
     own = {key: argument(node, _position(name, key), key) for key in values}

@@ -20,7 +20,7 @@ RM752 = Rule(
     " stopped at 20 with the prompt. Seq2SeqTrainer pads what it generates to the length in the generation_config of"
     " the model since 4.30, not to generation_max_length, and fills up the rest with -100, which tokenizers refuse with"
     " an OverflowError.",
-    "Set them in the call: max_length=, which counts the prompt, or max_new_tokens=, which does not; do_sample=; and"
+    "Say so in the call: max_length=, which counts the prompt, or max_new_tokens=, which does not; do_sample=; and"
     " temperature= where it samples. Where predictions are decoded, -100 becomes the padding token.",
     "https://huggingface.co/docs/transformers/main_classes/text_generation",
 )

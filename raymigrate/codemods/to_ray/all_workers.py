@@ -63,7 +63,9 @@ def tell_alone(context: Context, rule: Rule, outline: Outline) -> None:
         uses = uses_of_function(module, function) if isinstance(function, ast.FunctionDef) else []
         is_theirs = any(outline.is_for_workers(place) for place in (call, *uses))
         if is_theirs and _is_for_first(module, call, same):
-            message = f"Only the first worker gets here, and waits in {method.attr}() for the others, which never do."
+            message = (
+                f"Only the first worker gets here, and waits in {method.attr}() for the others, which never get here."
+            )
             context.manual(rule, call, message, TOGETHER_ADVICE)
 
 
