@@ -41,7 +41,7 @@ HEAD = """# Plain scripts, before and after
 Each script as it is, under torchrun, against what `--to-ray` or `--to-accelerate` makes of it, with as many workers, on
 CPUs and with models and datasets of the offline hub. "equal" means equal bits on every worker, of the rows, losses,
 gradients and weights of every step. In the column failure a worker of the converted script was killed: the script went
-on behind its last checkpoint, or from the beginning where it has none, and ended with the weights of the run in which
+on after its last checkpoint, or from the beginning where it has none, and ended with the weights of the run in which
 nobody died; "-" stands where nobody was killed. Native loops are compared in one process, because what a loop does in
 several by itself is another training. Written by `python scripts/verify_plain_jobs.py`.
 """

@@ -141,7 +141,7 @@ def test_a_file_with_nothing_but_an_old_comment_is_cleaned(tmp_path: Path) -> No
     path = tmp_path / "plain.py"
     path.write_text('x = "# TODO(raymigrate): RM604 y"\n# TODO(raymigrate): RM604 result.metrics\nimport os\n')
     outcome = CliRunner().invoke(main, ["--todo", str(path)])
-    said = f"commented {path}\n1 file got other comments (1 file scanned)\n"
+    said = f"commented {path}\n1 file got other TODO comments (1 file scanned)\n"
     assert (outcome.exit_code, outcome.stderr) == (0, said)
     assert path.read_text() == 'x = "# TODO(raymigrate): RM604 y"\nimport os\n'
 

@@ -52,7 +52,8 @@ def module(path: Path) -> str:
     "rule", [rule for rule in every_rule() if rule.code not in OF_FILES], ids=lambda rule: rule.code
 )
 def test_a_fixture_shows_the_rule(rule: Rule) -> None:
-    assert f" {rule.code} " in all_findings()
+    missing = f"no fixture shows {rule.code}: write a before.py, then run scripts/update_twins.py"
+    assert f" {rule.code} " in all_findings(), missing
 
 
 @cache

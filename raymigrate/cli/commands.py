@@ -36,11 +36,13 @@ LATE_COMMANDS = {
 DISK_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 CODES = "CODE[,CODE]"
 STYLES = ("auto", "inline", "adapter")
-HELPERS = "Where classes and functions go that converted scripts need: into each, or into one module for a folder."
+HELPERS = (
+    "Where to write the classes and functions that converted scripts need: into each, or into one module per folder."
+)
 TO_RAY = "Also move plain Trainer and Accelerate scripts, which use no Ray yet, to Ray Train."
 TO_ACCELERATE = "Also move plain PyTorch training loops to accelerate."
 WORKERS = "With --to-ray: how many workers train."
-FROM_RAY = "The Ray that the code was written for; by default its pins and imports tell, else it is 2.6."
+FROM_RAY = "The Ray that the code was written for; by default what its pins and imports show, else 2.6."
 
 
 class DefaultConvert(click.Group):
@@ -148,10 +150,17 @@ def _codes(ctx: click.Context, parameter: click.Parameter, value: Sequence[str])
 @click.option("--select", multiple=True, metavar=CODES, callback=_codes, help="Only these rules, by code or prefix.")
 @click.option("--ignore", multiple=True, metavar=CODES, callback=_codes, help="Not these rules.")
 @click.option("--unsafe/--no-unsafe", help="Also apply rewrites that can change behaviour.")
-@click.option("--freeze-numerics/--no-freeze-numerics", help="Write out defaults of transformers changed since 4.30.")
+@click.option(
+    "--freeze-numerics/--no-freeze-numerics", help="Write out the defaults that changed since transformers 4.30."
+)
 @click.option("--from-ray", default="", metavar="VERSION", callback=ray_version, help=FROM_RAY)
 @click.option("--guide/--no-guide", help="Write the short data form of Ray's guide, which changes the training.")
-@click.option("--style", type=click.Choice(STYLES), default="auto", help="Form of the converted init function.")
+@click.option(
+    "--style",
+    type=click.Choice(STYLES),
+    default="auto",
+    help="Convert the init function itself (inline), or call it (adapter).",
+)
 @click.option("--helpers", type=click.Choice(("inline", "module")), default="inline", help=HELPERS)
 @click.option("--to-ray/--no-to-ray", help=TO_RAY)
 @click.option("--to-accelerate/--no-to-accelerate", help=TO_ACCELERATE)
@@ -160,18 +169,18 @@ def _codes(ctx: click.Context, parameter: click.Parameter, value: Sequence[str])
 @click.option("--docs/--no-docs", help="Also convert code blocks of Markdown and reStructuredText pages.")
 @click.option("--todo/--no-todo", help="Leave a TODO comment at everything that is left for a person.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these paths out; .gitignore syntax.")
-@click.option("--force-exclude", is_flag=True, help="Leave excluded files out even where they are named.")
-@click.option("--jobs", type=click.IntRange(0), default=0, help="Number of processes; 0 chooses.")
+@click.option("--force-exclude", is_flag=True, help="Leave excluded files out even if they are named as PATHS.")
+@click.option("--jobs", type=click.IntRange(0), default=0, help="Number of processes; 0: as many as are useful.")
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Format of the findings.")
 @click.option("--group-by", type=click.Choice(("file", "rule")), default="file", help="Order of findings in text.")
 @click.option("--report", help="Also write a report: .md for a pull request, .html to look at.")
-@click.option("--baseline", metavar="FILE", help="Report nothing that this file knows; see --write-baseline.")
-@click.option("--write-baseline", metavar="FILE", help="Write all findings to FILE as known ones, and exit 0.")
+@click.option("--baseline", metavar="FILE", help="Report only what is not in this file; see --write-baseline.")
+@click.option("--write-baseline", metavar="FILE", help="Write all findings to FILE, as a baseline, and exit 0.")
 @click.option("--statistics/--no-statistics", help="Count the findings per rule.")
 @click.option("--color", type=click.Choice(COLOUR_CHOICES), default="auto", help="Colour; auto heeds NO_COLOR.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Also list what was converted and what was skipped.")
-@click.option("--stdin-filename", metavar="FILE", help="With PATH `-`: the name of what comes from stdin.")
+@click.option("--stdin-filename", metavar="FILE", help="With PATH `-`: the file name for what comes from stdin.")
 @click.option("--isolated", is_flag=True, help="Do not read [tool.raymigrate] of pyproject.toml.")
 @click.pass_context
 def convert(ctx: click.Context, /, paths: tuple[str, ...], **choices: Any) -> None:

@@ -97,7 +97,7 @@ class Context:
 
     @cached_property
     def apart(self) -> "Context":
-        """What rules work with that shall only look at the module: none of their edits is made."""
+        """The context of rules that shall only look at the module: none of their edits is made."""
         apart = Context(self.module, replace(self.options, accepted=None, freeze_numerics=False), self.path)
         apart.skips = self.skips
         return apart
@@ -173,7 +173,7 @@ class Context:
 
     @cached_property
     def also_elsewhere(self) -> set[ast.AST]:
-        """Functions that also run where nothing says that a trainer or a Tuner runs them."""
+        """Functions that also run where, as far as can be seen, no trainer or Tuner runs them."""
         return self.places.also_elsewhere(self.place_of)
 
     # -- findings ------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ class Context:
         self.handle(reference, gone=True)
 
     def settle_removed_arguments(self) -> None:
-        """Counts what is in arguments and annotations that the plan takes away as rewritten: it goes with them.
+        """Counts references as rewritten if the plan takes away the argument or annotation that holds them.
 
         What the plan puts somewhere else stays.
         """

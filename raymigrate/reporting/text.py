@@ -116,7 +116,7 @@ def summary_text(summary: Summary, *, dry_run: bool) -> str:
     if converted:
         parts.append(f"{files_text(converted)} {'would be converted' if dry_run else 'converted'}")
     if commented:
-        parts.append(f"{files_text(commented)} {'would get' if dry_run else 'got'} other comments")
+        parts.append(f"{files_text(commented)} {'would get' if dry_run else 'got'} other TODO comments")
     if counts[Kind.MANUAL]:
         places = f"{counts[Kind.MANUAL]} place{'s' * (counts[Kind.MANUAL] != 1)}"
         parts.append(f"{places} left for a person")

@@ -38,7 +38,7 @@ from raymigrate.run.two_steps import convert_in_two_steps
 MAX_DEPTH = 300
 # The trees of the text and of the result take 1.7 kB of memory for each node: half a GB for these, 50,000 lines.
 MAX_NODES = 300_000
-OWN_LINES = "Put each statement on a line of its own, not behind a magic, and run raymigrate again."
+OWN_LINES = "Put each statement on a line of its own, not after a magic, and run raymigrate again."
 LONE_RETURN = lazy_regex(r"\r(?!\n)")
 LONE_RETURNS = "ends lines with a carriage return alone, as old Macs did; save it with line feeds."
 

@@ -33,11 +33,11 @@ OF_APPLICATION = frozenset(
 )
 APPLICATION = lazy_regex(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*[:.][A-Za-z_]\w*")  # "module:app"
 SINGLE = (
-    'serve run and serve deploy refuse a file without "applications" today: a ValidationError.',
+    'serve run and serve deploy refuse a file without "applications" today: they raise a ValidationError.',
     "Put the application into a list: applications: [{name: ..., route_prefix: /, import_path: ..., runtime_env: ...,"
     " deployments: [...]}]. host and port go under http_options, beside it.",
 )
-IGNORED = "{} of a deployment is left out without a word today."
+IGNORED = "{} of a deployment is ignored today, and no error says so."
 INSTEAD = {
     "max_concurrent_queries": "max_ongoing_requests took its place. Without it a replica gets 5 requests at once, which"
     " were 100.",

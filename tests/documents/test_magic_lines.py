@@ -78,7 +78,7 @@ def test_what_a_person_has_to_put_on_lines_of_its_own_is_no_fault_to_report() ->
     after, result = converted(Path("nb.ipynb"), Options(), content)
     [error] = [finding for finding in result.findings if finding.code == "RM903"]
     assert after == content and "this line holds several statements" in error.message
-    assert error.advice == "Put each statement on a line of its own, not behind a magic, and run raymigrate again."
+    assert error.advice == "Put each statement on a line of its own, not after a magic, and run raymigrate again."
     content = SERIALISATIONS["indent 1"](notebook([TUNED, cell.replace("; ", "\n")])).encode()
     assert converted(Path("nb.ipynb"), Options(), content)[1].after is not None
 

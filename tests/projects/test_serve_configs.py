@@ -60,7 +60,7 @@ def test_a_file_of_one_application_is_refused(tmp_path: Path, text: str, key: st
 def test_keys_that_a_deployment_has_no_longer_are_told(tmp_path: Path, key: str) -> None:
     write(tmp_path, {"app.py": APP, "serve.yml": SEVERAL + DEPLOYMENT.format(key)})
     ((code, message, line),) = told(convert(tmp_path))
-    assert code == "RM693" and "left out without a word" in message
+    assert code == "RM693" and "is ignored today, and no error says so" in message
     assert line == 7 + key.count("\n")
 
 

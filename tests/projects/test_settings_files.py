@@ -102,7 +102,7 @@ def test_a_file_beside_the_script_is_read(tmp_path: Path) -> None:
     args = 'HfArgumentParser(TrainingArguments).parse_json_file("a.json")[0]'
     write(tmp_path, {"job.py": JOB.format(args=args), "a.json": '{"output_dir": "o", "no_cuda": true}'})
     messages = [f.message for f in convert(tmp_path / "job.py").findings if f.code == "RM706"]
-    assert messages == ["The file gives no_cuda, which TrainingArguments lost: such keys are a ValueError."]
+    assert messages == ["The file gives no_cuda, which TrainingArguments lost: such keys raise a ValueError."]
     write(tmp_path, {"job.py": JOB.format(args=args), "a.json": '{"output_dir": "o", "use_cpu": true}'})
     assert not [f for f in convert(tmp_path / "job.py").findings if f.code == "RM706"]
 

@@ -151,7 +151,7 @@ def test_a_file_that_the_script_names_is_told_there_too(key: str, tmp_path: Path
     named = script().replace("parse_args_and_config()", 'parse_yaml_file("args.yaml")')
     write(tmp_path, {"train.py": named, "setup.py": "", "args.yaml": f"{HEAD}{key}: 5\nown_length: 3\n"})
     messages = [finding.message for finding in moved(tmp_path).findings if finding.code == "RM706"]
-    assert messages == [f"The file gives {key}, which no class takes today: such keys are a ValueError."]
+    assert messages == [f"The file gives {key}, which no class takes today: such keys raise a ValueError."]
 
 
 @pytest.mark.parametrize(

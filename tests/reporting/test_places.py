@@ -190,7 +190,8 @@ def test_all_formats_agree_and_point_at_what_they_speak_of(tmp_path: Path, copie
         source = " ".join(sources)
         other = CHANGES if finding["code"].startswith("RM8") else "(?!)"
         wanted = rf"\b({'|'.join(names(finding['message']))})\b|{SPEAKS_OF.get(finding['code'], other)}"
-        assert re.search(wanted, source), (finding, sources)
+        missing = "the message names nothing that stands at its place: say in SPEAKS_OF what does"
+        assert re.search(wanted, source), (missing, finding, sources)
         if finding["kind"] == "converted":
             assert re.search(rf"^- line {finding['line']}, \[{finding['code']}\]", markdown, re.MULTILINE)
         else:

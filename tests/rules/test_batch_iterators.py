@@ -131,6 +131,6 @@ def test_the_advice_names_nothing_that_the_run_takes_away() -> None:
                 for batch in batches:
                     print(batch)
         """
-    message = next(m for m in converted(script).messages if "goes again over" in m)
+    message = next(m for m in converted(script).messages if "iterates again over" in m)
     assert "iter(shard.iter_torch_batches(...))" in message
     assert "session" not in message

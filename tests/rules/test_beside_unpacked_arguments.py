@@ -115,7 +115,7 @@ def test_a_name_that_may_be_filled_gives_way_for_the_loss_too() -> None:
 def test_an_argument_keeps_its_name_where_the_new_one_is_given_too(before: str, call: str) -> None:
     """Two arguments of one name are a TypeError; of the ratio and the steps the steps were in force."""
     found = converted(SCRIPT.format(made=call, before=before, inside="pass"))
-    told = [message for message in found.messages if "both are a TypeError" in message]
+    told = [message for message in found.messages if "together they raise a TypeError" in message]
     assert len(told) == 1 and "warmup_ratio" in found.text and len(found.lines("RM701", Kind.MANUAL)) == 1
 
 

@@ -188,7 +188,7 @@ def test_rows_that_are_no_dicts_are_told(body: str) -> None:
     [
         (
             "from_items([1]).map_batches(lambda b: {'a': [b[0]]})",
-            'by its number, is a KeyError. Use list(batch["item"])',
+            'by its number, raises a KeyError. Use list(batch["item"])',
         ),
         ("from_items([1]).map_batches(lambda b: {'a': b[:2]})", "a slice of it raises an error. Use list(batch["),
         (
@@ -196,13 +196,16 @@ def test_rows_that_are_no_dicts_are_told(body: str) -> None:
             "the DataFrame has no rows, without an",
         ),
         ("from_items(t).map_batches(lambda b: {'a': [x for x in b]})", "goes over the names of its columns. Use list("),
-        ("read_text('a').map(lambda row: {'a': row.lower()})", 'lower of it is an AttributeError. Use row["text"], w'),
+        (
+            "read_text('a').map(lambda row: {'a': row.lower()})",
+            'lower of it raises an AttributeError. Use row["text"], w',
+        ),
         ("range(3).filter(lambda row: row > 1)", 'to compare it raises a TypeError. Use row["id"], which is what'),
         ("range(3).filter(lambda row: row == 1)", "it equals nothing that it is compared with"),
         ("from_numpy(a).map_batches(lambda b: {'a': b * 2})", 'raises a TypeError. Use batch["data"], which is what'),
         (
             "from_items(t).map_batches(lambda b: b['value'], batch_format='pandas')",
-            '"value" is a KeyError. Use batch["item"], which is what it was.',
+            '"value" raises a KeyError. Use batch["item"], which is what it was.',
         ),
         ("from_pandas(t).map_batches(lambda b: [1])", "Return a dict with a list or an array for each column, such"),
         ("from_pandas(t).map(lambda row: 1)", 'Return a dict with a value for each column, such as {"output": re'),

@@ -397,7 +397,7 @@ def test_a_switch_that_is_set_behind_the_accelerator_is_told(value: str, enabled
     head = HEAD.replace("import torch\n", "import torch\nfrom torch.cuda.amp import GradScaler, autocast\n", 1)
     outcome = accelerated(loop, head=head)
     assert f"accelerator = {made}\n" in outcome.text
-    assert any(message.startswith("`use` switches half precision no more") for message in outcome.messages)
+    assert any(message.startswith("`use` no longer switches half precision") for message in outcome.messages)
 
 
 ONE_EPOCH = "    for x, y in loader:" + indent(SCALED.format(autocast="autocast()"), "    ")

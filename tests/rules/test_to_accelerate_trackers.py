@@ -53,7 +53,7 @@ def test_a_run_that_starts_before_there_is_an_accelerator_asks_the_environment()
     ("use", "words"),
     [
         ("folder = wandb.use_artifact('a:latest').download()\n", "use_artifact() has nothing to give"),
-        ("folder = f'out/{wandb.run.id}'\n", "`wandb.run.id` is another one in each process"),
+        ("folder = f'out/{wandb.run.id}'\n", "`wandb.run.id` differs between the processes"),
         ("wandb.agent('sweep', print)\n", "asks the sweep too"),
     ],
 )

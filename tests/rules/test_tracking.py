@@ -215,7 +215,7 @@ def test_a_training_in_a_nested_branch_ends_there() -> None:
 
 def test_what_a_logger_needs_that_is_not_chosen_is_told() -> None:
     """Legacy Ray imported mlflow where a logger was made, the script imports it now."""
-    needed = "Also where it is not chosen, mlflow has to be installed now."
+    needed = "mlflow has to be installed now, also where it is not chosen."
     for chosen in (True, False):
         loggers = f"[{MLFLOW}]{' if arguments.track else []' if chosen else ''}"
         outcome = converted(BUILT.format(run_config=f"run_config = RunConfig(callbacks={loggers})"))

@@ -23,7 +23,7 @@ trainer.train()
 {behind}
 """
 EVALUATES = "metrics = trainer.evaluate()"
-ALONE = "The first worker alone comes to this, and waits in"
+ALONE = "Only the first worker gets here, and waits in"
 
 
 def moved(behind: str, **options: object) -> Outcome:

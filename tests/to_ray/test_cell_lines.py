@@ -21,7 +21,7 @@ trainer = Trainer(model, TrainingArguments(folder))
 """
 TRAINS = "trainer.train()\ntrainer.save_model(folder)"
 ENDS = "print(trainer.evaluate())"
-READS, BEHIND, INSIDE = "which the training function makes now", "stood behind the training", "cannot be sent to them"
+READS, BEHIND, INSIDE = "which the training function makes now", "stood after the training", "cannot be sent to them"
 
 
 def told(tmp_path: Path, *sources: str) -> list[str]:

@@ -110,4 +110,4 @@ def test_a_variable_of_what_workers_read_is_set_there(set_up: str, line: str, no
     assert trains
     assert line in trains
     assert ("os.environ" in trains) is bool(line)
-    assert any("behind their imports" in finding.message for finding in result.findings) is noted
+    assert any("after their imports" in finding.message for finding in result.findings) is noted

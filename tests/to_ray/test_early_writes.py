@@ -156,7 +156,7 @@ def test_what_is_written_around_a_function_that_trains_is_told(
     outcome = converted(IN_FUNCTION.format(main=main), to_ray=True, workers=2)
     assert "TorchTrainer(" in outcome.text, outcome.messages
     assert sum("before it trains" in message for message in outcome.messages) == early
-    assert sum("behind the training, at the same time" in message for message in outcome.messages) == late
+    assert sum("after the training, at the same time" in message for message in outcome.messages) == late
 
 
 @pytest.mark.parametrize(

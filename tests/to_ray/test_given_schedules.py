@@ -53,7 +53,7 @@ def told(
     """What is said of schedules."""
     script = SCRIPT.format(schedule=schedule, given=given, trainer=trainer, own=own, limit=limit, after=after)
     outcome = converted(script, to_ray=True, workers=workers, gpu=False)
-    found = [message for message in outcome.messages if "through its first 1/N" in message]
+    found = [message for message in outcome.messages if "through only the first 1/N" in message]
     assert len(found) <= len(outcome.lines("RM806", Kind.MANUAL))
     return found
 

@@ -61,8 +61,8 @@ DEEPSPEED = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nde
 )
 def test_a_plugin_that_the_launcher_may_have_made_is_told(line: str, plugin: str, tmp_path: Path) -> None:
     _, said = told(tmp_path, f"{ACCELERATE}{line}\n", {})
-    assert said.count("The script reckons with ") == bool(plugin)
-    assert f"The script reckons with {plugin}" in said or not plugin
+    assert said.count("The script expects ") == bool(plugin)
+    assert f"The script expects {plugin}" in said or not plugin
 
 
 def test_a_plugin_that_is_seen_is_not(tmp_path: Path) -> None:

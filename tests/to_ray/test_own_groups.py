@@ -69,7 +69,7 @@ def test_a_group_that_is_asked_for_before_stays() -> None:
 def test_a_group_within_a_statement_is_told() -> None:
     found = outcome(f"def set_up():\n    return dist.init_process_group()\nset_up()\n{LOAD}")
     assert found.lines("RM827", Kind.MANUAL) == [7]
-    assert "is a ValueError on a worker" in " ".join(found.messages)
+    assert "raises a ValueError on a worker" in " ".join(found.messages)
 
 
 @pytest.mark.parametrize(

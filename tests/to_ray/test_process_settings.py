@@ -278,7 +278,7 @@ def test_the_end_of_the_script_stays_with_the_driver(last: str) -> None:
 
 
 LOGGER = "basicConfig(level=20)\nlogger = logging.getLogger(__name__)\nargs = TrainingArguments('/out')"
-UNSEEN = "Nobody sees this line of the driver"
+UNSEEN = "This line is not shown any more"
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def save(model, tokenizer, out):
 
 """
 LOCKED = "    if trainer.is_world_process_zero():\n        save(model, tokenizer, "
-TOLD = "behind the training, at the same time as the others"
+TOLD = "after the training, at the same time as the others"
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_function_that_trains_stands_where_it_is_called(behind: str, advice: s
     said = " ".join(invoke("--to-ray", "--workers", "2", tmp_path / "train.py").stdout.split())
     assert "    def fit():\n" in (tmp_path / "train.py").read_text()
     assert said.count("writes a file in this function before it trains") == 1
-    assert said.count("writes a file in this function behind the training") == bool(advice)
+    assert said.count("writes a file in this function after the training") == bool(advice)
     assert advice in said
 
 

@@ -95,9 +95,9 @@ def test_what_needs_no_run_of_wandb_starts_none(use: str) -> None:
     [
         ("folder = wandb.use_artifact('a:latest').download()\n", "use_artifact() has nothing to give"),
         ("folder = run.use_model('a')\n", "use_model() has nothing to give"),
-        ("folder = f'out/{wandb.run.id}'\n", "`wandb.run.id` is another one in each process"),
-        ("run_name = run.name\n", "`run.name` is another one in each process"),  # of which a folder may be made
-        ("folder = run.dir\n", "`run.dir` is another one in each process"),
+        ("folder = f'out/{wandb.run.id}'\n", "`wandb.run.id` differs between the processes"),
+        ("run_name = run.name\n", "`run.name` differs between the processes"),  # of which a folder may be made
+        ("folder = run.dir\n", "`run.dir` differs between the processes"),
         ("wandb.agent('sweep', print)\n", "asks the sweep too"),
     ],
 )

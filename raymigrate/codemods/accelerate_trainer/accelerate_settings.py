@@ -64,7 +64,8 @@ RM207 = Rule(
 RM208 = Rule(
     "RM208",
     "an AccelerateTrainer without accelerate_config",
-    "It used a file of the user who ran it, ~/.cache/huggingface/accelerate/default_config.yaml, if there was one.",
+    "AccelerateTrainer then used ~/.cache/huggingface/accelerate/default_config.yaml of the user who ran the script,"
+    " if there was one.",
     "Compare that file with the converted script, and give Accelerator(...) what it set.",
     GUIDE,
 )

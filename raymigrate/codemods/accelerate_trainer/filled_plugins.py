@@ -28,7 +28,7 @@ BACKEND = "dynamo_backend"
 def fill_plugins(
     context: Context, rule: Rule, call: TrainerCall, accelerators: list[ast.Call], places: Destination
 ) -> None:
-    """Gives plugins of the script what the config set and they are not given themselves.
+    """Gives plugins of the script what the config set and the script leaves open.
 
     Args:
         context: The module.
@@ -65,9 +65,9 @@ def _fill(
         return set()
     if not values:
         return set()
-    message = f"What {name}= is not given itself came from accelerate_config"
+    message = f"What {name}= leaves open came from accelerate_config"
     if not isinstance(node, ast.Call) or not is_made(plugin, name) or len(node.args) > len(POSITIONS[name]):
-        advice = f"Give it what it has not of this: {_written(values, values)}."
+        advice = f"Give it whichever of these it lacks: {_written(values, values)}."
         context.manual(rule, place, f"{message}; this plugin cannot be seen{where}.", advice)
         return set()
     own = {key: argument(node, _position(name, key), key) for key in values}
@@ -79,7 +79,7 @@ def _fill(
     condition = (with_gpu(context, call, node) if call.use_gpu is None else "") if here else None
     left = [key for key in lacks if condition is None or may_be_unpacked(plugin.module, node, key)]
     if left:
-        advice = f"Give it, unless it is given that: {_written(values, left)}."
+        advice = f"Give it these, unless it gets them already: {_written(values, left)}."
         context.manual(rule, place, f"{message}{where}.", advice)
     for key in lacks:
         if key not in left:

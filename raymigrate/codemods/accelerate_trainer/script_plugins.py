@@ -55,7 +55,7 @@ def home_of(call: TrainerCall) -> Module:
 
 
 def place_of(context: Context, call: TrainerCall, source: Source) -> tuple[ast.AST, str]:
-    """Where to tell of something, and what to add to say where it stands: it may be in another file."""
+    """Where to report something, and the words that say where it stands if that is in another file."""
     if source.module is context.module:
         return source.node, ""
     return call.node, f": {line_of_file(source.module, source.node)}"

@@ -14,8 +14,8 @@ RM517 = Rule(
     "Until Ray 2.6 what iter_batches(), iter_rows(), iter_torch_batches() and iter_tf_batches() gave was a generator: a"
     " second loop over it had no batches. Since Ray 2.7 every loop starts anew, and training takes more steps than it"
     " did; next() of it raises a TypeError.",
-    "Where next() asks for a batch, iter() around the call makes it one again. For one pass over the data in all, as it"
-    " was, do so too; for a pass in each epoch, make the iterator in the loop of epochs.",
+    "Where next() asks for a batch, iter() around the call makes it an iterator again. Do the same to keep one pass"
+    " over the data in all; for a pass in each epoch, call the method inside the loop over the epochs.",
     "https://docs.ray.io/en/latest/data/iterating-over-data.html",
     errors=("'_IterableFromIterator' object is not an iterator",),
     unproven="The tests make the libraries say it; the number of steps was measured on Ray 2.6 and 2.60.",
@@ -54,8 +54,8 @@ def _owner(context: Context, call: ast.Call) -> str:
 def _told(context: Context, call: ast.Call, method: str) -> tuple[str, str]:
     """What happens where an iterator is gone over again, and what to do."""
     return (
-        f"This goes again over what {method}() gave before: until Ray 2.6 it got the batches that were left, none after"
-        " a whole pass; since Ray 2.7 it starts anew.",
+        f"This iterates again over what {method}() returned before: until Ray 2.6 it got the batches that were left,"
+        " none after a whole pass; since Ray 2.7 it starts anew.",
         f"For the steps that Ray 2.6 took, write iter({_owner(context, call)}.{method}(...)). For a pass in each"
         f" epoch, call {method}() where the loop over the batches begins.",
     )

@@ -36,7 +36,7 @@ RM518 = Rule(
     "Ray until 2.3 mapped a Dataset once, and until 2.9 count() and to_pandas() kept the rows that they made. Now the"
     " functions given to map_batches(), map_groups() and similar methods are called again by each method that asks for"
     " rows: it takes as long again, and other random numbers give other rows.",
-    ".materialize() behind the last of these methods keeps the rows.",
+    ".materialize() after the last of these methods keeps the rows.",
     "https://docs.ray.io/en/latest/data/api/doc/ray.data.Dataset.materialize.html",
     unproven="The rows are the same where the functions draw no random numbers; how often one is called was measured.",
 )

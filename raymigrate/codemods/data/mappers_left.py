@@ -29,7 +29,7 @@ class Use(Enum):
     PREDICTOR = "Apply it to the rows before the predictor gets them: {dataset}."
     UNKNOWN = (
         "{dataset} does what it did to a dataset, and {batch} what it did to one batch. Where a trainer gets it, do so"
-        " with each dataset before the trainer is built, with .materialize() behind it; a helper that makes the"
+        " with each dataset before the trainer is built, with .materialize() after it; a helper that makes the"
         " BatchMapper can return a function that does so."
     )
 

@@ -38,7 +38,7 @@ OF_ITS_OWN = (
 ADVICE = f"It has to be {OF_ITS_OWN}"
 SHARED = (
     "Ray splits the evaluation rows, as this says, and the Trainer splits each worker's part again, so that some are"
-    " never evaluated; the DataConfig is for something else too."
+    " never evaluated; the DataConfig is used for something else too."
 )
 WHOLE_TRAIN = (
     '"train" isn\'t among the datasets that this splits: each worker trains on all rows, but the Trainer counts'

@@ -41,7 +41,7 @@ LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Set, ast.Tuple, ast.JoinedStr)
 
 @codemod("Preprocessor", "_fit")
 def own_preprocessors(context: Context) -> None:
-    """Lets the methods of such classes do what the base class needs of them."""
+    """Lets the methods of the script's own preprocessors do what the base class needs of them."""
     for home in context.module.of_type(ast.ClassDef):
         bases = list(library_bases(context.module, home))
         if not any(_is_preprocessor(base) for base in bases) or not _uses_fit_of_ray(context.module, home):

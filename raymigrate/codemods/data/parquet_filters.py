@@ -29,7 +29,7 @@ RM516 = Rule(
     "RM516",
     "a filter given to read_parquet()",
     "read_parquet() of Ray 2.60 raises a ValueError for filter=, and for filters in dataset_kwargs=. A filter of"
-    " pyarrow given to Dataset.filter(expr=) is a TypeError.",
+    " pyarrow given to Dataset.filter(expr=) raises a TypeError.",
     'Filter the Dataset: from ray.data.expressions import col; ray.data.read_parquet(path).filter(expr=col("x") > 0).'
     " Ray reads only the rows that it needs, as before.",
     "https://docs.ray.io/en/latest/data/api/doc/ray.data.Dataset.filter.html",
@@ -42,12 +42,12 @@ RM516 = Rule(
 )
 RAISES = "read_parquet(filter=) raises a ValueError"
 WRITE = (
-    "Filter the Dataset, .filter(expr=...) behind read_parquet(), with an expression of ray.data.expressions in place"
+    "Filter the Dataset, .filter(expr=...) after read_parquet(), with an expression of ray.data.expressions in place"
     ' of pyarrow\'s: field("x") is col("x"), isin([...]) is is_in([...]), is_valid() is is_not_null().'
 )
 OF_ALL_ROWS = (
     "Drop it to have the rows as before: legacy Ray read all of them. To have those that it asks for, call"
-    ' .filter(expr=...) behind read_parquet(), with col("x") of ray.data.expressions.'
+    ' .filter(expr=...) after read_parquet(), with col("x") of ray.data.expressions.'
 )
 
 

@@ -220,7 +220,7 @@ def _of_old_column(module: Module, use: ast.Name) -> str:
     """What comes of asking a batch for the only column of a table that Ray 2.4 made of rows which are not dicts."""
     parent = module.parent_of[use]
     asked = isinstance(parent, ast.Subscript) and parent.value is use and module.constant(parent.slice) == OLD_COLUMN
-    return f'"{OLD_COLUMN}" is a KeyError' if asked else ""
+    return f'"{OLD_COLUMN}" raises a KeyError' if asked else ""
 
 
 def _returned(context: Context, call: ast.Call, method: str, function: BatchFunction) -> None:

@@ -20,7 +20,7 @@ NOTE = f"What read the preprocessor from a checkpoint can take it itself; {KEPT_
 
 
 def drop_without_use(context: Context, call: TrainerCall) -> bool:
-    """Takes such a preprocessor away; returns whether it did."""
+    """Takes away a preprocessor that transformed no dataset; returns whether it did."""
     given = call.arguments.get("preprocessor")
     if given is None or is_none(given) or not transforms_nothing(context, call.node):
         return False

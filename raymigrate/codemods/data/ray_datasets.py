@@ -59,7 +59,7 @@ RM509 = Rule(
 GONE_PROPERTIES = {
     "is_fully_executed": "isinstance(ds, ray.data.MaterializedDataset) tells whether a Dataset is in memory.",
     "default_batch_format": 'It was a class; batches are dicts of NumPy arrays unless batch_format="pandas" is given.',
-    "dataset_format": "Drop the question: blocks are Arrow tables, or DataFrames where a function returned some.",
+    "dataset_format": "Remove this test: blocks are Arrow tables, or DataFrames where a function returned some.",
 }
 GONE_METHODS = ("fully_executed", "lazy", "to_torch", *PIPELINES)
 NO_PIPELINE = "raises an AttributeError: there is no DatasetPipeline any more"

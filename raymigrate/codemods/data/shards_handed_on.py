@@ -21,7 +21,7 @@ OF_DATASETS = frozenset(
 
 @codemod("ray", after=[shards], in_ray_scripts=True)
 def shards_handed_on(context: Context) -> None:
-    """Reports what scripts do with such a shard as if it were a Dataset."""
+    """Reports what scripts do with a shard that is handed on as if it were a Dataset."""
     module = context.module
     told = set(attributes_of_shards(module))
     for node in module.of_type(ast.Attribute):

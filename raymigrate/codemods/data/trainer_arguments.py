@@ -21,7 +21,7 @@ from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINER
 
 RM107 = Rule(
     "RM107",
-    "datasets that every worker has to see whole, or be counted",
+    "datasets that every worker has to see whole, or whose rows have to be counted",
     "TorchTrainer splits every dataset among the workers, so each would evaluate a part only; and a shard has no"
     " length, so the Trainer cannot tell how many steps an epoch has.",
     'Only "train" is split; the rows are counted once on the driver and handed to the workers.',

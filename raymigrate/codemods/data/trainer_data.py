@@ -34,7 +34,7 @@ def convert_data(context: Context) -> None:
 
 
 def convert_data_of(context: Context, call: TrainerCall) -> None:
-    """Does so for one trainer; a Tuner beside it asks for that first, whose function builds a second one."""
+    """Does what `convert_data` does for one trainer; a Tuner asks for it first, as its function builds a second one."""
     given, edit = call.arguments.get("preprocessor"), context.plan.call(call.node)
     name = context.module.qualified(call.node.func)
     if call.unpacked:

@@ -20,7 +20,7 @@ BROKEN: Mapping[str, str] = {
 
 @codemod("pbt_transformers", "tensorflow_autoencoder_example", phase=Phase.GONE)
 def broken_modules(context: Context) -> None:
-    """Reports the imports of such modules."""
+    """Reports the imports of modules whose own imports fail today."""
     for statement in context.module.imports:
         for name in _modules(statement):
             missing = BROKEN.get(name)

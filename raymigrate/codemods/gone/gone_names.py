@@ -26,8 +26,8 @@ from raymigrate.knowledge.successors import advice_on
 
 CONDITIONAL = (ast.If, ast.Try, ast.ExceptHandler, ast.While, ast.For, ast.Match)
 THERE = "Import it from its library in that file, and run raymigrate again."
-OTHER_NAME = "Let nothing else in the file have its name, and run raymigrate again."
-WITHOUT = "Take it out of this block, so that the others are imported, and write what its uses did."
+OTHER_NAME = "Rename whatever else in the file has its name, and run raymigrate again."
+WITHOUT = "Take it out of this block, so that the others are imported, and write yourself what it was used for."
 ONE_WAY = "Import it in one way only, without the alternatives, and run raymigrate again."
 
 RM691 = Rule(

@@ -36,7 +36,7 @@ def names_of_own_modules(context: Context) -> None:
         for place, name in _replaced(context.module, call):
             home, found = _legacy_name(context.module, name)
             if found is not None:
-                message = f'"{name}" names {found}, {IS_GONE}: an AttributeError.'
+                message = f'"{name}" names {found}, {IS_GONE}: this raises an AttributeError.'
                 context.manual(RM695, place, message, _advice(home, found))
 
 

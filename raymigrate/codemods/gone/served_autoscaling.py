@@ -16,10 +16,10 @@ from raymigrate.facts.values.carried import Entry, carried
 
 OLD = "target_num_ongoing_requests_per_replica"
 NEW = "target_ongoing_requests"
-INSTEAD = f"{NEW} took its place. Its default is 2, which was 1."
+INSTEAD = f"{NEW} took its place. Its default is 2; that of the old one was 1."
 BESIDE = f"Delete it: {NEW}, which is given too, is what counts."
 SEVERAL = f"Give each a dict of its own: {NEW} took its place, and another one that gets this dict has both."
-IGNORED = f"{OLD} of an autoscaling_config is left out without a word today"
+IGNORED = f"{OLD} of an autoscaling_config is ignored today, and no error says so"
 CONFIGURATION = ("ray.serve.config.AutoscalingConfig", "ray.serve.AutoscalingConfig")
 
 

@@ -34,7 +34,7 @@ HANDLES = tuple(
     f"ray.serve.handle.{name}"
     for name in ("DeploymentHandle", "RayServeHandle", "RayServeDeploymentHandle", "RayServeSyncHandle")
 )
-ONCE = "Use what the first await gives; with a result that is an ObjectRef itself it may stay."
+ONCE = "Use what the first await gives. The second may stay where that is itself an ObjectRef."
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def tell_both(context: Context, place: ast.AST, name: str, change: Change) -> No
         NEW_FIRST: f"{change.name}= was in force unless it was 0 or None",
         OLD_FIRST: f"{name}= was in force where it was neither 0 nor None nor False",
     }.get(change.beside or "", "take care which of them was in force")
-    both = f"{change.name}= took its place, which the call may get too: both are a TypeError"
+    both = f"{change.name}= took its place, which the call may get too: together they raise a TypeError"
     context.manual(RM701, place, f"{name}= {change.outcome}; {both}.", f"Give it one of the two: {in_force}.")
 
 

@@ -48,7 +48,10 @@ def own_devices(context: Context) -> None:
             continue
         if any(module.inside(node, method) for node in module.attributes(STATE, DEVICES)):
             continue  # it sets the state, or asks the method of the library first
-        message = f"TrainingArguments reads self.{STATE} today, which its own {DEVICES}() sets: an AttributeError."
+        message = (
+            f"TrainingArguments reads self.{STATE} today, which its own {DEVICES}() sets: this raises an"
+            " AttributeError."
+        )
         advice = f"Leave {DEVICES}() out: TrainingArguments joins the workers, and chooses the device of each."
         context.manual(RM704, method, message, advice)
 

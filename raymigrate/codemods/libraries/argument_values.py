@@ -17,12 +17,12 @@ from raymigrate.facts.values import last_name
 
 RM757 = Rule(
     "RM757",
-    "a field of TrainingArguments that holds something else",
+    "a field of TrainingArguments that now holds something else",
     "transformers 4 wrote the rank of the process into local_rank. transformers 5 leaves it at -1 unless it is given:"
-    " `if args.local_rank == 0` never holds, and what only the first process does, nobody does. fsdp was a list, and"
-    " is None or True: len() and `in` raise a TypeError.",
-    "local_process_index is read: it is what local_rank was, 0 where there is only one process. Whether fsdp is empty"
-    " is asked of itself.",
+    " `if args.local_rank == 0` is never true, and what only the first process should do, none does. fsdp was a"
+    " list, and is None or True: len() and `in` raise a TypeError.",
+    "local_process_index is read: it is what local_rank was, 0 where there is only one process. Where len() or `in`"
+    " asked whether fsdp is empty, its value is tested.",
     GUIDE,
 )
 
@@ -74,7 +74,7 @@ def fsdp_options(context: Context) -> None:
         outer, template = _asked(module, node)
         if not template:
             context.manual(RM757, node, f"{NO_LIST}.", OPTIONS)
-        elif context.converts(RM757, node, f"{NO_LIST}: len() raises a TypeError; now it is asked itself."):
+        elif context.converts(RM757, node, f"{NO_LIST}: len() raises a TypeError; now the value itself is tested."):
             context.plan.replace(outer, template, options=node)
 
 

@@ -19,7 +19,8 @@ RM771 = Rule(
     "RM771",
     "output_attentions=True",
     "Models take scaled_dot_product_attention by default, which gives no attentions: the tuple of them is empty since"
-    " transformers 5, and its last one is an IndexError. Asked for in model.config, they are a ValueError.",
+    " transformers 5, and reading its last one raises an IndexError. Asking for them in model.config raises a"
+    " ValueError.",
     'from_pretrained(attn_implementation="eager") makes a model that has them. output_attentions=True there, or in'
     " the configuration that it loads with, does so too.",
     GUIDE,
@@ -43,7 +44,7 @@ def attentions(context: Context) -> None:
     for store in module.stores(ASKS):
         owner, value = store.value, module.assigned(store)
         if isinstance(owner, ast.Attribute) and owner.attr == "config" and module.constant(value) is True:
-            message = f"Attentions that the config of a model asks for are a ValueError since transformers 5, {WHY}."
+            message = f"Asking for attentions in the config of a model raises a ValueError since transformers 5, {WHY}."
             context.manual(RM771, store, message, ADVICE)
 
 

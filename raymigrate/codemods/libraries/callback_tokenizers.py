@@ -27,7 +27,7 @@ RM725 = Rule(
     "RM725",
     "the tokenizer that callbacks were given",
     "transformers >= 5 hands callbacks processing_class and no tokenizer: reading it raises a KeyError or gives None,"
-    " and a parameter without a default is a TypeError.",
+    " and a parameter without a default raises a TypeError.",
     "processing_class takes its place: it is what the Trainer was given as processing_class=, the tokenizer.",
     GUIDE,
     errors=("missing 1 required positional argument: 'tokenizer'", "KeyError: 'tokenizer'"),
@@ -39,7 +39,7 @@ NOW = f"now {NEW}."
 
 @dataclass(frozen=True)
 class Handed:
-    """A name of the dict in which a function has what Trainer hands to a callback: `**kwargs`.
+    """The name of the dict in which a function gets what Trainer hands to a callback: `**kwargs`.
 
     Args:
         function: The function.

@@ -35,7 +35,7 @@ RM714 = Rule(
     "With huggingface_hub >= 2 and datasets >= 5 load_dataset raises HfUriError: Repository id must be"
     " 'namespace/name'.",
     "Use the full name, as the dataset's page on the Hub shows it. Where that page has a Python script and no data,"
-    f" which is a RuntimeError since datasets 4, {PARQUET_COPY}.",
+    f" which raises a RuntimeError since datasets 4, {PARQUET_COPY}.",
     "https://huggingface.co/docs/datasets/loading#hugging-face-hub",
     errors=("Repository id must be 'namespace/name'",),
 )

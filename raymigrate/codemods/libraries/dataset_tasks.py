@@ -52,6 +52,8 @@ def _tell(context: Context, place: ast.AST, home: Module, value: ast.expr) -> No
         return
     columns = COLUMNS.get(str(tasks.pop()), ()) if len(tasks) == 1 else ()
     given = f"the columns {listed(columns)}, under these names" if len(columns) > 1 else "the columns of the task"
-    message = f"{TASK}= gave {given}, and took the others away: now they are those of the dataset, and it names them."
+    message = (
+        f"{TASK}= gave {given}, and dropped the others: now the columns are those of the dataset, under its own names."
+    )
     advice = 'Rename what it calls otherwise, as in dataset.rename_column("label", "labels"); '
     context.manual(RM702, place, message, f"{advice}select_columns() takes the others away.")

@@ -24,7 +24,7 @@ RM768 = Rule(
     "weights that zero_to_fp32 of DeepSpeed puts together",
     "zero_to_fp32.py and convert_zero_checkpoint_to_fp32_state_dict() of DeepSpeed >= 0.15.3 make a folder where they"
     " wrote a file: the weights lie in it as pytorch_model.bin, in parts if they take more than 5 GB. Loading the"
-    " folder as a file is an IsADirectoryError.",
+    " folder as a file raises an IsADirectoryError.",
     "Read pytorch_model.bin in that folder; max_shard_size=None keeps it whole.",
     "https://deepspeed.readthedocs.io/en/latest/model-checkpointing.html",
     unproven="DeepSpeed writes such checkpoints on GPUs; what it does with them was read in 0.15.2, 0.15.3 and 0.19.8.",

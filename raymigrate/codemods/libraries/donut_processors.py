@@ -23,8 +23,8 @@ RM765 = Rule(
     "RM765",
     "sizes and paddings of Donut's images",
     "transformers >= 5 reads a pair that is set as the size of a Donut image processor as (height, width), which was"
-    " (width, height), without an error: the images are resized to the wrong shape. random_padding= has no effect, or"
-    " is a TypeError.",
+    " (width, height), without an error: the images are resized to the wrong shape. random_padding= has no effect,"
+    " or raises a TypeError.",
     'Set a dict, {"height": ..., "width": ...}; pad at random before the processor gets the image, or leave'
     " random_padding= out.",
     "https://huggingface.co/docs/transformers/model_doc/donut",
@@ -45,7 +45,7 @@ DONUT = lazy_regex("donut", re.IGNORECASE)
 
 @codemod("Donut", "donut", PADDING, phase=Phase.LIBRARIES)
 def donut_processors(context: Context) -> None:
-    """Turns sizes around that are set as pairs, and tells of paddings at random."""
+    """Turns pairs that are set as sizes into dicts, and reports paddings at random."""
     module = context.module
     for node in module.attributes(SIZE):
         statement = module.parent_of[node]
@@ -61,7 +61,7 @@ def donut_processors(context: Context) -> None:
         of_whole = _is_of_donut(module, call.func, whole=True)
         if module.constant(keyword.value) is not False and (of_whole or _is_image_processor(module, call.func)):
             whole = of_whole and _is_whole(module, call.func)
-            passed = "is passed over today: the image is always centred."
+            passed = "is ignored today: the image is always centred."
             message = f"{PADDING}= {passed if whole else 'raises a TypeError today.'}"
             advice = "Pad the image at random before, such as with PIL.ImageOps.expand(), or leave the argument out."
             context.manual(RM765, keyword, message, advice)

@@ -35,7 +35,7 @@ from raymigrate.knowledge.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 
 RM751 = Rule(
     "RM751",
-    "a default that changed, and the numbers with it (--freeze-numerics)",
+    "a default that changed, and with it the numbers (--freeze-numerics)",
     "Losses and weights differ from those of transformers 4.30: in their last digits, or by the dtype of the weights.",
     "--freeze-numerics writes the old default out.",
     "https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md",

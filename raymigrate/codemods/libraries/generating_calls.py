@@ -24,7 +24,7 @@ READERS = ("Tokenizer", "TokenizerFast", "Processor", "FeatureExtractor")
 MOVERS = frozenset({"convert_to_tensors", "copy", "to"})
 DEEPEST = 8  # of such methods, one after the other
 OF_TWO_PARTS = ("Seq2SeqLM", "ForConditionalGeneration", "EncoderDecoderModel")
-ADVICE = "Say it in the call: max_length=20 with the prompt, as before, or max_new_tokens= without it."
+ADVICE = "Set the length in the call: max_length=20 counts the prompt, as before, and max_new_tokens= does not."
 
 
 @codemod(GENERATE, phase=Phase.LIBRARIES)

@@ -20,8 +20,8 @@ RM769 = Rule(
     "RM769",
     "max_length= of a processor of images and text",
     "transformers >= 5 counts the tokens that stand for the image among those of the text, which were not there before:"
-    " BLIP-2's cuts each text shorter by them, without a word, and ends with an OverflowError where max_length is less;"
-    " LLaVA's ends with a ValueError where it has to cut them.",
+    " BLIP-2's cuts each text shorter by them, without an error, and ends with an OverflowError where max_length is"
+    " less; LLaVA's ends with a ValueError where it has to cut them.",
     "Add the number of image tokens to max_length.",
     "https://huggingface.co/docs/transformers/model_doc/blip-2",
     errors=("can't convert negative int to unsigned", "Mismatch in `image` token count between text and `input_ids`"),
@@ -41,7 +41,7 @@ COUNTED = "max_length= counts the tokens of the image too today"
 SHORTER = f"{COUNTED}: each text is cut shorter by their number, 32 by default"
 CUT = f"{COUNTED}, hundreds in LLaVA: a ValueError where they are cut."
 ADD_QUERIES = f"Add processor.{COUNT} to it, or leave it out."
-WITHOUT_QUERIES = f"{COUNTED}, and it may be that {COUNT} of this processor is None: a TypeError."
+WITHOUT_QUERIES = f"{COUNTED}, and it may be that {COUNT} of this processor is None, which raises a TypeError."
 GIVE_QUERIES = f"Make the processor with {COUNT}=model.config.{COUNT}, and add that to max_length, or leave it out."
 OF_QUESTIONS = " The tokens for the Q-Former are cut at max_length itself."
 ADD_PATCHES = "Add to it what an image takes, 576 tokens in LLaVA 1.5, or leave it out together with truncation=."

@@ -28,7 +28,7 @@ from raymigrate.facts.values.keys import Keys, keys_of
 from raymigrate.knowledge.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
 
 OF_FILES = ("parse_json_file", "parse_yaml_file")
-HYDRA = "What hydra makes this of cannot be seen here: a key that TrainingArguments lost is a TypeError."
+HYDRA = "What hydra makes this of cannot be seen here: a key that TrainingArguments lost raises a TypeError."
 
 
 @codemod("_target_", "instantiate", r"\w*Parser", phase=Phase.LIBRARIES)
@@ -66,7 +66,7 @@ def _change(name: str | None, parsing: Parsing | None) -> Change | None:
     change = TRAINING_ARGUMENTS_CHANGES.get(name or "")
     if change is None or parsing is None:
         return change
-    outcome = "is passed over today, and no error says so" if parsing.is_lenient else "raises a ValueError today"
+    outcome = "is ignored today, and no error says so" if parsing.is_lenient else "raises a ValueError today"
     return None if name in parsing.fields else replace(change, outcome=outcome)
 
 
@@ -76,7 +76,7 @@ def _getter(parsing: Parsing | None) -> str:
 
 def _parsing(context: Context, parsing: Parsing, *, is_old: bool) -> None:
     """Changes or tells of what a parser is given; what is not seen is told in scripts for old libraries only."""
-    outcome = "are passed over, and no error says so" if parsing.is_lenient else "are a ValueError"
+    outcome = "are ignored, and no error says so" if parsing.is_lenient else "raise a ValueError"
     what = "What is parsed here cannot be seen"
     if parsing.method in OF_FILES:
         known = _keys_of_file(context, parsing)

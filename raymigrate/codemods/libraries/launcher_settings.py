@@ -18,7 +18,7 @@ RM766 = Rule(
     "RM766",
     "settings for accelerate's launcher, made in code",
     "ClusterConfig(...) without debug= raises a TypeError: accelerate asks for it since 0.23.",
-    "debug=False is added: accelerate did without the checks that it turns on before.",
+    "debug=False is added: before, accelerate ran without the checks that debug= turns on.",
     "https://huggingface.co/docs/accelerate/package_reference/cli",
     errors=("missing 1 required positional argument: 'debug'",),
 )

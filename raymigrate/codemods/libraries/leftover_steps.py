@@ -21,10 +21,10 @@ from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
 RM111 = Rule(
     "RM111",
-    "an optimizer step of the batches that are left over",
-    "Where the batches of a worker in an epoch are not a multiple of gradient_accumulation_steps, the rest of them is a"
-    " step of its own since transformers 5; before, it was none. So epochs have one step more: the schedule of the"
-    " learning rate, and the numbers of steps and checkpoints, follow.",
+    "an optimizer step for the batches left over at the end of an epoch",
+    "Where the batches of a worker in an epoch are not a multiple of gradient_accumulation_steps, the rest of them make"
+    " a step of their own since transformers 5; before, they made none. So an epoch has one step more, and with it"
+    " change the learning rate schedule and the numbers of steps and checkpoints.",
     "max_steps= sets the number of steps that a run had.",
     "https://huggingface.co/docs/transformers/main_classes/trainer"
     "#transformers.TrainingArguments.gradient_accumulation_steps",

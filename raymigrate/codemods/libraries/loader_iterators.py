@@ -17,7 +17,7 @@ WRAPPED = ("ray.train.torch.prepare_data_loader",)
 
 @codemod(METHOD, phase=Phase.LIBRARIES)
 def convert(context: Context) -> None:
-    """Asks by the builtin what surely is such an iterator."""
+    """Calls the builtin next() for what is surely an iterator of a DataLoader."""
     module = context.module
     for call, method in module.method_calls(METHOD):
         is_plain = not call.args and not call.keywords and not module.scope_of[call].lookup(METHOD)

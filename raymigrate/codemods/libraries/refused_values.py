@@ -45,7 +45,7 @@ def change_value(context: Context, call: ast.Call, keyword: ast.keyword) -> None
 
 
 def change_unpacked_values(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
-    """Does the same for the entries of a dict that TrainingArguments unpack.
+    """Does what `change_value` does for the entries of a dict that TrainingArguments unpack.
 
     Args:
         context: The module.

@@ -40,7 +40,9 @@ RM713 = Rule(
 )
 
 TPU = "transformers.is_torch_tpu_available"
-NO_DEVICE = "is_torch_xla_available() has no check_device: by name it is a TypeError, by position it asks for a TPU."
+NO_DEVICE = (
+    "is_torch_xla_available() has no check_device: given by name it raises a TypeError, by position it asks for a TPU."
+)
 LOOKS_FOR_NONE = "Leave it out: is_torch_xla_available() looks for no device; check_is_tpu=True asks for a TPU."
 # The folder for models, a text as before (transformers 4.30.2 utils/hub.py:99-102, 5.23 utils/hub.py:482).
 MODELS = Move("huggingface_hub.constants", "HF_HUB_CACHE")

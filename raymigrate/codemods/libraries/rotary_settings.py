@@ -36,8 +36,8 @@ RM767 = Rule(
     "rope_scaling and rope_theta of a config",
     "In transformers >= 5, rope_scaling of a config is the dict rope_parameters, which holds rope_theta: a dict or None"
     " that is set as rope_scaling takes rope_theta away, and the model raises a TypeError where it is made. The config"
-    " has no attribute rope_theta: reading it is an AttributeError, setting it changes nothing, and getattr() gives its"
-    " default.",
+    " has no attribute rope_theta: reading it raises an AttributeError, setting it changes nothing, and getattr()"
+    " gives its default.",
     "Keep the rest of rope_parameters beside what is set, and read and set rope_theta in rope_parameters.",
     "https://huggingface.co/docs/transformers/internal/rope_utils",
     errors=(

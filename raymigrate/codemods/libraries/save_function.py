@@ -19,8 +19,7 @@ from raymigrate.knowledge.legacy import ACCELERATORS
 RM707 = Rule(
     "RM707",
     "save_pretrained(save_function=)",
-    "transformers >= 5 never calls the function: it writes the files itself, on the processes that is_main_process does"
-    " not keep from it.",
+    "transformers >= 5 never calls the function: it writes the files itself, except where is_main_process= is False.",
     "accelerator.save, which wrote on the main process only, becomes is_main_process=accelerator.is_main_process. What"
     " another function did has to be done after save_pretrained().",
     GUIDE,

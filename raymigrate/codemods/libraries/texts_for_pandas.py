@@ -17,7 +17,7 @@ from raymigrate.facts.values import Source, argument, is_none, leading_text
 RM728 = Rule(
     "RM728",
     "a text that is given to read_json, read_html or read_xml",
-    "pandas >= 3 takes a str for a path: a text is a FileNotFoundError.",
+    "pandas >= 3 takes a str for a path: a text raises a FileNotFoundError.",
     "The text goes in as io.StringIO(text).",
     "https://pandas.pydata.org/docs/whatsnew/v3.0.0.html",
     errors=(

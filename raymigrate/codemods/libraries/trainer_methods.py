@@ -93,7 +93,10 @@ def _calls_of_log(context: Context) -> None:
             continue
         is_own = not is_super and bool(method_of(module, home, LOG))
         if not is_own and not has_unpacking(call) and len(call.args) + len(call.keywords) < GIVEN_TO_LOG:
-            message = f"Trainer.{LOG}() takes the norm of the gradients and the time of the start too: a TypeError."
+            message = (
+                f"Trainer.{LOG}() takes the norm of the gradients and the time of the start too: this raises a"
+                " TypeError."
+            )
             context.manual(RM704, call, message, "Give what the installed Trainer takes, or leave the logging to it.")
 
 

@@ -113,7 +113,7 @@ def change_positions(context: Context, call: ast.Call, names: frozenset[str]) ->
         given = TRAINING_ARGUMENTS_PARAMETERS[: len(call.args)]
         if len(given) < len(call.args):
             context.manual(RM703, call, "These arguments by position now reach other parameters of TrainingArguments.")
-        elif context.converts(RM703, call, "The second parameter of TrainingArguments is another one today."):
+        elif context.converts(RM703, call, "TrainingArguments has another second parameter today."):
             kept = [TRAINING_ARGUMENTS_CHANGES.get(name, Change(name)) for name in given]
             edit(call).names = [change.name or name for change, name in zip(kept, given, strict=True)]
             edit(call).remove |= {name for change, name in zip(kept, given, strict=True) if change.name is None}

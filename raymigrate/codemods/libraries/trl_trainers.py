@@ -62,8 +62,8 @@ PASSED_OVER = ("SFTTrainer", "RewardTrainer")
 LISTS = ("to_list", "tolist")
 FORMATS = "formatting_func"
 ROW_BY_ROW = (
-    "SFTTrainer calls this formatting_func with one row today, no longer with a batch, and needs its text: a list is an"
-    " AttributeError, if a loop over one row's values has not failed before."
+    "SFTTrainer calls this formatting_func with one row today, no longer with a batch, and needs its text: a list"
+    " raises an AttributeError, if a loop over one row's values has not failed before that."
 )
 OF_ONE_ROW = "Return the text of one row, whose values are no lists."
 # datasets 5.2 (run): from_list() gives each part of a message the keys of the others too, with None, by which the chat
@@ -85,7 +85,7 @@ GROUPS = {"GRPOConfig": 8, "RLOOConfig": 2}  # how many completions a group has 
 
 @codemod("trl", phase=Phase.LIBRARIES)
 def trl_trainers(context: Context) -> None:
-    """Takes a peft_config= away that was passed over, and tells of what else is refused."""
+    """Takes away a peft_config= that was ignored, and reports what else is refused."""
     module = context.module
     for call in module.calls_if(lambda name: name.startswith("trl.")):
         name = module.qualified(call.func) or ""
@@ -108,7 +108,7 @@ def _adapters(context: Context, call: ast.Call, name: str) -> None:
     message = f"{kind} raises a ValueError for a PeftModel with {PEFT_CONFIG}= beside it"
     sure = all(adapted) and not any(is_none(source.node) for source in module.origins(given.value))
     if sure and kind in PASSED_OVER:
-        if context.converts(RM763, given, f"{message}; deleted, as it was passed over."):
+        if context.converts(RM763, given, f"{message}; deleted, as it was ignored."):
             context.plan.call(call).remove.add(PEFT_CONFIG)
     elif any(adapted):
         advice = f"Give it the model without the adapter, or leave {PEFT_CONFIG}= out where it is a PeftModel."

@@ -95,7 +95,7 @@ def change_key(context: Context, key: ast.expr, name: str, change: Change, what:
 def change_keyword(
     context: Context, call: ast.Call, keyword: ast.keyword, change: Change, what: str, *, sure: bool = True
 ) -> None:
-    """Does the same for a keyword argument of `dict(...)` or `update(...)`."""
+    """Does what `change_key` does for a keyword argument of `dict(...)` or `update(...)`."""
     name = str(keyword.arg)
     if sure:
         change_argument(context, call, keyword, change)
@@ -126,7 +126,9 @@ def tell_unpacked(
         advice = RM706.fix
         for change in (changes[other.arg] for other in of.keywords if other.arg is not None and other.arg in changes):
             if change.beside == NEW_FIRST and change.name not in {entry.name for entry in found.entries}:
-                advice += f" It must not hold {change.name} either, which the call has now: both are a TypeError."
+                advice += (
+                    f" It must not hold {change.name} either, which the call has now: together they raise a TypeError."
+                )
         context.manual(RM706, keyword, f"What {'else ' if told else ''}is passed with ** cannot be seen here.", advice)
 
 

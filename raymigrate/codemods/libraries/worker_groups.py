@@ -44,13 +44,16 @@ GONE = {
 
 @codemod("on_start", "on_training_start", "on_shutdown", "WorkerGroup", phase=Phase.GONE)
 def worker_groups(context: Context) -> None:
-    """Reports what such a group no longer has."""
+    """Reports what the group of workers that a Backend gets no longer has."""
     module = context.module
     for node in module.attributes(*GONE):
         if not _is_group(module, node.value) or is_guarded(module, node, node.attr):
             continue
         owner = module.source(node.value)
-        message = f"The group of workers that a Backend gets on Ray >= 2.51 has no {node.attr}: an AttributeError."
+        message = (
+            f"The group of workers that a Backend gets on Ray >= 2.51 has no {node.attr}: this raises an"
+            " AttributeError."
+        )
         context.manual(RM723, node, message, GONE[node.attr].replace("{owner}", owner))
 
 

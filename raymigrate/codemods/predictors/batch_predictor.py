@@ -24,8 +24,8 @@ TO_MAP_BATCHES = (*MAP_BATCHES, *POOL, "separate_gpu_stage")  # the last one sai
 BATCH_SIZE = "4096"  # the default of predict()
 
 FOLDER_IS_GONE = (
-    "It took the files of the checkpoint along; what takes its place reads them in the folder, which is gone when"
-    " predict() is called."
+    "It kept the files of the checkpoint; what takes its place reads them from the folder, which is gone"
+    " when predict() is called."
 )
 KEEP_FOLDER = "Keep the folder until the predictions are there, or make them before it goes, with .materialize()."
 
@@ -85,7 +85,7 @@ def batch_predictor(context: Context, call: ast.Call) -> BatchPredictor:
         raise NotSure("What is done with it cannot be followed.")
     name = parent.targets[0]
     if not module.is_bound_once(name):
-        raise NotSure("The name that it is given has other values too.")
+        raise NotSure("The name that it is assigned to has other values too.")
     uses = module.uses_of(name)
     out = [use for use in uses if is_set_to_none(module, use)]
     predictions = [_predict(module, use) for use in uses if use not in out]

@@ -70,7 +70,7 @@ def inherited_methods(context: Context) -> None:
         if advice is not None and not is_guarded(module, node, node.attr):
             parent = module.parent_of[node]
             what = f"{node.attr}()" if isinstance(parent, ast.Call) and parent.func is node else node.attr
-            message = f"{what} came from {base}, which is gone: without that base class this is an AttributeError."
+            message = f"{what} came from {base}, which is gone: without that base class this raises an AttributeError."
             context.manual(RM603, node, message, DELETE if _sets_none(module, node) else advice)
 
 

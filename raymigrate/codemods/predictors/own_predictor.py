@@ -140,7 +140,7 @@ def own_predictor(context: Context, node: ast.expr) -> OwnPredictor:
     methods = {method.name for method in predictor._methods()}
     method = next((name for name in FORMATS if name in methods), None)
     if method is None or "from_checkpoint" not in methods or methods & OF_BASE:
-        raise NotSure("The class of its predictors has not the methods that are expected.")
+        raise NotSure("The class of its predictors does not have the methods that are expected.")
     predictor.method = method
     for part in ast.walk(definition):
         if isinstance(part, ast.Attribute) and part.attr in OF_BASE:

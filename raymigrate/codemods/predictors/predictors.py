@@ -107,8 +107,8 @@ LONG_PROMPTS = (
     " raises a ValueError since transformers 5, where one token was added."
 )
 ONLY_FRAMES = (
-    "If this gives predict() an array or a dict of arrays, which Ray's took too, it is an AttributeError now: the new"
-    " class takes a DataFrame."
+    "If this gives predict() an array or a dict of arrays, which Ray's took too, that raises an AttributeError now:"
+    " the new class takes a DataFrame."
 )
 OF_FUNCTION = "BatchPredictor of a function"
 PIPELINE = WITH_MAP_BATCHES.replace("the model", "a transformers pipeline")

@@ -41,5 +41,5 @@ def classes_in_names(context: Context) -> None:
         if "data_dict" in given or "obj_ref" in given:
             context.manual(RM303, call, "Checkpoint(data_dict) raises a TypeError, or fails later.", ELSEWHERE)
         elif not given.keys().isdisjoint(PATHS):
-            message = "Checkpoint takes a folder or a URI as path= today: anything else is a TypeError."
+            message = "Checkpoint takes a folder or a URI as path= today: anything else raises a TypeError."
             context.manual(RM308, call, message, "Name it path=.")

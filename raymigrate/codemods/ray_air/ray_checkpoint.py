@@ -185,7 +185,7 @@ def constructed(context: Context, reference: Reference, by_position: bool, kept:
         context.manual(RM308, call, f"{name} takes one path.", "Give it the folder or the URI alone.")
         context.handle(reference, gone=False)
     elif not given.keys().isdisjoint(PATHS) and not call.args:
-        message = f"{name} takes a folder or a URI as path= today: anything else is a TypeError."
+        message = f"{name} takes a folder or a URI as path= today: anything else raises a TypeError."
         if {keyword.arg for keyword in call.keywords}.isdisjoint(PATHS):
             context.manual(RM308, call, message, "Name it path= in the dict that is unpacked.")
         elif context.converts(RM308, call, message):

@@ -18,7 +18,7 @@ NAMES = ("name", "stem")
 PATHS = ("pathlib.Path", "pathlib.PurePath", "os.fspath", "os.path.abspath", "os.path.normpath")
 BASENAMES = ("os.path.basename", "posixpath.basename")
 OTHER_TEXT = (
-    "What is taken out of the path of a checkpoint here is another text today: Ray >= 2.51 names its folder by the"
+    "What is taken out of the path of a checkpoint here differs today: Ray >= 2.51 names its folder by the"
     " time, checkpoint_2026-01-31_12-00-00.123456, and puts it right into the folder of the run; trials have none."
 )
 ASK_RESULT = (

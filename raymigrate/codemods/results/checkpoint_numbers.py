@@ -20,7 +20,7 @@ RM609 = Rule(
     "Ray >= 2.51 names the folder of a checkpoint by the time: checkpoint_2026-01-31_12-00-00.123456. What looks for"
     " checkpoint_000000 in the results of a new run finds nothing. What looks for checkpoint_* finds a file too:"
     " checkpoint_manager_snapshot.json.",
-    "Take result.checkpoint.path, or look for names that have a digit behind checkpoint_, such as checkpoint_[0-9]*;"
+    "Take result.checkpoint.path, or look for names that have a digit after checkpoint_, such as checkpoint_[0-9]*;"
     ' the last one in their order is the newest. Files of Transformers are in the folder "checkpoint" in it.',
     "https://docs.ray.io/en/latest/train/user-guides/results.html",
 )

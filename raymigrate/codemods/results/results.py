@@ -32,7 +32,8 @@ RM604 = Rule(
     "RM604",
     "metrics and attributes of a result that Train V2 does not fill",
     "Ray >= 2.51 fills in nothing by itself: training_iteration, time_total_s and similar keys are missing (KeyError),"
-    " result.log_dir is gone and result.config raises. result.path is the folder of the run, without one of a trial.",
+    " result.log_dir is gone and result.config raises. result.path is the folder of the run; there is no folder of a"
+    " trial in it.",
     "Read something else in its place, or remove it: step or epoch for training_iteration, a clock around fit() for"
     " the times, result.path for the folder.",
     RESULT_GUIDE,
@@ -140,7 +141,7 @@ def stored_results(context: Context) -> None:
             continue  # the script has just made that run
         message = (
             "ray.train.Result reads only the folders of runs that a trainer of Ray >= 2.51 made: that of an older run,"
-            " or of a Tuner's trial, is a RuntimeError."
+            " or of a Tuner's trial, raises a RuntimeError."
         )
         advice = (
             "Take ray.tune.Result for such a folder. That of a new trial which fits a trainer holds no checkpoints:"

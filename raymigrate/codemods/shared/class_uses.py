@@ -23,7 +23,7 @@ SUBCLASS = (
 )
 RESTORED = (
     "Build TorchTrainer with the RunConfig(name=, storage_path=) of the first run; fit() then goes on from its last"
-    " checkpoint, and begins where there is none."
+    " checkpoint, or begins anew where there is none."
 )
 
 

@@ -33,7 +33,8 @@ VARIABLE = "ACCELERATE_USE_CPU"
 ENVIRONMENT = "# Without it accelerate would train one model per CPU worker.\n"
 SEES_GPUS = "Current Ray does not hide the GPUs of a machine from CPU workers, so torch may find some there"
 WITHOUT_TRAINER = (
-    "This also runs without a trainer, where ray.train.torch.get_device(), which tells the device, is a RuntimeError."
+    "This also runs without a trainer: there ray.train.torch.get_device(), which tells the device, raises a"
+    " RuntimeError."
 )
 HAND_OVER = "Give it {argument}= by an argument or an entry of the configuration: True on workers without a GPU."
 OLD_NAMES = ("no_cuda",)

@@ -12,7 +12,7 @@ from raymigrate.facts.values import given_by_name
 
 RM752 = Rule(
     "RM752",
-    "texts that a pipeline or a model generates where nothing says how, or that Seq2SeqTrainer pads",
+    "texts that a pipeline or a model generates with default settings, or that Seq2SeqTrainer pads",
     "Where neither an argument nor the generation_config of the model says otherwise, a text-generation pipeline of"
     " transformers >= 5 writes 256 new tokens and samples them at temperature 0.7. That of transformers 4 wrote the"
     " likeliest tokens until there were 20 with the prompt, or did what task_specific_params of the model's config"
@@ -20,8 +20,8 @@ RM752 = Rule(
     " stopped at 20 with the prompt. Seq2SeqTrainer pads what it generates to the length in the generation_config of"
     " the model since 4.30, not to generation_max_length, and fills up the rest with -100, which tokenizers refuse with"
     " an OverflowError.",
-    "Say it in the call: max_length= with the prompt, or max_new_tokens= without it; do_sample=; and temperature= where"
-    " it samples. Where predictions are decoded, -100 becomes the padding token.",
+    "Say so in the call: max_length=, which counts the prompt, or max_new_tokens=, which does not; do_sample=; and"
+    " temperature= where it samples. Where predictions are decoded, -100 becomes the padding token.",
     "https://huggingface.co/docs/transformers/main_classes/text_generation",
 )
 GENERATING = "text-generation"

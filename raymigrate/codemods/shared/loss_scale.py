@@ -34,9 +34,9 @@ from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
 RM110 = Rule(
     "RM110",
-    "a loss that grows with the number of workers, or of accumulated steps",
+    "a loss that grows with the number of workers or of accumulated steps",
     "transformers >= 5 averages the loss over the tokens of all workers and multiplies it by their number; for models"
-    " that do not count tokens, as BERT for classification, loss and gradients become that many times larger.",
+    " that do not count tokens, such as BERT for classification, loss and gradients become that many times larger.",
     "average_tokens_across_devices=False averages on each worker, as transformers 4 did until 4.45.",
     "https://huggingface.co/docs/transformers/main_classes/trainer"
     "#transformers.TrainingArguments.average_tokens_across_devices",

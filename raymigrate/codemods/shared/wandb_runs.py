@@ -169,7 +169,7 @@ def troubles(module: Module) -> Iterator[Trouble]:
             if not _is_shown(module, node):
                 yield Trouble(
                     node,
-                    f"`{module.source(node)}` is another one in each process: only the first one's run is kept.",
+                    f"`{module.source(node)}` differs between the processes: only the first one's run is kept.",
                     "Give all of them that of the first: {shared}.",
                 )
 

@@ -15,8 +15,8 @@ from raymigrate.facts.values import last_name
 LEVELS = ("info", "warning", "debug", "error", "critical", "log")
 SAYING = (*(f"logging.{level}" for level in LEVELS), *(f"loguru.logger.{level}" for level in LEVELS), "click.echo")
 LOGGED = (
-    "Every process runs this: what is logged or shown so comes as often as there are processes. One does it below"
-    " `if accelerator.is_main_process:`; a logger of accelerate.logging.get_logger() looks by itself."
+    "Every process runs this: what it logs or shows comes once from each process. It comes once in all below"
+    " `if accelerator.is_main_process:`; a logger of accelerate.logging.get_logger() takes care of that itself."
 )
 
 

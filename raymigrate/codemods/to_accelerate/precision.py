@@ -90,7 +90,7 @@ class Precision:
             choice: What the Accelerator is given.
         """
         switch = ast.unparse(test)
-        message = f"`{switch}` switches half precision no more: the Accelerator is made before it is set, with"
+        message = f"`{switch}` no longer switches half precision: the Accelerator is made before it is set, with"
         changes.note(RM852, test, f"{message} mixed_precision={choice}.")
 
     def convert(self, changes: Changes) -> None:

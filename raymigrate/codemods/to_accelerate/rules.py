@@ -50,8 +50,8 @@ RM854 = Rule(
     "RM854",
     "a learning rate schedule under several processes",
     "A prepared scheduler takes as many steps at a time as there are processes; one that is not takes one.",
-    "Prepared where its length counts batches of the loader, and not where it counts epochs or a fixed number of"
-    " steps.",
+    "The scheduler is prepared where its length counts batches of the loader, and not where it counts epochs or a fixed"
+    " number of steps.",
     "https://huggingface.co/docs/accelerate/concept_guides/performance#learning-rates",
 )
 RM855 = Rule(
@@ -82,7 +82,7 @@ RM858 = Rule(
     "RM858",
     "what changes with the number of processes",
     "With one process the converted loop trains as before, unless the message says so; random numbers that a dataset"
-    " draws in the main process come one batch earlier. With several, what the message names is another.",
+    " draws in the main process come one batch earlier. With several, what the message names is different.",
     "See the message.",
     "https://huggingface.co/docs/accelerate/concept_guides/performance",
     errors=("Duplicate GPU detected",),

@@ -16,9 +16,9 @@ from raymigrate.facts.torch.schedule_lengths import counts_rows, given_instead
 
 # AcceleratedScheduler.step() asks step_was_skipped of its optimizers (accelerate/scheduler.py, 1.15).
 SKIPPED = (
-    "`{}` took a step behind each of the optimizer, a skipped one too. A prepared one takes none where fp16 overflows"
-    " and the optimizer's step is skipped, as it often is for the first batches: the schedule is behind by as many"
-    " steps from there on."
+    "`{}` took a step after each step of the optimizer, a skipped one too. A prepared one takes none where fp16"
+    " overflows and the optimizer's step is skipped, as it often is for the first batches: the schedule is behind by"
+    " as many steps from there on."
 )
 
 

@@ -111,7 +111,7 @@ class Wrappers:
         """
         check_nothing_is_unpacked(call, "find_unused_parameters")
         if len(call.args) > len(PARAMETERS):
-            reason = f"what DistributedDataParallel() gets behind {PARAMETERS[-1]}= depends on the version of torch"
+            reason = f"what DistributedDataParallel() gets after {PARAMETERS[-1]}= depends on the version of torch"
             raise Refusal(call.args[len(PARAMETERS)], f"{reason}; write the names of these arguments")
         given = named_arguments(call, PARAMETERS)
         for name, value in given.items():

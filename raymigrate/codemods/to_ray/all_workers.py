@@ -64,7 +64,7 @@ def tell_alone(context: Context, rule: Rule, outline: Outline) -> None:
         is_theirs = any(outline.is_for_workers(place) for place in (call, *uses))
         if is_theirs and _is_for_first(module, call, same):
             message = (
-                f"The first worker alone comes to this, and waits in {method.attr}() for the others, which do not come."
+                f"Only the first worker gets here, and waits in {method.attr}() for the others, which never get here."
             )
             context.manual(rule, call, message, TOGETHER_ADVICE)
 

@@ -24,8 +24,8 @@ APART = (
     " the trained ones."
 )
 ADVICE = (
-    "Move it behind fit(), and load there what the training has saved; or let one worker run it, behind"
-    " accelerator.wait_for_everyone(), with inputs that are on the model's device."
+    "Move it after fit(), and load there what the training has saved; or let one worker run it,"
+    " after accelerator.wait_for_everyone(), with inputs that are on the model's device."
 )
 
 
@@ -41,7 +41,7 @@ def tell_behind(context: Context, outline: Outline, launch: NotebookLaunch) -> N
     if outline.workers == 1 or not steps:
         return
     message = (
-        f"{named(context.module, steps)}: behind the launcher this ran once, when all processes had ended. Now each"
+        f"{named(context.module, steps)}: after the launcher this ran once, when all processes had ended. Now each"
         " worker runs it: the model may be on a GPU where its inputs are not, and another worker may still be writing"
         " a file that is read here."
     )

@@ -24,7 +24,7 @@ OF_MACHINE = lazy_regex(
 LONGEST = 60
 UNKNOWN = "{} reads {}, which the training function makes now: IPython leaves the text as it is."
 NOT_THERE = "{} in a cell with %python reads {}, which the training function makes now: a NameError, or another object."
-TOO_EARLY = "{} stood behind the training, which now starts in a cell below it."
+TOO_EARLY = "{} stood after the training, which now starts in a cell below it."
 
 
 def tell_magics(context: Context, rule: Rule, outline: Outline, trains: Collection[ast.AST]) -> None:
@@ -51,7 +51,7 @@ def tell_magics(context: Context, rule: Rule, outline: Outline, trains: Collecti
         shown = f"`{line[:LONGEST]}{'...' if len(line) > LONGEST else ''}`"
         if step in of_workers:
             message = f"{shown} is in code that the workers run: IPython's get_ipython() cannot be sent to them."
-            context.manual(rule, name, message, "Call subprocess.run() there, or do it behind fit().")
+            context.manual(rule, name, message, "Call subprocess.run() there, or do it after fit().")
         if step is None or step in of_workers:
             continue
         unknown = [read for read in _read(text) if _is_of_workers(outline, name, read)]
@@ -60,7 +60,7 @@ def tell_magics(context: Context, rule: Rule, outline: Outline, trains: Collecti
         if isinstance(step, DEFINITIONS):
             continue  # it runs where the function is called
         if trained and trained[0] < script.number(step) < last and _waits_for_training(text):
-            context.manual(rule, name, TOO_EARLY.format(shown), "Move it to a cell behind fit().")
+            context.manual(rule, name, TOO_EARLY.format(shown), "Move it to a cell after fit().")
 
 
 def _tell_cells(context: Context, rule: Rule, outline: Outline, trained: Sequence[ast.stmt]) -> None:

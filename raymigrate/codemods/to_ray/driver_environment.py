@@ -60,7 +60,7 @@ def set_environment(context: Context, rule: Rule, outline: Outline) -> None:
         is_early = variable.startswith(READ_ON_IMPORT) and variable not in READ_LATER
         if is_early and _is_imported_behind(module, step):
             context.note(
-                rule, step, f"{variable}: workers set it behind their imports, which read it; {GIVE} is before."
+                rule, step, f"{variable}: workers set it after their imports, which read it; {GIVE} comes before them."
             )
 
 

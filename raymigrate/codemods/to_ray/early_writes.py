@@ -35,7 +35,7 @@ UPLOADS = "uploads this"
 DEPTH = 3  # functions that call each other
 ADVICE = (
     "Do it above the training function, on the driver; or below `if ray.train.get_context().get_world_rank() == 0:`,"
-    " with ray.train.collective.barrier() behind it for all."
+    " with ray.train.collective.barrier() after it for all."
 )
 
 

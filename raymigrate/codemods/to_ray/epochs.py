@@ -195,7 +195,9 @@ def report_epochs(context: Context, epochs: Epochs) -> None:
     first, condition = _first_epoch(loop) if savings else None, None
     left_out: list[ast.Call] = []
     if not metrics.entries and metrics.logged is None:
-        message = "Nothing that the script shows at the end of an epoch is surely a number: nothing is reported."
+        message = (
+            "Nothing that the script shows at the end of an epoch is known to be a number, so nothing is reported."
+        )
         context.manual(RM823, loop, message, REPORT)
         return
     names = ", ".join(key.strip('"*') for key in metrics.entries) or "what the script logs"
@@ -369,7 +371,8 @@ def _save(
         RM823,
         epochs.loop,
         "A run that goes on after a failure shuffles its next epoch as the first one was, where several workers train;"
-        " use_seedable_sampler=True and train_loader.iteration = epoch keep the order, which is another one then.",
+        " use_seedable_sampler=True and train_loader.iteration = epoch keep the order, which then differs from that"
+        " of the script.",
     )
     if others := [*carried.others, *unsaved_numbers(context.module, epochs.loop)]:
         context.note(

@@ -56,7 +56,7 @@ def tell_given_schedules(context: Context, rule: Rule, training: Training, outli
             where = "this schedule" if is_here else f"the schedule in {line_of_file(source.module, made)}"
             message = (
                 f"The length of {where} is counted for one process. N workers take 1/N of the steps{limit}, and are"
-                " only through its first 1/N when the training ends."
+                " through only the first 1/N of it when the training ends."
             )
             advice = "Divide the numbers of steps that it is given by ray.train.get_context().get_world_size()."
             context.manual(rule, made if is_here else owner, message, advice)

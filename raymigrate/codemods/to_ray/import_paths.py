@@ -23,7 +23,7 @@ OF_SCRIPT = (
     *("os.path.dirname(os.path.realpath(__file__))", "os.path.abspath(os.path.dirname(__file__))"),
     *("Path(__file__).resolve().parent", "Path(__file__).absolute().parent", "sys.path[0]"),
 )
-MESSAGE = "sys.path is changed for the driver alone: what workers need of there is a ModuleNotFoundError on them."
+MESSAGE = "sys.path is changed on the driver only: workers raise a ModuleNotFoundError for what they import from there."
 ADVICE = 'Give them the absolute path: RunConfig(worker_runtime_env={"env_vars": {"PYTHONPATH": ...}}).'
 
 

@@ -22,8 +22,8 @@ SHOWS = (
 )
 DISPLAY = "display"  # that notebooks know without an import
 INTERRUPT = (
-    "Ctrl-C reaches the driver now, and Ray ends the workers: this is not run then, nor what is behind it. What is left"
-    " of the training are the checkpoints in Ray's storage."
+    "Ctrl-C reaches the driver now, and Ray ends the workers: neither this nor what follows it runs then. What is left"
+    " of the training is in the checkpoints in Ray's storage."
 )
 ENDS = (
     "A worker takes SystemExit for a failure, with the code 0 too: the run ends with a TrainingFailedError, or starts"

@@ -150,7 +150,7 @@ class LaunchedOutline(Outline):
         told = f"{' and '.join(chosen)} not given: {' and '.join(chosen.values())} {are}."
         if self.known_gpu is None and not self.use_gpu:
             held = "cpu=True" if any(self.module.calls(*ACCELERATORS)) else "use_cpu=True or ACCELERATE_USE_CPU"
-            told += f" Who writes use_gpu=True takes out {held} too, or they train on the CPU all the same."
+            told += f" If you write use_gpu=True, take out {held} too, or the workers train on the CPU all the same."
         return told
 
 
@@ -196,7 +196,7 @@ def _tell_plugins(context: Context) -> None:
         place = min((node for node, its_name in reads if its_name == name), key=lambda node: node.lineno)
         plugin = "DeepSpeedPlugin" if name == "DeepSpeed" else "FullyShardedDataParallelPlugin"
         message = (
-            f"The script reckons with {name}: where a configuration of accelerate launch asked for it, the workers"
+            f"The script expects {name}: where a configuration of accelerate launch asked for it, the workers"
             f" train without. Put that beside the script before it is converted, or give the Accelerator {plugin}(...)."
         )
         context.note(RM825, place, message)
@@ -227,7 +227,7 @@ def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
     has_none = launched.file is None and launched.notebook is None
     is_told = has_none and _tell_named(context, place, launched.launches)
     if not is_told and launched.launches and not is_launched_one_way(launched.launches):
-        context.note(RM825, place, "The lines that launch it differ, so the flags of none of them are written.")
+        context.note(RM825, place, "The lines that launch it differ, so none of their flags are written.")
     _tell_each(context, place, launched.launches, context.path)
 
 

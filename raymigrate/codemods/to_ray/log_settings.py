@@ -37,8 +37,8 @@ SETS_LOGURU = tuple(f"{LOGURU}.{name}" for name in ("add", "remove", "configure"
 IDLE = "does nothing on Ray's workers, whose root logger has handlers already"
 
 UNSEEN = (
-    "Nobody sees this line of the driver, whose root logger shows warnings alone: logging.basicConfig() moved to the"
-    " workers. Call it here too."
+    "This line is not shown any more: logging.basicConfig() moved to the workers, and the driver's root logger shows"
+    " warnings only. Call it here too."
 )
 OVERWRITTEN = (
     "Every worker opens this log file anew and writes over the lines of the others: put the rank,"

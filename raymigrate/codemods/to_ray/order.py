@@ -20,11 +20,11 @@ from raymigrate.facts.syntax.scopes import FUNCTIONS, Binding, Scope
 
 IMPORTS = (ast.Import, ast.ImportFrom)
 VALUE_LATE = (
-    "it gives `{name}` another value behind a step that moves and uses the one before, but stays with the driver, which"
+    "it gives `{name}` another value after a step that moves and uses the one before, but stays with the driver, which"
     " comes first; use another name"
 )
 CHANGE_LATE = (
-    "it uses `{name}` behind a step that moves, and one of the two changes it, but stays with the driver, which comes"
+    "it uses `{name}` after a step that moves, and one of the two changes it, but stays with the driver, which comes"
     " first; use an object of its own"
 )
 END_LATE = (

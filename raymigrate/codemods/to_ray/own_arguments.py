@@ -37,7 +37,7 @@ RM808 = Rule(
     errors=("'_MISSING_TYPE' object is not callable",),
 )
 SENT_BY_NAME = 'copyreg.pickle(type(MISSING), lambda _: "MISSING")  # workers compare with it: no copies of it'
-NOT_FOUND = "A worker could not pickle objects of {}, which is a PicklingError; now pickle finds the class there."
+NOT_FOUND = "Pickling objects of {} on a worker would raise a PicklingError; now pickle finds the class there."
 NAMED = 'sys.modules["__main__"].{name} = {name}  # pickle looks for it there'
 
 

@@ -86,7 +86,7 @@ def _drop_own_group(context: Context, outline: Outline) -> None:
             continue
         statement = module.statement(call)
         if not module.is_statement(call):
-            message = f"{name} is a ValueError on a worker: Ray made the process group already."
+            message = f"{name} raises a ValueError on a worker: Ray has made the process group already."
             context.manual(RM827, call, message, "Take the call out of the statement.")
         elif context.converts(RM827, call, f"{name} goes: Ray makes the process group of its workers, and ends it."):
             context.plan.statement(statement).removed = True
@@ -115,7 +115,7 @@ def _tell_numbers_of_driver(context: Context, outline: Outline) -> None:
     if names:
         message = (
             f"{', '.join(names)}: asked for on the driver, where no launcher sets RANK or WORLD_SIZE. Every worker gets"
-            " the same: each takes itself for the first one, and what is shared out by it is not."
+            " the same values: each takes itself for the first one, and what they should share out is not shared."
         )
         advice = 'Set it anew in what the workers run, with int(os.environ["RANK"]) and "LOCAL_RANK", "WORLD_SIZE".'
         context.manual(RM827, place or outline.roles.staying(Role.DRIVER)[0], message, advice)

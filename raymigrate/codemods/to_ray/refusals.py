@@ -248,13 +248,14 @@ def _asks(module: Module) -> Reason | None:
     for call in asks(module):
         return Reason(
             call,
-            f"The script asks for input ({module.source(call.func)}), which a worker has not; give it as an argument.",
+            f"The script asks for input ({module.source(call.func)}), which nobody can give on a worker; pass it as"
+            " an argument.",
         )
     for call in shows_between_steps(module):
         return Reason(
             call,
             "Values of the training are used interactively between steps"
-            f" ({module.source(call.func)}); save them, or show them behind the training.",
+            f" ({module.source(call.func)}); save them, or show them after the training.",
         )
     return None
 
@@ -326,7 +327,7 @@ def needed_behind_main(script: Script, roles: Roles) -> Reason | None:
     """Why a script cannot be converted whose `main` trains, and that goes on with what the training made behind it."""
     for step in script.behind_call:
         if roles.of[step].moves:
-            message = "The statement goes on with models or data of the training behind the function that trains"
+            message = "The statement goes on with models or data of the training after the function that trains"
             return Reason(step, f"{message}; move it into that function.")
     return None
 

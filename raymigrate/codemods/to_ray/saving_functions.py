@@ -46,7 +46,7 @@ LOADS = frozenset(
 ADVICE = "Let one worker do it: below `if ray.train.get_context().get_world_rank() == 0:`."
 GIVES = (
     "All of them need what it gives: let the function write below"
-    " `if ray.train.get_context().get_world_rank() == 0:`, with ray.train.collective.barrier() behind that for all."
+    " `if ray.train.get_context().get_world_rank() == 0:`, with ray.train.collective.barrier() after that for all."
 )
 OF_ALL = (
     "Let all workers come to what they do together in it, before it; and one worker write what that gives: below"
@@ -158,7 +158,7 @@ def tell_late_writes(context: Context, rule: Rule, outline: LaunchedOutline, tra
             if _is_for_first(context, module.statement(call)):
                 continue
             if what := done_by_all(module, call):
-                message = f"Every worker {what} behind the training, at the same time as the others:"
+                message = f"Every worker {what} after the training, at the same time as the others:"
                 advice = OF_ALL if needs_all(module, module.statement(call)) else ADVICE
                 if what == IN_FUNCTION and isinstance(module.statement(call), (ast.Assign, ast.Return)):
                     advice = GIVES

@@ -93,7 +93,7 @@ def tell_shown(context: Context, rule: Rule, outline: Outline, trains: Collectio
     if behind:
         message = f"{GONE}: {named(module, behind)}."
         advice = (
-            "Return what it takes from the training function and show it behind fit(), where it is result.return_value"
+            "Return what it takes from the training function and show it after fit(), where it is result.return_value"
             " (from Ray 2.56 on); or print it, and save figures with savefig(), on one worker."
         )
         context.manual(rule, behind[0], message, advice)

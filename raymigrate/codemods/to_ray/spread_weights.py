@@ -26,7 +26,7 @@ SAVES = frozenset({"state_dict", "save_pretrained", "push_to_hub"})
 OTHERS = lazy_regex(r"tok|process|extractor|config|optim|sched|scaler", re.IGNORECASE)
 MESSAGE = (
     "FSDP spreads the weights of a model over the workers, and each of them has to take part in saving it: below a"
-    " condition on the rank, it waits for ever or saves a part. As it stands, every worker writes the same files."
+    " condition on the rank, it waits for ever or saves only a part. As it stands, every worker writes the same files."
 )
 ADVICE = "Call trainer.save_model(path) in its place: all workers put the weights together, and the first one writes."
 

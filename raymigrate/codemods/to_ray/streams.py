@@ -45,8 +45,8 @@ def tell_data(context: Context, rule: Rule, reads_all: str) -> None:
         context.manual(
             rule,
             read,
-            f"`{module.source(read)}` is what the driver parsed, the same on every worker: what is meant for one"
-            " process is done by all of them, or by none.",
+            f"`{module.source(read)}` is what the driver parsed, the same on every worker: what is meant"
+            " for one process, all of them do, or none.",
             "Ask the worker: ray.train.get_context().get_local_rank().",
         )
     for call in unseeded_splits(module):

@@ -56,7 +56,10 @@ def tell_traps(context: Context, outline: Outline, epochs: Epochs) -> None:
             "Each worker decides by a loss of its own whether the loop ends here: one may leave it while others wait"
             " for it in the next step, for good."
         )
-        advice = "Decide by a value of all: accelerator.gather(loss).mean(), or set_trigger() and check_trigger()."
+        advice = (
+            "Decide by a value that all workers share: accelerator.gather(loss).mean(), or set_trigger() and"
+            " check_trigger()."
+        )
         context.manual(RM828, test, message, advice)
     for call in _second_backwards(module):
         context.manual(RM828, call, second_backwards.MESSAGE, second_backwards.ADVICE)
@@ -74,8 +77,8 @@ def tell_traps(context: Context, outline: Outline, epochs: Epochs) -> None:
 def _tell_method(context: Context, call: ast.Call, function: ast.Attribute) -> None:
     module = context.module
     if function.attr == "backward" and not call.args and not call.keywords:
-        message = "loss.backward() passes accelerate by: no scaling with fp16, no division by the accumulation steps."
-        context.manual(RM828, call, message, "Use accelerator.backward(loss), if the script means to.")
+        message = "loss.backward() bypasses accelerate: no scaling with fp16, no division by the accumulation steps."
+        context.manual(RM828, call, message, "Use accelerator.backward(loss), if the script should have these.")
     if function.attr == "end_training":
         later = [
             other

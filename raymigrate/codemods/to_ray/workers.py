@@ -170,6 +170,6 @@ def tell_unused(context: Context, made: ast.Call, outline: LaunchedOutline) -> N
     context.note(
         RM829,
         next(iter(models), made),
-        f"A step that leaves parameters of the model without a gradient makes the next one a RuntimeError"
-        f" {where_wrapped(outline)}, unless {advice}. A Trainer sets that by itself.",
+        f"A step that leaves parameters of the model without a gradient makes the next one raise a"
+        f" RuntimeError {where_wrapped(outline)}, unless {advice}. A Trainer sets that by itself.",
     )

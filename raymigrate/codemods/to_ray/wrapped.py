@@ -117,7 +117,7 @@ def unwrap(
     is_asked = isinstance(module.parent_of[model], ast.Call)
     lack = lack_of(name) or f"has no .{name}"
     what = f"The model is wrapped in DistributedDataParallel {where_wrapped(outline)}, and the wrapper {lack}"
-    end = ": this is an AttributeError" if name not in {"", *STATES} and not is_asked else ""
+    end = ": this raises an AttributeError" if name not in {"", *STATES} and not is_asked else ""
     if advice:
         context.manual(RM829, model, f"{what}{end}.", advice.format(inner=inner))
     elif context.converts(RM829, model, f"{what}{end}; now {inner}."):

@@ -36,7 +36,8 @@ RM481 = Rule(
     "RM481",
     "a metric that the workers take from the driver",
     "A metric cannot be sent to a worker: fit() fails with ModuleNotFoundError: No module named 'evaluate_modules'.",
-    "The metric is loaded in the function that uses it. Where that is not sure: load it there yourself.",
+    "The metric is loaded in the function that uses it. Where raymigrate cannot tell which function that is, load it"
+    " there yourself.",
     "https://huggingface.co/docs/evaluate/a_quick_tour",
     errors=("No module named 'evaluate_modules'",),
 )

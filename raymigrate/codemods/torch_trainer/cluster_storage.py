@@ -38,7 +38,7 @@ RM417 = Rule(
     " the run in the storage path, by default ~/ray_results, which is a folder of each machine. Legacy Ray brought"
     " checkpoints to the head node.",
     "Give RunConfig(storage_path=) a folder that all machines share, or a URI such as s3://bucket/runs. On a single"
-    " machine nothing is to do.",
+    " machine there is nothing to do.",
     "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html",
     errors=("Unable to set up cluster storage with the following settings",),
     unproven="It takes two machines.",

@@ -44,8 +44,8 @@ RM428 = Rule(
 # transformers 5.23 itself asks of load_best_model_at_end that evaluation and saving go together (training_args.py).
 CHECKED = (
     "The legacy trainer raised for load_best_model_at_end=True, for strategies of logging, evaluation and saving that"
-    " differ, and for steps that do not fit together. TorchTrainer checks none of this: if this waits for one of these"
-    " errors, mostly none comes."
+    " differ, and for steps that do not fit together. TorchTrainer checks none of this: if this test waits for one of"
+    " these errors, usually none comes."
 )
 MAY_TAKE = "what takes its place may raise none, or another"
 OF_A_TRIAL = "a Tuner takes its place, which raises nothing where a trial fails"

@@ -17,10 +17,12 @@ from raymigrate.facts.syntax.module import Module
 RM427 = Rule(
     "RM427",
     "what catches the error of fit()",
-    "On Ray >= 2.51 fit() raises ray.train.TrainingFailedError. It is no RuntimeError, nor what the workers raised, nor"
-    " the TrainingFailedError of ray.train.base_trainer: what catches these no longer catches it.",
-    "TrainingFailedError is imported from ray.train. Where something else is caught, catch that. What the workers"
-    " raised is in worker_failures of a WorkerGroupError, by rank, and no longer in __cause__.",
+    "On Ray >= 2.51 fit() raises ray.train.TrainingFailedError. It is not a RuntimeError, not what the workers"
+    " raised, and not the TrainingFailedError of ray.train.base_trainer: code that catches one of these no longer"
+    " catches it.",
+    "TrainingFailedError is imported from ray.train. Where the code catches something else, let it catch"
+    " TrainingFailedError. What the workers raised is in worker_failures of a WorkerGroupError, by rank, and no"
+    " longer in __cause__.",
     "https://docs.ray.io/en/latest/train/user-guides/fault-tolerance.html",
 )
 FAILED = "ray.train.TrainingFailedError"

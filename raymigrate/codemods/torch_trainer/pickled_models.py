@@ -36,10 +36,10 @@ RM429 = Rule(
     ),
     unproven="What comes depends on the kind of model, and the hub of the tests has none that needs its hidden states.",
 )
-REFUSED = "torch cannot pickle this kind of model, which has parametrized weights: a RuntimeError."
+REFUSED = "torch cannot pickle this kind of model, which has parametrized weights: this raises a RuntimeError."
 CAPTURED = (
     "This model has been called before. Since transformers 5 one that has captured hidden states or attentions cannot"
-    " be pickled: a TypeError."
+    " be pickled: this raises a TypeError."
 )
 FAILS = (
     "In a process that never made such a model, one that was unpickled captures no hidden states since transformers 5."

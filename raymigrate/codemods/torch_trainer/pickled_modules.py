@@ -28,7 +28,7 @@ RM418 = Rule(
     "a module that cannot be pickled with a function",
     "Ray pickles the functions of a script or notebook with the modules that they name. torch.backends, and some others"
     " of torch 2.9 and later, are objects of classes of their own: fit() raises a TypeError before it trains. So is the"
-    " logger of loguru, and once it writes to a file fit() raises a PicklingError.",
+    " logger of loguru: once it writes to a file, fit() raises a PicklingError.",
     "The function imports the module itself, so that none is pickled with it.",
     "https://docs.ray.io/en/latest/ray-core/objects/serialization.html",
     errors=(

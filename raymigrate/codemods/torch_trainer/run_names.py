@@ -20,20 +20,20 @@ from raymigrate.facts.ray_train.runs import name_of_run
 from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, constants, is_none, unpacked_dicts
+from raymigrate.facts.values import Source, constants, is_none
 from raymigrate.facts.values.carried import values_given
-from raymigrate.facts.values.keys import keys_of
 from raymigrate.facts.values.renewals import Renewal, renewal
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM406 = Rule(
     "RM406",
-    "a name for the runs of a legacy trainer that is the same each time",
+    "a legacy trainer's run name that is the same each time",
     "Ray >= 2.51 takes a second run with the same name and storage path for the same run: it goes on from the last"
     " checkpoint, and a finished run ends at once. A training function that reads no checkpoint begins anew, among the"
     " first run's checkpoints. Legacy Ray started afresh.",
-    "Keep the name if runs are to go on; else add something unique to it. Deleting the run's folder isn't enough: on a"
-    " cluster that stays up, the workers' working directory of that name keeps the old checkpoints.",
+    "Keep the name if the second run is to continue the first; otherwise add something unique to it. Deleting the"
+    " run's folder isn't enough: on a cluster that stays up, the workers' working directory of that name keeps the"
+    " old checkpoints.",
     "https://docs.ray.io/en/latest/train/user-guides/fault-tolerance.html",
     errors=("A run snapshot was found in storage folder",),
 )

@@ -23,8 +23,8 @@ from raymigrate.facts.values.keys import keys_of
 RM425 = Rule(
     "RM425",
     "setup_ray_cluster(num_worker_nodes=)",
-    "Current Ray raises a TypeError: setup_ray_cluster() takes keywords only, and needs max_worker_nodes=. It returns a"
-    " pair of addresses, where it returned one as long as it took num_worker_nodes=.",
+    "Current Ray raises a TypeError: setup_ray_cluster() takes keywords only, and needs max_worker_nodes=. It returns"
+    " a pair of addresses; while it took num_worker_nodes=, it returned one.",
     "num_worker_nodes= is max_worker_nodes= now, and num_cpus_per_node= and similar arguments end in _worker_node.",
     "https://docs.ray.io/en/latest/cluster/vms/user-guides/community/spark.html",
     errors=("setup_ray_cluster() missing 1 required keyword-only argument: 'max_worker_nodes'",),

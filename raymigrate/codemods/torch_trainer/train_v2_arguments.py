@@ -47,7 +47,7 @@ RM403 = Rule(
 )
 RM404 = Rule(
     "RM404",
-    "a RunConfig argument with an effect that Train V2 has no place for",
+    "a RunConfig argument whose effect Train V2 does not offer",
     "Ray >= 2.51 raises when the RunConfig is constructed.",
     "Use num_train_epochs, max_steps or EarlyStoppingCallback, or leave the training loop.",
     ISSUE,
@@ -74,8 +74,8 @@ TREES_ARE_SAVED_BY = (
     " ray.train.xgboost or ray.train.lightgbm."
 )
 LOGS = (
-    "log_to_file= had the output of the trial written into the folder of the run. That of the workers is on the screen"
-    " of the driver, and in Ray's own logs, /tmp/ray/session_latest/logs of each machine."
+    "log_to_file= wrote the output of the trial into the folder of the run. The output of the workers appears in the"
+    " terminal of the driver, and in Ray's own logs, /tmp/ray/session_latest/logs of each machine."
 )
 # The bundle of the trainer was put together with that of the first worker (ray 2.60, air/config.py,
 # `as_placement_group_factory`), which is how others than CPUs chose the machine of the latter.

@@ -41,8 +41,8 @@ RM420 = Rule(
     " class from before Train V2, such as DataParallelTrainer, restore() raises a ValueError, and can_restore() is"
     " False for the runs of today. Tuner.restore() without trainable= raises a TypeError.",
     "Build the trainer with the RunConfig(name=, storage_path=) that the run had: fit() goes on from its last"
-    " checkpoint, and begins where there is none, so that nobody has to ask. Runs of Ray before 2.51 cannot be"
-    " continued so: start from the folder of their last checkpoint.",
+    " checkpoint, or begins anew where there is none, so can_restore() is not needed. Runs of Ray before 2.51 cannot be"
+    " continued that way: start from the folder of their last checkpoint.",
     "https://docs.ray.io/en/latest/train/user-guides/fault-tolerance.html",
 )
 OF_OLDER = RM420.fix.replace(
@@ -53,7 +53,7 @@ OF_RL = (
     "ray.tune.Tuner.restore(folder, trainable=..., resume_errored=True) goes on with a run of a Tuner, and"
     " Tuner.can_restore(folder) says whether there is one. The run of an RLTrainer cannot go on."
 )
-OF_SKLEARN = "Fit the model anew: there is nothing in between from which it could go on."
+OF_SKLEARN = "Fit the model anew: there is no saved state to continue from."
 OF_GONE: Mapping[str, str] = {
     **dict.fromkeys(RL_TRAINERS, OF_RL),
     **dict.fromkeys(SKLEARN_TRAINERS, OF_SKLEARN),

@@ -15,8 +15,8 @@ from raymigrate.facts.syntax.guards import is_guarded
 RM761 = Rule(
     "RM761",
     "reports of wandb.apis.reports",
-    "They are in the package wandb_workspaces today: without it an import of their names is an ImportError, and reading"
-    " one an AttributeError.",
+    "They are in the package wandb_workspaces today: without it, importing their names raises an ImportError, and"
+    " reading one an AttributeError.",
     "pip install wandb-workspaces, and import wandb_workspaces.reports.v2 in place of wandb.apis.reports, which has"
     " the classes of its version 2; those of wandb.apis.reports.v1 are in wandb_workspaces.reports.v1.",
     "https://docs.wandb.ai/guides/reports/create-a-report",

@@ -50,8 +50,8 @@ RM408 = Rule(
 )
 
 BY_HAND = (
-    "Change what hinders it and run raymigrate again; or write a ray.train.UserCallback with after_report(), or log"
-    " from rank 0 of the training function."
+    "Change what stands in the way and run raymigrate again; or write a ray.train.UserCallback with after_report(),"
+    " or log from rank 0 of the training function."
 )
 RUN_CONFIGS = tuple(f"{module}.RunConfig" for module in ("ray.air", "ray.air.config", "ray.train"))
 # Callbacks of Tune in other packages (swanlab 0.10.3). That of comet_ml 3.58 is a UserCallback where Ray has that.
@@ -138,7 +138,7 @@ def _tracked(context: Context, config: ast.Call) -> Tracked:
     if len(trainers) == 1 and not found and _may_be_another(module, trainers[0]):
         reasons.append("where the trainer is fitted, it may be another one")
     elif len(trainers) != 1 or len(found) != 1:
-        reasons.append("the fit() at whose end the run ends is not in sight")
+        reasons.append("the fit() that ends the run cannot be seen")
     elif module.function(found[0]) is not module.function(config) or isinstance(module.function(found[0]), ast.Lambda):
         reasons.append("RunConfig and fit() are in different functions")
     elif not is_evaluated_once(module, found[0]):
@@ -204,7 +204,7 @@ def convert(context: Context) -> None:
             continue
         message = f"RunConfig(callbacks=) raises for {listed} on Ray >= 2.51; now a UserCallback."
         for name in _needed(context.module, tracked):
-            message += f" Also where it is not chosen, {name} has to be installed now."
+            message += f" {name} has to be installed now, also where it is not chosen."
         if context.converts(RM408, keyword, message):
             convert_loggers(context, tracked)
     for stored in context.module.stores("callbacks"):

@@ -24,9 +24,7 @@ RM121 = Rule(
     "Each change is named. Without --guide the exact form is written, which trains as before.",
     "https://docs.ray.io/en/latest/train/getting-started-transformers.html",
 )
-EPOCHS = (
-    "In a run of three epochs the metric epoch is 0.33, 1.33, 2.33, where it was 1, 2, 3: there is no length to go by."
-)
+EPOCHS = "In a run of three epochs the metric epoch is 0.33, 1.33, 2.33, where it was 1, 2, 3: the data have no length."
 LAST_BATCH = "The last batch of each pass is short, at times a single row; it was filled up with the first rows."
 EVALUATION = "Each worker evaluates an equal part of the evaluation rows; what such a division leaves over is left out."
 RESUME = (

@@ -23,7 +23,7 @@ OFF: tuple[object, ...] = (None, "none", [], ["none"])  # values of report_to th
 LOADER_PROCESSES = "dataloader_num_workers"
 NO_PROCESSES = (
     " has no effect on the training rows of Ray Data: no process beside the worker's own can read its shard, so the"
-    " collator runs in that. What is slow in it is done ahead in map_batches() of the Dataset."
+    " collator runs in that. Do what is slow in it beforehand, in map_batches() of the Dataset."
 )
 
 RM105 = Rule(

@@ -57,8 +57,8 @@ RM102 = Rule(
     "RM102",
     "a TransformersTrainer call with arguments that cannot be seen",
     "The class is gone, and arguments passed as *args or **kwargs cannot be rewritten one by one.",
-    "Those of a dict that only this call reads now stand in the call; write others out as keywords, and run raymigrate"
-    " again.",
+    "Arguments from a dict that only this call reads are written into the call. Write any others out as keywords,"
+    " and run raymigrate again.",
     GUIDE,
 )
 RM103 = Rule(
@@ -215,7 +215,10 @@ def _gives_twice(context: Context, call: TrainerCall, module: Module, function: 
     if twice:
         label = function.name if isinstance(function, ast.FunctionDef) else "the lambda"
         named = " and ".join(twice)
-        message = f"{label} gets the two datasets as its first arguments, and {named} again from here: a TypeError."
+        message = (
+            f"{label} gets the two datasets as its first arguments, and {named} again from here: this raises a"
+            " TypeError."
+        )
         advice = "Let its parameters begin with (train_dataset, eval_dataset=None, ...) and run raymigrate again."
         context.manual(RM911, config, message, advice)
     return bool(twice)

@@ -38,7 +38,7 @@ RM608 = Rule(
 RM416 = Rule(
     "RM416",
     "log_dir of a trial's result",
-    "The results of a Tuner have no log_dir on current Ray: an AttributeError.",
+    "The results of a Tuner have no log_dir on current Ray: reading it raises an AttributeError.",
     "Use result.path, which is a string.",
     "https://docs.ray.io/en/latest/tune/api/doc/ray.tune.Result.html",
 )
@@ -55,7 +55,7 @@ ANY_OF_THEM = (
 OF_TRIAL = "Where this is the result of a trial that fits a trainer: "
 EITHER = (
     'result.checkpoint or ray.train.Checkpoint(result.metrics["checkpoint_path"]) is the one that there is, with'
-    " filesystem= where the storage is not local. In other results metrics has no such key: a KeyError."
+    " filesystem= where the storage is not local. In other results metrics has no such key, which raises a KeyError."
 )
 OPENED = ("as_directory", "to_directory", "path")
 

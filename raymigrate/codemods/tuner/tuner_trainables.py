@@ -50,7 +50,9 @@ def other_ways(context: Context) -> None:
             context.manual(RM405, call, MESSAGE.format(way=way))
     for node in module.attributes("as_trainable"):
         if may_be_trainer(module, node.value):
-            context.manual(RM405, node, "A trainer has no as_trainable() on Ray >= 2.51: an AttributeError.")
+            context.manual(
+                RM405, node, "A trainer has no as_trainable() on Ray >= 2.51: this raises an AttributeError."
+            )
 
 
 def _arguments(call: ast.Call) -> Iterator[ast.expr]:

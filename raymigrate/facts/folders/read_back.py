@@ -100,7 +100,7 @@ def _put_in(part: ast.expr) -> ast.expr | str:
 
 
 def path_keys(module: Module, node: ast.expr) -> Iterator[str]:
-    """The same of all that a path can be: of a parameter also what it is given."""
+    """The `path_key` of everything that a path can be; of a parameter, also of what it is given."""
     yield path_key(module, node)
     if isinstance(module.definition(node), ast.arg):
         yield from (path_key(source.module, source.node) for source in origins(module, node))

@@ -51,7 +51,7 @@ OTHERS = lazy_regex(
 
 
 def may_count_a_label_too_many(modules: Iterable[Module]) -> bool:
-    """Whether a model that is trained may be one of these: it is, or it is not seen which one it is.
+    """Whether a trained model may be one of these: one of them is, or which model it is cannot be seen.
 
     Args:
         modules: The files of which one makes the model.

@@ -77,7 +77,7 @@ def settings_by_name(module: Module) -> list[ast.Call]:
 
 @kept
 def unseen_settings(module: Module) -> list[ast.Call]:
-    """Those that set a field whose name is not seen, less those behind a test that raises where there is none."""
+    """The calls of `settings_by_name` whose field is not seen, without those that a test for the field guards."""
     calls = [call for call in settings_by_name(module) if not isinstance(module.constant(call.args[1]), str)]
     return [call for call in calls if not _is_tested(module, call)]
 

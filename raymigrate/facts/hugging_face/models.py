@@ -79,7 +79,7 @@ def _is_model(value: Source) -> bool:
 
 
 def stored_in_self(module: Module, node: ast.expr) -> list[ast.expr | None]:
-    """What a class stores in `self.bert`, None where that is not seen; of another expression that itself."""
+    """What a class stores in `self.bert`, with None where that is not seen; any other expression stands for itself."""
     if not is_of_self(node):
         return [node]
     owner = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)

@@ -24,7 +24,7 @@ def output_folders(module: Module, path: ast.expr) -> list[Source]:
 
 
 def all_absolute(folders: list[Source]) -> bool | None:
-    """Whether all of these are absolute paths, or none; None where that is not known."""
+    """True if all of these are absolute paths, False if none is; None where that is not known."""
     found = {is_absolute(folder.module, folder.node) for folder in folders}
     return found.pop() if len(found) == 1 else None
 

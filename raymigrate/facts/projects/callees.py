@@ -38,7 +38,7 @@ class Callee:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether it may be a function of the user's own that was not found: none of Python or of a known library."""
+        """Whether it may be a function of the user's own that was not found: not one of Python or a known library."""
         if self.function is not None:
             return False
         if name := free_name(self.module, self.node):

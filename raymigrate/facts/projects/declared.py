@@ -114,7 +114,7 @@ def is_declared(module: Module, node: ast.expr, names: Collection[str]) -> bool:
 
 
 def is_declared_item(module: Module, node: ast.expr, names: Collection[str]) -> bool:
-    """The same of an object that is taken out of several: `for each in several`, `several[0]`."""
+    """Whether an object is one of several that are declared to be of a class of a library: `several[0]`."""
     bound = module.definition(node)
     taken_out = isinstance(node, ast.Subscript) or (bound is not None and looped_over(module, bound) is not None)
     return taken_out and is_declared(module, node, names)

@@ -85,7 +85,7 @@ class Places:
 
     @cached_property
     def called_outside(self) -> set[ast.AST]:
-        """Functions that the module itself calls, or a function that it calls: neither a trainer nor a Tuner does."""
+        """Functions that the module calls, itself or through another function, and not a trainer or a Tuner."""
         return self.called_from([None])
 
     @cached_property
@@ -116,7 +116,7 @@ class Places:
         return function.name.startswith("test_") or is_fixture or AROUND_TESTS.fullmatch(function.name) is not None
 
     def also_elsewhere(self, place_of: Callable[[ast.AST], Place]) -> set[ast.AST]:
-        """Functions that code calls of which nothing says that a trainer or a Tuner runs it.
+        """Functions called from code that, as far as can be seen, neither a trainer nor a Tuner runs.
 
         Args:
             place_of: Where code runs that this module does not place: other files may.
@@ -195,7 +195,7 @@ class Places:
 
     @cached_property
     def called_by_asking(self) -> set[ast.AST]:
-        """The functions that those call that ask for what no trial has, and that no Tuner here is given."""
+        """The functions called by those that ask for what no trial has and that no Tuner here is given."""
         return self.called_from(self._asking - self.trials) - self._asking
 
     @cached_property

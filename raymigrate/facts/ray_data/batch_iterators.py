@@ -44,7 +44,7 @@ def called_next(module: Module) -> dict[ast.AST, ast.Call]:
 
 
 def later_passes(module: Module, made: list[ast.Call]) -> dict[ast.expr, ast.Call]:
-    """Where the script goes over the same object again: in a loop around that, or behind another place that does so.
+    """Where the script iterates over the same object again: in a loop around that, or after another place that does.
 
     Args:
         module: The module.

@@ -60,9 +60,11 @@ def of_plain_use(module: Module, use: ast.Name, method: str, column: str) -> str
         parts = parent.slice.elts if isinstance(parent.slice, ast.Tuple) else [parent.slice]
         if any(isinstance(part, ast.Slice) for part in parts):
             return "a slice of it raises an error"
-        return "an item of it, by its number, is a KeyError" if isinstance(module.constant(parent.slice), int) else ""
+        return (
+            "an item of it, by its number, raises a KeyError" if isinstance(module.constant(parent.slice), int) else ""
+        )
     if isinstance(parent, ast.Attribute):
-        return f"{parent.attr} of it is an AttributeError" if parent.attr in OF_A_TEXT else ""
+        return f"{parent.attr} of it raises an AttributeError" if parent.attr in OF_A_TEXT else ""
     if isinstance(parent, ast.BinOp):
         return "" if isinstance(parent.op, ast.BitOr) else "to calculate with it raises a TypeError"
     if isinstance(parent, ast.Compare):

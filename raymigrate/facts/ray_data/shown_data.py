@@ -44,7 +44,7 @@ def _calls_of_builtins(module: Module, *, is_notebook: bool) -> Iterator[ast.Cal
 
 
 def ends_of_cells(module: Module) -> Iterator[ast.expr]:
-    """The expressions at the ends of cells, which a notebook shows; a semicolon behind one keeps it from that."""
+    """The expressions at the ends of cells, which a notebook shows unless a semicolon follows."""
     for step, following in pairwise([*module.tree.body, None]):
         if not isinstance(step, ast.Expr) or (following is not None and not _is_edge(following)):
             continue

@@ -82,7 +82,7 @@ def made_by_hydra(module: Module) -> Iterator[tuple[ast.Call, list[NamedTrainer]
 
 
 def makers_of(project: Project, trainer: NamedTrainer) -> Iterator[tuple[Module, ast.Call]]:
-    """The calls of hydra in the scripts of a project that make a trainer: the first in each."""
+    """The first call of hydra in each script of a project that makes a trainer."""
     project.read_others(trainer.path)
     for path, _ in files_with(project, project.folder(trainer.path), b"instantiate", b"utils.call"):
         module = project.module(path) if path.endswith(".py") else None

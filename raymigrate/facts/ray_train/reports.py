@@ -55,7 +55,7 @@ def may_carry(module: Module, report: ast.Call) -> bool:
 
 
 def without_checkpoint(module: Module, reports: Sequence[ast.Call]) -> list[ast.Call]:
-    """Those of these reports that carry no checkpoint at some time, while no other worker reports one."""
+    """The reports among these that may carry no checkpoint while no other worker reports one."""
     always = {report for report in reports if True not in _is_none_at_times(module, report)}
     return [report for report in reports if report not in always and not _other_ranks(module, report, always)]
 
@@ -87,7 +87,7 @@ def with_all_imported(module: Module) -> list[Module]:
 
 
 def checkpoint_argument(report: ast.Call) -> ast.expr | None:
-    """The checkpoint of a report; of arguments that cannot be seen any may be it."""
+    """The checkpoint of a report; where arguments cannot be seen, any of them may be it."""
     if len(report.args) > 1:
         return report.args[1]
     starred = [argument for argument in report.args if isinstance(argument, ast.Starred)]

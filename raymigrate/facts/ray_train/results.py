@@ -52,7 +52,7 @@ class Layout(Enum):
 
 
 def is_result(module: Module, node: ast.expr) -> bool:
-    """Whether a value is a trainer's result, through every way to it."""
+    """Whether a value is a trainer's result, on every way by which it gets there."""
     trainers = trainers_of(module, node)
     return bool(trainers) and None not in trainers
 

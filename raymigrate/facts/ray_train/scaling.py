@@ -63,7 +63,7 @@ def use_gpu_of_call(module: Module, call: ast.Call) -> UseGpu:
 
 
 def same_gpus(one: UseGpu, other: UseGpu) -> bool:
-    """Whether two answers are one: the same literal, or the same switch."""
+    """Whether two answers are the same: one literal, or one switch."""
     if one == other or one.decided_by is None or other.decided_by is None:
         return one == other
     module, nodes = one.decided_by.module, (one.decided_by.node, other.decided_by.node)

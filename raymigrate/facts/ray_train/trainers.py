@@ -196,7 +196,7 @@ def is_transformers_trainer(module: Module, node: ast.ClassDef) -> bool:
 
 
 def is_named_as_trainer(name: str) -> bool:
-    """Whether a class of a library is transformers.Trainer, or one of trl's."""
+    """Whether the name of a library's class is that of transformers.Trainer, or of a trainer of trl."""
     return name in HF_TRAINERS or (name.startswith("trl.") and name.endswith("Trainer"))
 
 

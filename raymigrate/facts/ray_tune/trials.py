@@ -28,7 +28,7 @@ def tuners_of(module: Module, result: ast.expr) -> list[Source | None]:
 
 
 def tuners_of_grid(module: Module, grid: ast.expr) -> list[Source | None]:
-    """The same for a ResultGrid, what fit() or get_results() of a Tuner gave."""
+    """The constructions of the Tuners whose fit() or get_results() gave a ResultGrid."""
     return _of_grid(Source(module, grid))
 
 

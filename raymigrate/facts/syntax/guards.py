@@ -27,7 +27,7 @@ LOOKS = ("hasattr", "getattr")
 
 
 def is_guarded(module: Module, node: ast.AST, missing: str) -> bool:
-    """Whether code that uses a missing name, attribute or keyword reckons with that.
+    """Whether code that uses a missing name, attribute or keyword is prepared for that.
 
     Args:
         module: The module.
@@ -103,7 +103,7 @@ def goes_on_without(module: Module, node: ast.AST) -> bool:
 
 
 def is_ready(module: Module, reference: Reference, missing: str) -> bool:
-    """Whether code reckons with the absence of a name that it refers to, where it imports it or where it uses it.
+    """Whether code is prepared for the absence of a name, where it imports the name or where it uses it.
 
     Args:
         module: The module.
@@ -178,14 +178,14 @@ def blocks_around(module: Module, node: ast.AST) -> Iterator[ast.With | ast.Asyn
 
 
 def waits_for(module: Module, node: ast.AST, error: type[BaseException]) -> bool:
-    """Whether a test waits for an error around a node: `with pytest.raises(ValueError)`, or for one above it."""
+    """Whether a test expects an error around a node, as in `with pytest.raises(ValueError)`, or one above it."""
     names = (name for head in expecting(module, node) for argument in head.args[:1] for name in _names(argument))
     kinds = (getattr(builtins, name, None) for name in names)
     return any(isinstance(kind, type) and issubclass(error, kind) for kind in kinds)
 
 
 def expecting(module: Module, node: ast.AST) -> list[ast.Call]:
-    """The calls by which a test waits for an error around a node: `pytest.raises(ValueError)`."""
+    """The calls by which a test expects an error around a node: `pytest.raises(ValueError)`."""
     return [head for block in blocks_around(module, node) for head in heads_of(module, block, EXPECTING)]
 
 

@@ -207,7 +207,7 @@ class Nodes:
 
     @cached_property
     def leaving(self) -> set[ast.stmt]:
-        """Statements behind which nothing of their block is reached: those that leave it, an `if` that always does."""
+        """Statements after which nothing in their block is reached: those that leave it, an `if` that always does."""
         found: set[ast.stmt] = {statement for kind in LEAVES for statement in self.of_type(kind)}
         for branch in reversed(self.of_type(ast.If)):  # the inner ones first
             if all(any(statement in found for statement in way) for way in (branch.body, branch.orelse)):

@@ -177,7 +177,7 @@ def given_by_handlers(nodes: Nodes, statement: Import) -> dict[str, ast.AST]:
 
 
 def switched_off(nodes: Nodes, statement: Import) -> list[str]:
-    """The names that current libraries have, and that are stubs all the same if another import of that `try` fails.
+    """The names that current libraries have, and that become stubs nevertheless if another import of the `try` fails.
 
     Args:
         nodes: The module.

@@ -40,7 +40,7 @@ class Asked(NamedTuple):
     name: ast.expr | None = None
 
     def may_be(self, name: str) -> bool:
-        """Whether it can be asked for a name."""
+        """Whether the attribute that is asked for can have a name."""
         return any(pattern.fullmatch(name) for pattern in self.names)
 
     def is_sure_of(self, name: str) -> bool:
@@ -49,7 +49,7 @@ class Asked(NamedTuple):
 
 
 def asked_names(module: Module) -> Iterator[Asked]:
-    """The attributes that a module asks for by their names; not with a default, which stands for what is not there."""
+    """The attributes that a module asks for by name; not those with a default, which covers their absence."""
     for call in module.of_type(ast.Call):
         if free_name(module, call.func) == "getattr" and len(call.args) == 2 and not call.keywords:
             yield Asked(call, Source(module, call.args[0]), _names(module, call.args[1]), name=call.args[1])

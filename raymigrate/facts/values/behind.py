@@ -76,6 +76,6 @@ class Asked:
 
 
 def joined(parts: Sequence[Behind]) -> Behind:
-    """What is behind an expression that each of these parts says something of."""
+    """What is behind an expression of which each of these parts says something."""
     found = [source for part in parts for source in part.found]
     return Behind(found, bool(parts) and all(part.whole for part in parts))

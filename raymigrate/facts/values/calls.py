@@ -64,7 +64,7 @@ def keyword_named(call: ast.Call, name: str) -> ast.keyword | None:
 
 
 def named_arguments(call: ast.Call, parameters: Sequence[str] = ()) -> dict[str, ast.expr]:
-    """The arguments of a call by name; neither those that are unpacked nor what stands by position behind them.
+    """The arguments of a call by name; without those that are unpacked, and those by position after them.
 
     Args:
         call: The call.

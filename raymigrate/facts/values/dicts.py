@@ -213,7 +213,7 @@ def fillings(module: Module, target: ast.Name) -> list[ast.stmt]:
 
 
 def attribute_fillings(module: Module, name: str) -> list[ast.stmt]:
-    """The same of an attribute, of whatever object: `self.x.append(1)`, `self.x += [1]`, `x = self.x` and `x.pop()`."""
+    """The `fillings` of an attribute, of whatever object: `self.x.append(1)`, `self.x += [1]`, `self.x.pop()`."""
     known = module.asked.filled_attributes
     if name not in known:
         uses = module.attributes(name)

@@ -101,7 +101,7 @@ def taken_out(module: Module, unpacked: ast.expr) -> set[str]:
 
 
 def places_taken_out(module: Module, unpacked: ast.expr) -> dict[str, ast.AST]:
-    """The same keys, with the place where each is taken out last."""
+    """The keys of `taken_out`, with the place where each is taken out last."""
     taken = _taken_by_parameters(module, unpacked)
     return taken | {name: use for name, use in _takings(module, unpacked) if _runs_before(module, use, unpacked)}
 
