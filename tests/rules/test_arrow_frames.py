@@ -356,3 +356,7 @@ def test_a_class_that_names_itself_as_a_type_is_not_used_elsewhere(
     (tmp_path / "predict.py").write_text(OWN.format(hint=hint, note=note))
     (finding,) = [found for found in convert_files(tmp_path).findings if found.code == "RM515"]
     assert finding.kind is kind
+
+
+def test_what_else_a_class_is_used_for_takes_no_frames_from_it() -> None:
+    assert converted(f"{OWN.format(hint='', note='')}print(Odd.__name__)\n").lines("RM515", Kind.CONVERTED)
