@@ -284,6 +284,15 @@ def test_methods_of_a_trainer_stay_where_nothing_is_wrapped(place: str, line: st
     assert told == []
 
 
+def test_a_static_method_has_its_parameters_at_other_places() -> None:
+    parts = dict.fromkeys(("training", "loss", "evaluation"), "pass") | {"own": "n = inputs.config", "given": ""}
+    script = TRAINER.format(**parts).replace("self.own(inputs, model)", "self.own(model, inputs)")
+    script = script.replace("    def own(self, inputs, net):", "    @staticmethod\n    def own(net, inputs):")
+    after, told = converted(script)
+    assert "def train_func" in after and "unwrap_model" not in after
+    assert told == []
+
+
 def test_a_loss_that_another_method_of_the_model_works_out_is_told() -> None:
     after, told = of_trainer(loss="loss = model.own_loss(inputs)")
     assert "unwrap_model" not in after
