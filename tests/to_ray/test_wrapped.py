@@ -87,6 +87,13 @@ def test_what_the_wrapper_has_and_what_is_no_model_stay(place: str, line: str) -
     assert told == []
 
 
+def test_each_change_is_said() -> None:
+    parts = dict.fromkeys(("imports", "plugin", "before", "after"), "")
+    script = SCRIPT.format(**parts, inside="pass", end="print(model.config)")
+    found = [f.message for f in convert(script, options=Options(to_ray=True)).findings if f.code == "RM829"]
+    assert any(message.endswith(f"this is an AttributeError; now {UNWRAPPED}.") for message in found)
+
+
 def test_a_method_that_trains_is_told_and_stays() -> None:
     after, told = moved(inside="accelerator.backward(model.own_loss(batch))")
     assert "unwrap_model" not in after
