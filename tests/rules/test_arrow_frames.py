@@ -63,6 +63,7 @@ def test_what_may_come_out_differently_keeps_columns_of_numpy(body: str) -> None
     "body",
     [
         'return tokenizer(list(frame["text"]), truncation=True)',
+        'return tokenizer([text for text in frame["text"] if text != "none"])',
         'encoded = tokenizer(frame["a"].tolist(), frame["b"].to_list())\n    return {**encoded, "labels": frame["n"]}',
         'return tokenizer(frame["text"].values.tolist())',
         'frame["text"] = frame["text"].str.lower().str.strip()\n    return frame',
