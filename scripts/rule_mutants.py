@@ -4,6 +4,7 @@
     python -m scripts.rule_mutants --number 300 --seed 18 --minutes 30  # begins no other mutant after that
     python -m scripts.rule_mutants --number 300 --seed 18 --show        # runs nothing; prints what survived
     python -m scripts.rule_mutants --number 20 --only tuner/tuner_config.py  # one module, with the tests of its rules
+    python -m scripts.rule_mutants --number 300 --seed 18 --commit e83894da  # the sample of then, what is left of it
     python -m scripts.rule_mutants --number 300 --seed 18 --again       # those that survived, with the tests of now
     python -m scripts.rule_mutants --number 300 --seed 18 --again --tests tests/rules/test_tuners.py  # with these alone
 
@@ -21,10 +22,12 @@ import ast
 import json
 import random
 import re
+import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +169,39 @@ def concerned(part: str, files: dict[str, str]) -> list[str]:
     return chosen
 
 
+def of_commit(commit: str) -> dict[str, str]:
+    """The files of which mutants were made at a commit, with their texts of that day."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    names = git("ls-tree", "-r", "--name-only", commit, *FOLDERS).splitlines()
+    return {name: git("show", f"{commit}:{name}") for name in names if name.endswith(".py")}
+
+
+def still_there(changes: Iterable[Change], files: dict[str, str]) -> list[Change]:
+    """Of some mutants of an earlier day those whose line is there yet, made of the files as they are.
+
+    Args:
+        changes: The mutants.
+        files: The text of each file today.
+    """
+    script = cache(Script)
+    found: dict[str, Change] = {}
+    for change in changes:
+        text = files.get(change.file, "")
+        line = change.before.splitlines()[change.line - 1]
+        lines = {number for number, each in enumerate(text.splitlines(), 1) if each == line}
+        operator, _, digest = change.name.partition(": ")[2].rpartition(" ")
+        for edit in ALL_OPERATORS[operator](script(text)) if lines else ():
+            made = mutant(script(text), operator, edit) if script(text).line_of(edit[0]) in lines else None
+            if made is not None and made.name.endswith(f" {digest}"):
+                name = f"{change.file}:{made.name}"
+                found[name] = Change(name, change.file, made.line, text, made.text)
+                break
+    return list(found.values())
+
+
 def known(path: Path) -> Results:
     """What was written down: the last that came of each mutant."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
@@ -198,6 +234,7 @@ def difference(change: Change) -> list[str]:
 @click.option("--minutes", default=600.0, show_default=True, help="After these no other mutant is begun.")
 @click.option("--jobs", default=2, show_default=True, help="How many processes share the work.")
 @click.option("--only", default="", help="Only modules whose path holds this, and the tests that name their rules.")
+@click.option("--commit", default="", help="The sample of this commit: of it, what is there yet.")
 @click.option("--show", is_flag=True, help="Run nothing; print what survived.")
 @click.option("--again", is_flag=True, help="Run those that survived once more, with the tests as they are now.")
 @click.option("--part", default=1, show_default=True, help="Take every n-th test alone; --again is for what survived.")
@@ -211,6 +248,7 @@ def main(
     minutes: float,
     jobs: int,
     only: str,
+    commit: str,
     show: bool,
     again: bool,
     part: int,
@@ -219,8 +257,12 @@ def main(
     """Runs a sample of mutants of the rules and facts."""
     files = sources()
     held_against = tests or (concerned(only, files) if only else TESTS)
-    changes = sample({name: text for name, text in files.items() if only in name}, number, seed)
+    drawn_from = of_commit(commit) if commit else files
+    changes = sample({name: text for name, text in drawn_from.items() if only in name}, number, seed)
+    if commit:
+        changes = still_there(changes, files)
     label = f"{seed}-{only.replace('/', '.')}" if only else f"{seed}"
+    label += f"-{commit}" if commit else ""
     path = SCRATCH / f"{label}.jsonl"
     SCRATCH.mkdir(parents=True, exist_ok=True)
     results = known(path)

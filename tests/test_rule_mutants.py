@@ -17,7 +17,7 @@ from scripts import mutant_tests
 from scripts.live_code import Hits, marked, put_in
 from scripts.mutant_tests import MutantTests, chosen
 from scripts.mutants import Script
-from scripts.rule_mutants import ALL_OPERATORS, PROSE, concerned, difference, known, sample, sources
+from scripts.rule_mutants import ALL_OPERATORS, PROSE, concerned, difference, known, sample, sources, still_there
 
 TEXT = dedent("""\
     from functools import cache
@@ -196,3 +196,14 @@ def test_the_last_that_came_of_a_mutant_counts(tmp_path: Path) -> None:
     assert known(path) == {}
     path.write_text('{"name": "m", "outcome": "survived"}\n{"name": "m", "outcome": "killed"}\n')
     assert known(path)["m"]["outcome"] == "killed"
+
+
+def test_a_mutant_of_an_earlier_day_is_made_of_the_file_of_today() -> None:
+    before = "def f(a):\n    if a > 1:\n        return a\n    return None\n"
+    drawn = sample({"x.py": before}, 20, 1)
+    moved = still_there(drawn, {"x.py": f"import ast\n\n\n{before}"})
+    assert [change.line for change in moved] == [change.line + 3 for change in drawn]
+    assert [change.after for change in moved] == [f"import ast\n\n\n{change.after}" for change in drawn]
+    changed = still_there(drawn, {"x.py": before.replace("a > 1", "a > 2")})
+    assert [change.line for change in changed] == [change.line for change in drawn if change.line != 2]
+    assert still_there(drawn, {}) == []

@@ -158,6 +158,16 @@ def test_nothing_is_said_of_a_storage_path_that_is_no_local_one(given: str) -> N
         ("from ray.tune import SyncConfig\nsync: SyncConfig = SyncConfig(sync_period=1)", "sync_config=sync", ""),
         ("from ray import tune\nsync = tune.SyncConfig(upload_dir='s3://a')", "sync_config=sync", "'s3://a'"),
         ("from ray.tune.syncer import SyncConfig", "sync_config=SyncConfig(upload_dir='s3://a')", "'s3://a'"),
+        (
+            "from ray.tune import SyncConfig\nbucket = 's3://a' if b else None",
+            "local_dir='/c', sync_config=SyncConfig(upload_dir=bucket)",
+            "bucket or '/c'",
+        ),
+        (
+            "from ray.tune import SyncConfig",
+            "local_dir='/c', sync_config=SyncConfig(upload_dir='s3://a' if b else None)",
+            "'s3://a' if b else '/c'",
+        ),
     ],
 )
 def test_a_sync_config_goes_with_the_variable_that_holds_it(head: str, given: str, after: str) -> None:

@@ -42,3 +42,10 @@ def test_torch_trainer_takes_none() -> None:
     outcome = converted(SCRIPT.replace("{trainer}", "TorchTrainer(fn, accelerate_config=rest)"))
     told = next(message for message in outcome.messages if "TorchTrainer(accelerate_config=) is refused" in message)
     assert "Accelerator(...)" in told and "Leave it out" not in told
+
+
+def test_what_is_annotated_stays_with_a_trainer_that_is_still_made() -> None:
+    fit = "\n\ndef fit(trainer: AccelerateTrainer):\n    return trainer.fit()\n"
+    outcome = converted(SCRIPT.replace("{trainer}", "AccelerateTrainer(**rest)") + fit)
+    assert "trainer: AccelerateTrainer)" in outcome.text
+    assert any("one is still constructed in this file" in message for message in outcome.messages)

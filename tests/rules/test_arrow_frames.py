@@ -63,6 +63,7 @@ def test_what_may_come_out_differently_keeps_columns_of_numpy(body: str) -> None
     "body",
     [
         'return tokenizer(list(frame["text"]), truncation=True)',
+        'return tokenizer([text for text in frame["text"] if text != "none"])',
         'encoded = tokenizer(frame["a"].tolist(), frame["b"].to_list())\n    return {**encoded, "labels": frame["n"]}',
         'return tokenizer(frame["text"].values.tolist())',
         'frame["text"] = frame["text"].str.lower().str.strip()\n    return frame',
@@ -356,3 +357,7 @@ def test_a_class_that_names_itself_as_a_type_is_not_used_elsewhere(
     (tmp_path / "predict.py").write_text(OWN.format(hint=hint, note=note))
     (finding,) = [found for found in convert_files(tmp_path).findings if found.code == "RM515"]
     assert finding.kind is kind
+
+
+def test_what_else_a_class_is_used_for_takes_no_frames_from_it() -> None:
+    assert converted(f"{OWN.format(hint='', note='')}print(Odd.__name__)\n").lines("RM515", Kind.CONVERTED)

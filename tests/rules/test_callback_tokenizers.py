@@ -86,6 +86,8 @@ def test_the_method_of_a_base_is_called_with_the_new_name_too() -> None:
     [
         ("**kw", "draw(**kw)"),
         ("**kw", "self.hook(**kw)"),
+        ("**kw", 'draw["words"](**kw)'),
+        ("**kw", "self.hooks[0](**kw)"),
         ("**kw", "print(f\"{kw['tokenizer']}\")"),
         ("**kw", 'name = "tokenizer"; kw[name].pad()'),
         ("tokenizer, processing_class=None, **kw", "print(tokenizer or processing_class)"),

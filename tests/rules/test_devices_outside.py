@@ -67,6 +67,13 @@ def test_functions_with_another_way_stay(body: str) -> None:
     assert told(body, main="batch(2)") == []
 
 
+def test_a_way_around_the_definition_of_a_function_is_none_in_it() -> None:
+    main = (
+        "if rows:\n        def place():\n            return get_device()\n    else:\n        place = print\n    place()"
+    )
+    assert told(main=main) == [19]
+
+
 def test_the_second_run_says_the_same() -> None:
     first = converted(SCRIPT.format(body="return get_device()", main="batch(2)", trial="pass"))
     second = converted(first.text)

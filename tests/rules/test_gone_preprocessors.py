@@ -64,6 +64,12 @@ def test_the_function_of_a_batch_mapper_is_named_where_its_checkpoint_is_read(us
     assert ("drop the argument" in told) == ("(1, " in use or "preprocessor=" in use or "print(result" in use)
 
 
+def test_a_preprocessor_that_an_attribute_holds_is_that_of_the_trainer() -> None:
+    script = TRAINED.format(preprocessor="Job.mapper", use="result.checkpoint.get_preprocessor().transform_batch(df)")
+    told = advice(script.replace("scaler =", f"class Job:\n    mapper = {MAPPER}\n\n\nscaler ="), "RM510")
+    assert f"The preprocessor of the trainer is a BatchMapper, which is gone: {INSTEAD}" in told
+
+
 def test_the_stages_of_a_chain_are_named_one_by_one() -> None:
     chain = f"Chain(scaler, {MAPPER})"
     told = advice(

@@ -67,6 +67,7 @@ def test_the_metrics_of_a_checkpoint_lack_what_tune_filled_in(read: str) -> None
         ('result.get_best_checkpoint("date", "max")', "raises a RuntimeError."),
         ('print("on {date}".format(**best[0][1]))', "raises a KeyError."),
         ('print("on %(date)s" % best[0][1])', "raises a KeyError."),
+        ('match best[0][1]:\n    case {"date": date}:\n        print(date)', "case never fits."),
     ],
 )
 def test_what_comes_of_a_missing_key_is_told(read: str, outcome: str) -> None:

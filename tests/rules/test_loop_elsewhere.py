@@ -52,3 +52,9 @@ def test_an_accelerator_of_the_file_gets_it_itself() -> None:
     found = outcome("accelerator = Accelerator()\n    train(accelerator)")
     assert 'Accelerator(mixed_precision="bf16")' in found.text
     assert "RM206" not in {code for code, _, _ in found.findings}
+
+
+def test_the_import_stands_where_that_of_the_trainer_stood() -> None:
+    inside = SCRIPT.format(body="train(config)", more="").replace("RunConfig, ", "").replace("\n", "\n    ")
+    text = converted(f"def main():{inside}\n\nmain()\n").text
+    assert text.startswith("def main():\n") and "    from ray.train import RunConfig, ScalingConfig\n" in text

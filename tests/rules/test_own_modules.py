@@ -94,6 +94,15 @@ def test_nothing_is_told_of_the_names_of_an_own_module(tmp_path: Path, text: str
     assert result.after is None
 
 
+@pytest.mark.parametrize(("home", "is_own"), [("", True), ("src", True), ("lib", False)])
+def test_an_own_module_may_lie_in_the_src_of_a_project(tmp_path: Path, home: str, is_own: bool) -> None:
+    (tmp_path / "setup.py").write_text("")
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / home / "datasets").mkdir(parents=True)
+    (tmp_path / home / "datasets" / "__init__.py").write_text("def load_metric(name):\n    return name\n")
+    assert (convert(f"import ray\n{GONE}", str(tmp_path / "scripts" / "train.py")).after is None) is is_own
+
+
 @pytest.mark.parametrize("name", ["load_metric", "Row"])
 def test_a_module_of_the_project_without_the_name_does_not_hide_the_library(tmp_path: Path, name: str) -> None:
     (tmp_path / "setup.py").write_text("")

@@ -63,6 +63,11 @@ def test_a_function_that_a_call_makes_is_made_once(given: str, made: list[str]) 
     assert all(after.count(line) == 1 for line in made)
 
 
+def test_a_mapper_whose_function_is_not_seen_is_left_to_a_person() -> None:
+    outcome = converted(TRAINER.format(function="", given="BatchMapper(**texts)"))
+    assert "preprocessor=BatchMapper(**texts)" in outcome.text and outcome.lines("RM501", Kind.MANUAL)
+
+
 def test_a_size_that_is_given_stays() -> None:
     given = 'BatchMapper(fn, batch_format="pandas", batch_size=None)'
     assert "batch_size=None" in converted(TRAINER.format(function=SHUFFLE, given=given)).text

@@ -28,6 +28,13 @@ def test_a_second_run_says_the_same_of_a_checkpoint_to_start_from() -> None:
     assert "trainer_state.json" in said[0][0]
 
 
+def test_a_function_that_was_one_before_loads_its_checkpoint_itself() -> None:
+    loop = "from ray.train.torch import TorchTrainer\n\n\ndef loop(config):\n    pass\n\n\n"
+    messages = converted(f"{loop}TorchTrainer(loop, resume_from_checkpoint=found)\n").messages
+    (told,) = [text for text in messages if "resume_from_checkpoint=) raises" in text]
+    assert "load it in the training function" in told and "trainer_state.json" not in told
+
+
 HANDED_ON = """
 import ray.air
 from transformers import Trainer, TrainingArguments

@@ -55,6 +55,18 @@ def test_a_response_that_is_given_to_ray_is_told(use: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("use", "raises"),
+    [
+        ("ray.get(handle.remote(1))", "ray.get() of a DeploymentResponse of Serve raises a ValueError"),
+        ("ray.get([handle.remote(1)])", "ray.get() of a DeploymentResponse of Serve raises a TypeError"),
+        ("ray.wait([handle.remote(1)])", "ray.wait() of a DeploymentResponse of Serve raises a TypeError"),
+    ],
+)
+def test_the_error_is_that_of_the_call(use: str, raises: str) -> None:
+    assert any(message.startswith(raises) for message in converted(HEAD.format(body="pass", use=use)).messages)
+
+
+@pytest.mark.parametrize(
     "use",
     [
         "handle.remote(1).result()",

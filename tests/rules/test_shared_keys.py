@@ -63,6 +63,7 @@ def test_a_key_that_other_calls_get_too_is_told(code: str, keys: str) -> None:
         f"{ARGUMENTS}\nown = Mine(**KEYS)",
         f"{ARGUMENTS}\nmake_others = functools.partial(TrainingArguments, **KEYS)",
         f"{ARGUMENTS}\nMORE = dict(**KEYS)\nprint(MORE)",
+        f"{ARGUMENTS}\nMORE = {{}}\nMORE.update(**KEYS)\nprint(MORE)",
         f"{ARGUMENTS}\nOTHERS = {{'evaluation_strategy': 1}}\nown = Own(**OTHERS)",
         f"{ARGUMENTS}\ndef hand(**more):\n    return TrainingArguments(**more)\nhand(**KEYS)",
     ],

@@ -84,6 +84,12 @@ def test_what_is_not_sure_is_told(body: str) -> None:
     assert converted(IMPORTS + body).lines("RM425", Kind.MANUAL)
 
 
+def test_autoscale_beside_what_is_not_seen_leaves_the_call() -> None:
+    call = "setup_ray_cluster(num_worker_nodes=2, autoscale=True, **options)"
+    outcome = converted(IMPORTS + call)
+    assert call in outcome.text and outcome.lines("RM425", Kind.MANUAL)
+
+
 @pytest.mark.parametrize(
     "body",
     [

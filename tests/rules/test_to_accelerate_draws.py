@@ -97,6 +97,7 @@ def test_rows_and_steps_that_draw_from_one_generator_are_told(parts: dict[str, s
     [
         {},  # random numbers of a constructor are drawn once, before
         {"row": "noisy(row)", "dropout": ""},
+        {"row": "noisy(row)", "dropout": ", Rows()"},  # a class that is seen, and has none
         {"row": "noisy(row)", "more": ", num_workers=2"},
         {"row": "row * random.random()"},  # dropout draws from torch
         {"row": "row + torch.randn(3, generator=self.generator)"},

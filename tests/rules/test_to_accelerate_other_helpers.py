@@ -82,6 +82,7 @@ ASKED = "import torch.distributed as dist\ndef there():\n    return dist.is_avai
         LOG.replace("if dist", "if not dist.is_initialized() or dist"),
         f"{ASKED}def rank():\n    return dist.get_rank() if there() else 0\ndef log(text):\n    print(text, rank())\n",
         f"{ASKED}def log(text):\n    if not there():\n        return\n    print(text, dist.get_rank())\n",
+        f"{ASKED}def make():\n    there() or dist.init_process_group()\ndef log(t):\n    make()\n    dist.barrier()\n",
         "import torch.distributed as dist\ndef log(text, many=False):\n    if many:\n        dist.barrier()\n",
         f"{DIST}def log(text, many=False):\n    if not many:\n        return\n    dist.barrier()\n",
         "import torch.distributed as dist\ndef log(text):\n    print(text)\ndef other():\n    return dist.get_rank()\n",

@@ -107,6 +107,9 @@ def test_several_values_are_worked_out_in_their_order() -> None:
 def test_the_graph_is_that_of_the_model_without_its_wrapper() -> None:
     text = accelerated("writer = SummaryWriter()\n", LOOP, "writer.add_graph(model, x)\n", head=WRITER).text
     assert f"if {MAIN}:\n    writer.add_graph(accelerator.unwrap_model(model), x)\n" in text
+    early = WRITER.replace("\nloader", "\nwriter = SummaryWriter()\nwriter.add_graph(model, x)\nloader", 1)
+    text = accelerated(LOOP, head=early).text
+    assert "    writer.add_graph(model, x)\n" in text  # which is not prepared yet
 
 
 @pytest.mark.parametrize(

@@ -215,7 +215,7 @@ def test_a_method_that_train_v2_does_not_call_is_told(head: str, method: str) ->
     "script",
     [
         "class Own(TorchTrainer):\n    def __init__(self):\n        self.setup()\n\n    def setup(self):\n        pass",
-        "class Own(TorchTrainer):\n    def prepare(self):\n        pass",
+        "class Own(TorchTrainer):\n    def prepare(self):\n        return setup",
         "class Own(dict):\n    def setup(self):\n        pass",
         "class Own(BaseTrainer):\n    def training_loop(self):\n        pass",
     ],

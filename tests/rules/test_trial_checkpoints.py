@@ -79,6 +79,7 @@ def test_a_logger_uploads_no_checkpoints_of_trials(case: str) -> None:
         ("", 'RunConfig(callbacks=[Wandb(project="p", upload_checkpoints=False)])', "trainer"),
         ("", 'RunConfig(callbacks=[MLflowLoggerCallback(save_artifact=None, experiment_name="e")])', "trainer"),
         ("", 'RunConfig(callbacks=[Wandb(project="p", upload_checkpoints=True)])', "objective"),
+        ("import mine", "RunConfig(callbacks=[mine.WandbLoggerCallback(upload_checkpoints=True)])", "trainer"),
         (
             "class Own(tune.Callback):\n    def __init__(self, save_artifact):\n        pass\n\n",
             "RunConfig(callbacks=[Own(save_artifact=True)])",

@@ -210,6 +210,10 @@ def test_what_needs_gpus_asks_for_gpus(arguments: str) -> None:
     assert "cpu=True" not in after
 
 
+def test_a_precision_that_is_not_seen_asks_for_none() -> None:
+    assert "use_gpu=False" in str(converted(arguments="mixed_precision=settings.precision").after)
+
+
 @pytest.mark.parametrize(
     ("handler", "gpu", "config", "left"),
     [

@@ -87,6 +87,7 @@ def test_workers_go_to_the_folder_of_the_driver(line: str) -> None:
         'data = load_model("org/name")',
         'data = rows("/data/train")',
         'data = rows("s3://bucket/rows.csv")',
+        'data = rows(model.url or "s3://bucket/rows.csv")',
         'data = rows("Epoch {}/{}".format(1, 2))',
         'data = rows(folder="/data")',
         "data = rows(cache_dir=None)",

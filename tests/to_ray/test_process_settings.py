@@ -125,6 +125,7 @@ def test_basic_config_whose_arguments_are_not_seen_is_told() -> None:
         ('basicConfig(filename="a.log", filemode="w")', 1, False),
         ('basicConfig(filename="a.log")', 2, False),
         ('basicConfig(handlers=[FileHandler("a.log", mode="w+")])', 2, True),
+        ('basicConfig(handlers=[FileHandler("a.log", mode=os.environ["MODE"])])', 2, False),
         ('if int(os.environ["RANK"]) == 0:\n    basicConfig(filename="a.log", filemode="w")', 2, False),
     ],
 )

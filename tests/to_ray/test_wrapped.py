@@ -87,6 +87,13 @@ def test_what_the_wrapper_has_and_what_is_no_model_stay(place: str, line: str) -
     assert told == []
 
 
+def test_each_change_is_said() -> None:
+    parts = dict.fromkeys(("imports", "plugin", "before", "after"), "")
+    script = SCRIPT.format(**parts, inside="pass", end="print(model.config)")
+    found = [f.message for f in convert(script, options=Options(to_ray=True)).findings if f.code == "RM829"]
+    assert any(message.endswith(f"this is an AttributeError; now {UNWRAPPED}.") for message in found)
+
+
 def test_a_method_that_trains_is_told_and_stays() -> None:
     after, told = moved(inside="accelerator.backward(model.own_loss(batch))")
     assert "unwrap_model" not in after
@@ -281,6 +288,15 @@ def test_methods_of_a_trainer_reach_through_the_wrapper(place: str, line: str, n
 def test_methods_of_a_trainer_stay_where_nothing_is_wrapped(place: str, line: str) -> None:
     after, told = of_trainer(**{place: line})
     assert after.count("unwrap_model") == line.count("unwrap_model")
+    assert told == []
+
+
+def test_a_static_method_has_its_parameters_at_other_places() -> None:
+    parts = dict.fromkeys(("training", "loss", "evaluation"), "pass") | {"own": "n = inputs.config", "given": ""}
+    script = TRAINER.format(**parts).replace("self.own(inputs, model)", "self.own(model, inputs)")
+    script = script.replace("    def own(self, inputs, net):", "    @staticmethod\n    def own(net, inputs):")
+    after, told = converted(script)
+    assert "def train_func" in after and "unwrap_model" not in after
     assert told == []
 
 

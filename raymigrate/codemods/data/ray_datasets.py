@@ -236,9 +236,7 @@ def mapped_batches(context: Context) -> None:
 
 
 def _batches(context: Context, call: ast.Call, function: BatchFunction) -> None:
-    """Adds what one call of map_batches needs."""
-    if not function.visible:
-        return
+    """Adds what one call of map_batches needs; nothing for a function whose body is not seen."""
     constant, edit = context.module.constant, context.plan.call(call)
     batch_format = constant(keyword_argument(call, "batch_format"))
     if batch_format in (None, "default") and keyword_argument(call, "batch_format") is None and function.takes_a_frame:

@@ -219,8 +219,8 @@ def _called(module: Module, function: ast.expr) -> list[FunctionNode]:
 def _may_take_it(module: Module, function: ast.expr) -> bool:
     """Whether a function that cannot be seen may be one for a tokenizer: no built-in one, and none of a library."""
     root = function
-    while isinstance(root, (ast.Attribute, ast.Call)):
-        root = root.value if isinstance(root, ast.Attribute) else root.func
-    if not isinstance(root, ast.Name) or module.bound_in(root) is None:
+    while isinstance(root, (ast.Attribute, ast.Call, ast.Subscript)):
+        root = root.func if isinstance(root, ast.Call) else root.value
+    if module.bound_in(root) is None:
         return False
     return (module.qualified(root) or "").partition(".")[0] not in LIBRARIES

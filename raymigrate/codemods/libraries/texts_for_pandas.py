@@ -43,8 +43,9 @@ def texts_for_pandas(context: Context) -> None:
     for reader, (parameter, starts, writer) in READERS.items():
         for call in module.calls(reader):
             given = argument(call, 0, parameter)
-            found = module.origins(given) if given is not None else []
-            if given is None or not found or not all(_is_text(source, starts, writer) for source in found):
+            if given is None or not (found := module.origins(given)):
+                continue
+            if not all(_is_text(source, starts, writer) for source in found):
                 continue
             name = reader.rpartition(".")[2]
             if context.converts(RM728, given, f"{name}() takes a text for a path since pandas 3; now {STRING_IO}()."):

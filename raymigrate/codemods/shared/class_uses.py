@@ -78,5 +78,6 @@ def _is_stored(module: Module, reference: Reference) -> bool:
 
 def _may_be_stored(module: Module, called: ast.expr) -> bool:
     """Whether the file may have stored a class in what is called."""
-    is_own = isinstance(called, ast.Name) and isinstance(module.definition(called), (ast.FunctionDef, ast.ClassDef))
-    return module.qualified(called) is None and not is_own
+    return module.qualified(called) is None and not isinstance(
+        module.definition(called), (ast.FunctionDef, ast.ClassDef)
+    )

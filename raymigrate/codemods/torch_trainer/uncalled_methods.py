@@ -50,10 +50,9 @@ UNCALLED: Mapping[str, str] = {
 def uncalled_methods(context: Context) -> None:
     """Names such methods where nothing in the file calls them."""
     for method in context.module.of_type(ast.FunctionDef):
-        owner = context.module.parent_of[method]
-        if method.name not in UNCALLED or not isinstance(owner, ast.ClassDef):
+        if method.name not in UNCALLED:
             continue
-        base = library_base(context.module, owner)
+        base = library_base(context.module, context.module.parent_of[method])
         if (trainer_base(base) == OF_V2 or base in MOVES) and not _is_called(context.module, method.name):
             message = f"{base.rpartition('.')[2]} does not call {method.name}() on Ray >= 2.51."
             context.manual(RM430, method, message, UNCALLED[method.name])

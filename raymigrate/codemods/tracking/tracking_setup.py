@@ -19,9 +19,8 @@ from raymigrate.codemods.tracking import tracking
 from raymigrate.facts.hugging_face.callbacks import is_callback
 from raymigrate.facts.projects.places import Place
 from raymigrate.facts.ray_train.first_rank import is_for_first_rank
-from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.ray_train.trainers import trainers_with_function
 from raymigrate.facts.values import named_arguments, unpacked_dicts
-from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM409 = Rule(
     "RM409",
@@ -127,15 +126,9 @@ def _need_ray_train(context: Context, call: ast.Call) -> None:
 def _in_training(context: Context, call: ast.Call) -> bool:
     """Whether a call is in a function that a trainer of this module runs, and no Tuner, where `ray` is Ray."""
     module = context.module
-    trainers = (TrainerCall(module, node, "train_loop_per_worker") for node in module.calls(*TORCH_TRAINERS))
-    legacy = (TrainerCall(module, node, _first(module.qualified(node.func))) for node in module.calls(*TRAINERS))
-    functions = (function for trainer in (*trainers, *legacy) for function in trainer.functions)
+    functions = (function for trainer in trainers_with_function(module) for function in trainer.functions)
     inside = any(module.inside(call, function) for function in functions) and context.place_of(call) is not Place.BOTH
     return inside and context.can_import("ray", module.reference_at[call.func])
-
-
-def _first(name: str | None) -> str:
-    return "train_loop_per_worker" if name and name.endswith("AccelerateTrainer") else "trainer_init_per_worker"
 
 
 def _on_workers(context: Context, call: ast.Call) -> str | None:

@@ -29,7 +29,7 @@ def users(project: Project, jobs: Iterable[str]) -> Iterator[Module]:
         project: The files.
         jobs: The paths of the jobs.
     """
-    handed: dict[str, set[str]] = {}  # by real path, the names of a file that hand something on
+    handed: dict[str, set[str]] = {}  # the names of a file that hand something on
     waiting = list(dict.fromkeys(jobs))
     found = set[str]()
     while waiting:
@@ -39,17 +39,16 @@ def users(project: Project, jobs: Iterable[str]) -> Iterator[Module]:
             continue
         trainers = [reference.node for reference in module.references_within(*KNOWN)]
         own = _handing(module, [*trainers, *module.calls(*HF_TRAINERS), *_own_predictors(module)])
-        names = own | handed.get(project.real(path), set())
+        names = own | handed.get(module.path, set())
         for other in importing_modules(project, module, FIT, *sorted(names)):
-            real = project.real(other.path)
             uses = _uses(other, names)
             is_user = any(not isinstance(use, ast.alias) for use in uses) or _fits(other)
-            if is_user and real not in found:
-                found.add(real)
+            if is_user and other.path not in found:
+                found.add(other.path)
                 yield other
             more = _handing(other, uses) | (names if other.star_imports else set())
-            if not more <= handed.setdefault(real, set()):
-                handed[real] |= more
+            if not more <= handed.setdefault(other.path, set()):
+                handed[other.path] |= more
                 waiting.append(other.path)
 
 

@@ -207,7 +207,7 @@ def _add_string(module: Module, key: ast.expr | None, to: list[tuple[str, ast.ex
 
 def _add_use(module: Module, use: ast.Name, keys: Keys) -> None:
     outer = module.parent_of[use]
-    if isinstance(outer, ast.Subscript) and outer.value is use:
+    if isinstance(outer, ast.Subscript):  # its value: a dict is no key
         _add_string(module, outer.slice, keys.strings if isinstance(outer.ctx, ast.Store) else keys.reads, keys)
     elif (
         isinstance(outer, ast.Compare) and outer.comparators == [use] and isinstance(outer.ops[0], (ast.In, ast.NotIn))
