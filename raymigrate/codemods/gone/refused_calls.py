@@ -85,6 +85,10 @@ ADVICE: Mapping[str, str] = {
     "resume_from_checkpoint": (
         "Hand the checkpoint over in train_loop_config, and load it where ray.train.get_checkpoint() is None."
     ),
+    "metadata": (
+        "Hand the metadata over in train_loop_config, and call checkpoint.update_metadata(...) with it before each"
+        " report."
+    ),
     "local_dir": "Give storage_path=, an absolute path or a URI.",
     "preprocess_datasets": PREPROCESSED,
     "local_mode": (
@@ -166,7 +170,7 @@ def _refused(context: Context, call: ast.Call, called: _Called) -> _Said | None:
     given = [argument for argument in given if not _is_harmless(context, call, argument, found)]
     if not given:
         return None
-    advice = ADVICE.get(last) or " ".join(ADVICE.get(argument, "") for argument in given) or found.advice
+    advice = ADVICE.get(last) or " ".join(ADVICE[argument] for argument in given if argument in ADVICE) or found.advice
     shown = (f"{argument}={_shown_value(context.module, call, argument, found)}" for argument in given)
     return _Said(f"{called.name}({', '.join(shown)})", found.error_of(given), _since(*given), advice)
 
