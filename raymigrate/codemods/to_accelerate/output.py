@@ -228,14 +228,16 @@ class Output(Side):
                 is_left = isinstance(statement, ast.Return)
                 if not is_left and any(self.module.calls("torch.load")):  # else it may be read before it is written
                     changes.after(statement, WAIT)
-        saved = {ast.unparse(p) for c in self.module.calls("torch.save") if (p := argument(c, 1, "f")) is not None}
+        saves = [(c, ast.unparse(p)) for c in self.module.calls("torch.save") if (p := argument(c, 1, "f")) is not None]
         for call in self.module.calls("torch.load"):
             statement, path = self.module.statement(call), argument(call, 0, "f")
             if not access.order.holds(call) or self.processes.is_main_only(call):
                 continue
             if self._is_run_by_all(statement):
                 changes.before(statement, WAIT)
-            elif path is not None and ast.unparse(path) in saved:
+            elif path is not None and any(
+                text == ast.unparse(path) and not self._comes_first(call, save) for save, text in saves
+            ):
                 changes.manual(
                     RM857,
                     call,
@@ -245,6 +247,16 @@ class Output(Side):
         for call in self.training.method_calls("save_pretrained"):
             if access.order.holds(call):
                 self._save_pretrained(changes, call)
+
+    def _comes_first(self, load: ast.Call, save: ast.Call) -> bool:
+        """Whether a file is read before this run writes any: to go on from another one."""
+        function = self.module.function(load)
+        if function is not self.module.function(save) or self.module.start(load) > self.module.start(save):
+            return False
+        is_called_again = function is not None and len(self.module.calls_of(function)) > 1
+        return not is_called_again and set(self.variables.loops_around(load)).isdisjoint(
+            self.variables.loops_around(save)
+        )
 
     def save_others(self, changes: Changes, access: Access) -> None:
         """Lets the main process alone write before the training, and tells of files that every process would write."""
