@@ -35,7 +35,7 @@ from raymigrate.codemods.to_ray.launched import (
     tell_launch,
 )
 from raymigrate.codemods.to_ray.log_settings import keep_log_settings
-from raymigrate.codemods.to_ray.made_folders import make_folders_once
+from raymigrate.codemods.to_ray.made_folders import make_folders_once, tell_raced_downloads
 from raymigrate.codemods.to_ray.notebook_launchers import (
     STARTED_BY_CALL,
     NotebookLaunch,
@@ -192,6 +192,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     tell_exits(context, RM828, outline)
     tell_signals(context, RM828, outline)
     tell_downloads(context, RM828, outline)
+    tell_raced_downloads(context, RM828, outline)
     tell_read(context, RM820, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM820, outline)

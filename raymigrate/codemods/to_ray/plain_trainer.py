@@ -32,7 +32,7 @@ from raymigrate.codemods.to_ray.launched import LaunchedOutline, tell_importers,
 from raymigrate.codemods.to_ray.launches import plain_starts_of
 from raymigrate.codemods.to_ray.log_settings import keep_log_settings
 from raymigrate.codemods.to_ray.loss_scale import keep_loss_scale
-from raymigrate.codemods.to_ray.made_folders import make_folders_once
+from raymigrate.codemods.to_ray.made_folders import make_folders_once, tell_raced_downloads
 from raymigrate.codemods.to_ray.order import release, roles_of
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.own_arguments import name_classes, name_saved_classes, send_missing
@@ -282,6 +282,7 @@ def _tell_changes(context: Context, outline: Outline) -> None:
     tell_exits(context, RM806, outline)
     tell_signals(context, RM806, outline)
     tell_downloads(context, RM806, outline)
+    tell_raced_downloads(context, RM806, outline)
     of_workers = outline.roles.moved_or_makers()
     for call in module.calls(*LOGINS):
         if not any(module.inside(call, step) for step in of_workers):

@@ -59,6 +59,17 @@ def callees(module: Module, called: ast.expr, depth: int = 0) -> Iterator[Callee
             yield from _callees_of(source, depth)
 
 
+def functions_elsewhere(module: Module, call: ast.Call) -> Iterator[tuple[Module, FunctionNode]]:
+    """The functions of other files that a call carries out; for a class the one that makes its objects."""
+    for callee in callees(module, call.func):
+        if callee.function is not None and callee.module is not module:
+            yield callee.module, callee.function
+    found = module.elsewhere(call.func)
+    if found is not None and isinstance(found.node, ast.ClassDef):
+        made = (part for part in found.node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__")
+        yield from ((found.module, part) for part in made)
+
+
 def _callees_of(source: Source, depth: int) -> Iterator[Callee]:
     module, node = source.module, source.node
     functions = list(_definitions(module, node))

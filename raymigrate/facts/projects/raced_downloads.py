@@ -1,0 +1,63 @@
+"""Datasets that several processes download at once: `MNIST(folder, download=True)`, here or in another file."""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.facts.folders.downloads import is_in_turn
+from raymigrate.facts.projects.callees import functions_elsewhere
+from raymigrate.facts.projects.project import with_imported
+from raymigrate.facts.syntax.kept import kept
+from raymigrate.facts.syntax.module import Module
+
+DATASETS = ("torchvision.datasets.", "torchaudio.datasets.", "torchtext.datasets.")
+DOWNLOAD = "download"
+RACE = (
+    "Several {} download this{} into the same files, where it is not there yet, and one may read what another is still"
+    " writing: that raises a RuntimeError. Download it once before{}."
+)
+
+
+def raced_downloads(module: Module) -> Iterator[tuple[ast.Call, ast.AST, str]]:
+    """The calls by which a script downloads a dataset, in source order.
+
+    Args:
+        module: The module.
+
+    Returns:
+        Each with the place to tell it at, and where it does so, if that is another file: `" (data.py:12)"`.
+    """
+    for call in _downloads(module):
+        yield call, next(keyword for keyword in call.keywords if keyword.arg == DOWNLOAD), ""
+    others = [other for other in with_imported(module) if other is not module and other.text != module.text]
+    if not any(map(_downloads, others)):
+        return
+    for call in module.of_type(ast.Call):
+        found = next(_downloads_behind(module, call), None)
+        if found is not None and not is_in_turn(module, call):
+            home, download = found
+            yield call, call, f" ({home.path}:{download.lineno})"
+
+
+@kept
+def _downloads(module: Module) -> list[ast.Call]:
+    """The calls of a file itself, but for those that one process comes to after the other."""
+    datasets = (
+        call
+        for call, keyword in module.keywords(DOWNLOAD)
+        if module.constant(keyword.value) is True and (module.qualified(call.func) or "").startswith(DATASETS)
+    )
+    return [call for call in datasets if not is_in_turn(module, call)]
+
+
+def _downloads_behind(module: Module, call: ast.Call) -> Iterator[tuple[Module, ast.Call]]:
+    """Those in functions of other files that a call carries out, and in functions of their files that these call."""
+    waiting, seen = list(functions_elsewhere(module, call)), set[ast.AST]()
+    while waiting:
+        home, function = waiting.pop()
+        if function in seen:
+            continue
+        seen.add(function)
+        yield from ((home, download) for download in _downloads(home) if home.inside(download, function))
+        inner = (node for node in ast.walk(function) if isinstance(node, ast.Call)) if _downloads(home) else ()
+        definitions = (home.definition(node.func) for node in inner)
+        waiting += [(home, found) for found in definitions if isinstance(found, ast.FunctionDef)]
