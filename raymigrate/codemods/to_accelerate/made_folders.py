@@ -6,7 +6,7 @@ from raymigrate.codemods.shared.made_folders import ADVICE, KEYWORD, MANUAL, NOW
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM857, RM858
-from raymigrate.facts.projects.raced_downloads import RACE, raced_downloads
+from raymigrate.facts.folders.raced_downloads import RACE, raced_downloads
 
 IN_TURN = ", or make it within `with accelerator.local_main_process_first():`"
 

@@ -8,7 +8,7 @@ from raymigrate.codemods.shared.made_folders import ADVICE, KEYWORD, MANUAL, NOW
 from raymigrate.codemods.to_ray.cell_lines import run_by_workers
 from raymigrate.codemods.to_ray.early_writes import is_for_one
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
-from raymigrate.facts.projects.raced_downloads import RACE, raced_downloads
+from raymigrate.facts.folders.raced_downloads import RACE, raced_downloads
 
 ON_DRIVER = ", for example on the driver"
 
