@@ -19,6 +19,7 @@ from raymigrate.codemods.to_ray.accelerators import (
 from raymigrate.codemods.to_ray.behind_launchers import tell_behind
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
+from raymigrate.codemods.to_ray.command_line_helpers import tell_command_line_helpers
 from raymigrate.codemods.to_ray.decorators import tell_decorators
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
 from raymigrate.codemods.to_ray.driver_downloads import tell_downloads
@@ -193,6 +194,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     tell_signals(context, RM828, outline)
     tell_downloads(context, RM828, outline)
     tell_raced_downloads(context, RM828, outline)
+    tell_command_line_helpers(context, RM828, outline)
     tell_read(context, RM820, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM820, outline)

@@ -19,6 +19,7 @@ from raymigrate.codemods.to_ray.arrivals import arrivals, last_trained
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.clock_names import tell_names_by_time
+from raymigrate.codemods.to_ray.command_line_helpers import tell_command_line_helpers
 from raymigrate.codemods.to_ray.decorators import tell_decorators
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps, trained_by
 from raymigrate.codemods.to_ray.driver_downloads import tell_downloads
@@ -283,6 +284,7 @@ def _tell_changes(context: Context, outline: Outline) -> None:
     tell_signals(context, RM806, outline)
     tell_downloads(context, RM806, outline)
     tell_raced_downloads(context, RM806, outline)
+    tell_command_line_helpers(context, RM806, outline)
     of_workers = outline.roles.moved_or_makers()
     for call in module.calls(*LOGINS):
         if not any(module.inside(call, step) for step in of_workers):

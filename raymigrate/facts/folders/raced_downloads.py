@@ -1,10 +1,11 @@
 """Datasets that several processes download at once: `MNIST(folder, download=True)`, here or in another file."""
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from raymigrate.facts.folders.downloads import is_in_turn
-from raymigrate.facts.projects.callees import functions_elsewhere
+from raymigrate.facts.projects.callees import reached_elsewhere
 from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
@@ -32,32 +33,19 @@ def raced_downloads(module: Module) -> Iterator[tuple[ast.Call, ast.AST, str]]:
     if not any(map(_downloads, others)):
         return
     for call in module.of_type(ast.Call):
-        found = next(_downloads_behind(module, call), None)
-        if found is not None and not is_in_turn(module, call):
-            home, download = found
-            yield call, call, f" ({home.path}:{download.lineno})"
+        reached = ((home, d) for home, code in reached_elsewhere(module, call) for d in _downloads(home, code))
+        for home, download in itertools.islice(reached, 1):
+            if not is_in_turn(module, call):
+                yield call, call, f" ({home.path}:{download.lineno})"
 
 
 @kept
-def _downloads(module: Module) -> list[ast.Call]:
-    """The calls of a file itself, but for those that one process comes to after the other."""
+def _downloads(module: Module, code: ast.AST | None = None) -> list[ast.Call]:
+    """The calls in some code of a file, or all, but for those that one process comes to after the other."""
     datasets = (
         call
         for call, keyword in module.keywords(DOWNLOAD)
         if module.constant(keyword.value) is True and (module.qualified(call.func) or "").startswith(DATASETS)
     )
-    return [call for call in datasets if not is_in_turn(module, call)]
-
-
-def _downloads_behind(module: Module, call: ast.Call) -> Iterator[tuple[Module, ast.Call]]:
-    """Those in functions of other files that a call carries out, and in functions of their files that these call."""
-    waiting, seen = list(functions_elsewhere(module, call)), set[ast.AST]()
-    while waiting:
-        home, function = waiting.pop()
-        if function in seen:
-            continue
-        seen.add(function)
-        yield from ((home, download) for download in _downloads(home) if home.inside(download, function))
-        inner = (node for node in ast.walk(function) if isinstance(node, ast.Call)) if _downloads(home) else ()
-        definitions = (home.definition(node.func) for node in inner)
-        waiting += [(home, found) for found in definitions if isinstance(found, ast.FunctionDef)]
+    found = [call for call in datasets if not is_in_turn(module, call)]
+    return [call for call in found if code is None or module.inside(call, code)]

@@ -70,6 +70,24 @@ def functions_elsewhere(module: Module, call: ast.Call) -> Iterator[tuple[Module
         yield from ((found.module, part) for part in made)
 
 
+def reached_elsewhere(module: Module, call: ast.Call) -> Iterator[tuple[Module, FunctionNode]]:
+    """Those of `functions_elsewhere`, and what they call of the functions of their own files."""
+    waiting, seen = list(functions_elsewhere(module, call)), set[ast.AST]()
+    while waiting:
+        home, function = waiting.pop()
+        if function not in seen:
+            seen.add(function)
+            yield home, function
+            waiting += [(home, called) for called in _called_by_name(home, function)]
+
+
+@kept
+def _called_by_name(module: Module, function: FunctionNode) -> list[FunctionNode]:
+    """The functions of a file that one of its functions calls."""
+    called = (module.definition(node.func) for node in ast.walk(function) if isinstance(node, ast.Call))
+    return [found for found in called if isinstance(found, FUNCTIONS)]
+
+
 def _callees_of(source: Source, depth: int) -> Iterator[Callee]:
     module, node = source.module, source.node
     functions = list(_definitions(module, node))
