@@ -22,9 +22,9 @@ from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import argument, free_name, methods, methods_of_object
 
 # What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
-OF_WRAPPED = frozenset(
-    {"train", "eval", "parameters", "named_parameters", "zero_grad", "modules", "named_modules", "training", "buffers"}
-)
+OF_WRAPPED = frozenset({"train", "eval", "parameters", "zero_grad", "modules", "training", "buffers"})
+# What gives names too, which begin with "module." on the wrapper: `if name.startswith("encoder.")` holds for none.
+NAMED = frozenset({"named_parameters", "named_modules", "named_buffers"})
 # Methods that give, take or write the state of a model.
 STATES = frozenset({"state_dict", "load_state_dict", "save_pretrained", "push_to_hub", "named_children", "children"})
 WAIT = "accelerator.wait_for_everyone()"
@@ -92,13 +92,21 @@ class Output(Side):
             homes = self.variables.of(node.value) if isinstance(node.value, ast.Name) else frozenset()
             if homes and homes <= models and self._is_without_sync(changes, node):
                 continue
-            if homes and homes <= models and node.attr not in OF_WRAPPED and node.attr not in ("to", "cuda", "module"):
+            is_same = node.attr in (*OF_WRAPPED, "to", "cuda", "module") or self._gives_no_names(node)
+            if homes and homes <= models and not is_same:
                 self._check_forward(node)
                 changes.replace(node.value, "accelerator.unwrap_model($model)", model=self.module.source(node.value))
         for read in self.module.of_type(ast.Name):
             if self.variables.of(read) & models and isinstance(read.ctx, ast.Load) and access.order.holds(read):
                 if not changes.is_gone(read):
                     self._hand_to_other_file(changes, read)
+
+    def _gives_no_names(self, node: ast.Attribute) -> bool:
+        """Whether nobody reads the names that come with the parts of a model: `for _, p in net.named_parameters()`."""
+        loop = self.module.parent_of[self.module.parent_of[node]]
+        target = loop.target if isinstance(loop, (ast.For, ast.comprehension)) else None
+        first = target.elts[0] if isinstance(target, ast.Tuple) else None
+        return node.attr in NAMED and isinstance(first, ast.Name) and not self.module.uses_of(first)
 
     def _hand_to_other_file(self, changes: Changes, model: ast.Name) -> None:
         """Hands the model without its wrapper to functions of other files that reach into it."""
@@ -170,7 +178,7 @@ class Output(Side):
     def _check_forward(self, node: ast.Attribute) -> None:
         """Refuses what trains by another method than forward(): no gradients would be averaged over the processes."""
         parent = self.module.parent_of[node]
-        if not (isinstance(parent, ast.Call) and parent.func is node) or node.attr in STATES:
+        if not (isinstance(parent, ast.Call) and parent.func is node) or node.attr in (*STATES, *NAMED):
             return
         if node.attr == "generate" and self._generates_without_gradients(node):
             return
