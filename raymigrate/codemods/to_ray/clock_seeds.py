@@ -52,7 +52,7 @@ def _by_time(module: Module) -> Iterator[tuple[ast.AST, ast.Call]]:
     """Where a seed is given that asks for the time, with what asks, which may stand where a name of it is bound."""
     if not any(module.calls(*CLOCKS)):
         return
-    given = [(call, value) for call in seeds_set(module) for value in call.args[:1]]
+    given: list[tuple[ast.AST, ast.expr]] = [(call, value) for call in seeds_set(module) for value in call.args[:1]]
     given += [(keyword, keyword.value) for name in KEYWORDS for _, keyword in module.keywords(name)]
     for place, value in given:
         for part in (*ast.walk(value), *ast.walk(module.value(value))):

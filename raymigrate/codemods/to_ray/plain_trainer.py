@@ -203,6 +203,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
         tell_own_loaders(context, RM806, loaders)
     tell_given_schedules(context, RM806, training, outline)
     make_folders_once(context, RM806, outline)
+    tell_raced_downloads(context, RM806, outline)
     tell_names_by_time(context, RM806, outline, training)
     give_environment(context, outline, training.trains[0])
     give_variables(context, outline, training.trains[0])
@@ -283,7 +284,6 @@ def _tell_changes(context: Context, outline: Outline) -> None:
     tell_exits(context, RM806, outline)
     tell_signals(context, RM806, outline)
     tell_downloads(context, RM806, outline)
-    tell_raced_downloads(context, RM806, outline)
     tell_command_line_helpers(context, RM806, outline)
     of_workers = outline.roles.moved_or_makers()
     for call in module.calls(*LOGINS):
