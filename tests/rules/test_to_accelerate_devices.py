@@ -146,3 +146,21 @@ def test_an_item_that_no_move_names_goes_back_to_the_cpu(moves: str, is_moved: b
     text = accelerated(ITEMS.format(moves=moves)).text
     assert ("batch['sizes'].cpu().numpy()" in text) != is_moved
     assert ".to(device)" not in text
+
+
+GIVES = """def place():
+    {more}
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "stays"), [("torch.manual_seed(7)", True), ("torch.set_num_threads(1)", True), ("print('device')", False)]
+)
+def test_what_a_function_does_besides_giving_a_device_is_done_where_it_is_called(more: str, stays: bool) -> None:
+    text = accelerated(GIVES.format(more=more), LOOP, head=HEAD.replace(".to(device)", ".to(place())")).text
+    assert (".to(place())" in text) is stays
+    assert ("    return accelerator.device\n" in text) is stays
+    assert "accelerator.backward(loss)" in text

@@ -193,6 +193,37 @@ def test_rows_that_are_counted_up_to_a_fixed_number_are_told(head: str, is_told:
     assert any("goes over the first ones only" in message for message in outcome.messages) is is_told
 
 
+SUMMED = """criterion = nn.CrossEntropyLoss({given}).to(device)
+total = 0.0
+with torch.no_grad():
+    for x, y in test_loader:
+        x, y = x.to(device), y.to(device)
+        scores = model(x)
+        {add}
+{divide}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "add", "divide", "told"),
+    [
+        ("", "total += criterion(scores, y).item()", "print(total / len(test_loader.dataset))", 1),
+        ("", "loss = criterion(scores, y)\n        total += loss.detach()", "total /= len(test_loader.dataset)", 1),
+        ("", "total += F.cross_entropy(scores, y).item()", "n = len(test_loader.dataset)\nprint(total / n)", 1),
+        ("", "total += F.cross_entropy(scores, y, reduction='sum').item()", "total /= len(test_loader.dataset)", 0),
+        ("reduction='sum'", "total += criterion(scores, y).item()", "total /= len(test_loader.dataset)", 0),
+        ("", "total += criterion(scores, y).item() * len(y)", "total /= len(test_loader.dataset)", 0),
+        ("", "total += criterion(scores, y).item()", "total /= len(test_loader)", 0),
+    ],
+)
+def test_means_of_batches_that_are_divided_by_the_number_of_rows_are_told(
+    given: str, add: str, divide: str, told: int
+) -> None:
+    outcome = accelerated(LOOP, SUMMED.format(given=given, add=add, divide=divide))
+    assert "gather_for_metrics" in outcome.text
+    assert sum("adds up the mean of each batch" in message for message in outcome.messages) == told
+
+
 def test_a_loop_that_is_gathered_is_told_in_its_line() -> None:
     """RM855."""
     counts = '    metric.add_batch(predictions=predictions, references=batch["labels"])\n'

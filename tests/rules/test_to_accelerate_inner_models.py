@@ -65,3 +65,21 @@ def test_files_of_a_wrapped_model_have_other_names() -> None:
     assert not _told_of_old_files(f"inner = model.module if hasattr(model, 'module') else model\n{inner}")
     stripped = "clean = {k.replace('module.', ''): v for k, v in torch.load('m.pt').items()}\n"
     assert not _told_of_old_files(stripped + "model.load_state_dict(clean)\n")
+
+
+@pytest.mark.parametrize(
+    ("reads", "unwrapped"),
+    [
+        ("for name, weight in model.named_parameters():\n    print(name, weight)", True),
+        ("print({name for name, _ in model.named_modules()})", True),
+        ("print(dict(model.named_buffers()))", True),
+        ("for _, weight in model.named_parameters():\n    print(weight)", False),
+        ("print([weight for name, weight in model.named_parameters()])", False),
+        ("print(list(model.parameters()))", False),
+    ],
+)
+@pytest.mark.parametrize("indent", ["", "    "])
+def test_names_are_those_of_the_model_itself(reads: str, unwrapped: bool, indent: str) -> None:
+    """They begin with "module." on the wrapper."""
+    lines = "".join(f"{indent}{line}\n" for line in reads.splitlines())
+    assert ("accelerator.unwrap_model(model).named_" in accelerated(LOOP, lines).text) is unwrapped

@@ -1,10 +1,15 @@
 """RM857, RM806, RM828: a folder that is made if it is not there may be there by then, under several processes."""
 
+from pathlib import Path
+
 import pytest
 
 from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
+from raymigrate.run.job import Job
+from tests.projects.files import convert, write
 from tests.rules.scripts import converted
-from tests.rules.test_to_accelerate import LOOP, accelerated
+from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
 
 RACE = "Several processes ask for this folder"
 IMPORTS = "import os\nfrom os import makedirs, path as paths\nfrom pathlib import Path\nfolder = Path('runs')\n"
@@ -117,3 +122,52 @@ DATA = "import torchvision\nfrom torchvision import datasets\n"
 def test_data_that_all_processes_download_is_told(made: str, told: int) -> None:
     outcome = accelerated(DATA, "from job import fetch\n", f"rows = {made}\n", LOOP)
     assert [message.startswith("Several processes download") for message in outcome.messages].count(True) == told
+
+
+@pytest.mark.parametrize(("code", "workers", "told"), [("RM828", 2, 1), ("RM828", 1, 0), ("RM806", 2, 1)])
+def test_so_it_is_on_ray(code: str, workers: int, told: int) -> None:
+    script = (
+        SCRIPTS[code]
+        .format(made="print(datasets.MNIST('data', download=True), trainer)")
+        .replace("import os", "from torchvision import datasets")
+    )
+    outcome = converted(script.replace(", trainer", "") if code == "RM828" else script, to_ray=True, workers=workers)
+    assert "TorchTrainer(" in outcome.text
+    assert [message.startswith("Several workers download this into") for message in outcome.messages].count(
+        True
+    ) == told
+
+
+HELPER = """
+from torchvision import datasets
+def rows(train):
+    return datasets.MNIST("data", train=train, {keyword})
+def loaders():
+    return rows(True)
+class Rows:
+    def __init__(self):
+        self.rows = rows(False)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "keyword", "told"),
+    [
+        ("loaders()", "download=True", " (helper.py:3)"),
+        ("rows(train=True)", "download=True", " (helper.py:3)"),
+        ("Rows()", "download=True", " (helper.py:3)"),
+        ("loaders()", "download=False", ""),
+        ("print", "download=True", ""),
+    ],
+)
+@pytest.mark.parametrize("both", [False, True])
+def test_so_it_is_in_another_file(made: str, keyword: str, told: str, tmp_path: Path, *, both: bool) -> None:
+    script = f"{HEAD}from helper import Rows, loaders, rows\nmore = {made}\n{LOOP}"
+    write(tmp_path, {"helper.py": HELPER.format(keyword=keyword), "train.py": script})
+    options = Options(to_accelerate=True, to_ray=both, workers=2)
+    messages = [finding.message for finding in convert(tmp_path, job=Job(options)).findings]
+    found = [
+        message.partition(" into")[0].replace(f"{tmp_path}/", "") for message in messages if "download this" in message
+    ]
+    who = "workers" if both else "processes"
+    assert found == ([f"Several {who} download this{told}"] if told else [])

@@ -55,6 +55,35 @@ def test_one_that_steps_by_batch_and_by_epoch_is_refused() -> None:
     assert "`scheduler` takes steps both for each batch and for each epoch" in refusal(made, LOOP, BATCH, EPOCH)
 
 
+OWN = "class Warmup({base}):\n    def __init__(self, optimizer, total):\n        self.total = total\n\n\n"
+TAKEN = "from {module} import {name}\nscheduler = {name}(optimizer, {length})\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [("warmup_scheduler", "GradualWarmupScheduler"), ("cosine", "CosineAnnealingWarmupRestarts")]
+)
+def test_a_class_that_gets_an_optimizer_which_takes_steps_itself_is_a_schedule(module: str, name: str) -> None:
+    """It was prepared as a second optimizer: one that counts epochs was through after 1/N of them."""
+    outcome = accelerated(TAKEN.format(module=module, name=name, length=10), LOOP, EPOCH)
+    assert any("`scheduler` is not prepared: it counts epochs" in message for message in outcome.messages)
+    assert "model, optimizer, loader = accelerator.prepare(model, optimizer, loader)" in outcome.text
+
+
+def test_an_optimizer_within_another_is_none() -> None:
+    wrapped = "from torch_optimizer import Lookahead\ninner = optimizer\noptimizer = Lookahead(inner, k=5)\n"
+    outcome = accelerated(wrapped, LOOP)
+    assert "RM854" not in {code for code, *_ in outcome.findings}
+    assert "model, optimizer, loader = accelerator.prepare(" in outcome.text
+
+
+@pytest.mark.parametrize("base", [f"{OPTIM}.LRScheduler", f"{OPTIM}._LRScheduler", "object"])
+def test_a_schedule_that_is_none_of_torch_is_left_as_it_is_by_prepare(base: str) -> None:
+    outcome = accelerated(OWN.format(base=base), "scheduler = Warmup(optimizer, len(loader))\n", LOOP, BATCH)
+    is_other = base == "object"
+    assert bool(outcome.lines("RM854", Kind.MANUAL)) is is_other
+    assert ("scheduler = accelerator.prepare(" in outcome.text) is not is_other
+
+
 def test_a_training_without_a_scheduler_says_nothing_of_one() -> None:
     assert "RM854" not in {code for code, *_ in accelerated(LOOP).findings}
 

@@ -111,6 +111,26 @@ def test_a_file_is_read_when_it_is_written(test: str, waits: bool) -> None:
     assert is_said(EARLY, outcome.messages) is not waits
 
 
+RESUMES = """
+if wanted(path):
+    model.load_state_dict(torch.load(path))
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "told"),
+    [
+        (f"{RESUMES}{LOOP}torch.save(model.state_dict(), path)\n", False),
+        (f"for fold in range(2):\n{indent(f'{RESUMES}{LOOP}torch.save(model.state_dict(), path)', '    ')}\n", True),
+        (f"{LOOP}torch.save(model.state_dict(), path)\n{RESUMES}", True),
+    ],
+)
+def test_a_file_from_before_is_there_already(loop: str, *, told: bool) -> None:
+    outcome = accelerated("from job import wanted\n", "path = 'a.pt'\n", loop)
+    assert "accelerator.save(" in outcome.text, outcome.messages
+    assert is_said(EARLY, outcome.messages) is told
+
+
 FUNCTIONS = """
 def load(path):
     return AutoModel.from_pretrained(path)

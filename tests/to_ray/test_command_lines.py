@@ -1,8 +1,13 @@
 """Functions that click, hydra, fire and typer call stay on the driver; what trains moves to the workers."""
 
+from pathlib import Path
+
 import pytest
 
 from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
+from raymigrate.run.job import Job
+from tests.projects.files import convert, write
 from tests.rules.scripts import converted
 
 CLICK = """\
@@ -290,6 +295,48 @@ def test_what_only_the_process_of_hydra_knows_is_named(imports: str, folder: str
     assert outcome.text == script
     assert outcome.lines("RM802", Kind.MANUAL) == [line]
     assert "holds in the process of hydra only" in outcome.messages[0] and "${hydra:" in outcome.messages[0]
+
+
+STORE = """\
+from hydra.core.config_store import ConfigStore
+from omegaconf import OmegaConf
+ConfigStore.instance().store(name="config", node=dict)
+"""
+
+
+@pytest.mark.parametrize(("last", "moves"), [("print(cfg)", True), ("print(OmegaConf.to_object(cfg))", False)])
+def test_a_structured_configuration_goes_over_as_its_values(last: str, moves: bool) -> None:
+    outcome = converted(FOLDERS.format(imports=STORE, folder="'/out'", last=last), to_ray=True)
+    assert ("OmegaConf.to_container(cfg, resolve=True)" in outcome.text) is moves
+    assert any("workers get a configuration without them" in message for message in outcome.messages) is not moves
+
+
+HELPER = """\
+import hydra
+from hydra.core.hydra_config import HydraConfig
+def log_folder():
+    return folder()
+def folder():
+    return HydraConfig.get().runtime.output_dir
+def given():
+    return hydra.utils.to_absolute_path("out")
+def asks():
+    if HydraConfig.initialized():
+        return folder.__name__, HydraConfig.get()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("log_folder", True), ("folder", True), ("given", False), ("asks", False), ("len", False)]
+)
+def test_what_another_file_asks_hydra_is_told_where_workers_call_it(name: str, told: bool, tmp_path: Path) -> None:
+    imports = f"from helper import {name}" if name != "len" else "import helper"
+    script = FOLDERS.format(imports=imports, folder="'/out'", last=f"print(trainer, {name}(cfg))")
+    write(tmp_path, {"helper.py": HELPER, "train.py": script.replace("(cfg))", "())")})
+    summary = convert(tmp_path, job=Job(Options(to_ray=True)))
+    assert "TorchTrainer(" in (tmp_path / "train.py").read_text()
+    found = [finding.message for finding in summary.findings if "holds in the process of hydra" in finding.message]
+    assert [("helper.py:6 calls hydra.core" in message) for message in found] == [True] * told
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ def told(before: str = "", behind: str = "", **options: object) -> list[str]:
     [
         (WRITE, "writes this"),
         (f"if not os.path.exists('/data'):\n    {WRITE}", "writes this"),
+        ('data.config.to_json_file("/data/config.json")', "writes this"),
         ('data.to_json("/data/train.json")\ndata = job.read(data, "/data/train.json")', "writes this"),
         ('torch.save(data, "/data/rows.pt")', "writes this file"),
         ('with open("/data/a", "w") as file:\n    file.write(str(data))', "writes this file"),

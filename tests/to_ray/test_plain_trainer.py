@@ -88,6 +88,7 @@ def test_metrics_are_returned_and_shown_by_the_driver(behind: str, returned: str
         'trainer.model.save_pretrained("m")',
         "print(trainer.state.best_metric)",
         'open("a", "w").write(trainer.model.name)',
+        'trainer.state.save_to_json("/a/state.json")',
     ],
 )
 def test_other_output_is_that_of_the_first_worker(line: str) -> None:

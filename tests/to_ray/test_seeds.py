@@ -103,3 +103,48 @@ def test_steps_see_more_rows_at_the_same_rate_unless_the_script_counts_its_worke
     script = SCRIPT.format(define="import torch.distributed as dist", seed=rate.replace("\n", "\n    "))
     result = convert(script, options=Options(to_ray=True, workers=2))
     assert [words in finding.message for finding in result.findings if finding.code == "RM825"].count(True) == 1
+
+
+TRAINER = """\
+import random
+import time
+from datetime import datetime
+from sklearn.model_selection import train_test_split
+from transformers import Trainer, TrainingArguments, set_seed
+from job import load, make
+{define}
+def main():
+    {seed}
+    trainer = Trainer(make(), TrainingArguments("out", seed=seed), train_dataset=load())
+    trainer.train()
+
+main()
+"""
+BY_TIME = "works this seed out of the time by itself"
+
+
+@pytest.mark.parametrize(
+    ("seed", "define", "told"),
+    [
+        ("seed = int(time.time())", "", 1),
+        ("seed = 3\n    set_seed(int(datetime.now().timestamp()))", "", 1),
+        ("seed = 3\n    start()", "def start():\n    random.seed(time.time_ns())", 1),
+        ("seed = 3\n    rows = train_test_split(load(), random_state=int(time.time()))\n    print(rows)", "", 1),
+        ("seed = 3\n    begun = time.time()\n    set_seed(seed)\n    print(begun)", "", 0),
+        ("seed = 3", "def start():\n    random.seed(time.time_ns())", 0),
+    ],
+)
+def test_a_seed_by_the_time_is_told_where_workers_ask(seed: str, define: str, told: int) -> None:
+    result = convert(TRAINER.format(seed=seed, define=define), options=Options(to_ray=True, workers=2))
+    assert result.after is not None, result.findings
+    messages = [finding.message for finding in result.findings]
+    assert sum(BY_TIME in message for message in messages) == told
+    assert any("sets the same seed" in message for message in messages) is not bool(told)
+
+
+@pytest.mark.parametrize(("workers", "told"), [(2, True), (1, False)])
+def test_so_it_is_of_an_accelerate_script(workers: int, told: bool) -> None:
+    script = SCRIPT.format(define="import time", seed="set_seed(int(time.time()))")
+    result = convert(script, options=Options(to_ray=True, workers=workers))
+    assert any(BY_TIME in finding.message for finding in result.findings) is told
+    assert not any("Every worker sets this seed" in finding.message for finding in result.findings)

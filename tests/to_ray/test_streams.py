@@ -79,7 +79,7 @@ def main():
     trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"), train_dataset=data)
     trainer.train()
     if args.local_rank in (-1, 0):
-        AutoTokenizer.from_pretrained("bert").save_pretrained("out")
+        print(trainer.state.log_history)
 if __name__ == "__main__":
     main()
 """
@@ -90,6 +90,33 @@ def test_a_rank_that_the_driver_parsed_is_told(option: str, told: bool) -> None:
     outcome = converted(RANKED.format(option=option), to_ray=True, workers=2)
     assert "TorchTrainer(" in outcome.text, outcome.messages
     assert any("is what the driver parsed" in message for message in outcome.messages) is told
+
+
+ASKED = 'int(os.environ.get("LOCAL_RANK", -1))'
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("print(trainer.state.log_history)", 'print("done")'),  # stays with the driver
+        ("    trainer.train()", f"    args.local_rank = {ASKED}\n    trainer.train()"),
+        (
+            "    trainer.train()",
+            f"    rank = {ASKED}\n    if rank != -1 and rank != args.local_rank:\n        args.local_rank = rank\n"
+            "    trainer.train()",
+        ),
+    ],
+)
+def test_a_rank_that_the_driver_or_the_worker_itself_asks_for_is_not(old: str, new: str) -> None:
+    ranked = RANKED.format(option="--local_rank")
+    outcome = converted(f"import os\n{ranked.replace(old, new)}", to_ray=True, workers=2)
+    assert new.splitlines()[0] in outcome.text and "TorchTrainer(" in outcome.text, outcome.messages
+    assert not any("--local_rank" in message or "local_rank:" in message for message in outcome.messages)
+
+
+def test_a_rank_that_the_driver_parsed_is_told_once() -> None:
+    outcome = converted(RANKED.format(option="--local_rank"), to_ray=True, workers=2)
+    assert len([message for message in outcome.messages if "--local_rank" in message]) == 1
 
 
 @pytest.mark.parametrize(("keyword", "told"), [("local_rank", False), ("seed", True)])

@@ -30,7 +30,7 @@ from raymigrate.facts.hugging_face.later_settings import settings_by_name, unsee
 from raymigrate.facts.projects.declared import declared_class
 from raymigrate.facts.projects.given_attributes import is_given_by_base, is_given_elsewhere
 from raymigrate.facts.projects.handed_on import origins_anywhere
-from raymigrate.facts.ray_train.trainers import trainer_base
+from raymigrate.facts.ray_train.trainers import is_transformers_trainer, trainer_base
 from raymigrate.facts.ray_tune.tune_objects import ANALYSIS
 from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.guards import is_guarded
@@ -193,10 +193,16 @@ def _is_of_library(module: Module, node: ast.expr) -> bool:
 
 
 def _declared_kind(module: Module, node: ast.Attribute) -> str:
-    """TrainingArguments, where annotations say that an object is one; the class may be one of the project."""
-    found = declared_class(module, node.value) if node.attr in TRAINING_ARGUMENTS_CHANGES else None
-    is_one = found is not None and found.is_training_arguments and not found.binds(node.attr)
-    return TRAINING_ARGUMENTS if is_one else ""
+    """TrainingArguments or Trainer, where the file shows that an object is one; the class may be one of the project."""
+    is_of_trainer = node.attr in RENAMED[TRAINER]
+    if not is_of_trainer and node.attr not in TRAINING_ARGUMENTS_CHANGES:
+        return ""
+    found = declared_class(module, node.value)
+    if found is None or found.binds(node.attr):
+        return ""
+    if is_of_trainer and isinstance(found.node, ast.ClassDef) and is_transformers_trainer(found.module, found.node):
+        return TRAINER
+    return TRAINING_ARGUMENTS if found.is_training_arguments else ""
 
 
 def _accelerator_kind(module: Module, node: ast.Attribute) -> str:

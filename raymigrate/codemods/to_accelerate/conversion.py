@@ -9,6 +9,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.accumulation import Accumulation
+from raymigrate.codemods.to_accelerate.batch_means import tell_batch_means
 from raymigrate.codemods.to_accelerate.changes import Changes, refuse
 from raymigrate.codemods.to_accelerate.choices import tell_choices
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
@@ -152,6 +153,7 @@ class Conversion:
     def _tell(self, loaders: list[Variable]) -> None:
         """Tells what several processes, or one, do otherwise."""
         tell_fixed_rows(self.changes, self.module, self.gatherings)
+        tell_batch_means(self.changes, self.module, self.gatherings)
         tell_helpers(self.changes, self.module)
         make_folders(self.changes, self.processes)
         tell_rounds(self.changes, self.training, self.access)

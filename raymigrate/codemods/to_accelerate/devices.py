@@ -175,7 +175,7 @@ class Devices:
             order: Says what code runs when they are.
         """
         for call in self.moves():
-            if changes.is_gone(call):
+            if changes.is_gone(call) or self._stays_called(changes, argument(call, 0, "device")):
                 continue
             assert isinstance(call.func, ast.Attribute)
             if order.is_past(call):
@@ -326,11 +326,7 @@ class Devices:
                 statement = self.module.statement(node)
                 if value is None or changes.is_gone(statement):
                     continue
-                function = self.variables.called(value) if isinstance(value, ast.Call) else None
-                if function is not None and does_more(changes, function):  # as to set a seed: it stays called
-                    for end in returned_values(self.module, function):
-                        if end is not None and not changes.is_gone(end) and self._makes_device(end):
-                            changes.replace(end, DEVICE)
+                if self._stays_called(changes, value):
                     continue
                 changes.replace(value, DEVICE)
                 self._take_branches_together(changes, statement)
@@ -339,6 +335,16 @@ class Devices:
                         RM858, statement, "The Accelerator chooses the device; this choice has no effect any more."
                     )
                     self.tells_of_choice = True
+
+    def _stays_called(self, changes: Changes, value: ast.expr | None) -> bool:
+        """Whether a function that gives a device does more, as to set a seed; it gives that of the Accelerator now."""
+        function = self.variables.called(value) if isinstance(value, ast.Call) else None
+        if function is None or not does_more(changes, function):
+            return False
+        for end in returned_values(self.module, function):
+            if end is not None and not changes.is_gone(end) and self._makes_device(end):
+                changes.replace(end, DEVICE)
+        return True
 
     def _take_branches_together(self, changes: Changes, statement: ast.stmt) -> None:
         """Leaves one of the branches that only choose the device."""

@@ -6,14 +6,9 @@ from raymigrate.codemods.shared.made_folders import ADVICE, KEYWORD, MANUAL, NOW
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM857, RM858
+from raymigrate.facts.folders.raced_downloads import RACE, raced_downloads
 
-DATASETS = ("torchvision.datasets.", "torchaudio.datasets.", "torchtext.datasets.")
-DOWNLOAD = "download"
-RACE = (
-    "Several processes download this into the same files, where it is not there yet, and one may read what another is"
-    " still writing: that raises a RuntimeError. Download it once before, or make it within"
-    " `with accelerator.local_main_process_first():`."
-)
+IN_TURN = ", or make it within `with accelerator.local_main_process_first():`"
 
 
 def make_folders(changes: Changes, processes: Processes) -> None:
@@ -35,8 +30,6 @@ def make_folders(changes: Changes, processes: Processes) -> None:
 
 
 def _tell_of_downloads(changes: Changes, processes: Processes) -> None:
-    module = processes.module
-    for call, keyword in module.keywords(DOWNLOAD):
-        is_dataset = (module.qualified(call.func) or "").startswith(DATASETS)
-        if is_dataset and module.constant(keyword.value) is True and not processes.runs_in_main_only(call):
-            changes.note(RM858, keyword, RACE)
+    for call, place, where in raced_downloads(processes.module):
+        if not changes.is_gone(call) and not processes.runs_in_main_only(call):
+            changes.note(RM858, place, RACE.format("processes", where, IN_TURN))

@@ -22,9 +22,9 @@ from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import argument, free_name, methods, methods_of_object
 
 # What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
-OF_WRAPPED = frozenset(
-    {"train", "eval", "parameters", "named_parameters", "zero_grad", "modules", "named_modules", "training", "buffers"}
-)
+OF_WRAPPED = frozenset({"train", "eval", "parameters", "zero_grad", "modules", "training", "buffers"})
+# What gives names too, which begin with "module." on the wrapper: `if name.startswith("encoder.")` holds for none.
+NAMED = frozenset({"named_parameters", "named_modules", "named_buffers"})
 # Methods that give, take or write the state of a model.
 STATES = frozenset({"state_dict", "load_state_dict", "save_pretrained", "push_to_hub", "named_children", "children"})
 WAIT = "accelerator.wait_for_everyone()"
@@ -92,13 +92,21 @@ class Output(Side):
             homes = self.variables.of(node.value) if isinstance(node.value, ast.Name) else frozenset()
             if homes and homes <= models and self._is_without_sync(changes, node):
                 continue
-            if homes and homes <= models and node.attr not in OF_WRAPPED and node.attr not in ("to", "cuda", "module"):
+            is_same = node.attr in (*OF_WRAPPED, "to", "cuda", "module") or self._gives_no_names(node)
+            if homes and homes <= models and not is_same:
                 self._check_forward(node)
                 changes.replace(node.value, "accelerator.unwrap_model($model)", model=self.module.source(node.value))
         for read in self.module.of_type(ast.Name):
             if self.variables.of(read) & models and isinstance(read.ctx, ast.Load) and access.order.holds(read):
                 if not changes.is_gone(read):
                     self._hand_to_other_file(changes, read)
+
+    def _gives_no_names(self, node: ast.Attribute) -> bool:
+        """Whether nobody reads the names that come with the parts of a model: `for _, p in net.named_parameters()`."""
+        loop = self.module.parent_of[self.module.parent_of[node]]
+        target = loop.target if isinstance(loop, (ast.For, ast.comprehension)) else None
+        first = target.elts[0] if isinstance(target, ast.Tuple) else None
+        return node.attr in NAMED and isinstance(first, ast.Name) and not self.module.uses_of(first)
 
     def _hand_to_other_file(self, changes: Changes, model: ast.Name) -> None:
         """Hands the model without its wrapper to functions of other files that reach into it."""
@@ -170,7 +178,7 @@ class Output(Side):
     def _check_forward(self, node: ast.Attribute) -> None:
         """Refuses what trains by another method than forward(): no gradients would be averaged over the processes."""
         parent = self.module.parent_of[node]
-        if not (isinstance(parent, ast.Call) and parent.func is node) or node.attr in STATES:
+        if not (isinstance(parent, ast.Call) and parent.func is node) or node.attr in (*STATES, *NAMED):
             return
         if node.attr == "generate" and self._generates_without_gradients(node):
             return
@@ -228,14 +236,16 @@ class Output(Side):
                 is_left = isinstance(statement, ast.Return)
                 if not is_left and any(self.module.calls("torch.load")):  # else it may be read before it is written
                     changes.after(statement, WAIT)
-        saved = {ast.unparse(p) for c in self.module.calls("torch.save") if (p := argument(c, 1, "f")) is not None}
+        saves = [(c, ast.unparse(p)) for c in self.module.calls("torch.save") if (p := argument(c, 1, "f")) is not None]
         for call in self.module.calls("torch.load"):
             statement, path = self.module.statement(call), argument(call, 0, "f")
             if not access.order.holds(call) or self.processes.is_main_only(call):
                 continue
             if self._is_run_by_all(statement):
                 changes.before(statement, WAIT)
-            elif path is not None and ast.unparse(path) in saved:
+            elif path is not None and any(
+                text == ast.unparse(path) and not self._comes_first(call, save) for save, text in saves
+            ):
                 changes.manual(
                     RM857,
                     call,
@@ -245,6 +255,16 @@ class Output(Side):
         for call in self.training.method_calls("save_pretrained"):
             if access.order.holds(call):
                 self._save_pretrained(changes, call)
+
+    def _comes_first(self, load: ast.Call, save: ast.Call) -> bool:
+        """Whether a file is read before this run writes any: to go on from another one."""
+        function = self.module.function(load)
+        if function is not self.module.function(save) or self.module.start(load) > self.module.start(save):
+            return False
+        is_called_again = function is not None and len(self.module.calls_of(function)) > 1
+        return not is_called_again and set(self.variables.loops_around(load)).isdisjoint(
+            self.variables.loops_around(save)
+        )
 
     def save_others(self, changes: Changes, access: Access) -> None:
         """Lets the main process alone write before the training, and tells of files that every process would write."""

@@ -11,8 +11,11 @@ from raymigrate.codemods.to_accelerate.home import Home
 from raymigrate.codemods.to_accelerate.rules import RM854, RM858, Refusal
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.optimizers import is_scheduler
 from raymigrate.facts.torch.schedule_lengths import counts_rows, given_instead
+from raymigrate.facts.values import class_named
 
 # AcceleratedScheduler.step() asks step_was_skipped of its optimizers (accelerate/scheduler.py, 1.15).
 SKIPPED = (
@@ -20,6 +23,12 @@ SKIPPED = (
     " overflows and the optimizer's step is skipped, as it often is for the first batches: the schedule is behind by"
     " as many steps from there on."
 )
+# prepare() wraps what is an LRScheduler of torch, and gives back all else as it is (accelerate/accelerator.py:1409).
+OF_ANOTHER_KIND = (
+    "`{}` counts the batches of one process alone, and its class is not made from LRScheduler: prepare() would leave it"
+    " as it is. Under N processes it takes 1/N of its steps."
+)
+STEPS_OF_ALL = "Make the class from torch.optim.lr_scheduler.LRScheduler and prepare it, or divide its length by N."
 
 
 class Schedules:
@@ -54,6 +63,9 @@ class Schedules:
                 message = "is not prepared: it counts epochs, and a prepared one would count once for each process."
             elif not any(self._counts_batches(call) for call in (*makers, *self._calls_elsewhere(variable, makers))):
                 message = "is not prepared: it counts optimizer steps, each of which sees the rows of all processes."
+            elif any(map(self._is_of_another_kind, makers)):
+                changes.manual(RM854, made, OF_ANOTHER_KIND.format(variable.name), STEPS_OF_ALL)
+                continue
             else:
                 if self.home.local(variable) is None:
                     raise Refusal(made, f"`{variable.name}` is made in another place than the optimizer")
@@ -77,6 +89,11 @@ class Schedules:
         """
         for variable in prepared if half == "fp16" else ():
             changes.note(RM854, self.training.made_at(variable), SKIPPED.format(variable.name))
+
+    def _is_of_another_kind(self, maker: ast.Call) -> bool:
+        """Whether a class of the project makes a schedule that is none of torch's, which prepare() leaves alone."""
+        found = class_named(self._home(maker), maker.func)
+        return found is not None and not any(map(is_scheduler, library_bases(*found)))
 
     def _is_per_batch(self, call: ast.Call) -> bool:
         """Whether a step is taken in a loop over batches."""

@@ -10,10 +10,10 @@ from functools import cached_property
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.trained_parameters import parameters_in, trained_by
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
-from raymigrate.facts.ray_train.trainers import is_transformers_trainer
+from raymigrate.facts.ray_train.trainers import is_transformers_trainer, library_bases
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.optimizers import is_scheduler
-from raymigrate.facts.values import argument, free_name, reaching
+from raymigrate.facts.values import argument, class_named, free_name, reaching
 
 DATA_LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 PLATEAU = "ReduceLROnPlateau"
@@ -94,7 +94,25 @@ class Training:
         if name.startswith("torch.optim."):
             return True
         first = argument(node, 0, "params", "parameters")
-        return first is not None and name.rpartition(".")[2][:1].isupper() and any(parameters_in(home, first))
+        if first is None or not name.rpartition(".")[2][:1].isupper() or not any(parameters_in(home, first)):
+            return False
+        return not self._is_schedule(home, node, first)
+
+    def _is_schedule(self, home: Module, call: ast.Call, first: ast.expr) -> bool:
+        """Whether a class that may get an optimizer is a schedule of it: by its bases, or since both take steps.
+
+        `Lookahead(SGD(...))` takes the steps of both: nobody calls step() of what it holds.
+        """
+        found = class_named(home, call.func)
+        if found is not None and any(map(is_scheduler, library_bases(*found))):
+            return True
+        stepped = {maker for makers in self._stepped if call not in makers for maker in makers}
+        return any(source.node in stepped for source in home.origins(first))
+
+    @cached_property
+    def _stepped(self) -> list[list[ast.expr]]:
+        """What makes each variable whose step() is called."""
+        return [makers for _, _, makers in self._steppers()]
 
     @cached_property
     def schedulers(self) -> dict[Variable, list[ast.Call]]:

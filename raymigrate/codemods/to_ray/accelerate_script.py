@@ -19,6 +19,7 @@ from raymigrate.codemods.to_ray.accelerators import (
 from raymigrate.codemods.to_ray.behind_launchers import tell_behind
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
+from raymigrate.codemods.to_ray.command_line_helpers import tell_command_line_helpers
 from raymigrate.codemods.to_ray.copied_frames import with_copies
 from raymigrate.codemods.to_ray.decorators import tell_decorators
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps
@@ -36,7 +37,7 @@ from raymigrate.codemods.to_ray.launched import (
     tell_launch,
 )
 from raymigrate.codemods.to_ray.log_settings import keep_log_settings
-from raymigrate.codemods.to_ray.made_folders import make_folders_once
+from raymigrate.codemods.to_ray.made_folders import make_folders_once, tell_raced_downloads
 from raymigrate.codemods.to_ray.notebook_launchers import (
     STARTED_BY_CALL,
     NotebookLaunch,
@@ -194,6 +195,8 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     tell_exits(context, RM828, outline)
     tell_signals(context, RM828, outline)
     tell_downloads(context, RM828, outline)
+    tell_raced_downloads(context, RM828, outline)
+    tell_command_line_helpers(context, RM828, outline)
     tell_read(context, RM820, outline)
     drop_launcher(context, outline)
     drop_deletions(context, RM820, outline)

@@ -9,9 +9,9 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.driver_ranks import ranks_of_option
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import executed, uses_of_function
-from raymigrate.codemods.to_ray.streams import ranks_of_driver
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.ray_train.ranks import RANK_ATTRIBUTES
@@ -55,7 +55,7 @@ def tell_alone(context: Context, rule: Rule, outline: Outline) -> None:
         outline: What becomes of the script.
     """
     module = context.module
-    same = frozenset[ast.AST](ranks_of_driver(module))  # which make no difference between workers, and are told
+    same = frozenset[ast.AST](ranks_of_option(outline))  # which make no difference between workers, and are told
     for call, method in module.method_calls(*RUN_TOGETHER):
         if not is_trainer(module, method.value):
             continue

@@ -21,12 +21,19 @@ CURRENT_FOLDER = "hydra.utils.get_original_cwd"
 OF_FOLDER = (CURRENT_FOLDER, "hydra.utils.to_absolute_path")
 # What of hydra knows only the process that hydra started; and click's values that do not go to another process.
 OF_DRIVER = (
-    "hydra.core.",
+    "hydra.core.hydra_config.",
+    "hydra.core.global_hydra.",
     *OF_FOLDER,
     "click.get_current_context",
     "click.pass_context",
     "click.pass_obj",
     "click.File",
+)
+# What gives objects of the classes of a structured configuration: workers get its values alone.
+STORE, OF_CLASSES = "hydra.core.config_store", ("omegaconf.OmegaConf.to_object", "omegaconf.OmegaConf.get_type")
+WITHOUT_CLASSES = (
+    "{} gives objects of the classes that ConfigStore knows, and workers get a configuration without them; read its"
+    " values as they are, such as cfg.lr."
 )
 IN_ITS_PROCESS = "{} holds in the process of {} only, and the training moves to others"
 INSTEAD = {
@@ -56,7 +63,7 @@ def decorated_by(module: Module, function: ast.FunctionDef) -> str | None:
     names = [module.qualified(call.func) or "" for call in calls]
     if not names or len(calls) < len(function.decorator_list):
         return None
-    if _of_driver(module) is not None:
+    if _of_driver(module) is not None or _of_classes(module) is not None:
         return None
     if all(name in CLICK for name in names) and "click.command" in names:
         return "click"
@@ -103,6 +110,12 @@ def _of_driver(module: Module) -> Reference | None:
     return next((r for r in found if r.node not in followed), None)
 
 
+def _of_classes(module: Module) -> Reference | None:
+    """What asks a structured configuration for the classes that it was made from."""
+    asked = module.references_within(*OF_CLASSES) if module.references_within(STORE) else ()
+    return next(iter(asked), None)
+
+
 def in_the_way(module: Module) -> tuple[ast.AST, str] | None:
     """What reads the command line in a way that cannot be followed, with what to do."""
     for reference in module.references_within(*ADVICE):
@@ -116,6 +129,8 @@ def in_the_way(module: Module) -> tuple[ast.AST, str] | None:
         if (other := _of_driver(module)) is not None:
             library = other.qualified.partition(".")[0]
             return other.node, f"{IN_ITS_PROCESS.format(other.qualified, library)}; {INSTEAD[library]}."
+        if (asked := _of_classes(module)) is not None:
+            return asked.node, WITHOUT_CLASSES.format(asked.qualified)
         advice = next(text for name, text in ADVICE.items() if reference.is_within(name))
         message = "reads the command line and calls the function that trains, which a worker cannot do"
         return reference.node, f"{reference.qualified} {message}; {advice}."

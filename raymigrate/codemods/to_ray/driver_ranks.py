@@ -11,10 +11,13 @@ from raymigrate.codemods.to_ray.driver_environment import called_functions
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.step_kinds import RANKS
+from raymigrate.codemods.to_ray.trainer_calls import is_idle_rank
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values.given import options
 
 NUMBER = lazy_regex(r"rank|world_?size|n(?:um)?_(?:procs?|processes|replicas)", re.IGNORECASE)
+OPTION = "local_rank"
 ASKS = frozenset({"os.environ", "os.environ.get", "os.getenv"})
 
 
@@ -40,6 +43,28 @@ def numbers_of_driver(outline: Outline) -> tuple[ast.Attribute | None, list[str]
     here = [node for node in module.attributes(*given) if _is_read(node) and outline.is_for_workers(node)]
     read = {node.attr for node in here} | {node.attr for node in _elsewhere(outline) if node.attr in given}
     return (here[0] if here else None), sorted(read)
+
+
+def ranks_of_option(outline: Outline) -> list[ast.Attribute]:
+    """Where the workers read an option `--local_rank`, which a launcher gave each process and Ray gives none.
+
+    None where they write what their environment says into it: `args.local_rank = int(os.environ["LOCAL_RANK"])`.
+
+    Args:
+        outline: What becomes of a script.
+    """
+    module = outline.module
+    if not options(module, OPTION) or any(_is_of_worker(outline, node) for node in module.stores(OPTION)):
+        return []
+    here = [node for node in module.attributes(OPTION) if _is_read(node) and outline.is_for_workers(node)]
+    return [node for node in here if not is_idle_rank(module, node)]
+
+
+def _is_of_worker(outline: Outline, store: ast.Attribute) -> bool:
+    """Whether a worker gives an attribute its own rank."""
+    module = outline.module
+    value = module.assigned(store) if outline.is_for_workers(store) else None
+    return value is not None and any(_asks(source.module, source.node) for source in module.origins(value))
 
 
 @kept

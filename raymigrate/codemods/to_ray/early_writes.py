@@ -14,13 +14,12 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.all_workers import body_of
 from raymigrate.codemods.to_ray.arrivals import around, arrivals, places
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
-from raymigrate.codemods.to_ray.other_paths import called_elsewhere
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.facts.folders.downloads import is_in_turn
 from raymigrate.facts.folders.opened_files import COPIERS, SAVE, WRITERS, opens_file, writes_by_method
 from raymigrate.facts.folders.removals import is_own_path, removes_files
-from raymigrate.facts.projects.callees import callees
+from raymigrate.facts.projects.callees import callees, functions_elsewhere
 from raymigrate.facts.ray_train.ranks import rank_condition, tests_rank
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
@@ -119,7 +118,9 @@ def done_by_all(module: Module, call: ast.Call) -> str:
 
 def _done_elsewhere(module: Module, call: ast.Call) -> str:
     """What a function of another file does with files that is called here, as words; empty for nothing."""
-    return next((what for other, function in called_elsewhere(module, call) if (what := _done_in(other, function))), "")
+    return next(
+        (what for other, function in functions_elsewhere(module, call) if (what := _done_in(other, function))), ""
+    )
 
 
 @kept

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.cell_lines import run_by_workers
-from raymigrate.codemods.to_ray.other_paths import called_elsewhere
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import ends_process, uses_of_function
+from raymigrate.facts.projects.callees import functions_elsewhere
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import free_name, last_name
 
@@ -107,7 +107,7 @@ def _sets_handler(module: Module, call: ast.Call) -> str:
     name = module.qualified(call.func) or ""
     if name in HANDLERS:
         return "" if _is_for_main_thread(module, call) else name
-    for other, function in called_elsewhere(module, call) if module.names_of_files else ():
+    for other, function in functions_elsewhere(module, call) if module.names_of_files else ():
         for inner in other.calls(*HANDLERS):
             if other.inside(inner, function) and not _is_for_main_thread(other, inner):
                 return other.qualified(inner.func) or ""

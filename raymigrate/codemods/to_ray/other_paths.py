@@ -16,7 +16,7 @@ from pathlib import Path
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.folders.shell_downloads import COMMAND, STARTERS
-from raymigrate.facts.projects.callees import callees
+from raymigrate.facts.projects.callees import functions_elsewhere
 from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.ray_train.storage import begins_with, is_absolute
 from raymigrate.facts.syntax.kept import kept
@@ -122,7 +122,7 @@ class _Finder:
         """Whether any word goes to a function of another file, which takes it for a path: `save_all(model, "out")`."""
         return any(
             self._is_relative_word(value) and _takes_for_path(module, function, parameter)
-            for module, function in called_elsewhere(self.module, call)
+            for module, function in functions_elsewhere(self.module, call)
             for parameter, value in _given(function, call)
         )
 
@@ -238,17 +238,6 @@ class _Finder:
 def _takes_for_path(module: Module, function: FunctionNode, parameter: str) -> bool:
     """See `_Finder.takes_for_path`: many calls of one function ask for it."""
     return _Finder(module, lambda _: False, "").takes_for_path(function, parameter)
-
-
-def called_elsewhere(module: Module, call: ast.Call) -> Iterator[tuple[Module, FunctionNode]]:
-    """The functions of other files that a call carries out; for a class the one that makes its objects."""
-    for callee in callees(module, call.func):
-        if callee.function is not None and callee.module is not module:
-            yield callee.module, callee.function
-    found = module.elsewhere(call.func)
-    if found is not None and isinstance(found.node, ast.ClassDef):
-        made = (part for part in found.node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__")
-        yield from ((found.module, part) for part in made)
 
 
 def _given(function: FunctionNode, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:

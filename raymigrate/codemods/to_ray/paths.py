@@ -63,6 +63,8 @@ PATHS: dict[str, tuple[int, str]] = {
     ".save_to_disk": (0, "dataset_dict_path"),
     ".savefig": (0, "fname"),
     ".save_state": (0, "output_dir"),
+    ".save_to_json": (0, "json_path"),
+    ".to_json_file": (0, "json_file_path"),
     ".load_state": (0, "input_dir"),
     ".save": (1, "f"),
     "accelerate.Accelerator": (99, "project_dir"),

@@ -19,6 +19,7 @@ from raymigrate.codemods.to_ray.arrivals import arrivals, last_trained
 from raymigrate.codemods.to_ray.cell_lines import tell_magics
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.clock_names import tell_names_by_time
+from raymigrate.codemods.to_ray.command_line_helpers import tell_command_line_helpers
 from raymigrate.codemods.to_ray.decorators import tell_decorators
 from raymigrate.codemods.to_ray.device_maps import tell_device_maps, trained_by
 from raymigrate.codemods.to_ray.driver_downloads import tell_downloads
@@ -32,7 +33,7 @@ from raymigrate.codemods.to_ray.launched import LaunchedOutline, tell_importers,
 from raymigrate.codemods.to_ray.launches import plain_starts_of
 from raymigrate.codemods.to_ray.log_settings import keep_log_settings
 from raymigrate.codemods.to_ray.loss_scale import keep_loss_scale
-from raymigrate.codemods.to_ray.made_folders import make_folders_once
+from raymigrate.codemods.to_ray.made_folders import make_folders_once, tell_raced_downloads
 from raymigrate.codemods.to_ray.order import release, roles_of
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.own_arguments import name_classes, name_saved_classes, send_missing
@@ -203,6 +204,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
         tell_own_loaders(context, RM806, loaders)
     tell_given_schedules(context, RM806, training, outline)
     make_folders_once(context, RM806, outline)
+    tell_raced_downloads(context, RM806, outline)
     tell_names_by_time(context, RM806, outline, training)
     give_environment(context, outline, training.trains[0])
     give_variables(context, outline, training.trains[0])
@@ -283,6 +285,7 @@ def _tell_changes(context: Context, outline: Outline) -> None:
     tell_exits(context, RM806, outline)
     tell_signals(context, RM806, outline)
     tell_downloads(context, RM806, outline)
+    tell_command_line_helpers(context, RM806, outline)
     of_workers = outline.roles.moved_or_makers()
     for call in module.calls(*LOGINS):
         if not any(module.inside(call, step) for step in of_workers):

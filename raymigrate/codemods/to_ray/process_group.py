@@ -7,12 +7,11 @@ import json
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.to_ray.driver_ranks import numbers_of_driver
+from raymigrate.codemods.to_ray.driver_ranks import OPTION, numbers_of_driver, ranks_of_option
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
-from raymigrate.codemods.to_ray.trainer_calls import arguments_made, is_idle_rank
+from raymigrate.codemods.to_ray.trainer_calls import arguments_made
 from raymigrate.edits.plan import Part
-from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.launchers import MAKES_GROUP
 from raymigrate.facts.values import argument, has_unpacking
@@ -95,23 +94,21 @@ def _drop_own_group(context: Context, outline: Outline) -> None:
 
 def _tell_rank_option(context: Context, outline: Outline) -> None:
     """Says that nobody gives the workers the `--local_rank` of torch.distributed.launch."""
-    module = context.module
-    if not options(module, "local_rank"):
-        return
-    for node in module.of_type(ast.Attribute):
-        is_read = node.attr == "local_rank" and isinstance(node.ctx, ast.Load) and outline.is_for_workers(node)
-        if is_read and not is_of_self(node) and not is_idle_rank(module, node):
-            message = "A launcher gave each process its --local_rank; no worker of Ray gets one, and takes the default."
-            advice = f'Write int(os.environ["LOCAL_RANK"]) in place of {module.source(node)} in what the workers run.'
-            context.manual(RM827, node, message, advice)
-            return
+    for node in ranks_of_option(outline)[:1]:
+        read = context.module.source(node)
+        message = (
+            f"A launcher gave each process its --local_rank; no worker of Ray gets one: `{read}` is what the driver"
+            " parsed, the same on every worker, and what is meant for one process, all of them do, or none."
+        )
+        advice = f'Write int(os.environ["LOCAL_RANK"]) in place of {read} in what the workers run.'
+        context.manual(RM827, node, message, advice)
 
 
 def _tell_numbers_of_driver(context: Context, outline: Outline) -> None:
     """Says where workers read their numbers from what the driver asked for, which no launcher has numbered."""
     place, names = numbers_of_driver(outline)
-    if options(context.module, "local_rank"):
-        names = [name for name in names if name != "local_rank"]  # told as an option
+    if options(context.module, OPTION):
+        names = [name for name in names if name != OPTION]  # told as an option
     if names:
         message = (
             f"{', '.join(names)}: asked for on the driver, where no launcher sets RANK or WORLD_SIZE. Every worker gets"

@@ -1,4 +1,4 @@
-"""RM806, RM828: what several workers make of data that comes row by row or is split at random, and of the rank."""
+"""RM806, RM828: what several workers make of data that comes row by row or is split at random."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.to_ray.script import is_parsed
-from raymigrate.codemods.to_ray.trainer_calls import is_idle_rank, makes_trainer
+from raymigrate.codemods.to_ray.trainer_calls import makes_trainer
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.iterable_datasets import gives_rows_in_turn
 from raymigrate.facts.torch.random_splits import unseeded_splits
@@ -33,7 +32,7 @@ BY_ACCELERATOR = (
 
 
 def tell_data(context: Context, rule: Rule, reads_all: str) -> None:
-    """Tells of data without an index or that each worker splits anew, and of a rank that is that of no worker.
+    """Tells of data without an index or that each worker splits anew.
 
     Args:
         context: The module.
@@ -41,14 +40,6 @@ def tell_data(context: Context, rule: Rule, reads_all: str) -> None:
         reads_all: `BY_ARGUMENTS` or `BY_ACCELERATOR`.
     """
     module = context.module
-    for read in ranks_of_driver(module):
-        context.manual(
-            rule,
-            read,
-            f"`{module.source(read)}` is what the driver parsed, the same on every worker: what is meant"
-            " for one process, all of them do, or none.",
-            "Ask the worker: ray.train.get_context().get_local_rank().",
-        )
     for call in unseeded_splits(module):
         context.manual(
             rule,
@@ -65,16 +56,6 @@ def tell_data(context: Context, rule: Rule, reads_all: str) -> None:
                 MESSAGE,
                 f"{ADVICE} {reads_all}",
             )
-
-
-def ranks_of_driver(module: Module) -> Iterator[ast.Attribute]:
-    """The reads of an option `--local_rank`, which a launcher gives each process and Ray gives none."""
-    named = [module.constant(value) for call, _ in module.method_calls("add_argument") for value in call.args]
-    has_option = "--local_rank" in named or "--local-rank" in named
-    for read in module.of_type(ast.Attribute) if has_option else ():
-        is_read = read.attr == "local_rank" and isinstance(read.ctx, ast.Load)
-        if is_read and is_parsed(module, read.value) and not is_idle_rank(module, read):
-            yield read
 
 
 def _trained_on(module: Module) -> Iterator[ast.expr]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.clock_seeds import tell_seeds_by_time
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, is_notebook
 from raymigrate.codemods.to_ray.prepared import RM829
 from raymigrate.codemods.to_ray.streams import LOADERS
@@ -139,13 +140,14 @@ def tell_threads(context: Context, rule: Rule, place: ast.AST, outline: Launched
 
 def tell_seed_of_trainer(context: Context, rule: Rule, place: ast.AST, outline: LaunchedOutline) -> None:
     """Says that the Trainer of each worker sets the same seed, where there were no such processes before."""
-    if outline.may_grow:
+    if not tell_seeds_by_time(context, rule, outline) and outline.may_grow:
         context.note(rule, place, f"The Trainer of each worker sets the same seed: {SAME_NUMBERS}.")
 
 
 def tell_seed(context: Context, rule: Rule, outline: LaunchedOutline) -> None:
     """Says that each worker sets the seed of the script, where there were no such processes before."""
-    call = shared_seed(context.module) if outline.may_grow else None
+    by_time = tell_seeds_by_time(context, rule, outline)
+    call = shared_seed(context.module) if outline.may_grow and not by_time else None
     if call is not None:
         message = f"Every worker sets this seed: {SAME_NUMBERS}."
         context.note(

@@ -19,6 +19,7 @@ from raymigrate.codemods.shared.handed_keys import unpacked
 from raymigrate.codemods.torch_trainer.inner_modules import moved_trainers
 from raymigrate.codemods.torch_trainer.train_v2_arguments import RM403
 from raymigrate.edits.plan import Code
+from raymigrate.facts.projects.declared import PREPARE_TRAINER
 from raymigrate.facts.ray_train.results import GET_CHECKPOINT
 from raymigrate.facts.ray_train.trainers import BEFORE_V2, TRAIN_LOOP, TrainerCall, trainer_base, trainer_calls
 from raymigrate.facts.syntax.functions import DefinitionNode
@@ -61,8 +62,6 @@ OF_GONE: Mapping[str, str] = {
 }
 RESTORE = ("restore", "can_restore")
 ARGUMENT = "resume_from_checkpoint"
-# A function with this reads folders of RayTrainReportCallback; what a TransformersTrainer left is laid out differently.
-PREPARE_TRAINER = "ray.train.huggingface.transformers.prepare_trainer"
 
 
 @codemod(ARGUMENT, phase=Phase.CHECKPOINTS)
@@ -74,6 +73,7 @@ def resume(context: Context) -> None:
         if given is None or call.unpacked or is_none(given):
             continue  # None is dropped with the other arguments
         config, reads = _config(context, call), _reads(context, call)
+        # It reads folders of RayTrainReportCallback; what a TransformersTrainer left is laid out differently.
         prepares = any(module.inside(node, call.function) for node in module.calls(PREPARE_TRAINER))
         if config is None or not reads or prepares:
             continue  # reported with the other arguments

@@ -23,7 +23,8 @@ COPIERS = (
 TABLES = frozenset({"to_csv", "to_json", "to_parquet", "to_pickle", "to_excel", "to_feather"})  # pandas, datasets
 OF_TABLES = frozenset({"path", "path_or_buf", "excel_writer"})
 OPEN = ("io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open")
-TO_PATHS = frozenset({"write_text", "write_bytes"})
+# Methods of a path, and of what transformers writes as JSON: the state of a Trainer, a configuration.
+TO_PATHS = frozenset({"write_text", "write_bytes", "save_to_json", "to_json_file"})
 
 
 def written_files(module: Module) -> Iterator[ast.Call]:
@@ -35,7 +36,7 @@ def written_files(module: Module) -> Iterator[ast.Call]:
 
 
 def writes_by_method(call: ast.Call) -> bool:
-    """Whether the method of a table, or of a path, writes a file; one of a table without a path gives the text."""
+    """Whether a method of `TO_PATHS`, or of a table, writes a file; one of a table without a path gives the text."""
     if not isinstance(call.func, ast.Attribute):
         return False
     if call.func.attr in TABLES:

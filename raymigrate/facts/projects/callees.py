@@ -59,6 +59,35 @@ def callees(module: Module, called: ast.expr, depth: int = 0) -> Iterator[Callee
             yield from _callees_of(source, depth)
 
 
+def functions_elsewhere(module: Module, call: ast.Call) -> Iterator[tuple[Module, FunctionNode]]:
+    """The functions of other files that a call carries out; for a class the one that makes its objects."""
+    for callee in callees(module, call.func):
+        if callee.function is not None and callee.module is not module:
+            yield callee.module, callee.function
+    found = module.elsewhere(call.func)
+    if found is not None and isinstance(found.node, ast.ClassDef):
+        made = (part for part in found.node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__")
+        yield from ((found.module, part) for part in made)
+
+
+def reached_elsewhere(module: Module, call: ast.Call) -> Iterator[tuple[Module, FunctionNode]]:
+    """Those of `functions_elsewhere`, and what they call of the functions of their own files."""
+    waiting, seen = list(functions_elsewhere(module, call)), set[ast.AST]()
+    while waiting:
+        home, function = waiting.pop()
+        if function not in seen:
+            seen.add(function)
+            yield home, function
+            waiting += [(home, called) for called in _called_by_name(home, function)]
+
+
+@kept
+def _called_by_name(module: Module, function: FunctionNode) -> list[FunctionNode]:
+    """The functions of a file that one of its functions calls."""
+    called = (module.definition(node.func) for node in ast.walk(function) if isinstance(node, ast.Call))
+    return [found for found in called if isinstance(found, FUNCTIONS)]
+
+
 def _callees_of(source: Source, depth: int) -> Iterator[Callee]:
     module, node = source.module, source.node
     functions = list(_definitions(module, node))

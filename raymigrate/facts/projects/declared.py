@@ -15,6 +15,7 @@ from raymigrate.facts.values import is_none
 from raymigrate.facts.values.items import COPIES, looped_over
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
+PREPARE_TRAINER = "ray.train.huggingface.transformers.prepare_trainer"
 DEEPEST = 12  # attributes of attributes
 # Libraries of which no class is made from those of transformers.
 OTHERS = sys.stdlib_module_names | {"attr", "attrs", "ml_collections", "msgspec", "omegaconf", "pydantic", "yacs"}
@@ -81,6 +82,8 @@ def declared_class(module: Module, node: ast.expr, depth: int = 0) -> Declared |
         owner = declared_class(module, node.value, depth + 1)
         return _of_field(owner, node.attr, depth + 1) if owner is not None else None
     if isinstance(node, ast.Call):
+        if node.args and module.qualified(node.func) == PREPARE_TRAINER:  # which gives what it gets
+            return declared_class(module, node.args[0], depth + 1)
         made = named_class(module, node.func)
         return made if made is not None and isinstance(made.node, ast.ClassDef) else None
     if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):

@@ -2,7 +2,7 @@
 
 import ast
 
-from raymigrate.facts.projects.declared import Declared, declared_class, named_class, own_lineage
+from raymigrate.facts.projects.declared import Declared, declared_class, own_lineage
 from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.syntax.module import Module
 
@@ -36,5 +36,5 @@ def _classes(module: Module, node: ast.expr) -> list[Declared]:
     """The classes of the project of which an object may be, also where a function of another file makes it."""
     declared = declared_class(module, node)
     made = module.origins(node) if declared is None else []
-    calls = [(source.module, source.node.func) for source in made if isinstance(source.node, ast.Call)]
-    return [one for one in (declared, *(named_class(*call) for call in calls)) if one is not None]
+    calls = [(source.module, source.node) for source in made if isinstance(source.node, ast.Call)]
+    return [one for one in (declared, *(declared_class(*call) for call in calls)) if one is not None]

@@ -77,6 +77,11 @@ def _drawn_from(module: Module, call: ast.Call) -> str | None:
     return "numpy" if call.func.attr == "train_test_split" and shuffles else None  # of datasets.Dataset
 
 
+def seeds_set(module: Module) -> list[ast.Call]:
+    """Where a script sets the seed of any generator."""
+    return list(dict.fromkeys(call for kind in SETTERS for call in _seeds(module, kind)))
+
+
 @kept
 def _seeds(module: Module, kind: str) -> list[ast.Call]:
     """Where a script sets the seed of a generator, itself or by a function that is called so."""

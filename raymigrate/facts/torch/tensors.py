@@ -169,6 +169,20 @@ def _loss_class(origin: Source) -> ast.Call | None:
     return node if is_loss and isinstance(node, ast.Call) else None
 
 
+def gives_mean(module: Module, call: ast.Call) -> bool:
+    """Whether a call is of a loss of torch that gives the mean of a batch."""
+    home, _, name = (module.qualified(call.func) or "").rpartition(".")
+    is_function = home == "torch.nn.functional" and name in LOSSES
+    makers = [(module, call)] if is_function else [(o.module, _loss_class(o)) for o in module.origins(call.func)]
+    return bool(makers) and all(maker is not None and _is_mean(home, maker) for home, maker in makers)
+
+
+def _is_mean(module: Module, call: ast.Call) -> bool:
+    given = keyword_argument(call, "reduction")
+    is_mean = given is None or module.constant(given) == "mean"
+    return is_mean and keyword_argument(call, "reduce", "size_average") is None and len(call.args) <= 3
+
+
 def _reduced(module: Module, call: ast.Call) -> Kind:
     """What a loss gives, by its reduction; `reduce=` and `size_average=` are older ways to say it."""
     old = keyword_argument(call, "reduce", "size_average")
