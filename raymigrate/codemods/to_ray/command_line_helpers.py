@@ -48,7 +48,7 @@ def tell_command_line_helpers(context: Context, rule: Rule, outline: Outline) ->
 
 
 def _asked_behind(module: Module, call: ast.Call) -> Iterator[tuple[Module, Reference]]:
-    for home, function in reached_elsewhere(module, call):
+    for home, function in reached_elsewhere(module, [call]):
         yield from ((home, asked) for asked in _asked(home) if home.inside(asked.node, function))
 
 

@@ -98,7 +98,7 @@ def _tell_rank_option(context: Context, outline: Outline) -> None:
         read = context.module.source(node)
         message = (
             f"A launcher gave each process its --local_rank; no worker of Ray gets one: `{read}` is what the driver"
-            " parsed, the same on every worker, and what is meant for one process, all of them do, or none."
+            " parsed, the same on every worker: every worker does what is meant for one process, or none does."
         )
         advice = f'Write int(os.environ["LOCAL_RANK"]) in place of {read} in what the workers run.'
         context.manual(RM827, node, message, advice)

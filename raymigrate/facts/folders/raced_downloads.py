@@ -33,7 +33,7 @@ def raced_downloads(module: Module) -> Iterator[tuple[ast.Call, ast.AST, str]]:
     if not any(map(_downloads, others)):
         return
     for call in module.of_type(ast.Call):
-        reached = ((home, d) for home, code in reached_elsewhere(module, call) for d in _downloads(home, code))
+        reached = ((home, d) for home, code in reached_elsewhere(module, [call]) for d in _downloads(home, code))
         for home, download in itertools.islice(reached, 1):
             if not is_in_turn(module, call):
                 yield call, call, f" ({home.path}:{download.lineno})"

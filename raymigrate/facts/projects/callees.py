@@ -70,24 +70,6 @@ def functions_elsewhere(module: Module, call: ast.Call) -> Iterator[tuple[Module
         yield from ((found.module, part) for part in made)
 
 
-def reached_elsewhere(module: Module, call: ast.Call) -> Iterator[tuple[Module, FunctionNode]]:
-    """Those of `functions_elsewhere`, and what they call of the functions of their own files."""
-    waiting, seen = list(functions_elsewhere(module, call)), set[ast.AST]()
-    while waiting:
-        home, function = waiting.pop()
-        if function not in seen:
-            seen.add(function)
-            yield home, function
-            waiting += [(home, called) for called in _called_by_name(home, function)]
-
-
-@kept
-def _called_by_name(module: Module, function: FunctionNode) -> list[FunctionNode]:
-    """The functions of a file that one of its functions calls."""
-    called = (module.definition(node.func) for node in ast.walk(function) if isinstance(node, ast.Call))
-    return [found for found in called if isinstance(found, FUNCTIONS)]
-
-
 def _callees_of(source: Source, depth: int) -> Iterator[Callee]:
     module, node = source.module, source.node
     functions = list(_definitions(module, node))
@@ -163,18 +145,31 @@ def _inside(source: Source) -> Iterator[Source]:
 
 def reached_elsewhere(module: Module, calls: Iterable[ast.Call]) -> Iterator[tuple[Module, ast.AST]]:
     """The functions and classes of other files that some calls of a module call, and those that these call."""
+    waiting = [place for call in calls for place in _called(module, call)] if module.project is not None else []
     seen = set[ast.AST]()
-    waiting: list[tuple[Module, Iterable[ast.Call]]] = [(module, calls)]
-    while waiting and module.project is not None:
-        home, made = waiting.pop()
-        for call in made:
-            found = home.elsewhere(call.func)
-            place = (found.module, found.node) if found is not None else (home, home.definition(call.func))
-            if place[0] is module or not isinstance(place[1], (ast.FunctionDef, ast.ClassDef)) or place[1] in seen:
-                continue
-            seen.add(place[1])
-            yield place[0], place[1]
-            waiting.append((place[0], calls_within(place[1])))
+    while waiting:
+        home, code = waiting.pop()
+        if home is not module and code not in seen:
+            seen.add(code)
+            yield home, code
+            waiting += _called_in(home, code)
+
+
+@kept
+def _called_in(module: Module, code: ast.AST) -> list[tuple[Module, ast.AST]]:
+    """The functions and classes that some code of a file calls."""
+    return [place for call in calls_within(code) for place in _called(module, call)]
+
+
+def _called(module: Module, call: ast.Call) -> Iterator[tuple[Module, ast.AST]]:
+    """The function of the project that a call calls, or the class that it makes an object of."""
+    for callee in callees(module, call.func):
+        if callee.function is not None:
+            yield callee.module, callee.function
+    found = module.elsewhere(call.func)
+    home, made = (found.module, found.node) if found is not None else (module, module.definition(call.func))
+    if isinstance(made, ast.ClassDef):
+        yield home, made
 
 
 def calls_within(code: ast.AST) -> list[ast.Call]:
