@@ -49,7 +49,8 @@ def _is_bound_again(module: Module, trainer: ast.Name | ast.Attribute, step: ast
 def _stores(module: Module) -> dict[str, list[ast.Name | ast.Attribute]]:
     """Where names and attributes get a value, by their text, in source order."""
     found: dict[str, list[ast.Name | ast.Attribute]] = {}
-    for node in (*module.of_type(ast.Name), *module.of_type(ast.Attribute)):  # a text is of one of them
+    nodes: list[ast.Name | ast.Attribute] = [*module.of_type(ast.Name), *module.of_type(ast.Attribute)]
+    for node in nodes:  # a text is of one kind
         if isinstance(node.ctx, ast.Store):
             found.setdefault(ast.unparse(node), []).append(node)
     return found
