@@ -50,6 +50,12 @@ def train_<n>(rows):
 
 
 """
+IN_BRANCH = """\
+if step == <n>:
+    trainer_<n> = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"))
+    trainer_<n>.train()
+    open("file_<n>", "w").write("<n>")
+"""
 
 
 def _case(name: str, files: Files, arguments: tuple[str, ...], size: int = 300) -> Case:
@@ -118,6 +124,7 @@ MANY_FILES = [
 CASES = [
     *(_case(f"{name}", script(text, TRAINER, TRAINING), TO_RAY) for name, text in BEFORE_TRAINING.items()),
     *(_case(f"{name}", script(text, TRAINER + TRAINING), TO_RAY) for name, text in BEHIND_TRAINING.items()),
+    _case("trainings in branches", script(IN_BRANCH, TRAINER), TO_RAY, 20),
     _case("cells of a plain notebook", notebook("rows_<n> = make(tokenizer)\n", TRAINER, TRAINING), TO_RAY),
     _case("cells behind the training", notebook("print(trainer.evaluate())\n", TRAINER + TRAINING), TO_RAY),
     *(_case(name, script(text, NATIVE, NATIVE_LOOP), TO_ACCELERATE) for name, text in PARTS_OF_A_LOOP.items()),

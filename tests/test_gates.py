@@ -9,9 +9,12 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from raymigrate import codemods
-from raymigrate.codemods import all_codemods, word_pattern
+from raymigrate.cli import main
+from raymigrate.codemods import all_codemods, concerns_codemods
+from raymigrate.facts.projects import project_uses
 from raymigrate.files.needles import NEEDLES, needles
 from raymigrate.knowledge.legacy import TRAINERS
 from raymigrate.run.gates import concerns
@@ -100,7 +103,7 @@ IMPORTS = [
 )
 def test_every_import_of_a_legacy_name_passes_both_gates(text: str) -> None:
     assert any(needle in text.encode() for needle in NEEDLES)
-    assert word_pattern().search(text.encode())
+    assert concerns_codemods(text.encode())
 
 
 def passes(script: Path) -> bool:
@@ -122,3 +125,22 @@ def test_codemods_are_found_by_being_there() -> None:
         if any(isinstance(call, ast.Call) and ast.unparse(call.func) == "codemod" for call in node.decorator_list)
     }
     assert {(item.apply.__module__.rpartition(".")[2], item.apply.__name__) for item in all_codemods()} == marked
+
+
+def test_the_files_of_a_project_are_not_read_for_a_script_of_today(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def files_below(folder: str, *, only_packages: bool) -> list[str]:
+        read.append(folder)
+        return []
+
+    monkeypatch.setattr(project_uses, "files_below", files_below)
+    script = tmp_path / "train.py"
+    script.write_bytes((FIXTURES / "false_friends" / "modern_transformers_script.py").read_bytes())
+    assert CliRunner().invoke(main, ["-q", "--check", str(script)]).exit_code == 0
+    assert read == []
+    script.write_text("from ray.train import RunConfig\n\n\ndef config():\n    return RunConfig()\n")
+    CliRunner().invoke(main, ["-q", "--check", str(script)])
+    assert read != []  # a Tuner of another file may get it

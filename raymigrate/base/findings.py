@@ -10,6 +10,7 @@ from enum import Enum
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.families import Family, family_of
+from raymigrate.base.words import one_line
 
 # The lines that a message names, and their file, between characters that no script has.
 NAMED_LINE = lazy_regex("\ue000([0-9,]+)\ue001([^\ue002]*)\ue002")
@@ -33,16 +34,6 @@ def lines_named(found: re.Match[str]) -> list[int]:
 def words_of_lines(lines: Sequence[int]) -> str:
     """How a message names lines."""
     return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
-
-
-def one_line(text: str) -> str:
-    """A text as it may be in any line of output: what is not printable is escaped, as in `repr`.
-
-    So no name of a file or folder, and no text of a script, can begin a line of its own or command a terminal.
-    """
-    if text.isprintable():
-        return text
-    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 class Kind(str, Enum):

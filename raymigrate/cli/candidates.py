@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from raymigrate.base.findings import one_line
 from raymigrate.base.options import Options, nothing_found
+from raymigrate.base.words import one_line
 from raymigrate.cli.interactive import InteractiveJob
 from raymigrate.cli.settings import Settings
 from raymigrate.facts.projects.project import Project

@@ -14,12 +14,8 @@ import click
 
 from raymigrate import __version__
 from raymigrate.base.errors import CannotWorkError
-from raymigrate.base.findings import one_line
 from raymigrate.base.ray_version import ray_version
-from raymigrate.base.signals import Interrupted, interruptible
-from raymigrate.cli.convert import run_conversion
 from raymigrate.cli.settings import ConfigurableCommand
-from raymigrate.cli.suggestions import closest
 from raymigrate.reporting import FORMATS
 from raymigrate.reporting.terminal import COLOUR_CHOICES, use_colour
 
@@ -208,33 +204,7 @@ main.add_command(_only_shown("diff", "Write nothing; print a diff of what would 
 
 
 def _convert(ctx: click.Context, paths: tuple[str, ...], choices: dict[str, Any]) -> None:
-    for path in paths if "-" not in paths else ():
-        if path and not os.path.lexists(path):
-            message = f"{one_line(path)}: there is no such file or folder, so nothing was changed."
-            raise click.UsageError(message + _meant(ctx, path), ctx)
+    from raymigrate.cli.convert import convert_paths  # noqa: PLC0415 - what other commands do without
+
     ctx.color = use_colour(choices.pop("color"))
-    try:
-        with interruptible():
-            code = run_conversion(paths, ctx.obj, choices)
-    except Interrupted as signal:
-        click.echo(f"Error: Ended by {signal}; every file is either converted or as it was.", err=True)
-        code = 128 + signal.number
-    except KeyboardInterrupt:
-        raise CannotWorkError("Interrupted; every file is either converted or as it was.") from None
-    sys.exit(code)
-
-
-def _meant(ctx: click.Context, path: str) -> str:
-    """What somebody may have meant by a path that does not exist: a command, an option, or another path."""
-    group = ctx.find_root().command
-    commands = group.list_commands(ctx) if isinstance(group, click.Group) else []
-    if f"--{path}" in {name for option in ctx.command.params for name in option.opts}:
-        return f" Did you mean `--{path}`?"
-    if close := closest(path, commands):
-        return f" Did you mean `raymigrate {close}`?"
-    folder, name = os.path.split(path)
-    if os.path.isdir(folder or ".") and (close := closest(name, os.listdir(folder or "."))):  # noqa: PTH112, PTH208
-        return f" Did you mean {one_line(os.path.join(folder, close))}?"  # noqa: PTH118
-    return (
-        "" if folder or "." in name else f" `raymigrate PATH` converts; the other commands are {', '.join(commands)}."
-    )
+    sys.exit(convert_paths(ctx, paths, choices))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
-from raymigrate.base.errors import NO_STDIN
+from raymigrate.base.errors import NO_STDIN, CannotWorkError
 from raymigrate.base.options import nothing_found
+from raymigrate.base.signals import Interrupted, interruptible
+from raymigrate.base.words import one_line
 from raymigrate.cli.settings import Settings
+from raymigrate.cli.suggestions import closest
 from raymigrate.files.discovery import CONFIGURATION, PAGES, SUFFIXES, Discovery, discover
 from raymigrate.files.needles import PINS, needles
 from raymigrate.reporting import DOCUMENTS
@@ -21,6 +25,50 @@ NOTHING_THERE = (
 )
 PAGES_THERE = "There are pages that may hold legacy code: --docs reads their code blocks, as naming a page does."
 Choices = Mapping[str, Any]
+
+
+def convert_paths(ctx: click.Context, paths: Sequence[str], choices: Choices) -> int:
+    """Does what `run_conversion` does, unless there is no such path or something ends it.
+
+    Args:
+        ctx: The call of the command, with the settings.
+        paths: Files and folders, or `-` alone for stdin.
+        choices: The options of the command, by name.
+
+    Returns:
+        The exit code, as README.md has it.
+
+    Raises:
+        CannotWorkError: If it is interrupted.
+    """
+    for path in paths if "-" not in paths else ():
+        if path and not os.path.lexists(path):
+            message = f"{one_line(path)}: there is no such file or folder, so nothing was changed."
+            raise click.UsageError(message + _meant(ctx, path), ctx)
+    try:
+        with interruptible():
+            return run_conversion(paths, ctx.obj, choices)
+    except Interrupted as signal:
+        click.echo(f"Error: Ended by {signal}; every file is either converted or as it was.", err=True)
+        return 128 + signal.number
+    except KeyboardInterrupt:
+        raise CannotWorkError("Interrupted; every file is either converted or as it was.") from None
+
+
+def _meant(ctx: click.Context, path: str) -> str:
+    """What somebody may have meant by a path that does not exist: a command, an option, or another path."""
+    group = ctx.find_root().command
+    commands = group.list_commands(ctx) if isinstance(group, click.Group) else []
+    if f"--{path}" in {name for option in ctx.command.params for name in option.opts}:
+        return f" Did you mean `--{path}`?"
+    if close := closest(path, commands):
+        return f" Did you mean `raymigrate {close}`?"
+    folder, name = os.path.split(path)
+    if os.path.isdir(folder or ".") and (close := closest(name, os.listdir(folder or "."))):  # noqa: PTH112, PTH208
+        return f" Did you mean {one_line(os.path.join(folder, close))}?"  # noqa: PTH118
+    return (
+        "" if folder or "." in name else f" `raymigrate PATH` converts; the other commands are {', '.join(commands)}."
+    )
 
 
 def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -> int:

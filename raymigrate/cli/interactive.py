@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 import click
 
 from raymigrate.base.families import LEGACY_TRAINERS, Family
-from raymigrate.base.findings import Finding, Kind, one_line
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.words import one_line
 from raymigrate.facts.projects.project import Project
 from raymigrate.reporting.diff import unified_diff
 from raymigrate.reporting.text import finding_lines

@@ -15,8 +15,8 @@ from typing import Any
 import click
 
 from raymigrate.base.errors import CannotWorkError
-from raymigrate.base.findings import one_line
 from raymigrate.base.toml import toml_values
+from raymigrate.base.words import one_line
 from raymigrate.cli.suggestions import closest
 
 FILE = "pyproject.toml"

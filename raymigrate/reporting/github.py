@@ -5,7 +5,8 @@ https://docs.github.com/en/actions/reference/workflow-commands-for-github-action
 
 from collections.abc import Iterator
 
-from raymigrate.base.findings import Finding, Kind, one_line
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.words import one_line
 from raymigrate.documents import Document
 from raymigrate.reporting.paths import relative_posix
 from raymigrate.reporting.places import line_text, place_in_file

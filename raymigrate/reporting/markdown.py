@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from raymigrate.base.expressions import lazy_regex
-from raymigrate.base.findings import Finding, Kind, one_line
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.words import one_line
 from raymigrate.reporting.paths import relative_posix
 from raymigrate.reporting.places import line_text
 from raymigrate.reporting.text import files_text, project_lines, summary_text

@@ -12,7 +12,7 @@ import click
 
 from raymigrate.base.errors import CannotWorkError
 from raymigrate.base.extras import install
-from raymigrate.base.findings import one_line
+from raymigrate.base.words import one_line
 from raymigrate.files.contents import write_file
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 import click
 
 from raymigrate.base.families import LEGACY_TRAINERS
-from raymigrate.base.findings import Finding, Kind, one_line
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.words import one_line
 from raymigrate.files.needles import PINS
 from raymigrate.run.outcome import Summary
 from raymigrate.run.rules import rule_by_code

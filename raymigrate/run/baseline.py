@@ -14,7 +14,8 @@ from collections import Counter
 from dataclasses import replace
 
 from raymigrate.base.errors import CannotWorkError
-from raymigrate.base.findings import Finding, Kind, one_line
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.words import one_line
 from raymigrate.files.contents import write_file
 from raymigrate.run.outcome import FileResult, Summary
 

@@ -1,7 +1,7 @@
 """The second gate: a file that holds a needle concerns no rule unless it holds one of its words too."""
 
 from raymigrate.base.options import Options
-from raymigrate.codemods import word_pattern
+from raymigrate.codemods import concerns_codemods
 from raymigrate.files.needles import COMMENTS, PINS
 from raymigrate.pins.files import reader_by_path
 
@@ -14,4 +14,4 @@ def concerns(data: bytes, path: str = "", options: Options | None = None) -> boo
         )  # what a notebook installs stands in no Python; lists have a way of their own
     if path.endswith(".ipynb"):
         data = data.replace(b"\\n", b" \n")  # in JSON the first word of a line may follow the letter n
-    return word_pattern(options).search(data) is not None or any(comment in data for comment in COMMENTS)
+    return concerns_codemods(data, options) or any(comment in data for comment in COMMENTS)

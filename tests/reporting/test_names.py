@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from raymigrate.base.findings import Finding, Kind, one_line
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.words import one_line
 from raymigrate.cli import main
 from tests.projects.files import DRIVER, INIT, write
 from tests.test_bad_input import SMALL

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from raymigrate.base.options import Options
 from raymigrate.cli import main
-from raymigrate.codemods import all_codemods, codemods_for, word_pattern
+from raymigrate.codemods import all_codemods, codemods_for, words_for
 from raymigrate.files.needles import NEEDLES, needles
 from raymigrate.files.scanner import Words
 
@@ -30,7 +30,7 @@ def test_a_plain_script_is_not_looked_at_without_the_option(tmp_path: Path) -> N
 def test_codemods_of_an_option_run_and_lend_their_words_only_with_it() -> None:
     optional = {item for item in all_codemods() if item.option}
     assert optional.isdisjoint(codemods_for(Options()))
-    assert word_pattern() == word_pattern(Options(style="adapter"))
+    assert words_for() == words_for(Options(style="adapter"))
 
 
 @pytest.mark.parametrize("option", ["to_ray", "to_accelerate"])

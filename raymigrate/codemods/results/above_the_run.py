@@ -30,7 +30,7 @@ SPLITS = frozenset({"rpartition", "rsplit", "split"})
 UP = ".."
 
 
-@codemod("parent", "parents", "dirname", *sorted(SPLITS), UP, phase=Phase.RESULTS)
+@codemod("parent", "parents", "dirname", *sorted(SPLITS), "path", phase=Phase.RESULTS)
 def above_the_run(context: Context) -> None:
     """Reports what code of legacy jobs finds above `result.path`."""
     if not context.of_legacy_job:

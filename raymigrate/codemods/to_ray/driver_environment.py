@@ -72,6 +72,7 @@ def _is_imported_behind(module: Module, step: ast.stmt) -> bool:
     return bool(places) and all(place.lineno > step.lineno for place in places)
 
 
+@kept
 def called_functions(module: Module, step: ast.stmt) -> list[tuple[Module, ast.AST, bool]]:
     """The functions that a step calls, itself or by one of them, in this file or in others.
 

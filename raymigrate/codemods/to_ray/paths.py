@@ -183,6 +183,11 @@ class _Paths:
         text = self.module.constant(folder)
         if not isinstance(text, str) or text.startswith("/"):
             return True
+        return is_read_again(self.module, text) if self._resumes is None else self._resumes
+
+    @cached_property
+    def _resumes(self) -> bool | None:
+        """Whether the script uses the checkpoints of a Trainer, by the first call that tells; None where none does."""
         for call in self.calls:
             name = call.func.attr if isinstance(call.func, ast.Attribute) else self.module.qualified(call.func) or ""
             if name in KEEPS and not call.args and is_trainer(self.module, call.func.value):  # type: ignore[attr-defined]
@@ -191,7 +196,7 @@ class _Paths:
                 return True
             if name == "train" and (given := argument(call, 0, "resume_from_checkpoint")) is not None:
                 return not (isinstance(given, ast.Constant) and given.value in (None, False))
-        return is_read_again(self.module, text)
+        return None
 
     def _is_literal(self, path: ast.expr) -> bool:
         """Whether a path begins with a literal, which shows whether it is relative."""

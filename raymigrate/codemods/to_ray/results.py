@@ -9,6 +9,7 @@ Trainer ask for that themselves.
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
@@ -17,6 +18,7 @@ from raymigrate.codemods.to_ray.all_workers import needs_all
 from raymigrate.codemods.to_ray.arrivals import arrivals, between, places
 from raymigrate.codemods.to_ray.called_back import called_back, written_by_all
 from raymigrate.codemods.to_ray.early_writes import SAVE_TO_PATHS
+from raymigrate.codemods.to_ray.first_worker import first_worker
 from raymigrate.codemods.to_ray.interactive import DISPLAY
 from raymigrate.codemods.to_ray.outline import FROM_WORKERS, Outline
 from raymigrate.codemods.to_ray.saving_functions import before_no_load, only_saves
@@ -251,18 +253,22 @@ class _Results:
 
     def _guard_inside(self) -> None:
         """Guards what is written behind the training within a step: in a function that trains, or in a branch."""
-        by_function: dict[ast.AST | None, list[ast.With | ast.Expr]] = {}
-        steps: list[ast.With | ast.Expr] = [*self.module.of_type(ast.With), *self.module.of_type(ast.Expr)]
-        for step in steps:
-            by_function.setdefault(self.module.function(step), []).append(step)
+        inside: dict[ast.AST | None, list[ast.Call]] = {}  # the calls that train by the function that they are in
         for call in arrivals(self.module, self.training.trains):
-            trains, function = self.module.statement(call), self.module.function(call)
-            if trains is self.script.step_of(call):
-                continue
-            for step in by_function.get(function, ()):
-                is_behind = step.lineno > (trains.end_lineno or 0) and step not in self.script.steps
-                if is_behind and rank_condition(self.module, step) is None and self._is_for_one(step):
-                    self._put_below(self._test(call, step), step)
+            if self.module.statement(call) is not self.script.step_of(call):
+                inside.setdefault(self.module.function(call), []).append(call)
+        ends = {function: sorted(calls, key=self._end_of_training) for function, calls in inside.items()}
+        steps: list[ast.With | ast.Expr] = [*self.module.of_type(ast.With), *self.module.of_type(ast.Expr)]
+        for step in steps if ends else ():
+            calls = ends.get(self.module.function(step), [])
+            before = bisect_left(calls, step.lineno, key=self._end_of_training)
+            is_behind = before > 0 and step not in self.outline.roles.of
+            if is_behind and rank_condition(self.module, step) is None and self._is_for_one(step):
+                self._put_below(first_worker(self.module, self.training, calls[before - 1], step), step)
+
+    def _end_of_training(self, call: ast.Call) -> int:
+        """The last line of the statement that trains."""
+        return self.module.statement(call).end_lineno or 0
 
     def _guard_called_back(self) -> None:
         """Guards what a Trainer's callbacks, methods and metrics write."""
@@ -318,42 +324,7 @@ class _Results:
         call = self.training.trains[0]
         here = self.script.step_of(call) is self.module.statement(call)
         is_name = isinstance(call.func.value, ast.Name)  # type: ignore[attr-defined]
-        self._put_below(self._test(call, step) if here and is_name else FIRST, step)
-
-    def _test(self, call: ast.Call, step: ast.stmt) -> str:
-        """The condition on the rank for a statement behind a training: the Trainer is asked where it is still there."""
-        if call not in self.training.trains:  # of a function that trains
-            return FIRST
-        trainer = call.func.value  # type: ignore[attr-defined]
-        stays = isinstance(trainer, (ast.Name, ast.Attribute)) and not self._is_deleted(trainer)
-        if not stays or self._is_bound_again(trainer, step) or not self._is_bound_for(trainer, step):
-            return FIRST
-        return f"{self.module.source(trainer)}.is_world_process_zero()"
-
-    def _is_bound_again(self, trainer: ast.Name | ast.Attribute, step: ast.stmt) -> bool:
-        """Whether a statement behind the training may give its Trainer's name something else."""
-        module, wanted = self.module, ast.unparse(trainer)
-        known = [b.node for b in reaching(module, trainer)] if isinstance(trainer, ast.Name) else []
-        places: list[ast.AST] = [n for n in module.of_type(type(trainer)) if isinstance(n.ctx, ast.Store)]
-        behind = [n for n in places if ast.unparse(n) == wanted and module.start(n) > module.start(trainer)]
-        return any(module.function(node) is module.function(step) or node not in known for node in behind)
-
-    def _is_bound_for(self, trainer: ast.Name | ast.Attribute, step: ast.stmt) -> bool:
-        """Whether a Trainer that trains is there for a statement in whatever branch that is."""
-        certain: list[ast.stmt] = [self.module.statement(trainer)]
-        if isinstance(trainer, ast.Name):
-            bound = [binding.node for binding in reaching(self.module, trainer)]
-            if len(bound) == 1 and isinstance(bound[0], ast.arg):
-                return True
-            certain += [self.module.statement(bound[0])] if len(bound) == 1 else []
-        around = {step, *self.module.ancestors(step)}
-        return any(not around.isdisjoint(self.module.block_of(one)) for one in certain)
-
-    def _is_deleted(self, trainer: ast.expr) -> bool:
-        """Whether the script frees the memory of a Trainer somewhere, `del trainer`, or lets its name go otherwise."""
-        wanted = ast.unparse(trainer)
-        gone = (target for statement in self.module.of_type(ast.Delete) for target in statement.targets)
-        return any(ast.unparse(part) == wanted for target in gone for part in ast.walk(target))
+        self._put_below(first_worker(self.module, self.training, call, step) if here and is_name else FIRST, step)
 
     def _put_below(self, test: str, step: ast.stmt) -> None:
         if saves_spread_weights(self.module, self.outline, step):

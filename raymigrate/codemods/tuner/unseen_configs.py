@@ -77,8 +77,12 @@ def _behind(module: Module, tuner: ast.Call) -> Iterator[Source]:
 
 
 def _given_elsewhere(module: Module) -> Iterator[tuple[ast.Call, str]]:
-    """The RunConfigs that a Tuner of another file is given, and where: by a function or method that makes them."""
-    configs = _by_definition(module)
+    """The RunConfigs that a Tuner of another file is given, and where: by a function or method that makes them.
+
+    Of most it is seen that a trainer gets them: no other file is read for these.
+    """
+    made = _by_definition(module).items()
+    configs = {place: config for place, config in made if not _is_given_to_trainer(module, config)}
     if not configs or module.project is None or not module.path:
         return
     home = module.project.real(module.path)

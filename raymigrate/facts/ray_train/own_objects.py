@@ -63,10 +63,10 @@ def may_hold_own(module: Module, node: ast.expr) -> bool:
 
 def is_sent_by_name(module: Module) -> bool:
     """Whether other files import a module, and it is not seen to run as a script as well."""
-    if module.project is None or not module.path or not is_imported(module.project, module.path):
-        return False
     trains_at_once = any(module.function(call) is None for call in module.calls(*TRAINERS, *TORCH_TRAINERS))
-    return not trains_at_once and not any(module.constant(text) == "__main__" for text in module.of_type(ast.Constant))
+    if trains_at_once or any(isinstance(node, ast.Constant) for node in module.spelling("__main__")):
+        return False  # as nearly every script: the files of its project are not read for it
+    return module.project is not None and bool(module.path) and is_imported(module.project, module.path)
 
 
 class _Search:
