@@ -57,9 +57,9 @@ def test_what_is_told_comes_before_what_the_driver_runs() -> None:
     ("behind", "shown"),
     [
         (READS, "`with torch.no_grad(): out = model("),
-        ("print(history)\n", "`print(history)`: behind"),
-        ("def use():\n    return model.eval()\nuse()\n", "`use()`: behind"),
-        ("import json\nalias = model\nalias.eval()\n", "`alias = model`, `alias.eval()`: behind"),
+        ("print(history)\n", "`print(history)`: after"),
+        ("def use():\n    return model.eval()\nuse()\n", "`use()`: after"),
+        ("import json\nalias = model\nalias.eval()\n", "`alias = model`, `alias.eval()`: after"),
     ],
 )
 @pytest.mark.parametrize("launcher", ["notebook_launcher", "debug_launcher"])

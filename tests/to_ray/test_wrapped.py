@@ -91,7 +91,7 @@ def test_each_change_is_said() -> None:
     parts = dict.fromkeys(("imports", "plugin", "before", "after"), "")
     script = SCRIPT.format(**parts, inside="pass", end="print(model.config)")
     found = [f.message for f in convert(script, options=Options(to_ray=True)).findings if f.code == "RM829"]
-    assert any(message.endswith(f"this is an AttributeError; now {UNWRAPPED}.") for message in found)
+    assert any(message.endswith(f"this raises an AttributeError; now {UNWRAPPED}.") for message in found)
 
 
 def test_a_method_that_trains_is_told_and_stays() -> None:
