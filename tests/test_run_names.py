@@ -52,6 +52,7 @@ def test_a_name_that_is_seen_to_be_fixed_is_told(head: str, config: str) -> None
         ("", "RunConfig(name=f'bert-{settings.user}')"),
         ("", "RunConfig(name=os.environ['NAME'])"),
         ("", "RunConfig(name=make_name())"),
+        ("", "RunConfig(name=str(datetime.date(2026, 1, 2)))"),
         ("", "RunConfig(**settings)"),
         ("", "settings.run_config"),
         ("", "given"),
@@ -86,6 +87,10 @@ def test_a_name_that_may_be_fixed_is_told_with_an_if(head: str, config: str) -> 
         ("now = dt.now()", "RunConfig(name=f'{now.day}-{now.hour}-{now.minute}-{now.second}')"),
         ("", "RunConfig(name=f'{datetime.date.today()}-{uuid.uuid4().hex[:8]}')"),
         ("", "RunConfig(name=f'{dt.now():%c}')"),
+        ("", "RunConfig(name='a-{:%Y%m%d}-{}'.format(dt.now(), uuid.uuid4()))"),
+        ("", "RunConfig(name='{day:%Y%m%d}-{0}'.format(time.time(), day=dt.now()))"),
+        ("", "RunConfig(name=dt.now().strftime(f'%Y%m%d-{uuid.uuid4()}'))"),
+        ("NAME = 'a'", "RunConfig(name=dt.now().strftime(f'%Y%m%d-{NAME}-%H%M%S'))"),
     ],
 )
 def test_a_name_that_is_new_each_time_is_not_told(head: str, config: str) -> None:
@@ -104,6 +109,8 @@ def test_a_name_that_is_new_each_time_is_not_told(head: str, config: str) -> Non
         ("", "dt.strftime(dt.now(), '%Y%m%d')"),
         ("", "'a-{:%Y%m%d}'.format(dt.now())"),
         ("", "format(dt.now(), '%Y%m%d')"),
+        ("FORMAT = '%Y%m%d'", "f'a-{dt.now():{FORMAT}}'"),
+        ("", "f'a-{dt.now() - datetime.timedelta(days=1):%Y%m%d}'"),
         ("", "str(dt.now().date())"),
         ("now = dt.now()", "f'{now.year}-{now.month}-{now.day}'"),
         ("FORMAT = '%Y%m%d'\nTODAY = dt.utcnow().strftime(FORMAT)", "'-'.join(['a', TODAY])"),

@@ -276,6 +276,19 @@ def test_nothing_is_told_where_all_or_nothing_is_split(part: str, other: str) ->
     assert not converted(handed("in a table").replace(part, other)).lines("RM205", Kind.MANUAL)
 
 
+@pytest.mark.parametrize(
+    "constructor",
+    [
+        'super().__init__(loop, dataset_config=ray.train.DataConfig(["train"]), **given)',
+        'given["dataset_config"] = ray.train.DataConfig(["train"])\n        super().__init__(loop, **given)',
+        'given.update(dataset_config=ray.train.DataConfig(["train"]))\n        super().__init__(loop, **given)',
+    ],
+)
+def test_a_constructor_may_say_what_is_split(constructor: str) -> None:
+    own = f"class Own(TorchTrainer):\n    def __init__(self, **given):\n        {constructor}\n\n"
+    assert not converted(handed(f"{own}Own(datasets={SETS}, scaling_config=TWO)")).lines("RM205", Kind.MANUAL)
+
+
 def test_a_method_may_give_the_training_data_alone() -> None:
     assert not converted(handed("held by a class").replace(', "valid": valid', "")).lines("RM205", Kind.MANUAL)
 

@@ -71,7 +71,7 @@ def is_asked_for(module: Module, node: ast.AST, name: str) -> bool:
     for parent in module.ancestors(node):
         if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
             asking = [part for part in ast.walk(parent.test) if _asks_for(part, name)]
-            if any(_is_turned(module, part) is not (child in _taken(parent)) for part in asking):
+            if any(_is_turned(module, part, parent.test) is not (child in _taken(parent)) for part in asking):
                 return True
         if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
             if is_for_others(module, parent.test, of_else=child not in _taken(parent)):
@@ -90,10 +90,13 @@ def _asks_for(test: ast.AST, name: str) -> bool:
     return False
 
 
-def _is_turned(module: Module, test: ast.AST) -> bool:
-    """Whether a condition stands behind `not`."""
-    outer = module.parent_of[test]
-    return isinstance(outer, ast.UnaryOp) and isinstance(outer.op, ast.Not)
+def _is_turned(module: Module, test: ast.AST, of: ast.expr) -> bool:
+    """Whether a part of a condition stands behind `not` there: `not (hasattr(found, "uri") and known)`."""
+    turned = False
+    while test is not of:
+        test = module.parent_of[test]
+        turned ^= isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+    return turned
 
 
 def goes_on_without(module: Module, node: ast.AST) -> bool:

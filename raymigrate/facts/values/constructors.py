@@ -147,9 +147,19 @@ def hands_on(module: Module, init: ast.FunctionDef, argument: str) -> bool:
     name = init.args.kwarg.arg if init.args.kwarg is not None else ""
     uses = module.uses(name, module.scope(init)) if name else []
     handed = [use for use in uses if _is_handed_on(module, use)]
-    read = {key for use in handed for key, _ in keys_of(module, use).reads}
+    held = [keys_of(module, use) for use in handed]
+    own = {key for keys in held for key, _ in (*keys.reads, *keys.strings)}
+    own |= {keyword.arg or "" for keys in held for _, keyword in keys.keywords}
+    own |= {keyword.arg or "" for use in handed for keyword in _call_of(module, use).keywords}
     given_away = any(use not in handed and not isinstance(module.parent_of[use], LOOKS) for use in uses)
-    return bool(handed) and not given_away and argument not in read
+    return bool(handed) and not given_away and argument not in own
+
+
+def _call_of(module: Module, unpacked: ast.expr) -> ast.Call:
+    """The call that something is unpacked into: `function(**unpacked)`."""
+    call = module.parent_of[module.parent_of[unpacked]]
+    assert isinstance(call, ast.Call)
+    return call
 
 
 def _is_handed_on(module: Module, use: ast.Name) -> bool:

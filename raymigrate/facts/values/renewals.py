@@ -5,9 +5,11 @@
 
 import ast
 from enum import IntEnum
+from string import Formatter
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import has_unpacking
 
 
 class Renewal(IntEnum):
@@ -19,8 +21,9 @@ class Renewal(IntEnum):
     EACH_RUN = 3
 
 
-# What these give is another value each time. Trackers name each run anew.
+# What these give is another value each time. Trackers name each run anew. `date(2024, 1, 2)` is as new as its numbers.
 UNIQUE = lazy_regex(
+    r"(?!datetime\.(date|datetime|time|timedelta)$)"
     r"(time|datetime|uuid|random|secrets|tempfile|shortuuid|ulid|coolname|petname|pendulum|arrow|wandb|mlflow)\."
     r"|numpy\.random\.|os\.getpid$|ray\.tune\.get_context$"
 )
@@ -30,6 +33,7 @@ DATES = ("datetime.date.", "pendulum.today")
 PARTS = {"year": Renewal.DAILY, "month": Renewal.DAILY, "day": Renewal.DAILY, "hour": Renewal.HOURLY}
 OF_DATES = frozenset({"date", "to_date_string", "isocalendar", "weekday", "isoweekday", "toordinal"})
 FORMATS = frozenset({"strftime", "format"})
+FIELD = lazy_regex(r"[^.\[]*")
 DIRECTIVE = lazy_regex(r"%[-#]?([A-Za-z])")
 OF_DAYS = frozenset("aAwdbBmyYjUWGuVxDFhCegpzZ")
 OF_HOURS = frozenset("HIk")
@@ -61,9 +65,36 @@ def _of_parts(module: Module, node: ast.expr, known: dict[ast.AST, Renewal]) -> 
         return Renewal.UNSEEN
     if isinstance(node, (ast.Call, ast.Subscript)) and _reads_job(module, node):
         return Renewal.EACH_RUN
+    if isinstance(node, ast.Call) and (filled := _filled(module, node)) is not None:
+        renewed = (min(renewal(module, part, known), _of_texts([spec])) for part, spec in filled)
+        return max(renewed, default=Renewal.UNSEEN)
     parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
     parts += [keyword.value for keyword in node.keywords] if isinstance(node, ast.Call) else []
     return max((renewal(module, part, known) for part in parts), default=Renewal.UNSEEN)
+
+
+def _filled(module: Module, call: ast.Call) -> list[tuple[ast.expr, str]] | None:
+    """What str.format() puts into a text that can be seen, each with its format: `"{:%d}-{}".format(now, run)`."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "format" or has_unpacking(call):
+        return None
+    text = module.constant(call.func.value)
+    given: dict[str, ast.expr] = {str(number): part for number, part in enumerate(call.args)}
+    given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    try:
+        fields = list(Formatter().parse(text)) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    if fields is None:
+        return None
+    found, number = list[tuple[ast.expr, str]](), 0
+    for _, name, spec, _ in fields:
+        if name is None:
+            continue
+        key = FIELD.match(name).group() or str(number)  # type: ignore[union-attr]
+        number += not name
+        if key in given:
+            found.append((given[key], spec or ""))
+    return found
 
 
 def _most(module: Module, node: ast.expr) -> Renewal:
@@ -81,13 +112,22 @@ def _most(module: Module, node: ast.expr) -> Renewal:
         return Renewal.DAILY
     owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
     given = [*owner, *node.args, *(keyword.value for keyword in node.keywords)]
-    return _of_format(module, given) if method in FORMATS else Renewal.EACH_RUN
+    limited = method in FORMATS and _filled(module, node) is None
+    return _of_format(module, given) if limited else Renewal.EACH_RUN
 
 
 def _of_format(module: Module, given: list[ast.expr]) -> Renewal:
-    """How often a time in a format is another text; without a format, or with one that says more, no limit."""
-    formats = [part.values[0] if isinstance(part, ast.JoinedStr) and part.values else part for part in given]
-    texts = [text for part in formats if isinstance(text := module.constant(part), str)]
+    """How often a time in a format is another text; no limit where the format can be anything else in part."""
+    parts = [part for one in given for part in (one.values if isinstance(one, ast.JoinedStr) else [one])]
+    known = [module.constant(part.value if isinstance(part, ast.FormattedValue) else part) for part in parts]
+    in_parts = any(isinstance(one, ast.JoinedStr) for one in given)
+    if in_parts and not all(isinstance(text, str) for text in known):
+        return Renewal.EACH_RUN
+    return _of_texts([text for text in known if isinstance(text, str)])
+
+
+def _of_texts(texts: list[str]) -> Renewal:
+    """The same of formats that are seen; without one, or with one that says more, no limit."""
     directives = {letter for text in texts for letter in DIRECTIVE.findall(text)}
     if not directives or not directives <= OF_DAYS | OF_HOURS:
         return Renewal.EACH_RUN
