@@ -125,6 +125,7 @@ def test_uris_of_others_are_theirs() -> None:
     [
         'print(checkpoint.uri if hasattr(checkpoint, "uri") else checkpoint.path)',
         'print(checkpoint.path if not hasattr(checkpoint, "uri") else checkpoint.uri)',
+        'print(checkpoint.path if not (hasattr(checkpoint, "uri") and where) else checkpoint.uri)',
         'where = getattr(checkpoint, "uri", None) or checkpoint.path\nprint(where)',
         'if hasattr(checkpoint, "uri"):\n    where = checkpoint.uri\nelse:\n    where = checkpoint.path\nprint(where)',
     ],

@@ -101,6 +101,7 @@ def test_a_pattern_with_a_folder_of_a_trial_below_that_of_the_run_is_told(config
         (BY_NAME, 'glob("/mnt/runs/banner/*/checkpoint_*")'),
         (BY_NAME, 'glob(f"{STORAGE}/{NAME}/*/config.json")'),
         (BY_NAME, "glob(args.pattern)"),
+        (BY_NAME, 'glob("/mnt/other/ner/*/checkpoint-*")'),  # of Transformers
         (BY_ARGUMENT, 'Path(args.storage, NAME).glob("*/checkpoint_*")'),
         ("RunConfig(name='runs', storage_path='/mnt/runs/')", 'glob("/mnt/runs/*/checkpoint_*")'),
         ("None", 'glob("/mnt/runs/ner/*/checkpoint_*")'),

@@ -548,6 +548,8 @@ def test_a_table_has_all_rows_where_each_report_has_a_checkpoint(more: str) -> N
         (EACH, ", run_config=found()", False),
         (EACH, ", **more", False),
         (EACH, ", run_config=RunConfig(**more)", False),
+        (EACH, ", run_config=RunConfig(checkpoint_config=CheckpointConfig(checkpoint_score_attribute=None))", False),
+        ("checkpoint=config.get('checkpoint')", "", False),
         (EACH, ", run_config=RunConfig(checkpoint_config=CheckpointConfig(checkpoint_score_attribute='epoch'))", True),
     ],
 )
@@ -556,3 +558,23 @@ def test_a_table_lacks_rows_else_and_is_in_the_order_of_a_score(checkpoint: str,
     (said,) = (message for message in outcome.messages if "has a row for each checkpoint that is kept" in message)
     assert outcome.lines("RM604", Kind.MANUAL)
     assert ("in the order of the score" in said) == ("Sort the rows" in said) == by_score
+
+
+@pytest.mark.parametrize(
+    ("part", "other"),
+    [
+        ("def loop(config)", "def loop(config, last=None)"),
+        ("session.report({", "(report := session.report)({"),
+        ("return TorchTrainer(", "return TorchTrainer.restore('/runs/a')\n    return TorchTrainer("),
+        ("def fit():", "CONFIG = RunConfig()\nCONFIG.checkpoint_config = CheckpointConfig(num_to_keep=1)\n\ndef fit():"),
+        ("TorchTrainer(loop", "TorchTrainer(find()"),
+    ],
+)
+def test_a_table_is_not_said_to_be_whole_where_that_is_not_seen(part: str, other: str) -> None:
+    checkpoint = "checkpoint=last" if "last" in other else EACH
+    more = ", run_config=CONFIG" if "CONFIG" in other else ""
+    whole = TABLE.format(checkpoint=EACH, more="")
+    assert part in whole
+    outcome = converted(TABLE.format(checkpoint=checkpoint, more=more).replace(part, other))
+    assert outcome.lines("RM604", Kind.MANUAL)
+    assert not any("a row for each report on Ray" in message for message in outcome.messages)

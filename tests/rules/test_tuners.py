@@ -156,6 +156,23 @@ def test_a_file_system_that_is_none_at_times_leaves_a_relative_path(
     assert bool(of_train.lines("RM402", Kind.MANUAL)) == told
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "files = None\n    if files is None:\n        files = options.files()",
+        "files = None if options else options.files()\n    files = files or options.files()",
+        "files = None if options else options.files()\n    if not files:\n        files = options.files()",
+    ],
+)
+def test_another_file_system_may_take_the_place_of_none(before: str) -> None:
+    config = "run_config=RunConfig(storage_path='bucket/runs', storage_filesystem=files)"
+    told = converted(SCRIPT.format(before=before, arguments=config)).lines("RM402", Kind.MANUAL)
+    under = before.partition("\n")[0].replace("None", "None if options else options.files()", 1)
+    guarded = f"{under}\n    if files is not None:\n        {config.partition('=')[2]}"
+    assert not told
+    assert not converted(SCRIPT.format(before=guarded, arguments="run_config=None")).lines("RM402", Kind.MANUAL)
+
+
 def test_a_file_system_that_is_none_by_name_is_none() -> None:
     config = "run_config=RunConfig(storage_path='runs', storage_filesystem=files)"
     outcome = converted(SCRIPT.format(before="files = None", arguments=config))

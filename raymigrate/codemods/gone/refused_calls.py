@@ -177,7 +177,10 @@ def _refused(context: Context, call: ast.Call, called: _Called) -> _Said | None:
 
 def _mixes_precision(module: Module) -> bool:
     """Whether a module may have Ray train in mixed precision: amp is the one argument of accelerate(), and False."""
-    given = (argument(call, 0, "amp") or call for call in module.calls(ACCELERATE) if call.args or call.keywords)
+    calls = list(module.calls(ACCELERATE))
+    if len(module.references_within(ACCELERATE)) > len(calls):
+        return True  # by another name of it
+    given = (argument(call, 0, "amp") or call for call in calls if call.args or call.keywords)
     return not all(_is_false(module, value) for value in given)
 
 

@@ -13,7 +13,15 @@ from raymigrate.codemods.results.filled_keys import INSTEAD
 from raymigrate.facts.projects.declared import is_declared
 from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.projects.project_uses import importing_modules
-from raymigrate.facts.ray_train.reports import REPORTS, Carried, carried, carried_by_job, may_carry, with_all_imported
+from raymigrate.facts.ray_train.reports import (
+    REPORTS,
+    Carried,
+    carried,
+    carried_by_job,
+    checkpoint_argument,
+    may_carry,
+    with_all_imported,
+)
 from raymigrate.facts.ray_train.results import RESULTS, fitted_trainers, is_result, trainers_of
 from raymigrate.facts.ray_train.results import results as reads_of_results
 from raymigrate.facts.ray_train.run_folders import results_of_folder
@@ -24,6 +32,7 @@ from raymigrate.facts.syntax.guards import is_guarded, tested
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, has_unpacking, is_none, keyword_argument, keyword_named
+from raymigrate.facts.values.nothing import may_give_none
 from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 
 RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
@@ -275,7 +284,14 @@ def _trainers(module: Module, result: ast.expr) -> list[Source]:
 def _is_scored(module: Module, result: ast.expr) -> bool:
     """Whether a file that may say how a run was made names a score for its checkpoints."""
     makers = dict.fromkeys([module, *(trainer.module for trainer in _trainers(module, result))])
-    return any(SCORE in home.spelled for maker in makers for home in with_all_imported(maker))
+    homes = dict.fromkeys(home for maker in makers for home in with_all_imported(maker) if SCORE in home.spelled)
+    return not all(_is_without_score(home) for home in homes)
+
+
+def _is_without_score(module: Module) -> bool:
+    """Whether each score that a file names is the argument None."""
+    given = [keyword.value for _, keyword in module.keywords(SCORE)]
+    return bool(given) and all(map(is_none, given)) and not module.stores(SCORE) and not any(module.spelling(SCORE))
 
 
 def _has_all_rows(module: Module, result: ast.expr) -> bool:
@@ -283,24 +299,48 @@ def _has_all_rows(module: Module, result: ast.expr) -> bool:
     trainers = _trainers(module, result)
     if not trainers or not all(map(_keeps_all, trainers)) or _has_report_callback(module):
         return False
-    return _carried_by_run(Source(module, result), TrainingCodes(with_all_imported(module)))[0] is Carried.ALL
+    homes = with_all_imported(module)
+    code = TrainingCodes(homes).of_results([Source(module, result)])
+    if code is None or carried_by_job(module, code)[0] is not Carried.ALL:
+        return False
+    reports = [Source(home, found.node) for home in homes for found in home.references_within(*REPORTS)]
+    return all(_has_own_checkpoint(report) for report in reports if code.may_run(report.module, report.node))
+
+
+def _has_own_checkpoint(report: Source) -> bool:
+    """Whether a report is called with a checkpoint that is made there, not with what a caller may leave out."""
+    module = report.module
+    call = module.parent_of[report.node]
+    given = checkpoint_argument(call) if isinstance(call, ast.Call) and call.func is report.node else None
+    made = [found.node for found in module.origins(given)] if given is not None else []
+    return bool(made) and all(isinstance(node, ast.Call) and not may_give_none(node) for node in made)
 
 
 def _keeps_all(trainer: Source) -> bool:
     """Whether a trainer is seen to keep all its checkpoints: its RunConfig, if it has one, has no CheckpointConfig."""
     module, made = trainer.module, trainer.node
-    if not isinstance(made, ast.Call) or has_unpacking(made):
+    if not isinstance(made, ast.Call) or has_unpacking(made) or _is_restored(made) or _sets_how_many(module):
         return False
     given = keyword_argument(made, "run_config")
     configs = module.origins(given) if given is not None else []
     return all(is_none(config.node) or _keeps_by_default(config.module, config.node) for config in configs)
 
 
+def _is_restored(made: ast.Call) -> bool:
+    """Whether a trainer has the RunConfig of an earlier run: `TorchTrainer.restore(path)`."""
+    return isinstance(made.func, ast.Attribute) and made.func.attr == "restore"
+
+
+def _sets_how_many(module: Module) -> bool:
+    """Whether a file says behind the construction of a RunConfig how many checkpoints are kept."""
+    return any(module.stores(name) for name in ("checkpoint_config", "num_to_keep"))
+
+
 def _keeps_by_default(module: Module, config: ast.expr) -> bool:
     """Whether a RunConfig is made without a CheckpointConfig."""
-    if not isinstance(config, ast.Call) or module.qualified(config.func) not in RUN_CONFIGS:
+    if not isinstance(config, ast.Call) or module.qualified(config.func) not in RUN_CONFIGS or _sets_how_many(module):
         return False
-    return not has_unpacking(config) and keyword_named(config, "checkpoint_config") is None
+    return len(config.args) < 2 and not has_unpacking(config) and keyword_named(config, "checkpoint_config") is None
 
 
 @kept

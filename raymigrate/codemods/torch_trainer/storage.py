@@ -21,7 +21,7 @@ from raymigrate.facts.ray_train.storage import (
 from raymigrate.facts.ray_tune.tuners import all_keywords, made
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none, keyword_argument
-from raymigrate.facts.values.nothing import is_none_in_some_case, may_be_none
+from raymigrate.facts.values.nothing import is_made_up_for, is_none_in_some_case, may_be_none
 from raymigrate.knowledge.error_texts import refused_arguments
 from raymigrate.knowledge.legacy import SYNC_CONFIGS
 
@@ -217,9 +217,11 @@ def tell_path_without_filesystem(context: Context, call: ast.Call, keyword: ast.
         call: The RunConfig, of Train or of Tune.
         keyword: Its storage_path.
     """
-    filesystem = filesystem_of(context.module, call)
-    at_times = filesystem is not None and is_none_in_some_case(context.module, filesystem)
-    if at_times and is_absolute(context.module, keyword.value) is False:
+    module = context.module
+    filesystem = filesystem_of(module, call)
+    if filesystem is None or not is_none_in_some_case(module, filesystem) or is_made_up_for(module, filesystem):
+        return
+    if is_absolute(module, keyword.value) is False:
         context.manual(RM402, keyword, f"{ONLY_ABSOLUTE}; {WITHOUT_FILESYSTEM}", ABSOLUTE_THERE)
 
 

@@ -31,6 +31,44 @@ def is_none_in_some_case(module: Module, node: ast.expr) -> bool:
     return any(is_none(source.node) or _is_optional(source) for source in module.origins(node))
 
 
+def is_made_up_for(module: Module, node: ast.expr) -> bool:
+    """Whether another value takes the place of None before a name is read, or the name is read only if it is not None.
+
+    `if files is None: files = local()`, `files = files or local()`, `if files is not None: ...`
+    """
+    if not isinstance(node, ast.Name):
+        return False
+    child: ast.AST = node
+    for parent in module.ancestors(node):
+        if isinstance(parent, (ast.If, ast.IfExp)) and child is not parent.test:
+            in_body = child is parent.body or (isinstance(parent, ast.If) and child in parent.body)
+            if _asks(parent.test, node.id, is_none=not in_body):
+                return True
+        child = parent
+    bindings = (binding.node for binding in module.scope_of[node].lookup(node.id))
+    return any(_takes_its_place(module, bound, node) for bound in bindings if isinstance(bound, ast.Name))
+
+
+def _takes_its_place(module: Module, bound: ast.Name, node: ast.Name) -> bool:
+    """Whether a name gets another value above a use of it, where it was None."""
+    assign = module.parent_of[bound]
+    if not isinstance(assign, ast.Assign) or is_none(assign.value) or module.start(bound) > module.start(node):
+        return False
+    match assign.value:
+        case ast.BoolOp(op=ast.Or(), values=[ast.Name(id=first), *_, last]):
+            return first == bound.id and not is_none(last)
+    outer = module.parent_of[assign]
+    return isinstance(outer, ast.If) and assign in outer.body and _asks(outer.test, bound.id, is_none=True)
+
+
+def _asks(test: ast.expr, name: str, *, is_none: bool) -> bool:
+    """Whether a condition holds for None alone, or for all but None (and what is like it), of what a name stands for."""
+    if is_none:
+        return ast.unparse(test) in (f"{name} is None", f"not {name}")
+    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+    return any(ast.unparse(part) in (f"{name} is not None", name) for part in parts)
+
+
 def _is_optional(source: Source) -> bool:
     parameter = source.module.definition(source.node)
     annotation = parameter.annotation if isinstance(parameter, ast.arg) else None
