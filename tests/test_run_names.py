@@ -128,6 +128,11 @@ def test_a_name_that_all_runs_of_an_hour_have_is_told() -> None:
     ]
 
 
+def test_a_name_of_very_many_parts_is_not_followed_to_its_end() -> None:
+    parts = "\n".join(f"NAME{n + 1} = NAME{n} + other(NAME{n})" for n in range(200))
+    assert told("RunConfig(name=NAME200)", f"NAME0 = 'a'\n{parts}") == [PERHAPS]
+
+
 BEGINS_ANEW = """
 import uuid
 from ray.air.config import CheckpointConfig, RunConfig, ScalingConfig

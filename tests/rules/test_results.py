@@ -566,7 +566,7 @@ def test_a_table_lacks_rows_else_and_is_in_the_order_of_a_score(checkpoint: str,
         ("def loop(config)", "def loop(config, last=None)"),
         ("session.report({", "(report := session.report)({"),
         ("return TorchTrainer(", "return TorchTrainer.restore('/runs/a')\n    return TorchTrainer("),
-        ("def fit():", "CONFIG = RunConfig()\nCONFIG.checkpoint_config = CheckpointConfig(num_to_keep=1)\n\ndef fit():"),
+        ("def fit():", "CONFIG = RunConfig()\nCONFIG.checkpoint_config.num_to_keep = 1\n\ndef fit():"),
         ("TorchTrainer(loop", "TorchTrainer(find()"),
     ],
 )

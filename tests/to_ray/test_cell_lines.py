@@ -137,6 +137,7 @@ def test_python_in_comments_that_reads_what_the_workers_make_is_told(tmp_path: P
         "# MAGIC %python\n# MAGIC import json\n# MAGIC\n# MAGIC best = dict(\n# MAGIC   a=trainer.state)",
         "# MAGIC %python\n# MAGIC def run(x):\n# MAGIC   return model(x), folder",
         "# MAGIC %python\n# MAGIC print(OUT)\n# MAGIC model.eval()",
+        "# MAGIC %python\n# MAGIC print(model, folder)\n# MAGIC def own(folder):\n# MAGIC   model = 1",
     ]
     found = told_of_databricks(tmp_path, *cells)
     expected = [
@@ -144,6 +145,7 @@ def test_python_in_comments_that_reads_what_the_workers_make_is_told(tmp_path: P
         ("`best = dict(a=trainer.state)`", "`trainer`"),
         ("`def run(x):`", "`folder`, `model`"),
         ("`model.eval()`", "`model`"),
+        ("`print(model, folder)`", "`folder`, `model`"),
     ]
     assert [(shown, names.partition(" reads ")[2].partition(f", {READS}")[0]) for shown, names in found] == expected
 
@@ -153,6 +155,8 @@ def test_other_comments_are_not(tmp_path: Path) -> None:
         "# MAGIC %python\n# MAGIC print(OUT)",
         "# MAGIC %python\n# MAGIC model = 1\n# MAGIC print(model)",
         "# MAGIC %python\n# MAGIC model.eval(",
+        "# MAGIC %python\n# MAGIC def own(model, *, trainer):\n# MAGIC   return [trainer for model in model]",
+        "# MAGIC %python\n# MAGIC import json as model\n# MAGIC model.dumps({})",
         "# MAGIC %md\n# MAGIC model",
         "# MAGIC %sql\n# MAGIC model",
         "# %python\n# model",

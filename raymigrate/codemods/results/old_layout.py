@@ -42,7 +42,7 @@ LOOK_THERE = (
     "For new runs look there for checkpoint_[0-9]*, or take result.checkpoint.path; what legacy Ray wrote stays where"
     " it is. A trial of a Tuner is called by the name of its function."
 )
-# A folder that is there under any name, with checkpoints in it; `**` also stands for none. checkpoint-500 is of Transformers.
+# A folder that is there under any name, with checkpoints in it; `**` also stands for none. checkpoint-500 is another's.
 ANY_FOLDER = lazy_regex(rf"/(?!\*\*|(?:{'|'.join(TRAINERS)})_)[^/()]*[*?][^/()]*/checkpoint(?!-)")
 NONE_BELOW = (
     "This finds no checkpoint of a new run: Ray >= 2.51 puts them into the folder of the run, storage_path/name, and"

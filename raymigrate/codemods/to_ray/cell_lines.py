@@ -11,7 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.facts.syntax.magics import commented_cells, magics_in, shell_cells, written_lines
-from raymigrate.facts.syntax.scopes import Scope
+from raymigrate.facts.syntax.scopes import Scope, ScopeBuilder
 
 # What IPython evaluates in such a line (IPython 8.37, core/interactiveshell.py, `var_expand`).
 EXPRESSION = lazy_regex(r"(?<!\{)\{(?P<braces>[^{}]+)\}(?!\})|(?<!\$)\$(?P<dollar>[A-Za-z_]\w*)")
@@ -86,9 +86,10 @@ def _tell_commented_cells(context: Context, rule: Rule, outline: Outline, traine
     """Tells of Python in comments, which Databricks runs, that reads what moves; also reported at the training."""
     root = context.module.scope_of[context.module.tree]
     for cell in commented_cells(context.module) if trained else ():
-        nodes = [node for node in ast.walk(cell) if isinstance(node, ast.Name)]
-        own = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
-        read = {node.id: node for node in reversed(nodes) if node.id not in own and _moves(outline, root, node.id)}
+        scope_of = ScopeBuilder(cell).scope_of
+        nodes = [node for node in ast.walk(cell) if isinstance(node, ast.Name) and node in scope_of]
+        free = [node for node in nodes if not scope_of[node].lookup(node.id)]
+        read = {node.id: node for node in reversed(free) if _moves(outline, root, node.id)}
         if read:
             first = min(read.values(), key=lambda node: (node.lineno, node.col_offset))
             step = next(step for step in cell.body if first in ast.walk(step))

@@ -37,28 +37,31 @@ FIELD = lazy_regex(r"[^.\[]*")
 DIRECTIVE = lazy_regex(r"%[-#]?([A-Za-z])")
 OF_DAYS = frozenset("aAwdbBmyYjUWGuVxDFhCegpzZ")
 OF_HOURS = frozenset("HIk")
+DEEPEST = 40
 
 
-def renewal(module: Module, node: ast.expr, known: dict[ast.AST, Renewal] | None = None) -> Renewal:
+def renewal(module: Module, node: ast.expr, known: dict[ast.AST, Renewal] | None = None, depth: int = 0) -> Renewal:
     """How often the value of an expression is another one: that of the origin which seldom is.
 
     Args:
         module: The module.
         node: The expression.
         known: The answers so far; of what is asked for in a circle, that nothing is seen.
+        depth: How far below the text the expression is; nothing is seen DEEPEST below it.
     """
     found = {} if known is None else known
-    return min(_of_origin(source.module, source.node, found) for source in module.origins(node))
+    return min(_of_origin(source.module, source.node, found, depth) for source in module.origins(node))
 
 
-def _of_origin(module: Module, node: ast.expr, known: dict[ast.AST, Renewal]) -> Renewal:
+def _of_origin(module: Module, node: ast.expr, known: dict[ast.AST, Renewal], depth: int) -> Renewal:
     if node not in known:
         known[node] = Renewal.UNSEEN
-        known[node] = min(_most(module, node), _of_parts(module, node, known))
+        if depth < DEEPEST:
+            known[node] = min(_most(module, node), _of_parts(module, node, known, depth))
     return known[node]
 
 
-def _of_parts(module: Module, node: ast.expr, known: dict[ast.AST, Renewal]) -> Renewal:
+def _of_parts(module: Module, node: ast.expr, known: dict[ast.AST, Renewal], depth: int) -> Renewal:
     if isinstance(node, (ast.Name, ast.Attribute)) and UNIQUE.match(module.qualified(node) or ""):
         return Renewal.EACH_RUN
     if isinstance(node, ast.Constant):
@@ -66,11 +69,11 @@ def _of_parts(module: Module, node: ast.expr, known: dict[ast.AST, Renewal]) -> 
     if isinstance(node, (ast.Call, ast.Subscript)) and _reads_job(module, node):
         return Renewal.EACH_RUN
     if isinstance(node, ast.Call) and (filled := _filled(module, node)) is not None:
-        renewed = (min(renewal(module, part, known), _of_texts([spec])) for part, spec in filled)
+        renewed = (min(renewal(module, part, known, depth + 1), _of_texts([spec])) for part, spec in filled)
         return max(renewed, default=Renewal.UNSEEN)
     parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
     parts += [keyword.value for keyword in node.keywords] if isinstance(node, ast.Call) else []
-    return max((renewal(module, part, known) for part in parts), default=Renewal.UNSEEN)
+    return max((renewal(module, part, known, depth + 1) for part in parts), default=Renewal.UNSEEN)
 
 
 def _filled(module: Module, call: ast.Call) -> list[tuple[ast.expr, str]] | None:
