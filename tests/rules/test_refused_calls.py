@@ -173,6 +173,7 @@ def test_what_takes_the_place_of_mixed_precision_is_explained_once_in_a_loop() -
         ("torch.accelerate(True)", True),
         ("torch.accelerate(amp=config['amp'])", True),
         ("torch.accelerate(**config)", True),
+        ("begin = torch.accelerate; begin(amp=True)", True),
     ],
 )
 def test_without_mixed_precision_there_is_none_to_write(accelerate: str, mixed: bool) -> None:
@@ -267,6 +268,18 @@ def test_how_a_model_is_wrapped_is_said_as_today(given: str, now: str, name: str
 def test_what_wraps_a_model_as_before_stays(given: str) -> None:
     outcome = converted(f"from ray.train.torch import prepare_model\nmade = prepare_model({given})\n")
     assert f"prepare_model({given})" in outcome.text and not outcome.findings
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("wrap_ddp", True), ("ddp_kwargs", True), ("move_to_device", False), ("parallel_strategy", False)],
+)
+def test_what_prepare_model_gets_out_of_a_dict_is_told(name: str, told: bool) -> None:
+    script = (
+        f"from ray.train.torch import prepare_model\n\noptions = {{'{name}': None}}\n\n\ndef loop(config):\n"
+        "    return prepare_model(config['model'], **options)\n"
+    )
+    assert converted(script).lines("RM693", Kind.MANUAL) == [3] * told
 
 
 @pytest.mark.parametrize("given", ["model, wrap_ddp=False, **more", "model, wrap_ddp=True, parallel_strategy=None"])

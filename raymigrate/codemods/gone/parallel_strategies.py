@@ -9,11 +9,16 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.rescan import RM693
-from raymigrate.facts.syntax.guards import is_guarded
-from raymigrate.facts.values import has_unpacking, keyword_named
+from raymigrate.facts.syntax.guards import is_asked_for, is_guarded
+from raymigrate.facts.values import has_unpacking, keyword_named, unpacked_dicts
+from raymigrate.facts.values.carried import carried
 
 PREPARE_MODEL = "ray.train.torch.prepare_model"
 STRATEGY, ITS_ARGUMENTS = "parallel_strategy", "parallel_strategy_kwargs"
+FORMER = {
+    "wrap_ddp": "Give parallel_strategy=None where it was False, and leave it out where it was True.",
+    "ddp_kwargs": f"{ITS_ARGUMENTS}= took its place.",
+}
 POSITION = 2
 REFUSED = "prepare_model({}=) is refused today; now {}."
 BY_POSITION = 'The third argument of prepare_model() is parallel_strategy today, where True is FSDP; now "ddp".'
@@ -33,6 +38,16 @@ def parallel_strategies(context: Context) -> None:
         if its_arguments is not None and not others & {ITS_ARGUMENTS, None}:
             if _converts(context, its_arguments, f"{ITS_ARGUMENTS}="):
                 context.plan.call(call).rename["ddp_kwargs"] = ITS_ARGUMENTS
+        for unpacked in unpacked_dicts(call):
+            _tell_unpacked(context, unpacked)
+
+
+def _tell_unpacked(context: Context, unpacked: ast.expr) -> None:
+    """Tells of what a call gets out of a dict."""
+    for entry in carried(context.module, unpacked).entries:
+        if entry.name in FORMER and not is_asked_for(entry.module, entry.key, entry.name):
+            place = entry.key if entry.module is context.module else unpacked
+            context.manual(RM693, place, f"prepare_model({entry.name}=) is refused today.", FORMER[entry.name])
 
 
 def _third(call: ast.Call) -> ast.expr | None:

@@ -62,7 +62,7 @@ def _takes_its_place(module: Module, bound: ast.Name, node: ast.Name) -> bool:
 
 
 def _asks(test: ast.expr, name: str, *, is_none: bool) -> bool:
-    """Whether a condition holds for None alone, or for all but None (and what is like it), of what a name stands for."""
+    """Whether a condition holds for None, or for none but what is not None, of what a name stands for."""
     if is_none:
         return ast.unparse(test) in (f"{name} is None", f"not {name}")
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
