@@ -16,7 +16,16 @@ from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import FUNCTIONS, FunctionNode
-from raymigrate.facts.values import Source, argument, free_name, is_none, methods, methods_of_object, reaching
+from raymigrate.facts.values import (
+    Source,
+    argument,
+    class_named,
+    free_name,
+    is_none,
+    methods,
+    methods_of_object,
+    reaching,
+)
 from raymigrate.facts.values.items import items_behind
 
 DEEPEST = 6  # wrappers in wrappers, items of items
@@ -144,7 +153,10 @@ def _inside(source: Source) -> Iterator[Source]:
 
 
 def reached_elsewhere(module: Module, calls: Iterable[ast.Call]) -> Iterator[tuple[Module, ast.AST]]:
-    """The functions and classes of other files that some calls of a module call, and those that these call."""
+    """The functions and classes of other files that some calls of a module call, and those that these call.
+
+    Of a class that objects are made of it is what runs by itself; other methods count where something calls them.
+    """
     waiting = [place for call in calls for place in _called(module, call)] if module.project is not None else []
     seen = set[ast.AST]()
     while waiting:
@@ -162,14 +174,29 @@ def _called_in(module: Module, code: ast.AST) -> list[tuple[Module, ast.AST]]:
 
 
 def _called(module: Module, call: ast.Call) -> Iterator[tuple[Module, ast.AST]]:
-    """The function of the project that a call calls, or the class that it makes an object of."""
+    """The function of the project that a call calls, or what runs of the class that it makes an object of."""
     for callee in callees(module, call.func):
         if callee.function is not None:
             yield callee.module, callee.function
     found = module.elsewhere(call.func)
     home, made = (found.module, found.node) if found is not None else (module, module.definition(call.func))
     if isinstance(made, ast.ClassDef):
-        yield home, made
+        yield from _run_unasked(home, made)
+
+
+@kept
+def _run_unasked(module: Module, made: ast.ClassDef) -> list[tuple[Module, ast.AST]]:
+    """What runs of a class without a call that is seen: `__init__` and its like, also those of its bases.
+
+    All of it where a base is no class of the project, as a library may call any method: `class Net(nn.Module)`.
+    """
+    bases = [class_named(module, base) for base in made.bases if free_name(module, base) != "object"]
+    if None in bases:
+        return [(module, made)]
+    own = [(module, part) for part in made.body if isinstance(part, FUNCTIONS) and part.name.startswith("__")]
+    above = [place for found in bases if found is not None for place in _run_unasked(*found)]
+    is_of_library = any(isinstance(node, ast.ClassDef) for _, node in above)
+    return [*above, *([(module, made)] if is_of_library else own)]
 
 
 def calls_within(code: ast.AST) -> list[ast.Call]:
