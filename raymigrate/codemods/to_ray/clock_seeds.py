@@ -55,7 +55,7 @@ def _by_time(module: Module) -> Iterator[tuple[ast.AST, ast.Call]]:
     """Where a seed is given that asks for the time, with what asks, which may stand where a name of it is bound."""
     if not any(other.references_within(*CLOCKS) for other in with_imported(module)):
         return
-    given = [(call, value) for call in seeds_set(module) for value in call.args[:1]]
+    given: list[tuple[ast.AST, ast.expr]] = [(call, value) for call in seeds_set(module) for value in call.args[:1]]
     named = ((call, keyword) for name in KEYWORDS for call, keyword in module.keywords(name))
     # A function of the project may do anything with what it is given, and what it sets is seen there.
     given += [(word, word.value) for call, word in named if not isinstance(module.definition(call.func), FUNCTIONS)]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.cell_lines import run_by_workers
 from raymigrate.codemods.to_ray.command_lines import CURRENT_FOLDER
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.facts.projects.callees import reached_elsewhere
+from raymigrate.facts.projects.callees import lead_to
 from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.syntax.guards import SUPPRESS, heads_of
 from raymigrate.facts.syntax.kept import kept
@@ -38,10 +37,9 @@ def tell_command_line_helpers(context: Context, rule: Rule, outline: Outline) ->
     if not any(map(_asked, with_imported(module)[1:])):
         return
     steps = run_by_workers(outline)
-    for call in module.of_type(ast.Call):
-        found = next(_asked_behind(module, call), None) if outline.script.step_of(call) in steps else None
-        if found is not None and not _expects(module, call, _error(found[1])):
-            home, asked = found
+    calls = [call for call in module.of_type(ast.Call) if outline.script.step_of(call) in steps]
+    for call, home, asked in lead_to(module, calls, _asked_in):
+        if not _expects(module, call, _error(asked)):
             library = asked.qualified.partition(".")[0]
             message = (
                 f"{home.path}:{home.start(asked.node)[0]} calls {asked.qualified}(), which holds in the process of"
@@ -50,9 +48,8 @@ def tell_command_line_helpers(context: Context, rule: Rule, outline: Outline) ->
             context.manual(rule, call, message, ADVICE)
 
 
-def _asked_behind(module: Module, call: ast.Call) -> Iterator[tuple[Module, Reference]]:
-    for home, function in reached_elsewhere(module, [call]):
-        yield from ((home, asked) for asked in _asked(home) if home.inside(asked.node, function))
+def _asked_in(module: Module, code: ast.AST) -> Reference | None:
+    return next((asked for asked in _asked(module) if module.inside(asked.node, code)), None)
 
 
 @kept

@@ -6,8 +6,9 @@ method or an object; what cannot be followed to a definition was not read, and n
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from raymigrate.facts.projects.handed_on import handed_on
 from raymigrate.facts.projects.places import WRAPPERS
@@ -28,6 +29,7 @@ from raymigrate.facts.values import (
 )
 from raymigrate.facts.values.items import items_behind
 
+Found = TypeVar("Found")
 DEEPEST = 6  # wrappers in wrappers, items of items
 
 
@@ -165,6 +167,34 @@ def reached_elsewhere(module: Module, calls: Iterable[ast.Call]) -> Iterator[tup
             seen.add(code)
             yield home, code
             waiting += _called_in(home, code)
+
+
+def lead_to(
+    module: Module, calls: Sequence[ast.Call], find: Callable[[Module, ast.AST], Found | None]
+) -> Iterator[tuple[ast.Call, Module, Found]]:
+    """The calls by which a module comes to something in code of other files; each function is looked at once.
+
+    Args:
+        module: The module.
+        calls: Calls of it.
+        find: What is looked for in a function or class of a file.
+
+    Returns:
+        Each call that leads to one, with the file and with what is found there.
+    """
+    reached, callers = list(reached_elsewhere(module, calls)), dict[ast.AST, list[ast.AST]]()
+    found = {code: (home, what) for home, code in reached if (what := find(home, code)) is not None}
+    for home, code in reached if found else ():
+        for _, inner in _called_in(home, code):
+            callers.setdefault(inner, []).append(code)
+    waiting = list(found)
+    for inner in waiting:  # it grows
+        above = [code for code in dict.fromkeys(callers.get(inner, ())) if code not in found]
+        found |= dict.fromkeys(above, found[inner])
+        waiting += above
+    for call in calls if found else ():
+        for end in [found[code] for home, code in _called(module, call) if home is not module and code in found][:1]:
+            yield call, *end
 
 
 @kept
