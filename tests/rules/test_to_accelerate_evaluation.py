@@ -210,6 +210,7 @@ with torch.no_grad():
         ("", "total += criterion(scores, y).item()", "print(total / len(test_loader.dataset))", 1),
         ("", "loss = criterion(scores, y)\n        total += loss.detach()", "total /= len(test_loader.dataset)", 1),
         ("", "total += F.cross_entropy(scores, y).item()", "n = len(test_loader.dataset)\nprint(total / n)", 1),
+        ("", "total += float(criterion(scores, y))", "print(total / len(test_loader.dataset))", 1),
         ("", "total += F.cross_entropy(scores, y, reduction='sum').item()", "total /= len(test_loader.dataset)", 0),
         ("reduction='sum'", "total += criterion(scores, y).item()", "total /= len(test_loader.dataset)", 0),
         ("", "total += criterion(scores, y).item() * len(y)", "total /= len(test_loader.dataset)", 0),

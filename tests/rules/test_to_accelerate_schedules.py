@@ -77,8 +77,9 @@ def test_an_optimizer_within_another_is_none() -> None:
 
 
 @pytest.mark.parametrize("base", [f"{OPTIM}.LRScheduler", f"{OPTIM}._LRScheduler", "object"])
-def test_a_schedule_that_is_none_of_torch_is_left_as_it_is_by_prepare(base: str) -> None:
-    outcome = accelerated(OWN.format(base=base), "scheduler = Warmup(optimizer, len(loader))\n", LOOP, BATCH)
+@pytest.mark.parametrize("made", ["Warmup", "{'warm': Warmup}['warm']"])
+def test_a_schedule_that_is_none_of_torch_is_left_as_it_is_by_prepare(base: str, made: str) -> None:
+    outcome = accelerated(OWN.format(base=base), f"scheduler = {made}(optimizer, len(loader))\n", LOOP, BATCH)
     is_other = base == "object"
     assert bool(outcome.lines("RM854", Kind.MANUAL)) is is_other
     assert ("scheduler = accelerator.prepare(" in outcome.text) is not is_other

@@ -130,6 +130,11 @@ BY_TIME = "works this seed out of the time by itself"
         ("seed = 3\n    set_seed(int(datetime.now().timestamp()))", "", 1),
         ("seed = 3\n    start()", "def start():\n    random.seed(time.time_ns())", 1),
         ("seed = 3\n    rows = train_test_split(load(), random_state=int(time.time()))\n    print(rows)", "", 1),
+        ("seed = 3\n    now = int(time.time())\n    set_seed(now % 2**32)", "", 1),
+        ("seed = 3\n    set_seed(now())", "def now():\n    return int(time.time())", 1),
+        ("seed = 3\n    start(seed=int(time.time()))", "def start(seed):\n    set_seed(seed)", 1),
+        ("seed = 3\n    start(seed=int(time.time()))", "def start(seed):\n    print(seed)", 0),
+        ("seed = 3\n    set_seed(BEGUN)", "BEGUN = int(time.time())", 0),
         ("seed = 3\n    begun = time.time()\n    set_seed(seed)\n    print(begun)", "", 0),
         ("seed = 3", "def start():\n    random.seed(time.time_ns())", 0),
     ],
@@ -140,6 +145,15 @@ def test_a_seed_by_the_time_is_told_where_workers_ask(seed: str, define: str, to
     messages = [finding.message for finding in result.findings]
     assert sum(BY_TIME in message for message in messages) == told
     assert any("sets the same seed" in message for message in messages) is not bool(told)
+
+
+@pytest.mark.parametrize(
+    "agree", ["torch.distributed.broadcast(now, 0)\n    set_seed(now.item())", "set_seed(now)"], ids=["one", "own"]
+)
+def test_a_seed_that_the_first_process_gives_the_others_is_not_told(agree: str) -> None:
+    seed = f"now = torch.tensor(int(time.time()))\n    {agree}"
+    result = convert(SCRIPT.format(define="import time", seed=seed), options=Options(to_ray=True, workers=2))
+    assert any(BY_TIME in finding.message for finding in result.findings) is ("broadcast" not in agree)
 
 
 @pytest.mark.parametrize(("workers", "told"), [(2, True), (1, False)])

@@ -37,6 +37,8 @@ def tell_batch_means(changes: Changes, module: Module, gatherings: Iterable[Gath
 
 
 def _is_mean(module: Module, value: ast.expr, found: Gathering) -> bool:
+    if isinstance(value, ast.Call) and free_name(module, value.func) == "float" and value.args:
+        value = value.args[0]
     while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in AS_NUMBER:
         value = value.func.value
     made = module.value(value)

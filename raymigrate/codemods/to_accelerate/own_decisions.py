@@ -8,7 +8,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.step_counters import counts_steps
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
-from raymigrate.facts.values.moments import AGREES, asks_now
+from raymigrate.facts.values.moments import asks_now, is_agreed
 
 ASKED_BY_EACH = (
     "Each process asks for the time or the disk itself and stops by its own answer: where the answers differ, the"
@@ -45,7 +45,7 @@ class OwnDecisions:
             if not loops or not self.training.trains(loops[0]):
                 continue
             tests = [parent.test for parent in around[: around.index(loops[0])] if isinstance(parent, ast.If)]
-            if any(not self._is_agreed(asked) for test in tests for asked in asks_now(self.module, test)):
+            if any(not is_agreed(self.module, asked) for test in tests for asked in asks_now(self.module, test)):
                 changes.manual(RM858, end, ASKED_BY_EACH, ASK_ONCE)
             if loops[0] in inner:
                 continue
@@ -57,11 +57,6 @@ class OwnDecisions:
                     "Each process decides by its own loss when to stop: the others then wait for it for ever.",
                     "Compare a value that is the same in all of them: accelerator.reduce(loss, reduction='mean').",
                 )
-
-    def _is_agreed(self, asked: ast.expr) -> bool:
-        """Whether all processes are given one answer, which a name holds: `dist.all_reduce(late)`."""
-        calls = (self.module.parent_of[use] for use in self.module.uses_of(asked))
-        return any(isinstance(c, ast.Call) and (self.module.qualified(c.func) or "").startswith(AGREES) for c in calls)
 
     def _own_rates(self, changes: Changes) -> None:
         """Tells where processes could lower their learning rates one by one."""

@@ -92,8 +92,8 @@ class Schedules:
 
     def _is_of_another_kind(self, maker: ast.Call) -> bool:
         """Whether a class of the project makes a schedule that is none of torch's, which prepare() leaves alone."""
-        found = class_named(self._home(maker), maker.func)
-        return found is not None and not any(map(is_scheduler, library_bases(*found)))
+        named = [class_named(end.module, end.node) for end in self._home(maker).origins(maker.func)]
+        return any(found is not None and not any(map(is_scheduler, library_bases(*found))) for found in named)
 
     def _is_per_batch(self, call: ast.Call) -> bool:
         """Whether a step is taken in a loop over batches."""

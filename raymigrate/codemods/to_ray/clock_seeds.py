@@ -9,9 +9,12 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.cell_lines import run_by_workers
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
+from raymigrate.facts.projects.callees import calls_within
+from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.torch.random_splits import seeds_set
-from raymigrate.facts.values.moments import CLOCKS
+from raymigrate.facts.values.moments import CLOCKS, is_agreed
 
 KEYWORDS = ("seed", "data_seed", "random_state")
 MESSAGE = (
@@ -50,11 +53,30 @@ def _is_called(module: Module, node: ast.AST) -> bool:
 
 def _by_time(module: Module) -> Iterator[tuple[ast.AST, ast.Call]]:
     """Where a seed is given that asks for the time, with what asks, which may stand where a name of it is bound."""
-    if not any(module.calls(*CLOCKS)):
+    if not any(other.references_within(*CLOCKS) for other in with_imported(module)):
         return
     given: list[tuple[ast.AST, ast.expr]] = [(call, value) for call in seeds_set(module) for value in call.args[:1]]
-    given += [(keyword, keyword.value) for name in KEYWORDS for _, keyword in module.keywords(name)]
+    named = ((call, keyword) for name in KEYWORDS for call, keyword in module.keywords(name))
+    # A function of the project may do anything with what it is given, and what it sets is seen there.
+    given += [(word, word.value) for call, word in named if not isinstance(module.definition(call.func), FUNCTIONS)]
     for place, value in given:
-        for part in (*ast.walk(value), *ast.walk(module.value(value))):
-            if isinstance(part, ast.Call) and module.qualified(part.func) in CLOCKS:
-                yield place, part
+        yield from ((place, asked) for asked in _asked(module, value, frozenset()))
+
+
+def _asked(module: Module, value: ast.AST, seen: frozenset[ast.AST]) -> Iterator[ast.Call]:
+    """What of a value asks for the time: itself, by a function that gives it, or where a name of it is bound."""
+    for part in ast.walk(value):
+        if isinstance(part, ast.Call) and _asks(module, part):
+            yield part
+        elif isinstance(part, ast.Call):
+            ends = (source for source in module.origins(part) if source.node is not part)
+            if any(_asks(source.module, inner) for source in ends for inner in calls_within(source.node)):
+                yield part
+        elif isinstance(part, ast.Name) and part not in seen and not is_agreed(module, part):
+            ends = (source for source in module.origins(part) if source.module is module and source.node is not part)
+            for source in ends:
+                yield from _asked(module, source.node, seen | {part, source.node}) if source.node not in seen else ()
+
+
+def _asks(module: Module, call: ast.Call) -> bool:
+    return module.qualified(call.func) in CLOCKS

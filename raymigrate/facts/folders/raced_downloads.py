@@ -1,11 +1,10 @@
 """Datasets that several processes download at once: `MNIST(folder, download=True)`, here or in another file."""
 
 import ast
-import itertools
 from collections.abc import Iterator
 
 from raymigrate.facts.folders.downloads import is_in_turn
-from raymigrate.facts.projects.callees import reached_elsewhere
+from raymigrate.facts.projects.callees import lead_to
 from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
@@ -32,20 +31,21 @@ def raced_downloads(module: Module) -> Iterator[tuple[ast.Call, ast.AST, str]]:
     others = [other for other in with_imported(module) if other is not module and other.text != module.text]
     if not any(map(_downloads, others)):
         return
-    for call in module.of_type(ast.Call):
-        reached = ((home, d) for home, code in reached_elsewhere(module, [call]) for d in _downloads(home, code))
-        for home, download in itertools.islice(reached, 1):
-            if not is_in_turn(module, call):
-                yield call, call, f" ({home.path}:{download.lineno})"
+    for call, home, download in lead_to(module, module.of_type(ast.Call), _first):
+        if not is_in_turn(module, call):
+            yield call, call, f" ({home.path}:{download.lineno})"
+
+
+def _first(module: Module, code: ast.AST) -> ast.Call | None:
+    return next((call for call in _downloads(module) if module.inside(call, code)), None)
 
 
 @kept
-def _downloads(module: Module, code: ast.AST | None = None) -> list[ast.Call]:
-    """The calls in some code of a file, or all, but for those that one process comes to after the other."""
+def _downloads(module: Module) -> list[ast.Call]:
+    """The calls of a file itself, but for those that one process comes to after the other."""
     datasets = (
         call
         for call, keyword in module.keywords(DOWNLOAD)
         if module.constant(keyword.value) is True and (module.qualified(call.func) or "").startswith(DATASETS)
     )
-    found = [call for call in datasets if not is_in_turn(module, call)]
-    return [call for call in found if code is None or module.inside(call, code)]
+    return [call for call in datasets if not is_in_turn(module, call)]

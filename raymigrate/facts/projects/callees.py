@@ -6,8 +6,9 @@ method or an object; what cannot be followed to a definition was not read, and n
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from raymigrate.facts.projects.handed_on import handed_on
 from raymigrate.facts.projects.places import WRAPPERS
@@ -16,9 +17,19 @@ from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import FUNCTIONS, FunctionNode
-from raymigrate.facts.values import Source, argument, free_name, is_none, methods, methods_of_object, reaching
+from raymigrate.facts.values import (
+    Source,
+    argument,
+    class_named,
+    free_name,
+    is_none,
+    methods,
+    methods_of_object,
+    reaching,
+)
 from raymigrate.facts.values.items import items_behind
 
+Found = TypeVar("Found")
 DEEPEST = 6  # wrappers in wrappers, items of items
 
 
@@ -144,7 +155,10 @@ def _inside(source: Source) -> Iterator[Source]:
 
 
 def reached_elsewhere(module: Module, calls: Iterable[ast.Call]) -> Iterator[tuple[Module, ast.AST]]:
-    """The functions and classes of other files that some calls of a module call, and those that these call."""
+    """The functions and classes of other files that some calls of a module call, and those that these call.
+
+    Of a class that objects are made of it is what runs by itself; other methods count where something calls them.
+    """
     waiting = [place for call in calls for place in _called(module, call)] if module.project is not None else []
     seen = set[ast.AST]()
     while waiting:
@@ -155,6 +169,34 @@ def reached_elsewhere(module: Module, calls: Iterable[ast.Call]) -> Iterator[tup
             waiting += _called_in(home, code)
 
 
+def lead_to(
+    module: Module, calls: Sequence[ast.Call], find: Callable[[Module, ast.AST], Found | None]
+) -> Iterator[tuple[ast.Call, Module, Found]]:
+    """The calls by which a module comes to something in code of other files; each function is looked at once.
+
+    Args:
+        module: The module.
+        calls: Calls of it.
+        find: What is looked for in a function or class of a file.
+
+    Returns:
+        Each call that leads to one, with the file and with what is found there.
+    """
+    reached, callers = list(reached_elsewhere(module, calls)), dict[ast.AST, list[ast.AST]]()
+    found = {code: (home, what) for home, code in reached if (what := find(home, code)) is not None}
+    for home, code in reached if found else ():
+        for _, inner in _called_in(home, code):
+            callers.setdefault(inner, []).append(code)
+    waiting = list(found)
+    for inner in waiting:  # it grows
+        above = [code for code in dict.fromkeys(callers.get(inner, ())) if code not in found]
+        found |= dict.fromkeys(above, found[inner])
+        waiting += above
+    for call in calls if found else ():
+        for end in [found[code] for home, code in _called(module, call) if home is not module and code in found][:1]:
+            yield call, *end
+
+
 @kept
 def _called_in(module: Module, code: ast.AST) -> list[tuple[Module, ast.AST]]:
     """The functions and classes that some code of a file calls."""
@@ -162,14 +204,29 @@ def _called_in(module: Module, code: ast.AST) -> list[tuple[Module, ast.AST]]:
 
 
 def _called(module: Module, call: ast.Call) -> Iterator[tuple[Module, ast.AST]]:
-    """The function of the project that a call calls, or the class that it makes an object of."""
+    """The function of the project that a call calls, or what runs of the class that it makes an object of."""
     for callee in callees(module, call.func):
         if callee.function is not None:
             yield callee.module, callee.function
     found = module.elsewhere(call.func)
     home, made = (found.module, found.node) if found is not None else (module, module.definition(call.func))
     if isinstance(made, ast.ClassDef):
-        yield home, made
+        yield from _run_unasked(home, made)
+
+
+@kept
+def _run_unasked(module: Module, made: ast.ClassDef) -> list[tuple[Module, ast.AST]]:
+    """What runs of a class without a call that is seen: `__init__` and its like, also those of its bases.
+
+    All of it where a base is no class of the project, as a library may call any method: `class Net(nn.Module)`.
+    """
+    bases = [class_named(module, base) for base in made.bases if free_name(module, base) != "object"]
+    if None in bases:
+        return [(module, made)]
+    own = [(module, part) for part in made.body if isinstance(part, FUNCTIONS) and part.name.startswith("__")]
+    above = [place for found in bases if found is not None for place in _run_unasked(*found)]
+    is_of_library = any(isinstance(node, ast.ClassDef) for _, node in above)
+    return [*above, *([(module, made)] if is_of_library else own)]
 
 
 def calls_within(code: ast.AST) -> list[ast.Call]:

@@ -1,9 +1,9 @@
 """The logger of loguru, and whether a script lets it write to a file: then Ray cannot pickle it (pickling.py)."""
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from raymigrate.facts.projects.callees import calls_within, reached_elsewhere
+from raymigrate.facts.projects.callees import calls_within, lead_to
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Binding
@@ -63,8 +63,7 @@ def _openings_of_loguru(module: Module) -> list[ast.AST]:
         return []
     found: list[ast.AST] = [call for call in module.of_type(ast.Call) if _opens_file(module, call)]
     calls = module.of_type(ast.Call) if module.names_of_files else []
-    if _reach_file(module, calls):  # mostly none does, and each would be followed again
-        found += (call for call in calls if _reach_file(module, [call]))
+    found += (call for call, _, _ in lead_to(module, calls, _opening_in))
     for statement in module.imports if module.names_of_files else ():
         for other in _imported_modules(module, statement):
             added = (call for call in other.of_type(ast.Call) if other.function(call) is None)
@@ -73,10 +72,9 @@ def _openings_of_loguru(module: Module) -> list[ast.AST]:
     return found
 
 
-def _reach_file(module: Module, calls: Sequence[ast.Call]) -> bool:
-    """Whether functions of other files that some calls come to let loguru write to a file."""
-    reached = reached_elsewhere(module, calls)
-    return any(_opens_file(home, inner) for home, code in reached for inner in calls_within(code))
+def _opening_in(module: Module, code: ast.AST) -> ast.Call | None:
+    """The call in some code that lets loguru write to a file."""
+    return next((call for call in calls_within(code) if _opens_file(module, call)), None)
 
 
 def _opens_file(module: Module, call: ast.Call) -> bool:

@@ -14,7 +14,10 @@ CLOCKS = frozenset(
 TIMES = frozenset({"time.perf_counter", "time.monotonic", "time.process_time", "time.strftime", "time.ctime"})
 ON_DISK = frozenset({f"os.path.{name}" for name in ("exists", "isfile", "isdir", "getsize", "getmtime")})
 # By which processes ask each other.
-AGREES = ("torch.distributed.", "accelerate.utils.", "ray.train.collective.")
+AGREES = (
+    *("torch.distributed.", "ray.train.collective."),
+    *(f"accelerate.utils.{name}" for name in ("broadcast", "gather", "reduce", "operations.")),
+)
 EXISTS = frozenset({"exists", "is_file", "is_dir", "glob", "rglob", "iterdir"})  # of a pathlib.Path
 
 
@@ -31,6 +34,19 @@ def asks_now(module: Module, test: ast.expr) -> Iterator[ast.expr]:
         for call in calls:
             if isinstance(call, ast.Call) and _is_asked_now(module, call):
                 yield part  # type: ignore[misc]
+
+
+def is_agreed(module: Module, asked: ast.expr) -> bool:
+    """Whether all processes are given one answer, which a name holds: `dist.all_reduce(late)`."""
+    calls = (_call_around(module, use) for use in module.uses_of(asked))
+    return any(call is not None and (module.qualified(call.func) or "").startswith(AGREES) for call in calls)
+
+
+def _call_around(module: Module, use: ast.AST) -> ast.Call | None:
+    """The call that a value is given to, itself or in a list: `broadcast_object_list([seed])`."""
+    outer = module.parent_of[use]
+    outer = module.parent_of[outer] if isinstance(outer, ast.List) else outer
+    return outer if isinstance(outer, ast.Call) else None
 
 
 def _is_asked_now(module: Module, call: ast.Call) -> bool:
