@@ -96,7 +96,13 @@ def test_below_the_accelerator_it_only_asks(way: str) -> None:
         ("first = PartialState(); accelerator = Accelerator()",),
         ("accelerator = Accelerator(step_scheduler_with_optimizer=PartialState().num_processes > 1)",),
         ("accelerator = Accelerator(split_batches=PartialState().num_processes > 1)",),  # RM701 moves it
-        ("if LATE:", "    accelerator = Accelerator()", "else:", "    PartialState()", "    accelerator = Accelerator()"),
+        (
+            "if LATE:",
+            "    accelerator = Accelerator()",
+            "else:",
+            "    PartialState()",
+            "    accelerator = Accelerator()",
+        ),
     ],
 )
 def test_what_stands_above_in_the_text_alone_does_not_join(lines: tuple[str, ...]) -> None:
