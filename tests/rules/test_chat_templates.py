@@ -58,6 +58,14 @@ def test_others_are_told() -> None:
         "inputs = tokenizer.apply_chat_template(chat, return_tensors='pt').to('cuda')\nmodel.generate(**inputs)",
         "inputs = tokenizer.apply_chat_template(chat)\nprint(inputs.input_ids)",
         "processor = AutoProcessor.from_pretrained('x')\nprocessor.apply_chat_template(chat, tokenize=True)",
+        "def text(processor):\n    return processor.apply_chat_template(chat)",
+        "def text(it: AutoProcessor):\n    return it.apply_chat_template(chat)",
+        "a = tokenizer.apply_chat_template(chat)\nb = a.to('cuda')\nprint({**b})",
+        "a = tokenizer.apply_chat_template(chat)\na = a.to('cuda')\nprint('input_ids' in a, a.pop('labels', 0))",
+        "class Chats:\n    def apply_chat_template(self, chat):\n        return chat\n\n"
+        "    def ids(self):\n        return self.apply_chat_template(chat)",
+        "class Chats:\n    def apply_chat_template(self, chat):\n        return chat\n\n\n"
+        "def ids(chats: Chats):\n    return chats.apply_chat_template(chat)",
         "class Chats:\n    def apply_chat_template(self, chat):\n        return chat\n\n\n"
         "Chats().apply_chat_template(chat)",
     ],

@@ -90,6 +90,26 @@ def test_below_the_accelerator_it_only_asks(way: str) -> None:
     assert "Accelerator(cpu=True)" in text
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("first = PartialState(); accelerator = Accelerator()",),
+        ("accelerator = Accelerator(step_scheduler_with_optimizer=PartialState().num_processes > 1)",),
+        ("accelerator = Accelerator(split_batches=PartialState().num_processes > 1)",),  # RM701 moves it
+        (
+            "if LATE:",
+            "    accelerator = Accelerator()",
+            "else:",
+            "    PartialState()",
+            "    accelerator = Accelerator()",
+        ),
+    ],
+)
+def test_what_stands_above_in_the_text_alone_does_not_join(lines: tuple[str, ...]) -> None:
+    text = text_after(LOOP + WAYS["by hand"][0], *lines, parameter="config")
+    assert text.count("PartialState(cpu=True)") == 1
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_workers_with_a_gpu_need_nothing(way: str) -> None:
     end, parameter = WAYS[way]

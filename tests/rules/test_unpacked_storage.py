@@ -34,6 +34,7 @@ def places(lines: str, start: str = TRAINER) -> list[int]:
         "given = {'storage_path': 'results'}",
         "given = dict(name='a', storage_path='./results')",
         "FOLDER = 'results'\ngiven = {}\ngiven['storage_path'] = FOLDER",
+        "given = {k: v for k, v in {'storage_path': 'results', 'name': None}.items() if v is not None}",
         "given = {'name': 'a'}\ngiven.update(storage_path=os.path.join('results', 'a'))",
     ],
 )
@@ -50,6 +51,8 @@ def test_it_is_told_where_it_is_written(lines: str, start: str) -> None:
         "given = {'storage_path': os.path.abspath('results')}",
         "given = {'storage_path': 'bucket/results', 'storage_filesystem': read()}",
         "given = {'storage_path': read()}",
+        "given = {'storage_path': '~/results'}",  # pyarrow puts the home in its place
+        "some = {'storage_path': 'results'}\ngiven = {key: os.path.abspath(value) for key, value in some.items()}",
         "given = {'name': 'results'}",
     ],
 )

@@ -13,8 +13,10 @@ from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.hugging_face.instances import classes_of
+from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument
+from raymigrate.facts.values import argument
 from raymigrate.facts.values.keys import is_unpacked
 
 RM772 = Rule(
@@ -27,7 +29,9 @@ RM772 = Rule(
 )
 METHOD = "apply_chat_template"
 TOKENIZE = 6  # the place of tokenize= among the arguments (4.56 and 5.23)
-ENTRIES = frozenset({"input_ids", "attention_mask", "token_type_ids", "items", "keys", "encodings"})
+ENTRIES = frozenset(
+    {"input_ids", "attention_mask", "token_type_ids", "data", "encodings", "get", "items", "keys", "pop", "values"}
+)
 DICT_TODAY = "apply_chat_template() gives a BatchEncoding since transformers 5, and ids before"
 
 
@@ -51,29 +55,37 @@ def _gives_ids(module: Module, call: ast.Call, method: ast.Attribute) -> bool:
         return False
     if any(keyword.arg == "return_dict" for keyword in call.keywords):
         return False
-    return not any(_makes_other(source) for source in module.origins(method.value))
+    is_own = any(callee.function is not None for callee in callees(module, method))
+    return not is_own and not _is_processor(module, method.value)
 
 
-def _makes_other(source: Source) -> bool:
-    """Whether a value is a processor, whose method has other defaults, or an object of a class of the script."""
-    if not isinstance(source.node, ast.Call):
-        return False
-    name = source.module.qualified(source.node.func) or ""
-    own = isinstance(source.module.definition(source.node.func), ast.ClassDef)
-    return own or any(part.endswith("Processor") for part in name.split("."))
+def _is_processor(module: Module, node: ast.expr) -> bool:
+    """Whether the method is that of a processor, which has other defaults."""
+    origins = module.origins(node)
+    made = [source.module.qualified(s.func) for source in origins if isinstance(s := source.node, ast.Call)]
+    named = [node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")] if not made else []
+    names = (*classes_of(module, node), *filter(None, made), *named)
+    return any("processor" in part.lower() for name in names for part in name.split(".")[-2:])
 
 
 def _is_read_as_dict(module: Module, call: ast.Call) -> bool:
-    """Whether what a call gives is read by its entries, as that of transformers 5 is."""
-    result: ast.expr = call
-    outer = module.parent_of[call]
-    while isinstance(outer, ast.Attribute) and outer.attr == "to" and isinstance(module.parent_of[outer], ast.Call):
-        result = module.parent_of[outer]  # type: ignore[assignment]
-        outer = module.parent_of[result]
-    name = module.name_of(result)
-    scope = module.bound_in(name) if name is not None else None
-    uses = module.uses(name.id, scope) if name is not None and scope is not None else []
-    return any(_reads_entry(module, node) for node in (result, *uses))
+    """Whether what a call gives is read by its entries, as that of transformers 5 is, under any of its names."""
+    waiting, seen = list[ast.expr]([call]), set[ast.expr]()
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        outer = module.parent_of[node]
+        moved = module.parent_of[outer] if isinstance(outer, ast.Attribute) and outer.attr == "to" else None
+        if isinstance(moved, ast.Call) and moved.func is outer:
+            waiting.append(moved)
+        elif _reads_entry(module, node):
+            return True
+        name = module.name_of(node)
+        scope = module.bound_in(name) if name is not None else None
+        waiting += module.uses(name.id, scope) if name is not None and scope is not None else ()
+    return False
 
 
 def _reads_entry(module: Module, node: ast.expr) -> bool:
@@ -82,4 +94,8 @@ def _reads_entry(module: Module, node: ast.expr) -> bool:
         return outer.value is node and isinstance(module.constant(outer.slice), str)
     if isinstance(outer, ast.Attribute):
         return outer.attr in ENTRIES
+    if isinstance(outer, ast.Dict):  # {**node}
+        return (None, node) in zip(outer.keys, outer.values, strict=True)
+    if isinstance(outer, ast.Compare):
+        return isinstance(outer.ops[-1], (ast.In, ast.NotIn)) and isinstance(module.constant(outer.left), str)
     return isinstance(outer, ast.keyword) and outer.arg is None

@@ -11,6 +11,7 @@ from raymigrate.codemods.libraries.argument_changes import DATALOADER_ARGUMENTS
 from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
+from raymigrate.edits.plan import Part
 from raymigrate.knowledge.legacy import ACCELERATORS
 
 
@@ -33,5 +34,6 @@ def _configure(context: Context, call: ast.Call) -> None:
     context.plan.need_import("accelerate.utils", "DataLoaderConfiguration", near=near)
     edit = context.plan.call(call)
     edit.remove |= {str(name) for name in moved}
-    source = ", ".join(f"{name}={context.module.source(keyword.value)}" for name, keyword in moved.items())
-    edit.set("dataloader_config", f"DataLoaderConfiguration({source})")
+    given: dict[str, Part] = {str(name): keyword.value for name, keyword in moved.items()}  # with other edits in them
+    source = ", ".join(f"{name}=${name}" for name in given)
+    edit.set("dataloader_config", f"DataLoaderConfiguration({source})", **given)

@@ -80,14 +80,22 @@ def states_before(module: Module, joined: Iterable[ast.Call]) -> list[ast.Call]:
 
     Args:
         module: The module.
-        joined: Calls that tell accelerate of the CPU; a PartialState below one in the same function only asks.
+        joined: Calls that tell accelerate of the CPU; a PartialState behind one in the same function only asks.
     """
-    first = dict[ast.AST | None, int]()
+    told: dict[ast.AST | None, list[ast.stmt]] = {}
     for call in joined:
-        function = module.function(call)
-        first[function] = min(call.lineno, first.get(function, call.lineno))
+        told.setdefault(module.function(call), []).append(module.statement(call))
     states = (state for state in module.calls(*PARTIAL_STATES) if not state.args)
-    return [state for state in states if state.lineno < first.get(module.function(state), state.lineno + 1)]
+    return [state for state in states if not _runs_after(module, state, told.get(module.function(state), []))]
+
+
+def _runs_after(module: Module, node: ast.expr, statements: list[ast.stmt]) -> bool:
+    """Whether one of some statements ran for sure when the code comes to a node: it is above it, in no other branch."""
+    around = {node, *module.ancestors(node)}
+    return any(
+        statement.lineno < node.lineno and statement not in around and not around.isdisjoint(module.block_of(statement))
+        for statement in statements
+    )
 
 
 def _runs_elsewhere(context: Context, call: TrainerCall, made: ast.AST) -> bool:

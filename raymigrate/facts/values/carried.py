@@ -200,7 +200,11 @@ def _mapped(module: Module, node: ast.DictComp, above: frozenset[ast.AST]) -> Ca
     asked = (part for test in loop.ifs for part in ast.walk(test))
     if any(isinstance(part, ast.Name) and part.id == target.id for part in asked):
         return UNSEEN
-    return _carried(module, items.value, above)
+    found = _carried(module, items.value, above)
+    if isinstance(node.value, ast.Name) and ast.unparse(node.value) == ast.unparse(loop.target.elts[-1]):  # type: ignore[attr-defined]
+        return found
+    made = (replace(entry, value=node.value) if entry.module is module else entry for entry in found.entries)
+    return replace(found, entries=tuple(made))
 
 
 def _at_end(module: Module, node: ast.expr, above: frozenset[ast.AST]) -> Iterator[Carried]:
