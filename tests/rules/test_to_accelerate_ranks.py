@@ -82,12 +82,15 @@ def test_functions_that_are_given_it_further_down_get_what_they_use() -> None:
     assert "def say(rank, text):\n    if rank == 0:\n" in text
 
 
-@pytest.mark.parametrize("given", ["args.gpu", "args.local_rank", "gpu"])
-def test_the_number_of_a_gpu_is_that_of_the_process_on_its_machine(given: str) -> None:
+@pytest.mark.parametrize(
+    ("given", "save"),
+    [("args.gpu", "accelerator.save("), ("args.local_rank", "torch.save("), ("gpu", "accelerator.save(")],
+)
+def test_the_number_of_a_gpu_is_that_of_the_process_on_its_machine(given: str, save: str) -> None:
     worker = WORKER.replace("worker(rank, world_size)", "worker(args)" if "." in given else "worker(gpu)")
     worker = worker.replace(", rank=rank, world_size=world_size", "").replace("rank", given)
     text = script(f"    if rank == 0:\n{SAVE}", worker, "" if given == "gpu" else "from job import args\n")
-    assert "if accelerator.is_local_main_process:\n        accelerator.save(" in text
+    assert f"if accelerator.is_local_main_process:\n        {save}" in text
 
 
 def test_a_script_that_names_its_gpu_by_a_number_may_ask_for_that() -> None:

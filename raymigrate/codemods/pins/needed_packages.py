@@ -103,5 +103,5 @@ def audio(context: Context) -> None:
     for call in context.module.calls(*AUDIO_CLASSES):
         decoded = keyword_argument(call, "decode")
         if decoded is None or context.module.constant(decoded) is not False:
-            text = "datasets >= 4 decodes audio with torchcodec: without it, reading a row raises an ImportError."
+            text = "datasets >= 4 decodes audio with torchcodec: without it, no row can be read (ImportError)."
             context.note(RM732, call, text)

@@ -105,7 +105,7 @@ class Output(Side):
         """Whether nobody reads the names that come with the parts of a model: `for _, p in net.named_parameters()`."""
         loop = self.module.parent_of[self.module.parent_of[node]]
         target = loop.target if isinstance(loop, (ast.For, ast.comprehension)) else None
-        first = target.elts[0] if isinstance(target, ast.Tuple) else None
+        first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else None
         return node.attr in NAMED and isinstance(first, ast.Name) and not self.module.uses_of(first)
 
     def _hand_to_other_file(self, changes: Changes, model: ast.Name) -> None:
