@@ -127,4 +127,5 @@ def _sought(words: frozenset[str]) -> tuple[frozenset[bytes], re.Pattern[bytes]]
     """Words that are looked up as they are, and a pattern for the others: one for all takes 60 ms to be compiled."""
     encoded = {word.encode() for word in words}
     plain = frozenset(word for word in encoded if WORD.fullmatch(word))
-    return plain, lazy_regex(rb"\b(?:" + b"|".join(sorted(encoded - plain)) + rb")\b")
+    others = sorted(encoded - plain) or [rb"(?!)"]  # no word: an empty pattern would match any file
+    return plain, lazy_regex(rb"\b(?:" + b"|".join(others) + rb")\b")

@@ -91,11 +91,8 @@ def states_before(module: Module, joined: Iterable[ast.Call]) -> list[ast.Call]:
 
 def _runs_after(module: Module, node: ast.expr, statements: list[ast.stmt]) -> bool:
     """Whether one of some statements ran for sure when the code comes to a node: it is above it, in no other branch."""
-    around = {node, *module.ancestors(node)}
-    return any(
-        statement.lineno < node.lineno and statement not in around and not around.isdisjoint(module.block_of(statement))
-        for statement in statements
-    )
+    above = (one for one in statements if one.lineno < node.lineno and not module.inside(node, one))
+    return any(module.is_in_block_of(node, one) for one in above)
 
 
 def _runs_elsewhere(context: Context, call: TrainerCall, made: ast.AST) -> bool:

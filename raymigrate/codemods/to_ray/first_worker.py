@@ -64,5 +64,4 @@ def _is_bound_for(module: Module, trainer: ast.Name | ast.Attribute, step: ast.s
         if len(bound) == 1 and isinstance(bound[0], ast.arg):
             return True
         certain += [module.statement(bound[0])] if len(bound) == 1 else []
-    around = {step, *module.ancestors(step)}
-    return any(not around.isdisjoint(module.block_of(one)) for one in certain)
+    return any(module.is_in_block_of(step, one) for one in certain)

@@ -249,8 +249,7 @@ def _kept_as(module: Module, trainer: ast.Attribute) -> Iterator[ast.stmt]:
 
 def _comes_before(module: Module, kept: ast.stmt, call: ast.Call, loops: Sequence[ast.AST]) -> bool:
     """Whether each time a call is made a statement was carried out before it, for this time."""
-    around = {module.statement(call), *module.ancestors(call)}
-    is_beside = module.function(kept) is module.function(call) and not around.isdisjoint(module.block_of(kept))
+    is_beside = module.function(kept) is module.function(call) and module.is_in_block_of(call, kept)
     return is_beside and kept.lineno < call.lineno and (not loops or module.inside(kept, loops[0]))
 
 

@@ -126,7 +126,9 @@ def unwrap(
 
 def lack_of(name: str) -> str:
     """How the wrapper differs from the model, where it is asked for its state or for its class; empty for others."""
-    return 'has "module." before each name of its state' if name in STATES else "" if name else "is of another class"
+    if name in STATES:
+        return 'has "module." before each name of its state'
+    return "" if name else "is of another class"
 
 
 def asked(module: Module, wrapper: frozenset[str]) -> Iterator[tuple[ast.expr, str]]:

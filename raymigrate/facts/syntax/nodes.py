@@ -238,6 +238,10 @@ class Nodes:
         """The statements among which one is."""
         return next(block for block in blocks(self.parent_of[statement]) if statement in block)
 
+    def is_in_block_of(self, node: ast.AST, statement: ast.stmt) -> bool:
+        """Whether a statement is in a block around a node: no branch or loop holds the statement without the node."""
+        return not {node, *self.ancestors(node)}.isdisjoint(self.block_of(statement))
+
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """Parents of a node, from the nearest to the module."""
         while (parent := self.parent_of.get(node)) is not None:
