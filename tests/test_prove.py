@@ -129,6 +129,28 @@ def test_a_record_that_lies_is_found_when_the_script_runs(case: Path, hub_url: s
     assert "was not printed" in difference(expected(case)["after"], run)
 
 
+def test_a_run_whose_ray_did_not_start_is_made_once_more(case: Path, hub_url: str, tmp_path: Path) -> None:
+    """Only for that reason, only once, and with files that the first run did not touch."""
+    starts = tmp_path / "starts"
+    script = (
+        "from pathlib import Path\n"
+        f"starts = Path({str(starts)!r})\n"
+        "starts.write_text(starts.read_text() + 'x' if starts.exists() else 'x')\n"
+        "assert not Path('left').exists()\n"
+        "Path('left').touch()\n"
+        f"error = {prove.RAY_DID_NOT_START!r} if len(starts.read_text()) < LAST else 'loss is nan'\n"
+        "raise Exception(error)\n"
+    )
+    for last, made in ((1, 1), (2, 2), (9, 2)):
+        (case / "after.py").write_text(script.replace("LAST", str(last)))
+        (tmp_path / str(last)).mkdir()
+        starts.unlink(missing_ok=True)
+        run = run_script(case, "after", hub_url, tmp_path / str(last))
+        assert len(starts.read_text()) == made
+        assert ("loss is nan" in run.prints) == (last <= made)
+        assert run.exit == 1
+
+
 def test_the_exit_code_and_the_text_have_to_agree() -> None:
     wanted = {"exit": 1, "prints": "Error: x"}
     assert difference(wanted, Run(2, "an Error: x\n", 1)) == ""

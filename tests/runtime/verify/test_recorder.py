@@ -213,6 +213,33 @@ def test_a_worker_is_killed_once(tmp_path: Path) -> None:
     assert trace.ranks[0][0].final_weights is None
 
 
+SLOW_NODE = """
+from ray._private import services, state
+
+class SlowState:
+    left = 3
+
+    def _initialize_global_state(self, options):
+        pass
+
+    def get_node(self, node):
+        SlowState.left -= 1
+        if SlowState.left:
+            raise RuntimeError("not there yet")
+        return node
+
+state.GlobalState, services._get_gcs_client_options = SlowState, str
+print(services.get_node("address", "node"), SlowState.left)
+"""
+
+
+@pytest.mark.ray
+def test_ray_has_more_than_its_thirty_seconds_to_start_a_node(tmp_path: Path) -> None:
+    """`Node.__init__` asks until 30 seconds are over; each question now waits for the node."""
+    done = run(tmp_path, "-c", SLOW_NODE, rank=None)
+    assert done.stdout == "node 0\n", done.stderr
+
+
 @pytest.mark.ray
 def test_nothing_is_recorded_outside_a_worker(tmp_path: Path) -> None:
     code = "import torch; m = torch.nn.Linear(2, 2); torch.optim.SGD(m.parameters()).step(); m(torch.ones(1, 2))"
