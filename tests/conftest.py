@@ -44,6 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     leave_home(config)
     config.stash[WRITES_NO_BYTECODE] = sys.dont_write_bytecode
     sys.dont_write_bytecode = False
+    gc.disable()  # until all is collected: nothing of it is garbage
 
 
 def leave_home(config: pytest.Config) -> None:
@@ -146,18 +147,22 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
-def own_folders(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
-    """A home, a temporary folder and a Ray folder for each test that starts Ray, and Ray's settings."""
+def own_folders(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A home, a temporary folder and a Ray folder for each test that starts Ray, and Ray's settings.
+
+    What only these tests need is not made for the 25,000 others.
+    """
     if request.node.get_closest_marker("ray") is None:
         yield
         return
     from tests.jobs import RAY_SETTINGS, python_path, short_folder  # noqa: PLC0415
 
+    tmp_path_factory: pytest.TempPathFactory = request.getfixturevalue("tmp_path_factory")
+    monkeypatch: pytest.MonkeyPatch = request.getfixturevalue("monkeypatch")
     with short_folder() as temporary, short_folder() as of_ray:
         for name, value in RAY_SETTINGS.items():
             monkeypatch.setenv(name, value)

@@ -6,6 +6,7 @@ takes the time, up to the largest files that there can be.
 
 import cProfile
 import os
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from raymigrate.cli import main
 MOST = 4**1.2
 SLACK = 10_000  # calls that a fixed amount of work may differ by
 CHARACTERS = 4_000  # of the smaller input
+UNCOUNTED = nullcontext()
 
 
 @pytest.fixture(autouse=True)
@@ -27,13 +29,19 @@ def one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("raymigrate.run.session.apart", lambda work: work())
 
 
-def calls(case: Case, folder: Path, number: int) -> int:
-    """How many calls the command makes for so many."""
+def run(case: Case, folder: Path, number: int, profile: AbstractContextManager[object] = UNCOUNTED) -> None:
+    """Runs the command for so many, with a profile if its calls are to be counted."""
     case.write(folder / "job", number)
     os.chdir(folder)
-    profile = cProfile.Profile(subcalls=False)
-    outcome = profile.runcall(CliRunner().invoke, main, ["-q", "--jobs", "1", *case.arguments, "job"])
+    with profile:
+        outcome = CliRunner().invoke(main, ["-q", "--jobs", "1", *case.arguments, "job"])
     assert outcome.exit_code in (0, 1), outcome.output
+
+
+def calls(case: Case, folder: Path, number: int) -> int:
+    """How many calls the command makes for so many."""
+    profile = cProfile.Profile(subcalls=False)
+    run(case, folder, number, profile)
     return sum(entry.callcount for entry in profile.getstats())
 
 
@@ -44,7 +52,7 @@ def length(case: Case, number: int) -> int:
 def grows_faster(case: Case, folder: Path) -> bool:
     """Whether the work for a case grows faster than the number."""
     number = min(max(4, CHARACTERS // max(1, length(case, 2) - length(case, 1))), case.size)
-    calls(case, folder / "first", 2)  # imports, and fills what is kept from file to file
+    run(case, folder / "first", 2)  # imports, and fills what is kept from file to file
     fixed, less, more = (calls(case, folder / str(n), n) for n in (1, number, 4 * number))
     return more - fixed > MOST * (less - fixed) + SLACK
 

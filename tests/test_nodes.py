@@ -66,3 +66,17 @@ def test_nothing_else_looks_names_up_by_hand() -> None:
     by_hand = re.compile(r"scope_of\[(\w+(?:\.\w+)*)\]\.find\(\1\.(?:id|name)\)")
     found = [path for path in PACKAGE.rglob("*.py") if by_hand.search(path.read_text("utf-8"))]
     assert [path for path in found if path.parent != PACKAGE / "facts/syntax"] == [WITHOUT_MODULE]
+
+
+def test_what_is_asked_by_several_names_comes_once_and_in_source_order() -> None:
+    module = Module("import a\nfrom b import c\n\na.f(1)\nc.g(2)\na.f(3)\nx.h(4)\nc(5)\n")
+    first, second, third, fourth, fifth = module.of_type(ast.Call)
+    assert [*module.calls("b.c", "a.f", "b.c.g", "a.f")] == [first, second, third, fifth]
+    assert [*module.calls("a.f")] == [first, third]
+    assert [*module.calls("a", "b", "z")] == [*module.calls()] == []
+    assert module.calls_if(lambda name: name.startswith("b")) == [second, fifth]
+    assert [call for call, _ in module.method_calls("h", "g", "f", "h")] == [first, second, third, fourth]
+    found = [module.start(reference.node)[0] for reference in module.references_within("b", "a.f", "b.c")]
+    assert found == [4, 5, 6, 8]
+    assert [reference.qualified for reference in module.references_within("b.c.g")] == ["b.c.g"]
+    assert module.references_within("z", "b.c.g.h") == module.references_within() == []

@@ -1,6 +1,7 @@
 """`--to-accelerate --to-ray`: both conversions in one run."""
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,13 +22,19 @@ LOOPS = [
 ON_RAY = [path for path in sorted(FIXTURES.glob("to_ray/*/before.py")) if path.parent.name != "guide_loop"]
 
 
+@cache
+def in_both_steps(path: Path) -> FileResult:
+    """One conversion of a file, of which several tests ask something."""
+    return convert(path.read_text(), str(path), BOTH)
+
+
 @pytest.mark.parametrize("loop", LOOPS, ids=case_name)
 def test_it_is_what_two_runs_give(loop: Path) -> None:
     text = loop.read_text()
     first = convert(text, str(loop), replace(BOTH, to_ray=False)).after
     assert first is not None
     second = convert(first, str(loop), replace(BOTH, to_accelerate=False))
-    both = convert(text, str(loop), BOTH)
+    both = in_both_steps(loop)
     if any(finding.kind is Kind.ERROR for finding in second.findings):
         assert both.after is None
         return
@@ -39,9 +46,8 @@ def test_it_is_what_two_runs_give(loop: Path) -> None:
 
 @pytest.mark.parametrize("loop", LOOPS, ids=case_name)
 def test_findings_of_both_steps_are_told_once_with_places_in_the_script(loop: Path) -> None:
-    text = loop.read_text()
-    result = convert(text, str(loop), BOTH)
-    lines = text.splitlines()
+    result = in_both_steps(loop)
+    lines = loop.read_text().splitlines()
     assert {"RM850"} <= {finding.code for finding in result.findings}
     assert all(1 <= f.line <= len(lines) and f.column <= max(1, len(lines[f.line - 1])) for f in result.findings)
     told = [(f.code, f.message, f.line, f.column) for f in result.findings]

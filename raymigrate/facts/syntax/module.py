@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.facts import values
 from raymigrate.facts.syntax.alternatives import Arm, legacy_alternatives
-from raymigrate.facts.syntax.nodes import Nodes, Numbered, in_order, numbered
+from raymigrate.facts.syntax.nodes import Nodes, Numbered, entries_of, in_order, numbered
 from raymigrate.facts.syntax.optional_imports import former_ways, stubs
 from raymigrate.facts.syntax.own_modules import own_names
 from raymigrate.facts.syntax.scopes import Binding, Reference, Scope, ScopeBuilder, import_before, import_bindings
@@ -121,8 +121,8 @@ class Module(Nodes):
 
     def references_within(self, *names: str) -> list[Reference]:
         """References to these qualified names, or to names below them, in source order."""
-        found = [entries for name in {*names} if (entries := self._references_within.get(name))]
-        if len(found) > 1:  # mostly none is found, and each rule asks
+        found = entries_of(self._references_within, names)
+        if len(found) > 1:
             found = [sorted(dict(entry for entries in found for entry in entries).items())]
         return [reference for entries in found for _, reference in entries]
 
@@ -285,7 +285,7 @@ class Module(Nodes):
 
     def calls_if(self, fits: Callable[[str], object]) -> list[ast.Call]:
         """Calls of the objects whose qualified names fit, in source order; each name is asked about once."""
-        return in_order(self._calls, filter(fits, self._calls))
+        return in_order(self._calls, [name for name in self._calls if fits(name)])
 
     @cached_property
     def _calls(self) -> Numbered[ast.Call]:

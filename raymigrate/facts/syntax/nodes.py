@@ -4,7 +4,7 @@ Each index is made when it is first asked for.
 """
 
 import ast
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
@@ -14,6 +14,7 @@ from raymigrate.facts.syntax.scopes import FUNCTIONS, Binding, FunctionNode, Sco
 
 LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 Node = TypeVar("Node", bound=ast.AST)
+Entries = TypeVar("Entries")
 Numbered = dict[str, list[tuple[int, Node]]]  # by a name, each node with its number in source order
 BLOCKS = ("body", "orelse", "finalbody")
 SPELLED: dict[type, str] = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.Constant: "value"}
@@ -24,11 +25,18 @@ def blocks(node: ast.AST) -> list[list[ast.stmt]]:
     return [block for name in BLOCKS if isinstance(block := getattr(node, name, None), list)]
 
 
-def in_order(index: Numbered[Node], names: Iterable[str]) -> list[Node]:
+def entries_of(index: Mapping[str, Entries], names: Collection[str]) -> list[Entries]:
+    """What an index holds for each of some names: mostly nothing, and it is asked more often than anything else."""
+    return [] if index.keys().isdisjoint(names) else [index[name] for name in index.keys() & names]
+
+
+def in_order(index: Numbered[Node], names: Collection[str]) -> list[Node]:
     """What an index holds for some names, in source order."""
-    found = [entries for name in {*names} if (entries := index.get(name))]
-    if len(found) < 2:  # as nearly always, and it is asked more often than anything else
-        return [node for entries in found for _, node in entries]
+    found = entries_of(index, names)
+    if not found:
+        return []
+    if len(found) == 1:
+        return [node for _, node in found[0]]
     return [node for _, node in sorted(chain.from_iterable(found), key=itemgetter(0))]
 
 
