@@ -100,7 +100,7 @@ model(torch.tensor([[1]]), output_hidden_states=True)
 ARROW_FRAME = """
 import pyarrow
 from ray.data.block import BlockAccessor
-frame = BlockAccessor.for_block(pyarrow.table({"n": [1, 2], "x": [0.5, 1.0]})).to_pandas()
+frame = BlockAccessor.for_block(pyarrow.table({"n": [1, 2], "x": [0.5, 1.0], "t": ["a", "b"]})).to_pandas()
 """
 SNIPPETS = {
     "RM101": [
@@ -258,6 +258,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         f"{ARROW_FRAME}\nframe['n'] % 2",
         f"{ARROW_FRAME}\ntorch.tensor(frame.to_numpy())",
         f"{ARROW_FRAME}\ntorch.from_numpy(frame['n'].values)",
+        f"{ARROW_FRAME}\nframe['t'].str.contains('(?=a)')",
     ],
     "RM516": [
         "ray.data.read_parquet(HERE, filter=1)",

@@ -251,6 +251,10 @@ DIFFERENT: dict[str, Callable[[Any], Any]] = {
     "several": lambda frame: str(frame[["n", "x"]].to_numpy().dtype),
     "cells": lambda frame: type(frame["ids"].tolist()[0]).__name__,
     "dtype": lambda frame: frame["n"].dtype == "int64",
+    "letters": lambda frame: (frame["text"] + "\u00e9").str.replace(r"[^\w ]", "", regex=True).tolist(),
+    "blanks": lambda frame: (frame["text"] + "\u00a0").str.count(r"\s").tolist(),
+    "end of a line": lambda frame: (frame["text"] + "\n").str.contains("c$").tolist(),
+    "split at blanks": lambda frame: [len(words) for words in (frame["text"] + " ").str.split()],
 }
 SAME: dict[str, Callable[[Any], Any]] = {
     "list": lambda frame: list(frame["text"]),
@@ -261,6 +265,9 @@ SAME: dict[str, Callable[[Any], Any]] = {
     "astype": lambda frame: str((frame["n"] > 1).astype(int).dtype),
     "map": lambda frame: frame["text"].map({"a b": 1, "c": 2, "d": 3}).tolist(),
     "str": lambda frame: frame["text"].str.replace(" ", "").str.upper().tolist(),
+    "pattern": lambda frame: (frame["text"] + "\u00e9").str.replace("[^a-c ]+", "_", regex=True).tolist(),
+    "case": lambda frame: (frame["text"] + "\u0130\u00df").str.upper().str.lower().tolist(),
+    "split at a text": lambda frame: [list(parts) for parts in frame["text"].str.split(" ")],
     "loc": lambda frame: frame.loc[frame["n"] > 1, "text"].tolist(),
     "divided by nothing": lambda frame: (frame["n"] / 0).tolist(),
 }

@@ -12,6 +12,7 @@ from enum import Enum, auto
 from functools import cached_property
 
 from raymigrate.facts.ray_data.batch_functions import OF_A_FRAME
+from raymigrate.facts.ray_data.frame_texts import gives_the_same
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import argument, is_none, keyword_argument, methods
@@ -305,7 +306,9 @@ class FrameUses:
         if isinstance(above, ast.Subscript):
             return [(above, Kind.COLUMN)]
         call = self.module.parent_of[above]
-        return [(call, Kind.COLUMN)] if isinstance(above, ast.Attribute) and isinstance(call, ast.Call) else None
+        if not isinstance(above, ast.Attribute) or not isinstance(call, ast.Call):
+            return None
+        return [(call, Kind.COLUMN)] if gives_the_same(self.module, call, above.attr) else None
 
     def _keyword(self, node: ast.expr, outer: ast.keyword, kind: Kind) -> list[Use] | None:
         call = self.module.parent_of[outer]

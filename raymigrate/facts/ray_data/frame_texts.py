@@ -1,0 +1,65 @@
+"""Which methods of `.str` give the same for a column of Arrow as for one of NumPy: docs/semantics/data.md#texts.
+
+Columns of Arrow hand patterns to RE2, for which a letter, a digit or a blank outside ASCII is none.
+"""
+
+import ast
+import re
+
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import argument, has_unpacking, keyword_argument
+
+# The methods that take a pattern, with the places of what decides about them; all others were found to give the same.
+PATTERNS = {
+    "contains": {"pat": 0, "case": 1, "flags": 2, "regex": 4},
+    "count": {"pat": 0, "flags": 1},
+    "fullmatch": {"pat": 0, "case": 1, "flags": 2},
+    "match": {"pat": 0, "case": 1, "flags": 2},
+    "replace": {"pat": 0, "repl": 1, "case": 3, "flags": 4, "regex": 5},
+}
+SPLITS = frozenset(["rsplit", "split"])
+EXTRACTS = frozenset(["extract", "extractall"])
+# What Python and RE2 do not read in the same way: classes of letters, numbers of groups and the like after a backslash,
+# groups with an extension, ends of lines, POSIX classes.
+DIFFERENT = re.compile(r"\\[\dbBdDsSuUwWZN]|\(\?|\$|\[:")
+
+
+def gives_the_same(module: Module, call: ast.Call, method: str) -> bool:
+    """Whether `.str.method(...)` gives the same for a column of Arrow.
+
+    Args:
+        module: The module.
+        call: The call.
+        method: The name of the method.
+    """
+    if method in SPLITS:
+        is_last = not isinstance(module.parent_of[call], ast.Attribute)  # a column of lists has no `.str` with Arrow
+        return is_last and not has_unpacking(call) and _splits_the_same(module, call, method)
+    if method not in PATTERNS:
+        return method not in EXTRACTS
+    return not has_unpacking(call) and _finds_the_same(module, call, method)
+
+
+def _splits_the_same(module: Module, call: ast.Call, method: str) -> bool:
+    given = argument(call, 0, "pat")
+    pattern = module.constant(given)
+    if not isinstance(pattern, str):
+        return False  # without a pattern, blanks at the ends give empty texts with Arrow
+    if method == "rsplit" or len(pattern) == 1 or module.constant(keyword_argument(call, "regex")) is False:
+        return True
+    return "(" not in pattern and _is_common(pattern)
+
+
+def _finds_the_same(module: Module, call: ast.Call, method: str) -> bool:
+    given = {name: argument(call, place, name) for name, place in PATTERNS[method].items()}
+    regex = given.get("regex")
+    if module.constant(regex) is False or (method == "replace" and regex is None):
+        return True  # a text, and no pattern
+    if method == "replace" and not isinstance(module.constant(given["repl"]), str):
+        return False
+    return given["flags"] is None and _is_common(module.constant(given["pat"]))
+
+
+def _is_common(pattern: object) -> bool:
+    """Whether a pattern is known, and finds the same in both libraries."""
+    return isinstance(pattern, str) and not DIFFERENT.search(pattern)
