@@ -47,6 +47,10 @@ ds = ray.data.read_csv("rows.csv").map_batches(prepare, batch_format="pandas")
         'assert frame["a"].dtype == "int64"\n    return frame',
         "return unseen(frame)",
         'return helper(rows=frame)\n\n\ndef helper(*, rows):\n    return rows["a"] % 2',
+        "return Helper()(frame)\n\n\nclass Helper:\n    def __call__(self, rows):\n        return rows['a'] % 2",
+        "return {'odd': column(frame) % 2}\n\n\ndef column(rows):\n    return rows['a']",
+        "first, second = column(frame), column(frame) % 2\n    return {'a': first, 'b': second}\n\n\n"
+        "def column(rows):\n    return rows['a']",
         'yield frame["a"] % 2',
         "for column in frame.columns:\n        frame[column] = unseen(frame[column])\n    return frame",
     ],
@@ -77,6 +81,10 @@ def test_what_may_come_out_differently_keeps_columns_of_numpy(body: str) -> None
         'return frame[frame["a"] > 0].drop(columns=["a"])',
         'return {"labels": frame["n"].to_numpy(), "x": np.array(frame["a"])}',
         'return helper(frame)\n\n\ndef helper(rows):\n    return rows[["a"]]',
+        "return helper(frame)\n\n\nclass Helper:\n    def __call__(self, rows):\n        return rows[['a']]\n\n\n"
+        "helper = Helper()",
+        "return Helper(3)(frame)\n\n\nclass Helper:\n    def __init__(self, length):\n        self.length = length\n\n"
+        "    def __call__(self, rows):\n        return {'text': [text[: self.length] for text in rows['text']]}",
         'return {**frame, "length": frame["text"].str.len()}',
         'frame["a"] += 1\n    return frame',
         'return pd.concat([frame, pd.DataFrame(tokenizer(list(frame["text"])))], axis=1)',
