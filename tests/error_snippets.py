@@ -282,6 +282,10 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "import argparse, io, torch\nfile = io.BytesIO()\ntorch.save(argparse.Namespace(a=1), file)\nfile.seek(0)\n"
         "torch.load(file)",
     ],
+    "RM524": [
+        "import pandas as pd; pd.Series(['a']).str.replace('a', lambda found: 'b')",
+        "import pandas as pd, re; pd.Series(['a']).str.replace(re.compile('a'), 'b')",
+    ],
     "RM602": ["transformers.BertModel.from_pretrained(HERE, config=transformers.BertConfig())"],
     "RM603": [
         "from ray.train.huggingface import TransformersPredictor",

@@ -23,6 +23,28 @@ EXTRACTS = frozenset(["extract", "extractall"])
 # groups with an extension, ends of lines, POSIX classes.
 DIFFERENT = re.compile(r"\\[\dbBdDsSuUwWZN]|\(\?|\$|\[:")
 
+# What hardly anybody means as it stands: classes of characters, something repeated, groups with an extension.
+MEANT = re.compile(r"\\[bBdDsSwW]|\[[^\]]+\][*+?{]|\[\^[^\]]+\]|\[\w-\w|[.)][*+]|\(\?[:=!<iP]")
+REGEX = 5  # the place of regex=
+
+
+def meant_as_pattern(module: Module, call: ast.Call) -> str:
+    """What `.str.replace()` without `regex=` is given that can only be meant as a pattern; empty if nothing is.
+
+    pandas 1 took it for one, pandas 2 takes texts for plain ones and refuses anything else (RM524).
+    """
+    if has_unpacking(call) or argument(call, REGEX, "regex") is not None:
+        return ""
+    pattern, replacement = argument(call, 0, "pat"), argument(call, 1, "repl")
+    made = module.value(pattern) if pattern is not None else None
+    if isinstance(made, ast.Call) and module.qualified(made.func) == "re.compile":
+        return "a compiled pattern"
+    given = (module.value(replacement), module.definition(replacement)) if replacement is not None else ()
+    if any(isinstance(one, ast.Lambda | ast.FunctionDef) for one in given):
+        return "a function"
+    text = module.constant(pattern)
+    return "a pattern" if isinstance(text, str) and MEANT.search(text) else ""
+
 
 def gives_the_same(module: Module, call: ast.Call, method: str) -> bool:
     """Whether `.str.method(...)` gives the same for a column of Arrow.
@@ -53,7 +75,9 @@ def _splits_the_same(module: Module, call: ast.Call, method: str) -> bool:
 def _finds_the_same(module: Module, call: ast.Call, method: str) -> bool:
     given = {name: argument(call, place, name) for name, place in PATTERNS[method].items()}
     regex = given.get("regex")
-    if module.constant(regex) is False or (method == "replace" and regex is None):
+    if method == "replace" and regex is None:
+        return not meant_as_pattern(module, call)
+    if module.constant(regex) is False:
         return True  # a text, and no pattern
     if method == "replace" and not isinstance(module.constant(given["repl"]), str):
         return False

@@ -140,10 +140,12 @@ class FrameUses:
 
     def _with_outer(self, node: ast.expr) -> tuple[ast.expr, ...]:
         outer = self.module.parent_of[node]
-        if isinstance(outer, ast.Attribute):
-            call = self.module.parent_of[outer]
-            outer = call if isinstance(call, ast.Call) and call.func is outer else outer
-        return (outer, node) if isinstance(outer, ast.expr) else (node,)
+        if not isinstance(outer, ast.Attribute):
+            return (outer, node) if isinstance(outer, ast.expr) else (node,)
+        method = self.module.parent_of[outer] if outer.attr == "str" else outer
+        call = self.module.parent_of[method]
+        whole = call if isinstance(call, ast.Call) and call.func is method else outer
+        return tuple(dict.fromkeys([whole, *([outer] if outer.attr == "str" else []), node]))
 
     def of_parameter(self, function: ast.AST, name: str, kind: Kind) -> list[Use]:
         """The reads of a parameter."""
