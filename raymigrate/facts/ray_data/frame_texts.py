@@ -4,8 +4,8 @@ Columns of Arrow hand patterns to RE2, for which a letter, a digit or a blank ou
 """
 
 import ast
-import re
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking, keyword_argument
 
@@ -21,10 +21,10 @@ SPLITS = frozenset(["rsplit", "split"])
 EXTRACTS = frozenset(["extract", "extractall"])
 # What Python and RE2 do not read in the same way: classes of letters, numbers of groups and the like after a backslash,
 # groups with an extension, ends of lines, POSIX classes.
-DIFFERENT = re.compile(r"\\[\dbBdDsSuUwWZN]|\(\?|\$|\[:")
+DIFFERENT = lazy_regex(r"\\[\dbBdDsSuUwWZN]|\(\?|\$|\[:")
 
 # What hardly anybody means as it stands: classes of characters, something repeated, groups with an extension.
-MEANT = re.compile(r"\\[bBdDsSwW]|\[[^\]]+\][*+?{]|\[\^[^\]]+\]|\[\w-\w|[.)][*+]|\(\?[:=!<iP]")
+MEANT = lazy_regex(r"\\[bBdDsSwW]|\[[^\]]+\][*+?{]|\[\^[^\]]+\]|\[\w-\w|[.)][*+]|\(\?[:=!<iP]")
 REGEX = 5  # the place of regex=
 
 
