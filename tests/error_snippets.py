@@ -100,7 +100,7 @@ model(torch.tensor([[1]]), output_hidden_states=True)
 ARROW_FRAME = """
 import pyarrow
 from ray.data.block import BlockAccessor
-frame = BlockAccessor.for_block(pyarrow.table({"n": [1, 2], "x": [0.5, 1.0]})).to_pandas()
+frame = BlockAccessor.for_block(pyarrow.table({"n": [1, 2], "x": [0.5, 1.0], "t": ["a", "b"]})).to_pandas()
 """
 SNIPPETS = {
     "RM101": [
@@ -258,6 +258,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         f"{ARROW_FRAME}\nframe['n'] % 2",
         f"{ARROW_FRAME}\ntorch.tensor(frame.to_numpy())",
         f"{ARROW_FRAME}\ntorch.from_numpy(frame['n'].values)",
+        f"{ARROW_FRAME}\nframe['t'].str.contains('(?=a)')",
     ],
     "RM516": [
         "ray.data.read_parquet(HERE, filter=1)",
@@ -280,6 +281,10 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
     "RM756": [
         "import argparse, io, torch\nfile = io.BytesIO()\ntorch.save(argparse.Namespace(a=1), file)\nfile.seek(0)\n"
         "torch.load(file)",
+    ],
+    "RM524": [
+        "import pandas as pd; pd.Series(['a']).str.replace('a', lambda found: 'b')",
+        "import pandas as pd, re; pd.Series(['a']).str.replace(re.compile('a'), 'b')",
     ],
     "RM602": ["transformers.BertModel.from_pretrained(HERE, config=transformers.BertConfig())"],
     "RM603": [

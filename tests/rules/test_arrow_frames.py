@@ -47,6 +47,10 @@ ds = ray.data.read_csv("rows.csv").map_batches(prepare, batch_format="pandas")
         'assert frame["a"].dtype == "int64"\n    return frame',
         "return unseen(frame)",
         'return helper(rows=frame)\n\n\ndef helper(*, rows):\n    return rows["a"] % 2',
+        "return Helper()(frame)\n\n\nclass Helper:\n    def __call__(self, rows):\n        return rows['a'] % 2",
+        "return {'odd': column(frame) % 2}\n\n\ndef column(rows):\n    return rows['a']",
+        "first, second = column(frame), column(frame) % 2\n    return {'a': first, 'b': second}\n\n\n"
+        "def column(rows):\n    return rows['a']",
         'yield frame["a"] % 2',
         "for column in frame.columns:\n        frame[column] = unseen(frame[column])\n    return frame",
     ],
@@ -77,6 +81,10 @@ def test_what_may_come_out_differently_keeps_columns_of_numpy(body: str) -> None
         'return frame[frame["a"] > 0].drop(columns=["a"])',
         'return {"labels": frame["n"].to_numpy(), "x": np.array(frame["a"])}',
         'return helper(frame)\n\n\ndef helper(rows):\n    return rows[["a"]]',
+        "return helper(frame)\n\n\nclass Helper:\n    def __call__(self, rows):\n        return rows[['a']]\n\n\n"
+        "helper = Helper()",
+        "return Helper(3)(frame)\n\n\nclass Helper:\n    def __init__(self, length):\n        self.length = length\n\n"
+        "    def __call__(self, rows):\n        return {'text': [text[: self.length] for text in rows['text']]}",
         'return {**frame, "length": frame["text"].str.len()}',
         'frame["a"] += 1\n    return frame',
         'return pd.concat([frame, pd.DataFrame(tokenizer(list(frame["text"])))], axis=1)',
@@ -251,6 +259,10 @@ DIFFERENT: dict[str, Callable[[Any], Any]] = {
     "several": lambda frame: str(frame[["n", "x"]].to_numpy().dtype),
     "cells": lambda frame: type(frame["ids"].tolist()[0]).__name__,
     "dtype": lambda frame: frame["n"].dtype == "int64",
+    "letters": lambda frame: (frame["text"] + "\u00e9").str.replace(r"[^\w ]", "", regex=True).tolist(),
+    "blanks": lambda frame: (frame["text"] + "\u00a0").str.count(r"\s").tolist(),
+    "end of a line": lambda frame: (frame["text"] + "\n").str.contains("c$").tolist(),
+    "split at blanks": lambda frame: [len(words) for words in (frame["text"] + " ").str.split()],
 }
 SAME: dict[str, Callable[[Any], Any]] = {
     "list": lambda frame: list(frame["text"]),
@@ -261,6 +273,9 @@ SAME: dict[str, Callable[[Any], Any]] = {
     "astype": lambda frame: str((frame["n"] > 1).astype(int).dtype),
     "map": lambda frame: frame["text"].map({"a b": 1, "c": 2, "d": 3}).tolist(),
     "str": lambda frame: frame["text"].str.replace(" ", "").str.upper().tolist(),
+    "pattern": lambda frame: (frame["text"] + "\u00e9").str.replace("[^a-c ]+", "_", regex=True).tolist(),
+    "case": lambda frame: (frame["text"] + "\u0130\u00df").str.upper().str.lower().tolist(),
+    "split at a text": lambda frame: [list(parts) for parts in frame["text"].str.split(" ")],
     "loc": lambda frame: frame.loc[frame["n"] > 1, "text"].tolist(),
     "divided by nothing": lambda frame: (frame["n"] / 0).tolist(),
 }

@@ -52,10 +52,10 @@ def test_what_the_driver_sets_in_its_environment_reaches_the_callback(
 
 
 def test_every_argument_that_is_in_the_way_is_told_at_once() -> None:
-    callback = WANDB.replace(")", ', api_key_file="key", log_config=True)')
+    callback = WANDB.replace(")", ', excludes=["loss"], log_config=True)')
     outcome = converted(SCRIPT.format(variable="A", callback=callback))
     message = next(message for message in outcome.messages if "not converted" in message)
-    assert "api_key_file=: " in message and "; log_config=: " in message
+    assert "excludes=: " in message and "; log_config=: " in message
 
 
 @pytest.mark.parametrize(
@@ -390,12 +390,12 @@ def test_the_login_of_a_profile_is_read_on_the_driver(tmp_path: Path, monkeypatc
 
 def test_all_that_hinders_is_told_at_once() -> None:
     callbacks = (
-        'WandbLoggerCallback(project="p", api_key_file="key", log_config=True), '
+        'WandbLoggerCallback(project="p", excludes=["loss"], log_config=True), '
         'MLflowLoggerCallback(experiment_name="e", log_params=True, save_artifact=late)'
     )
     outcome = converted(SCRIPT.format(variable="X", callback=callbacks))
     (message,) = [text for text in outcome.messages if "not converted" in text]
-    for reason in ("api_key_file=", "log_config=", "log_params= has no successor", "save_artifact= is decided"):
+    for reason in ("excludes=", "log_config=", "log_params= has no successor", "save_artifact= is decided"):
         assert reason in message
 
 
@@ -465,3 +465,37 @@ def test_artifacts_of_a_storage_are_those_of_the_run(tmp_path: Path) -> None:
     body = textwrap.dedent(emitted_tracking.MLFLOW_ARTIFACTS_OF_STORAGE)
     exec(f"import tempfile\nfrom pyarrow.fs import copy_files\n{body}", made)
     assert logged == {"checkpoint_1/model.bin", "progress.csv"}
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [("api_key=token", "api_key"), ('api_key_file="~/.key"', "api_key_file"), ('group="g", api_key=key', "api_key")],
+)
+def test_the_key_of_wandb_reaches_its_callback(given: str, name: str) -> None:
+    after = converted(SCRIPT.format(variable="A", callback=f'WandbLoggerCallback(project="p", {given})')).text
+    assert f"def __init__(self, {name}, **options):" in after and f'WandbCallback(project="p", {given})' in after
+
+
+@pytest.mark.parametrize("given", ["api_key=None", 'api_key_file=""', "api_key=None, api_key_file=None"])
+def test_no_key_of_wandb_leaves_the_variable(given: str) -> None:
+    plain = converted(SCRIPT.format(variable="A", callback='WandbLoggerCallback(project="p")')).text
+    assert converted(SCRIPT.format(variable="A", callback=f'WandbLoggerCallback(project="p", {given})')).text == plain
+
+
+def test_two_keys_of_wandb_were_an_error() -> None:
+    callback = 'WandbLoggerCallback(project="p", api_key="a", api_key_file="b")'
+    outcome = converted(SCRIPT.format(variable="A", callback=callback))
+    assert any("together were a ValueError" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(("given", "key"), [("api_key='one'", "one"), ("api_key_file=path", "two"), ("", "old")])
+def test_the_callback_reads_the_key(given: str, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WANDB_API_KEY", "old")
+    (tmp_path / "key").write_text("two\nmore\n")
+    after = converted(SCRIPT.format(variable="A", callback=f'WandbLoggerCallback(project="p", {given})')).text
+    callback = next(node for node in ast.parse(after).body if getattr(node, "name", "") == "WandbCallback")
+    names = {name: MagicMock() for name in ("ray", "NodeAffinitySchedulingStrategy", "WandbRun")}
+    exec(ast.unparse(callback), names | {"os": os, "UserCallback": object}, made := dict[str, type]())
+    made["WandbCallback"](project="p", **eval(f"dict({given})", {"path": str(tmp_path / "key")}))
+    login = names["WandbRun"].options.call_args.kwargs["runtime_env"]["env_vars"]
+    assert login["WANDB_API_KEY"] == key

@@ -27,7 +27,9 @@ RM515 = Rule(
     "DataFrames of Ray Data with columns of Arrow",
     "Since Ray 2.56 columns of the DataFrames that Ray Data makes have Arrow's types, such as int64[pyarrow]: % raises"
     " a NotImplementedError, where(..., 0.5) puts 0 into whole numbers, .values is not an array, several columns make"
-    " an array of objects, which torch refuses, a missing value is pandas.NA, and a cell with a list holds no array.",
+    " an array of objects, which torch refuses, a missing value is pandas.NA, and a cell with a list holds no array."
+    r" \w, \d and \s in a pattern of .str find nothing outside ASCII, lookarounds raise an ArrowInvalid, and"
+    " .str.split() gives empty texts for blanks at the ends.",
     "Where code does with a DataFrame what may come out differently,"
     f" ray.data.DataContext.get_current().{SETTING} = False keeps columns of NumPy. It has to be set before the first"
     " Dataset is made.",
@@ -36,6 +38,7 @@ RM515 = Rule(
         "NotImplementedError: mod not implemented",
         "can't convert np.ndarray of type numpy.object_",
         "expected np.ndarray (got ArrowExtensionArray)",
+        "Invalid regular expression: invalid",
     ),
 )
 MESSAGE = "On Ray >= 2.56 {frame} has columns of Arrow, and {use} may fail or come out differently"

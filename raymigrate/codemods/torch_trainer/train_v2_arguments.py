@@ -63,8 +63,9 @@ DELETED: Mapping[str, frozenset[str]] = {
     "FailureConfig": frozenset({"fail_fast"}),
 }
 STOP = (
-    "Use num_train_epochs, max_steps or EarlyStoppingCallback of a Trainer, or what another library has for it; in a"
-    " loop of your own, return right after the report that meets the condition, on every worker."
+    "Use num_train_epochs, max_steps or EarlyStoppingCallback of a Trainer, and for a metric that is reached a"
+    " TrainerCallback whose on_evaluate() sets control.should_training_stop = True, or what another library has for it;"
+    " in a loop of your own, return right after the report that meets the condition, on every worker."
 )
 # Trainers for trees saved by them, while those for torch raised (docs/semantics/train-v2.md#refused-arguments); with
 # the value that the callback of today has, nothing is lost.

@@ -108,9 +108,10 @@ class $inner:
 class $name(UserCallback):
     """Logs what rank 0 reports to Weights & Biases, as Tune's WandbLoggerCallback did."""
 
-    def __init__(self, **options):
+    def __init__(self, $parameters**options):
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         login = {key: value for key, value in os.environ.items() if key.startswith("WANDB_")}
+        $login
         self.run = $inner.options(scheduling_strategy=here, runtime_env={"env_vars": login}).remote()
         self.options = options
         self.step = 0

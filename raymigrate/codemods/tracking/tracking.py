@@ -22,6 +22,7 @@ from raymigrate.codemods.tracking.user_callbacks import (
     Tracked,
     convert_loggers,
     given_to_logger,
+    wandb_keys,
 )
 from raymigrate.facts.ray_train.runs import fits, trainers_of
 from raymigrate.facts.ray_train.trainers import TrainerCall, library_bases
@@ -170,6 +171,8 @@ def _refused_arguments(made: ast.Call, service: str) -> Iterator[str]:
                 yield "save_artifact= is decided at run time"
         if service == "wandb" and keyword.arg in WANDB_REFUSED and written(keyword.value):
             yield f"{keyword.arg}=: {WANDB_REFUSED[keyword.arg]}"
+    if service == "wandb" and len(wandb_keys(made)) > 1:
+        yield "api_key= and api_key_file= together were a ValueError"
     needed = "experiment_name" if service == "mlflow" else "project"
     if needed not in given:
         yield f"{needed}= came from the environment"

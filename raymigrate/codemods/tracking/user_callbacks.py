@@ -23,9 +23,20 @@ FIRST = {"mlflow": "tracking_uri", "wandb": "project"}  # what may be given by p
 # Words of scripts that run on Databricks, where MLflow logs to it unless told otherwise.
 DATABRICKS_SIGNS = ("databricks", "dbutils", "ray.util.spark")
 LOGIN_OF_HELPER = '"mlflow_", "databricks_"'  # how the callback of an earlier run names the variables: no sign
+# How the emitted callback takes the key of W&B, by the argument that gave it; legacy Ray read the first line too (2.6.3
+# air/integrations/wandb.py, `_set_api_key`).
+WANDB_KEYS = {
+    "api_key": """
+        if api_key:
+            login["WANDB_API_KEY"] = api_key
+""",
+    "api_key_file": """
+        if api_key_file:
+            with open(os.path.expanduser(api_key_file)) as file:
+                login["WANDB_API_KEY"] = file.readline().strip()
+""",
+}
 WANDB_REFUSED = {
-    "api_key": "set WANDB_API_KEY in the driver",
-    "api_key_file": "set WANDB_API_KEY in the driver",
     "excludes": "leave the keys out of the reports",
     "log_config": "the configuration is logged once, at the start",
     "upload_checkpoints": "log an artifact in after_report()",
@@ -77,12 +88,28 @@ def _convert_logger(context: Context, tracked: Tracked, logger: ast.Call) -> Non
     plan, service = context.plan, _service(context, logger)
     reference = context.module.reference_at[logger.func]
     near = reference.binding.statement
-    helper = _mlflow(context, tracked, logger) if service == "mlflow" else emitted_tracking.WANDB
+    helper = _mlflow(context, tracked, logger) if service == "mlflow" else _wandb(logger)
     edit = plan.call(logger)
     edit.function = add_once(context, helper, logger, near)
     edit.names = [FIRST[service]] if logger.args else []
-    edit.remove |= {"save_artifact"} if service == "mlflow" else WANDB_REFUSED.keys()
+    edit.remove |= (
+        {"save_artifact"} if service == "mlflow" else (WANDB_REFUSED | WANDB_KEYS).keys() - wandb_keys(logger)
+    )
     context.handle(reference, gone=True)
+
+
+def wandb_keys(logger: ast.Call) -> set[str]:
+    """The arguments of a logger that give it a key of W&B."""
+    given = given_to_logger(logger, "wandb")
+    return {name for name in WANDB_KEYS if name in given and written(given[name])}
+
+
+def _wandb(logger: ast.Call) -> Helper:
+    """The callback for Weights & Biases, which is given the key as the logger was."""
+    keys = sorted(wandb_keys(logger))
+    helper = emitted_tracking.WANDB.filled(parameters="".join(f"{key}, " for key in keys))
+    login = "".join(WANDB_KEYS[key].lstrip("\n") for key in keys)
+    return replace(helper, template=helper.template.replace("        $login\n", login))
 
 
 def _mlflow(context: Context, tracked: Tracked, logger: ast.Call) -> Helper:

@@ -13,7 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_readers import RM602
 from raymigrate.codemods.results.handed_checkpoints import is_handed_a_model, name_of_folder
-from raymigrate.codemods.results.results import is_placed
+from raymigrate.codemods.results.results import is_placed, is_shown
 from raymigrate.codemods.shared.checkpoint_files import leads_to_files
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.codemods.tuner.tuner_reports import RM412, saves_as_often_as_it_logs
@@ -130,14 +130,18 @@ def _rows(context: Context, read: ast.Attribute, fitting: list[Source]) -> None:
 def _log_dir(context: Context, read: ast.Attribute, *, sure: bool) -> None:
     if not sure or not is_placed(context.module, read):
         context.manual(RM416, read, "result.log_dir raises an AttributeError on Ray >= 2.51.")
-    elif context.converts(
-        RM416, read, "result.log_dir raises an AttributeError on Ray >= 2.51; now Path(result.path)."
-    ):
-        if _has_path(context.module, read):
-            context.plan.replace(read, "Path($result.path)", result=read.value)
-        else:
-            context.plan.need_import("pathlib")
-            context.plan.replace(read, "pathlib.Path($result.path)", result=read.value)
+        return
+    shown = is_shown(context.module, read)  # a str is shown as a Path is
+    now = "result.path" if shown else "Path(result.path)"
+    if not context.converts(RM416, read, f"result.log_dir raises an AttributeError on Ray >= 2.51; now {now}."):
+        return
+    if shown:
+        context.plan.replace(read, "$result.path", result=read.value)
+    elif _has_path(context.module, read):
+        context.plan.replace(read, "Path($result.path)", result=read.value)
+    else:
+        context.plan.need_import("pathlib")
+        context.plan.replace(read, "pathlib.Path($result.path)", result=read.value)
 
 
 def _has_path(module: Module, node: ast.AST) -> bool:

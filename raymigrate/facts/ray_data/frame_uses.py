@@ -6,15 +6,17 @@ use is taken to differ.
 """
 
 import ast
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from functools import cached_property
 
+from raymigrate.facts.projects.places import functions_behind
 from raymigrate.facts.ray_data.batch_functions import OF_A_FRAME
+from raymigrate.facts.ray_data.frame_texts import gives_the_same
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import argument, is_none, keyword_argument, methods
+from raymigrate.facts.values import argument, is_none, keyword_argument
 
 
 class Kind(Enum):
@@ -114,7 +116,9 @@ class FrameUses:
     def __init__(self, module: Module, of_batches: Iterable[ast.AST] = ()) -> None:
         self.module = module
         self.of_batches = set(of_batches)
-        self._handed_to = set[ast.AST]()  # functions of the module that are given a part of a DataFrame
+        # Of functions of the module that are given a part of a DataFrame: the calls, and what they give back.
+        self._calls = defaultdict[ast.AST, list[ast.expr]](list)
+        self._given_back = defaultdict[ast.AST, set[Kind]](set)
 
     def differing(self, start: Iterable[Use]) -> tuple[ast.expr, ...] | None:
         """The first use found that may come out differently, within what it is a part of; None where all are the same.
@@ -136,10 +140,12 @@ class FrameUses:
 
     def _with_outer(self, node: ast.expr) -> tuple[ast.expr, ...]:
         outer = self.module.parent_of[node]
-        if isinstance(outer, ast.Attribute):
-            call = self.module.parent_of[outer]
-            outer = call if isinstance(call, ast.Call) and call.func is outer else outer
-        return (outer, node) if isinstance(outer, ast.expr) else (node,)
+        if not isinstance(outer, ast.Attribute):
+            return (outer, node) if isinstance(outer, ast.expr) else (node,)
+        method = self.module.parent_of[outer] if outer.attr == "str" else outer
+        call = self.module.parent_of[method]
+        whole = call if isinstance(call, ast.Call) and call.func is method else outer
+        return tuple(dict.fromkeys([whole, *([outer] if outer.attr == "str" else []), node]))
 
     def of_parameter(self, function: ast.AST, name: str, kind: Kind) -> list[Use]:
         """The reads of a parameter."""
@@ -215,10 +221,10 @@ class FrameUses:
         function = self.module.function(node)
         if function in self.of_batches or kind is Kind.CELL:
             return SAME
-        if not isinstance(function, ast.FunctionDef) or function not in self._handed_to:
+        if not isinstance(function, ast.FunctionDef) or function not in self._calls:
             return None
-        calls = self.module.named_calls(function.name)
-        return [(call, kind) for call in calls if self.module.definition(call.func) is function]
+        self._given_back[function].add(kind)
+        return [(call, kind) for call in self._calls[function]]
 
     def _collected(self, node: ast.expr, outer: ast.expr, kind: Kind) -> list[Use] | None:
         if isinstance(outer, ast.Tuple) and isinstance(self.module.parent_of[outer], ast.Subscript):
@@ -305,7 +311,9 @@ class FrameUses:
         if isinstance(above, ast.Subscript):
             return [(above, Kind.COLUMN)]
         call = self.module.parent_of[above]
-        return [(call, Kind.COLUMN)] if isinstance(above, ast.Attribute) and isinstance(call, ast.Call) else None
+        if not isinstance(above, ast.Attribute) or not isinstance(call, ast.Call):
+            return None
+        return [(call, Kind.COLUMN)] if gives_the_same(self.module, call, above.attr) else None
 
     def _keyword(self, node: ast.expr, outer: ast.keyword, kind: Kind) -> list[Use] | None:
         call = self.module.parent_of[outer]
@@ -334,15 +342,16 @@ class FrameUses:
 
     def _handed(self, node: ast.expr, call: ast.Call, place: int | str | None, kind: Kind) -> list[Use] | None:
         """The uses of what is handed to another function of the module; what that returns comes out of the call."""
-        called = call.func
-        is_method = isinstance(called, ast.Attribute)
-        found = methods(self.module, called) if isinstance(called, ast.Attribute) else [self.module.definition(called)]
+        found = list(functions_behind(self.module, call.func))
         function = found[0] if len(found) == 1 else None
-        if not isinstance(function, ast.FunctionDef) or place is None or (is_method and function.decorator_list):
+        if not isinstance(function, ast.FunctionDef) or place is None:
+            return None
+        is_method = isinstance(self.module.parent_of[function], ast.ClassDef)
+        if is_method and function.decorator_list:
             return None
         names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)][is_method:]
         given = "".join(names[place : place + 1]) if isinstance(place, int) else place
         if given not in {*names, *(parameter.arg for parameter in function.args.kwonlyargs)}:
             return None
-        self._handed_to.add(function)
-        return self.of_parameter(function, given, kind)
+        self._calls[function].append(call)
+        return [*self.of_parameter(function, given, kind), *((call, back) for back in self._given_back[function])]

@@ -141,10 +141,17 @@ class TunerCall:
         if not seen or arguments.keys() != {"searcher", "max_concurrent"}:
             return None
         number = arguments["max_concurrent"]
-        may_move = isinstance(self.module.constant(number), int) or (
-            isinstance(number, ast.Name) and self.module.scope_of[call] is self.module.scope_of[config]
-        )
+        in_one_scope = self.module.scope_of[call] is self.module.scope_of[config]
+        may_move = isinstance(self.module.constant(number), int) or (in_one_scope and self._is_kept(number))
         return Limiter(call, arguments["searcher"], number) if may_move else None
+
+    def _is_kept(self, number: ast.expr) -> bool:
+        """Whether an expression is a name, or an attribute of one that the file sets nowhere: `options.concurrent`."""
+        while isinstance(number, ast.Attribute):
+            if any(isinstance(other.ctx, ast.Store) for other in self.module.attributes(number.attr)):
+                return False
+            number = number.value
+        return isinstance(number, ast.Name)
 
     def made(self, argument: str, *names: str) -> ast.Call | None:
         """The call of one of these classes that an argument stands for; None where it is anything else."""
