@@ -82,3 +82,17 @@ def test_a_relative_path_at_its_place_of_today_becomes_absolute() -> None:
 def test_a_path_that_is_taken_stays_where_it_is(given: str) -> None:
     script = f"from ray.train import RunConfig\n\ndef f(folder):\n    return RunConfig({given})\n"
     assert converted(script).text == script
+
+
+@pytest.mark.parametrize(
+    ("sixth", "now"),
+    [("[Callback()]", ""), ("SyncConfig()", "sync_config"), ("given", "told")],
+    ids=["the order of today", "that of Ray 2.7 to 2.50", "either"],
+)
+def test_of_imports_of_today_what_stands_there_tells_the_order_too(sixth: str, now: str) -> None:
+    given = f'"n", None, None, FailureConfig(1), CheckpointConfig(), {sixth}'
+    head = "from ray.train import CheckpointConfig, FailureConfig, RunConfig, SyncConfig\nfrom mine import Callback\n\n"
+    outcome = converted(f"{head}\ndef f(given):\n    return RunConfig({given})\n")
+    assert (f"RunConfig({given})" in outcome.text) is (now != "sync_config")
+    assert bool(outcome.lines("RM421", Kind.MANUAL)) is (now == "told")
+    assert bool(outcome.lines("RM421", Kind.CONVERTED)) is (now == "sync_config")

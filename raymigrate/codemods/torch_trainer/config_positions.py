@@ -36,9 +36,12 @@ WITH_FILESYSTEM = (
     *("name", "storage_path", "storage_filesystem", "failure_config", "checkpoint_config", "sync_config", "verbose"),
     *("stop", "callbacks", "progress_reporter", "log_to_file", "local_dir"),
 )
+SINCE_TRAIN_V2 = (*WITH_FILESYSTEM[:5], "callbacks", "worker_runtime_env", "logging_config")
+SHARED = 5  # fields that have the same places since Ray 2.7
 # Since which Ray RunConfig has had which order; the last first.
 RUN_CONFIG = (((2, 7), WITH_FILESYSTEM), ((2, 5), WITH_STORAGE_PATH), ((2, 0), BEFORE_STORAGE_PATH))
 FIELDS = {"FailureConfig": "failure_config", "CheckpointConfig": "checkpoint_config", "SyncConfig": "sync_config"}
+LISTS = (ast.List, ast.Tuple, ast.ListComp, ast.Dict)  # which are none of these
 ORDERS: dict[str, tuple[str, ...]] = {
     "ScalingConfig": ("trainer_resources", "num_workers", "use_gpu", "resources_per_worker", "placement_strategy"),
     "CheckpointConfig": (
@@ -49,7 +52,7 @@ ORDERS: dict[str, tuple[str, ...]] = {
 }
 # How far the order is that of Ray >= 2.51, and the fields are taken.
 TODAY = {
-    "RunConfig": WITH_FILESYSTEM[:5],
+    "RunConfig": SINCE_TRAIN_V2,
     "ScalingConfig": ORDERS["ScalingConfig"],
     "CheckpointConfig": ORDERS["CheckpointConfig"][:3],
     "FailureConfig": ORDERS["FailureConfig"][:1],
@@ -99,9 +102,11 @@ def _run_config_orders(context: Context, call: ast.Call) -> set[tuple[str, ...]]
     if number <= 1:
         return {WITH_FILESYSTEM[:number]}
     lowest, highest = context.from_ray.lowest, context.from_ray.highest
-    if (lowest, highest) == (MOVED_IN, NEWEST) and not context.options.from_ray and number > len(TODAY["RunConfig"]):
-        lowest = OLDEST  # by its import alone, which may be of an earlier run that told of this call
-    orders = {
+    is_open = (lowest, highest) == (MOVED_IN, NEWEST) and not context.options.from_ray and number > SHARED
+    if is_open:  # by its import alone: code for the Ray of today, or of an earlier run that told of this call
+        lowest = OLDEST
+    orders = {SINCE_TRAIN_V2[:number]} if is_open else set()
+    orders |= {
         next(order for since, order in RUN_CONFIG if (2, minor) >= since)[:number]
         for minor in range(lowest[1], highest[1] + 1)
     }
@@ -119,6 +124,8 @@ def _fits(module: Module, call: ast.Call, order: tuple[str, ...]) -> bool:
     if any(keyword.arg in order for keyword in call.keywords):
         return False
     for field, given in zip(order, call.args, strict=False):
+        if field in FIELDS.values() and isinstance(module.value(given), LISTS):
+            return False
         classes = {
             (source.module.qualified(source.node.func) or "").rpartition(".")[2]
             for source in module.origins(given)
