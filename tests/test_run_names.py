@@ -91,6 +91,14 @@ def test_a_name_that_may_be_fixed_is_told_with_an_if(head: str, config: str) -> 
         ("", "RunConfig(name='{day:%Y%m%d}-{0}'.format(time.time(), day=dt.now()))"),
         ("", "RunConfig(name=dt.now().strftime(f'%Y%m%d-{uuid.uuid4()}'))"),
         ("NAME = 'a'", "RunConfig(name=dt.now().strftime(f'%Y%m%d-{NAME}-%H%M%S'))"),
+        ("", "RunConfig(name=str(dt.now())[:19])"),
+        ("", "RunConfig(name=str(dt.now())[:-7])"),
+        ("", "RunConfig(name=str(dt.now())[11:])"),
+        ("", "RunConfig(name=str(time.time())[:10])"),
+        ("", "RunConfig(name=str(dt.now().timestamp())[:10])"),
+        ("", "RunConfig(name=dt.now().isoformat().split('.')[0])"),
+        ("", "RunConfig(name=str(dt.fromtimestamp(time.time())))"),
+        ("", "RunConfig(name=str(dt.now().replace(hour=0)))"),
     ],
 )
 def test_a_name_that_is_new_each_time_is_not_told(head: str, config: str) -> None:
@@ -115,6 +123,16 @@ def test_a_name_that_is_new_each_time_is_not_told(head: str, config: str) -> Non
         ("now = dt.now()", "f'{now.year}-{now.month}-{now.day}'"),
         ("FORMAT = '%Y%m%d'\nTODAY = dt.utcnow().strftime(FORMAT)", "'-'.join(['a', TODAY])"),
         ("def name(): return f'a-{datetime.date.today().isoformat()}'", "name()"),
+        ("now = dt.now()", "str(now)[:10]"),
+        ("", "'a-' + f'{dt.now()}'[:10]"),
+        ("", "dt.now().isoformat()[0:10]"),
+        ("", "str(dt.now()).split()[0]"),
+        ("", "dt.utcnow().isoformat().split('T')[0]"),
+        ("", "str(dt.now()).partition(' ')[0]"),
+        ("", "time.ctime()[:10]"),
+        ("", "'-'.join(map(str, time.localtime()[:3]))"),
+        ("", "f'{time.localtime().tm_yday}'"),
+        ("", "str(dt.now().replace(hour=0, minute=0, second=0, microsecond=0))"),
         ("NAME = str(datetime.date.today()) if x else str(time.time())", "NAME"),
     ],
 )
@@ -126,6 +144,10 @@ def test_a_name_that_all_runs_of_an_hour_have_is_told() -> None:
     assert told("RunConfig(name=f'{dt.now():%Y%m%d-%H}')") == [
         "A second run in the same hour has the same name: it goes on"
     ]
+
+
+def test_a_time_that_is_made_of_a_text_is_as_new_as_the_text() -> None:
+    assert told("RunConfig(name=str(dt.strptime('2024', '%Y')))") == [PERHAPS]
 
 
 def test_a_name_of_very_many_parts_is_not_followed_to_its_end() -> None:

@@ -68,8 +68,28 @@ def test_others_are_told() -> None:
         "def ids(chats: Chats):\n    return chats.apply_chat_template(chat)",
         "class Chats:\n    def apply_chat_template(self, chat):\n        return chat\n\n\n"
         "Chats().apply_chat_template(chat)",
+        "class Chats:\n    def apply_chat_template(self, chat):\n        return chat\n\n\n"
+        "f = Chats().apply_chat_template\nf(chat)",
+        "class Chats:\n    def apply_chat_template(self, chat):\n        return chat\n\n\n"
+        "getattr(Chats(), 'apply_chat_template')(chat)",
+        "f = tokenizer.apply_chat_template\nf(chat, tokenize=False)",
+        "f = tokenizer.apply_chat_template\nf = print\nf(chat)",
     ],
 )
 @pytest.mark.parametrize("head", [OLD, FOR_TRANSFORMERS_4])
 def test_texts_entries_and_other_classes_are_left(use: str, head: str) -> None:
     assert "RM772" not in [code for code, _, _ in converted(head + TOKENIZER + use).findings]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "f = tokenizer.apply_chat_template\nids = f(chat)\n",
+        "f = getattr(tokenizer, 'apply_chat_template')\nids = f(chat)\n",
+        "ids = getattr(tokenizer, 'apply_chat_template')(chat)\n",
+        "class Job:\n    def run(self):\n        f = tokenizer.apply_chat_template\n        return f(chat)\n",
+    ],
+)
+def test_a_method_by_another_name_gives_ids_too(use: str) -> None:
+    outcome = converted(FOR_TRANSFORMERS_4 + TOKENIZER + use)
+    assert "(chat, return_dict=False)" in outcome.text and "RM772" in [code for code, _, _ in outcome.findings]

@@ -293,3 +293,24 @@ def test_a_prepare_model_of_another_library_takes_what_it_takes() -> None:
         "import ray.train\nfrom mine import prepare_model\nmade = prepare_model(model, True, True, wrap_ddp=False)\n"
     )
     assert not converted(script).findings
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "now", "told"),
+    [
+        ("model, True, True", {"from_ray": "2.8"}, "model, True, True", True),  # FSDP there, too
+        ("model, True, WRAP", {"from_ray": "2.8"}, "model, True, WRAP", True),
+        ("model, True, WRAP", {}, 'model, True, "ddp"', False),
+        ("model, True, how", {"from_ray": "2.8"}, "model, True, how", False),
+        ("model, True, how", {}, "model, True, how", True),
+        ("model, True, how", {"from_ray": "2.2"}, 'model, True, "ddp" if how else None', False),
+        ("model, True, how()", {"from_ray": "2.2"}, 'model, True, "ddp" if how() else None', False),
+        ("model, True, False", {"from_ray": "2.2"}, "model, True, False", False),
+        ('model, True, "ddp" if how else None', {}, 'model, True, "ddp" if how else None', False),
+    ],
+)
+def test_the_third_argument_was_another_one(given: str, options: dict[str, str], now: str, told: bool) -> None:
+    head = "from ray.train.torch import prepare_model\nWRAP = True\n\n\ndef loop(model, how):\n"
+    outcome = converted(f"{head}    return prepare_model({given})\n", **options)
+    assert f"prepare_model({now})" in outcome.text
+    assert outcome.lines("RM693", Kind.MANUAL) == [6] * told

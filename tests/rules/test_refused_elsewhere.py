@@ -84,3 +84,63 @@ def test_none_is_no_checkpoint_to_begin_from(resume: str, outcome: str) -> None:
     )
     (said,) = (text for text in converted(script).messages if "resume_from_checkpoint=) raises" in text)
     assert f"raises on {outcome}" in said
+
+
+LEGACY = """
+from ray.air import ScalingConfig
+from ray.train.torch import TorchTrainer
+from job import load
+
+def loop(config):
+    print(config)
+
+SEEN = {{"scaling_config": ScalingConfig(num_workers=2)}}
+
+def build(more, **rest):
+    return {made}
+
+{after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "after"),
+    [
+        ("TorchTrainer(loop, **load())", ""),
+        ("TorchTrainer(loop, **more)", "build(load())"),
+        ("TorchTrainer(loop, **rest)", "build(1, **load())"),
+        ("TorchTrainer(loop, **{{**SEEN, **load()}})".replace("{{", "{").replace("}}", "}"), ""),
+    ],
+)
+def test_what_a_trainer_gets_unseen_is_told_in_legacy_scripts(made: str, after: str) -> None:
+    outcome = converted(LEGACY.format(made=made, after=after))
+    assert outcome.lines("RM401", Kind.MANUAL) == [11]
+    told = next(message for message in outcome.messages if "cannot be seen here" in message)
+    assert "preprocessor" in told and "RM205" in told and "RM406" in told
+
+
+def test_of_what_is_given_beside_it_nothing_is_said() -> None:
+    made = 'TorchTrainer(loop, run_config=None, **{"datasets": more, **load()})'
+    outcome = converted(LEGACY.format(made=made, after=""))
+    told = next(message for message in outcome.messages if "TorchTrainer takes fewer" in message)
+    assert "preprocessor" in told and "If a run_config" not in told and "If datasets" not in told
+
+
+@pytest.mark.parametrize(
+    "made",
+    ["TorchTrainer(loop, **SEEN)", "TorchTrainer(loop, **dict(SEEN, datasets=more))", "TorchTrainer(loop, **{})"],
+)
+def test_what_is_seen_whole_is_not_told(made: str) -> None:
+    assert not converted(LEGACY.format(made=made, after="")).lines("RM401", Kind.MANUAL)
+
+
+def test_a_trainer_of_the_ray_of_today_may_take_what_it_likes() -> None:
+    script = LEGACY.format(made="TorchTrainer(loop, **load())", after="").replace("ray.air", "ray.train")
+    assert not converted(script).findings
+
+
+@pytest.mark.parametrize("key", ["metadata", "resume_from_checkpoint"])
+@pytest.mark.parametrize("made", ["TorchTrainer(loop, **{{'{}': more}})", "TorchTrainer(loop, **dict({}=more))"])
+def test_what_a_trainer_refuses_out_of_a_dict_is_told(key: str, made: str) -> None:
+    outcome = converted(LEGACY.format(made=made.format(key), after=""))
+    assert outcome.lines("RM403", Kind.MANUAL) == [11]

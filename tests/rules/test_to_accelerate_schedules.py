@@ -85,6 +85,28 @@ def test_a_schedule_that_is_none_of_torch_is_left_as_it_is_by_prepare(base: str,
     assert ("scheduler = accelerator.prepare(" in outcome.text) is not is_other
 
 
+@pytest.mark.parametrize(
+    "module",
+    ["from timm.scheduler import CosineLRScheduler as Made", "import timm\nMade = timm.scheduler.StepLRScheduler"],
+)
+def test_the_schedules_of_timm_are_none_of_torch(module: str) -> None:
+    outcome = accelerated(f"{module}\nscheduler = Made(optimizer, len(loader))\n", LOOP, BATCH)
+    assert outcome.lines("RM854", Kind.MANUAL) and "scheduler = accelerator.prepare(" not in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("other.Warmup(optimizer, len(loader))", True),
+        ("other.make_schedule(optimizer, len(loader))", False),  # which may well give one of torch's
+        (f"{OPTIM}.CosineAnnealingLR(optimizer, len(loader))", False),
+    ],
+)
+def test_of_a_class_of_another_library_it_is_said_what_it_has_to_be(made: str, told: bool) -> None:
+    outcome = accelerated(f"import other\nscheduler = {made}\n", LOOP, BATCH)
+    assert bool(outcome.lines("RM854", Kind.NOTE)) is told and "scheduler = accelerator.prepare(" in outcome.text
+
+
 def test_a_training_without_a_scheduler_says_nothing_of_one() -> None:
     assert "RM854" not in {code for code, *_ in accelerated(LOOP).findings}
 

@@ -10,18 +10,22 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.rescan import RM693
 from raymigrate.facts.syntax.guards import is_asked_for, is_guarded
+from raymigrate.facts.torch.wrapped_models import POSITION, STRATEGY
 from raymigrate.facts.values import has_unpacking, keyword_named, unpacked_dicts
 from raymigrate.facts.values.carried import carried
 
 PREPARE_MODEL = "ray.train.torch.prepare_model"
-STRATEGY, ITS_ARGUMENTS = "parallel_strategy", "parallel_strategy_kwargs"
+ITS_ARGUMENTS = "parallel_strategy_kwargs"
 FORMER = {
     "wrap_ddp": "Give parallel_strategy=None where it was False, and leave it out where it was True.",
     "ddp_kwargs": f"{ITS_ARGUMENTS}= took its place.",
 }
-POSITION = 2
 REFUSED = "prepare_model({}=) is refused today; now {}."
-BY_POSITION = 'The third argument of prepare_model() is parallel_strategy today, where True is FSDP; now "ddp".'
+STRATEGY_SINCE = (2, 3)  # of Ray
+IS_FSDP = "The third argument of prepare_model() is parallel_strategy today, where True is FSDP"
+MAY_BE_FSDP = "The third argument of prepare_model() was wrap_ddp up to Ray 2.2, and is parallel_strategy today"
+BY_NAME = 'If it is True or False: give parallel_strategy="ddp" where it is True, and None where it is False.'
+AS_BEFORE = 'It is so since Ray 2.3. Write "ddp", if DistributedDataParallel is meant, or "fsdp".'
 
 
 @codemod("prepare_model")
@@ -32,9 +36,8 @@ def parallel_strategies(context: Context) -> None:
         wraps, its_arguments = keyword_named(call, "wrap_ddp"), keyword_named(call, "ddp_kwargs")
         if wraps is not None and not others & {STRATEGY, None}:
             _wrap(context, call, wraps)
-        elif not has_unpacking(call) and context.module.constant(_third(call)) is True:
-            if context.converts(RM693, call.args[POSITION], BY_POSITION):
-                context.plan.replace(call.args[POSITION], '"ddp"')
+        elif len(call.args) > POSITION and not has_unpacking(call):
+            _third(context, call.args[POSITION])
         if its_arguments is not None and not others & {ITS_ARGUMENTS, None}:
             if _converts(context, its_arguments, f"{ITS_ARGUMENTS}="):
                 context.plan.call(call).rename["ddp_kwargs"] = ITS_ARGUMENTS
@@ -50,8 +53,22 @@ def _tell_unpacked(context: Context, unpacked: ast.expr) -> None:
             context.manual(RM693, place, f"prepare_model({entry.name}=) is refused today.", FORMER[entry.name])
 
 
-def _third(call: ast.Call) -> ast.expr | None:
-    return call.args[POSITION] if len(call.args) > POSITION else None
+def _third(context: Context, given: ast.expr) -> None:
+    """Deals with the argument of the place that wrap_ddp had: code for Ray >= 2.3 did not mean that one."""
+    known = context.module.constant(given)
+    written = context.from_ray
+    if any(isinstance(source.module.constant(source.node), str) for source in context.module.origins(given)):
+        return  # a strategy by its name, in one of the cases
+    if known is True and written.lowest >= STRATEGY_SINCE:
+        context.manual(RM693, given, f"{IS_FSDP}.", AS_BEFORE)
+    elif known is True:
+        if context.converts(RM693, given, f'{IS_FSDP}; now "ddp".'):
+            context.plan.replace(given, '"ddp"')
+    elif known is ... and written.surely_before(STRATEGY_SINCE):
+        if context.converts(RM693, given, f"{MAY_BE_FSDP}; now that."):
+            context.plan.replace(given, '"ddp" if $asked else None', asked=given)
+    elif known is ... and written.lowest < STRATEGY_SINCE:
+        context.manual(RM693, given, f"{MAY_BE_FSDP}, where True is FSDP.", BY_NAME)
 
 
 def _wrap(context: Context, call: ast.Call, wraps: ast.keyword) -> None:

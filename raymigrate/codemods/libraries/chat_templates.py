@@ -16,7 +16,8 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.instances import classes_of
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, methods_of_object
+from raymigrate.facts.values.held_methods import calls_of_method
 from raymigrate.facts.values.keys import is_unpacked
 
 RM772 = Rule(
@@ -39,8 +40,8 @@ DICT_TODAY = "apply_chat_template() gives a BatchEncoding since transformers 5, 
 def chat_templates(context: Context) -> None:
     """Gives `return_dict=False` to calls of scripts for transformers 4 that get ids, and tells of those in others."""
     module = context.module
-    for call, method in module.method_calls(METHOD):
-        if not _gives_ids(module, call, method) or _is_read_as_dict(module, call):
+    for call, method, owner in calls_of_method(module, METHOD):
+        if not _gives_ids(module, call, method, owner) or _is_read_as_dict(module, call):
             continue
         if not is_for_old_transformers(context):
             context.note(RM772, call, f"{DICT_TODAY}; return_dict=False keeps that.")
@@ -48,7 +49,7 @@ def chat_templates(context: Context) -> None:
             context.give(call, "return_dict", "False")
 
 
-def _gives_ids(module: Module, call: ast.Call, method: ast.Attribute) -> bool:
+def _gives_ids(module: Module, call: ast.Call, method: ast.expr, owner: ast.expr) -> bool:
     """Whether a call is one of a tokenizer, and leaves it to the library what it gives."""
     tokenize = argument(call, TOKENIZE, "tokenize")
     if (tokenize is not None and module.constant(tokenize) is False) or is_unpacked(module, call, "return_dict"):
@@ -56,7 +57,7 @@ def _gives_ids(module: Module, call: ast.Call, method: ast.Attribute) -> bool:
     if any(keyword.arg == "return_dict" for keyword in call.keywords):
         return False
     is_own = any(callee.function is not None for callee in callees(module, method))
-    return not is_own and not _is_processor(module, method.value)
+    return not is_own and not methods_of_object(module, owner, METHOD) and not _is_processor(module, owner)
 
 
 def _is_processor(module: Module, node: ast.expr) -> bool:

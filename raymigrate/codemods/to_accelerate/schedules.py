@@ -28,6 +28,11 @@ OF_ANOTHER_KIND = (
     "`{}` counts the batches of one process alone, and its class is not made from LRScheduler: prepare() would leave it"
     " as it is. Under N processes it takes 1/N of its steps."
 )
+OF_UNKNOWN_KIND = (
+    "If the class of `{}` is not made from LRScheduler, prepare() leaves it as it is: under N processes it takes 1/N"
+    " of its steps."
+)
+NOT_OF_TORCH = ("timm.",)  # timm 1.0, scheduler/scheduler.py: its Scheduler is made from ABC alone
 STEPS_OF_ALL = "Make the class from torch.optim.lr_scheduler.LRScheduler and prepare it, or divide its length by N."
 
 
@@ -75,6 +80,8 @@ class Schedules:
                     " takes as many steps at a time."
                 )
                 self._note_given(variable, makers, changes)
+                if any(map(self._is_of_unknown_kind, makers)):
+                    changes.note(RM854, made, OF_UNKNOWN_KIND.format(variable.name))
             changes.converted(RM854, made, f"`{variable.name}` {message}")
         self.chosen.prepare(changes, found)
         return found
@@ -91,9 +98,18 @@ class Schedules:
             changes.note(RM854, self.training.made_at(variable), SKIPPED.format(variable.name))
 
     def _is_of_another_kind(self, maker: ast.Call) -> bool:
-        """Whether a class of the project makes a schedule that is none of torch's, which prepare() leaves alone."""
-        named = [class_named(end.module, end.node) for end in self._home(maker).origins(maker.func)]
+        """Whether a class makes a schedule that is none of torch's, which prepare() leaves alone."""
+        ends = self._home(maker).origins(maker.func)
+        if any((end.module.qualified(end.node) or "").startswith(NOT_OF_TORCH) for end in ends):
+            return True
+        named = [class_named(end.module, end.node) for end in ends]
         return any(found is not None and not any(map(is_scheduler, library_bases(*found))) for found in named)
+
+    def _is_of_unknown_kind(self, maker: ast.Call) -> bool:
+        """Whether a class of a library that is not known here makes a schedule."""
+        ends = self._home(maker).origins(maker.func)
+        named = [end.module.qualified(end.node) or "" for end in ends if class_named(end.module, end.node) is None]
+        return any(name.rpartition(".")[2][:1].isupper() and not is_scheduler(name) for name in named)
 
     def _is_per_batch(self, call: ast.Call) -> bool:
         """Whether a step is taken in a loop over batches."""

@@ -25,6 +25,7 @@ from raymigrate.facts.projects.unpacked_options import carried_from_callers
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none
+from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.constructors import Line, derived_calls, reaches
 from raymigrate.knowledge.legacy import CONFIG_CLASSES, TORCH_TRAINERS
 
@@ -35,6 +36,15 @@ BY_VALUE = ("callbacks",)
 UNLESS_NONE = ("stop", "resume_from_checkpoint", "metadata")
 KINDS = {name: kind for kind in CONFIG_CLASSES for name in config_names(kind)} | dict.fromkeys(TORCH_TRAINERS, TRAINER)
 ALL = frozenset(REFUSED_BY_TRAINER).union(*REFUSED.values())
+UNSEEN = (
+    "What is passed with ** cannot be seen here; TorchTrainer takes fewer arguments today, and some mean another thing."
+)
+# What to look for among it, by the argument.
+OF_UNSEEN = {
+    "": f"Look for {', '.join(REFUSED_BY_TRAINER)}: Ray >= 2.51 raises for them.",
+    "datasets": "If datasets are in it, Ray <= 2.6 split the training data only, if no DataConfig said more (RM205).",
+    "run_config": "If a run_config is in it, its name has to be another one in each run (RM406).",
+}
 Given = tuple[str, ast.expr | None, ast.AST]  # an argument, its value if that is seen, and where it stands
 
 
@@ -49,8 +59,20 @@ def refused_elsewhere(context: Context) -> None:
                 _tell(context, kind, argument, value, place)
     for call in module.calls(*TORCH_TRAINERS):
         for argument, value, place in _given(module, call):
-            if argument == PREPROCESSOR and value is None:
+            if place not in call.keywords or value is None:  # else the rules for calls of the class tell of it
                 _tell(context, TRAINER, argument, value, place)
+        for unpacked in call.keywords if context.of_legacy_job else ():
+            if unpacked.arg is None and not carried_from_callers(module, unpacked.value).whole:
+                _tell_unseen(context, call, unpacked)
+
+
+def _tell_unseen(context: Context, call: ast.Call, unpacked: ast.keyword) -> None:
+    """Tells of a dict that a trainer gets and that is not seen whole: what it may hold means another thing today."""
+    given = {keyword.arg for keyword in call.keywords} | {
+        entry.name for entry in carried(context.module, unpacked.value).entries
+    }
+    advice = [OF_UNSEEN[name] for name in OF_UNSEEN if name not in given]
+    context.manual(RM401, unpacked, UNSEEN, " ".join(advice))
 
 
 def _other_calls(module: Module) -> Iterator[tuple[ast.Call, Line]]:

@@ -10,6 +10,7 @@ from raymigrate.codemods.shared.definitions import drop_definition, is_dropped, 
 from raymigrate.codemods.torch_trainer.former_folders import ADVICE, DELETED, first_look, says
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.folders.read_back import path_key
+from raymigrate.facts.projects.unpacked_options import carried_from_callers
 from raymigrate.facts.ray_train.storage import (
     absolute,
     filesystem_of,
@@ -66,6 +67,9 @@ SYNC_ADVICE = "Drop it. Where it has an upload_dir, that is the storage_path= to
 # pyarrow puts the home in place of a `~` (pyarrow 26.0 util.py, `_stringify_path`), os.path.abspath() does not.
 ABSOLUTE = "Use os.path.abspath(os.path.expanduser(path)) where it is a relative path."
 ONLY_ABSOLUTE = "RunConfig(storage_path=) takes an absolute path or a URI only on Ray >= 2.7"
+SYNC_REFUSED = "SyncConfig({}=) raises a TypeError on Ray >= 2.7."
+SYNC_UNSEEN = "What is passed with ** cannot be seen here; SyncConfig takes no upload_dir and no syncer on Ray >= 2.7."
+SYNC_FIX = "Drop it; storage_path= took the place of upload_dir=."
 WITHOUT_FILESYSTEM = "this one is relative, and its storage_filesystem= is None at times."
 ABSOLUTE_THERE = "Use os.path.abspath(os.path.expanduser(path)) where that is None."
 TOOK_RELATIVE_PATHS = (2, 7)  # Ray versions before this one
@@ -277,6 +281,21 @@ def sync_configs(context: Context) -> None:
         for keyword in call.keywords:
             if edit is not None and keyword.arg in edit.remove:
                 continue  # that of a Tuner
-            if keyword.arg in REFUSED_BY_SYNC_CONFIG and not is_dropped(context, call):
-                message = f"SyncConfig({keyword.arg}=) raises a TypeError on Ray >= 2.7."
-                context.manual(RM402, keyword, message, "Drop it; storage_path= took the place of upload_dir=.")
+            if keyword.arg is None:
+                _tell_unpacked(context, call, keyword)
+            elif keyword.arg in REFUSED_BY_SYNC_CONFIG and not is_dropped(context, call):
+                context.manual(RM402, keyword, SYNC_REFUSED.format(keyword.arg), SYNC_FIX)
+
+
+def _tell_unpacked(context: Context, call: ast.Call, unpacked: ast.keyword) -> None:
+    """Tells of what a SyncConfig gets out of a dict, unless the RunConfig is told to go without it."""
+    module = context.module
+    lines = range(call.lineno, (call.end_lineno or call.lineno) + 1)
+    if is_dropped(context, call) or any(finding.code == RM402.code for finding in context.findings_on(*lines)):
+        return
+    found = carried_from_callers(module, unpacked.value)
+    for entry in (entry for entry in found.entries if entry.name in REFUSED_BY_SYNC_CONFIG):
+        place = entry.key if entry.module is module else unpacked
+        context.manual(RM402, place, SYNC_REFUSED.format(entry.name), SYNC_FIX)
+    if not found.whole and context.of_legacy_job:
+        context.manual(RM402, unpacked, SYNC_UNSEEN, SYNC_FIX)

@@ -20,6 +20,7 @@ from raymigrate.facts.ray_train.scaling import has_one_worker, same_gpus
 from raymigrate.facts.ray_train.trainers import TrainerCall, trainer_calls
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.torch.wrapped_models import strategy_of
 from raymigrate.facts.values import keyword_argument
 from raymigrate.facts.values.keys import is_unpacked
 from raymigrate.knowledge.legacy import ACCELERATORS, PARTIAL_STATES, TORCH_TRAINERS, TRAINING_ARGUMENTS
@@ -167,7 +168,7 @@ def _is_joined_by_ray(context: Context, run: Run) -> bool:
 
 def _is_unwrapped(context: Context, call: ast.Call) -> bool:
     """Whether prepare_model() only moves a model to its device: wrap_ddp=False, as it was until 2.2, is None today."""
-    given = keyword_argument(call, "parallel_strategy", "wrap_ddp")
+    given = strategy_of(call)
     return given is not None and context.module.constant(given) in (None, False)
 
 

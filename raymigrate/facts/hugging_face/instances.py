@@ -7,7 +7,8 @@ from raymigrate.facts.hugging_face.callbacks import EVENTS, is_callback
 from raymigrate.facts.ray_train.trainers import is_transformers_trainer, library_bases, trainer_base
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, definition, origins, reaching
+from raymigrate.facts.values import Source, class_named, definition, origins, reaching
+from raymigrate.facts.values.lineages import MOST_BASES
 from raymigrate.facts.values.parsers import parsed_into
 from raymigrate.knowledge.legacy import TRAINERS
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
@@ -251,7 +252,8 @@ def _class_of_call(module: Module, call: ast.Call, depth: int) -> str:
         return DEPLOYMENT
     name = module.qualified(call.func)
     if name is not None:
-        return result(look_up(TORCH_TRAINER if name in TRAINERS else name))
+        own = class_named(module, call.func)  # of another file
+        return library_base(*own) if own is not None else result(look_up(TORCH_TRAINER if name in TRAINERS else name))
     if isinstance(call.func, ast.Attribute):
         owner = instance_of(module, call.func.value, depth + 1)
         found = member(owner, call.func.attr) if owner else None
@@ -323,11 +325,17 @@ def _class_of_annotation(module: Module, annotation: ast.expr | None) -> str:
     return place if class_of(place) is not None else library_base(module, definition(module, annotation))
 
 
-def library_base(module: Module, node: ast.AST | None) -> str:
-    """The class of a library that a class of the file is made from; empty if there is none, or other bases too."""
+def library_base(module: Module, node: ast.AST | None, depth: int = 0) -> str:
+    """The class of a library that a class of the project is made from; empty if there is none, or other bases too.
+
+    Args:
+        module: The module of the class.
+        node: The class, or something else.
+        depth: How many classes of the project are made from it.
+    """
     if isinstance(node, ast.ClassDef) and is_transformers_trainer(module, node):
         return TRAINER
-    if not isinstance(node, ast.ClassDef) or len(node.bases) != 1 or node.keywords:
+    if not isinstance(node, ast.ClassDef) or len(node.bases) != 1 or node.keywords or depth > MOST_BASES:
         return ""
     if _is_replaced(module, node.decorator_list):
         return ""
@@ -336,8 +344,8 @@ def library_base(module: Module, node: ast.AST | None) -> str:
     place = look_up(name).place if name else ""
     if class_of(place) is not None:
         return place
-    parent = definition(module, base)
-    return library_base(module, parent) if parent is not node else ""
+    parent = class_named(module, base)
+    return library_base(*parent, depth + 1) if parent is not None else ""
 
 
 def _is_replaced(module: Module, decorators: Sequence[ast.expr]) -> bool:

@@ -4,15 +4,17 @@ import ast
 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.optimizers import is_prepared
-from raymigrate.facts.values import Source
+from raymigrate.facts.values import Source, argument
 
 # prepare_model() of Ray wraps a model where there are several workers (Ray 2.60 train/torch/train_loop_utils.py:389).
+PREPARE_MODEL = frozenset(f"ray.train.torch{module}.prepare_model" for module in ("", ".train_loop_utils"))
 WRAPPERS = frozenset(
-    {f"ray.train.torch{module}.prepare_model" for module in ("", ".train_loop_utils")}
+    PREPARE_MODEL
     | {f"torch.nn.parallel{module}.DistributedDataParallel" for module in ("", ".distributed")}
     | {"torch.nn.DataParallel", "torch.nn.parallel.DataParallel"}
 )
 STRATEGY = "parallel_strategy"  # FullyShardedDataParallel gathers the state that `.module` of it has parts of
+POSITION = 2  # of it among the arguments of prepare_model()
 
 
 def is_wrapped(module: Module, node: ast.expr) -> bool:
@@ -25,6 +27,15 @@ def is_wrapped(module: Module, node: ast.expr) -> bool:
     values = module.origins(node)
     takes_off = any(isinstance(value.node, ast.Attribute) and value.node.attr == "module" for value in values)
     return not takes_off and any(_wraps(value.module, value.node) for value in values)
+
+
+def strategy_of(call: ast.Call) -> ast.expr | None:
+    """What says how prepare_model() wraps a model: parallel_strategy=, which was wrap_ddp= up to Ray 2.2, or the third.
+
+    Args:
+        call: The call.
+    """
+    return argument(call, POSITION, STRATEGY, "wrap_ddp")
 
 
 def is_wrapped_by_accelerate(module: Module, node: ast.expr) -> bool:
@@ -47,7 +58,8 @@ def _takes_steps(module: Module, node: ast.expr) -> bool:
 def _wraps(module: Module, made: ast.expr) -> bool:
     if not isinstance(made, ast.Call) or module.qualified(made.func) not in WRAPPERS:
         return False
-    return all(keyword.arg != STRATEGY or module.constant(keyword.value) == "ddp" for keyword in made.keywords)
+    given = strategy_of(made) if module.qualified(made.func) in PREPARE_MODEL else None
+    return given is None or module.constant(given) in (True, "ddp")
 
 
 def _is_of_ray(made: Source) -> bool:

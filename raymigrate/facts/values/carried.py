@@ -25,7 +25,7 @@ from raymigrate.facts.values import (
     unpacked_dicts,
 )
 from raymigrate.facts.values.calls import configuration_for
-from raymigrate.facts.values.keys import places_taken_out
+from raymigrate.facts.values.keys import is_later, places_taken_out
 from raymigrate.facts.values.lineages import lineage
 from raymigrate.facts.values.members import methods
 
@@ -276,7 +276,7 @@ def _filled(module: Module, name: ast.Name, above: frozenset[ast.AST]) -> Iterat
     """What a dict gets by a name of it before this use; in all, where this is the name that is assigned to."""
     scope = module.bound_in(name)
     for use in _not_unpacked(module, scope, name.id) if scope is not None else ():
-        if use is not name and (isinstance(name.ctx, ast.Store) or not _is_later(module, use, name)):
+        if use is not name and (isinstance(name.ctx, ast.Store) or not is_later(module, use, name)):
             yield from _by_use(module, use, above)
 
 
@@ -285,14 +285,6 @@ def _not_unpacked(module: Module, scope: Scope, name: str) -> list[ast.Name]:
     """The uses of a name that may put something into the dict."""
     uses = ((use, module.parent_of[use]) for use in module.uses(name, scope))
     return [use for use, outer in uses if not (isinstance(outer, ast.keyword) and outer.arg is None)]
-
-
-def _is_later(module: Module, use: ast.AST, until: ast.AST) -> bool:
-    """Whether code runs after other code of the same function, and not before it in another round of a loop."""
-    if module.start(use) < module.start(until) or module.function(use) is not module.function(until):
-        return False
-    loops = [outer for outer in module.ancestors(until) if isinstance(outer, (ast.For, ast.While))]
-    return not any(module.inside(use, loop) for loop in loops)
 
 
 def _filled_attribute(module: Module, node: ast.Attribute, above: frozenset[ast.AST]) -> Iterator[Carried]:

@@ -12,8 +12,10 @@ from raymigrate.facts.values import Source, reaching, seen_entries, unpacked_dic
 READERS = ("get", "pop", "setdefault")
 # Code inside these may not run, or not in its turn.
 FIRST_PARTS = ("test", "iter", "subject")  # of `if` and `while`, of `for`, and of `match`
+WITH_ARMS = (ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match)
 NOT_ALWAYS = (
-    *(ast.If, ast.IfExp, ast.BoolOp, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match),
+    *WITH_ARMS,
+    ast.BoolOp,
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda),
     *COMPREHENSIONS,
 )
@@ -39,16 +41,27 @@ class Keys:
 
 
 def keys_of(module: Module, node: ast.expr) -> Keys:
-    """The keys of a dict: of the expression that makes it, and those that a name of it gets later."""
+    """The keys of a dict: of the expression that makes it, and those that a name of it gets.
+
+    What is unpacked does not have a key yet that it gets only below. Of a key that it has, all places that name it
+    count, also those below.
+    """
     keys = Keys()
     _add(module, node, keys)
     scope = module.bound_in(node)
     if scope is not None and isinstance(node, ast.Name):
         used = _of_uses(module, node.id, scope)
-        keys.strings += used.strings
-        keys.keywords += used.keywords
-        keys.reads += used.reads
-        keys.read_in_text |= used.read_in_text
+        written = [*used.strings, *((str(keyword.arg), keyword) for _, keyword in used.keywords)]
+        outer = module.parent_of.get(node)
+        # Another function may run again, when the key is there.
+        is_once = isinstance(outer, ast.keyword) and outer.arg is None and module.scope_of[node] is scope
+        in_time = {name for name, key in written if not (is_once and is_later(module, key, node))}
+        late = {name for name, _ in written} - in_time - {name for name, _ in keys.strings}
+        late -= {str(keyword.arg) for _, keyword in keys.keywords}
+        keys.strings += [(name, key) for name, key in used.strings if name not in late]
+        keys.keywords += [(call, keyword) for call, keyword in used.keywords if keyword.arg not in late]
+        keys.reads += [(name, key) for name, key in used.reads if name not in late]
+        keys.read_in_text |= used.read_in_text - late
         keys.hidden |= used.hidden
     return keys
 
@@ -149,10 +162,37 @@ def _runs_before(module: Module, earlier: ast.AST, later: ast.AST) -> bool:
     """Whether code that stands before other code has always run when that runs."""
     for outer in module.ancestors(earlier):
         if module.inside(later, outer):
-            return True
+            return not isinstance(outer, WITH_ARMS) or _follows(module, outer, earlier, later)
         if isinstance(outer, NOT_ALWAYS) and not module.inside(earlier, _first_part(outer)):
             return False
     return False
+
+
+def _follows(module: Module, outer: ast.AST, earlier: ast.AST, later: ast.AST) -> bool:
+    """Whether one part of a statement has always run when another one does: a condition, no arm before another arm."""
+    first, second = _part_with(module, outer, earlier), _part_with(module, outer, later)
+    if first == second:
+        return first not in ("cases", "handlers")  # which are two of them: one would be the outer node itself
+    return first in FIRST_PARTS or ((first, second) == ("body", "orelse") and isinstance(outer, ast.Try))
+
+
+def _part_with(module: Module, outer: ast.AST, node: ast.AST) -> str:
+    """The field of a node in which another one is."""
+    parts = ((name, value if isinstance(value, list) else [value]) for name, value in ast.iter_fields(outer))
+    inside = (name for name, values in parts if any(_is_in(module, node, value) for value in values))
+    return next(inside, "")
+
+
+def _is_in(module: Module, node: ast.AST, part: object) -> bool:
+    return isinstance(part, ast.AST) and module.inside(node, part)
+
+
+def is_later(module: Module, use: ast.AST, until: ast.AST) -> bool:
+    """Whether code runs after other code of the same function, and not before it in another round of a loop."""
+    if module.start(use) < module.start(until) or module.function(use) is not module.function(until):
+        return False
+    loops = [outer for outer in module.ancestors(until) if isinstance(outer, (ast.For, ast.While))]
+    return not any(module.inside(use, loop) for loop in loops)
 
 
 def _first_part(node: ast.AST) -> ast.AST | None:
@@ -173,6 +213,10 @@ def _of_uses(module: Module, name: str, scope: Scope) -> Keys:
         _add_use(module, use, keys)
         if any(isinstance(outer, ast.JoinedStr) for outer in module.ancestors(use)):
             keys.read_in_text |= {name for name, _ in keys.reads[known:]}
+    for binding in scope.bindings.get(name, ()):
+        statement = module.parent_of.get(binding.node)
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.BitOr):  # d |= {...}
+            _add(module, statement.value, keys)
     return keys
 
 

@@ -9,7 +9,7 @@ from string import Formatter
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import has_unpacking
+from raymigrate.facts.values import has_unpacking, keyword_named
 
 
 class Renewal(IntEnum):
@@ -21,18 +21,30 @@ class Renewal(IntEnum):
     EACH_RUN = 3
 
 
-# What these give is another value each time. Trackers name each run anew. `date(2024, 1, 2)` is as new as its numbers.
+# What these give is another value each time. Trackers name each run anew. `date(2024, 1, 2)` is as new as its numbers,
+# and `datetime.strptime(text, form)` as its text.
 UNIQUE = lazy_regex(
-    r"(?!datetime\.(date|datetime|time|timedelta)$)"
+    r"(?!datetime\.(date|datetime|time|timedelta|timezone|UTC)"
+    r"(\.(strptime|from\w+|utcfromtimestamp|combine|min|max|resolution|utc))?$|time\.(strptime|mktime)$|tempfile\.gettemp)"
     r"(time|datetime|uuid|random|secrets|tempfile|shortuuid|ulid|coolname|petname|pendulum|arrow|wandb|mlflow)\."
     r"|numpy\.random\.|os\.getpid$|ray\.tune\.get_context$"
 )
 JOB_VARIABLE = lazy_regex(r"(JOB|RUN|TASK|BUILD|TRIAL).*ID|_ID$")
 DATES = ("datetime.date.", "pendulum.today")
 # What keeps but a part of a time: fields of it, methods, and directives of strftime.
-PARTS = {"year": Renewal.DAILY, "month": Renewal.DAILY, "day": Renewal.DAILY, "hour": Renewal.HOURLY}
+PARTS = {
+    **dict.fromkeys(("year", "month", "day", "tm_year", "tm_mon", "tm_mday", "tm_yday", "tm_wday"), Renewal.DAILY),
+    **dict.fromkeys(("hour", "tm_hour"), Renewal.HOURLY),
+}
 OF_DATES = frozenset({"date", "to_date_string", "isocalendar", "weekday", "isoweekday", "toordinal"})
 FORMATS = frozenset({"strftime", "format"})
+# What makes a text or a tuple of a time, and how many characters or fields of it hold the day, and the hour.
+TEXTS_OF_TIMES = frozenset({"str", "isoformat", "ctime", "asctime"})  # 2024-01-02 03:04:05, Tue Jan  2 03:04:05 2024
+TUPLES_OF_TIMES = frozenset({"timetuple", "utctimetuple", "localtime", "gmtime"})
+LENGTHS = {**dict.fromkeys(TEXTS_OF_TIMES, (10, 13)), **dict.fromkeys(TUPLES_OF_TIMES, (3, 4))}
+WITH_FRACTIONS = 26  # characters of a time with its microseconds, from whose end a slice may count
+BEFORE_CLOCK = (None, " ", "T")  # what stands between the day and the time, at which a text is split
+CLOCKS = lazy_regex(r"(datetime\.datetime|pendulum|arrow)\.")
 FIELD = lazy_regex(r"[^.\[]*")
 DIRECTIVE = lazy_regex(r"%[-#]?([A-Za-z])")
 OF_DAYS = frozenset("aAwdbBmyYjUWGuVxDFhCegpzZ")
@@ -106,6 +118,8 @@ def _most(module: Module, node: ast.expr) -> Renewal:
         return PARTS.get(node.attr, Renewal.EACH_RUN)
     if isinstance(node, ast.FormattedValue):
         return _of_format(module, [node.format_spec] if node.format_spec is not None else [])
+    if isinstance(node, ast.Subscript):
+        return _of_begin(module, node)
     if not isinstance(node, ast.Call):
         return Renewal.EACH_RUN
     if (module.qualified(node.func) or "").startswith(DATES):
@@ -113,10 +127,58 @@ def _most(module: Module, node: ast.expr) -> Renewal:
     method = (module.qualified(node.func) or ast.unparse(node.func)).rpartition(".")[2]
     if method in OF_DATES:
         return Renewal.DAILY
+    if method == "replace" and {"minute", "second", "microsecond"} <= {keyword.arg for keyword in node.keywords}:
+        return Renewal.DAILY if keyword_named(node, "hour") is not None else Renewal.HOURLY
     owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
     given = [*owner, *node.args, *(keyword.value for keyword in node.keywords)]
     limited = method in FORMATS and _filled(module, node) is None
     return _of_format(module, given) if limited else Renewal.EACH_RUN
+
+
+def _of_begin(module: Module, part: ast.Subscript) -> Renewal:
+    """How often the begin of a text or a tuple of a time is another one: `str(now)[:10]`, `str(now).split()[0]`."""
+    whole, at = part.value, module.constant(part.slice)
+    if at == 0 and isinstance(whole, ast.Call) and isinstance(whole.func, ast.Attribute):
+        separator = module.constant(whole.args[0]) if whole.args else None
+        is_day = whole.func.attr in ("split", "partition") and separator in BEFORE_CLOCK
+        return Renewal.DAILY if is_day and _maker(module, whole.func.value) in TEXTS_OF_TIMES else Renewal.EACH_RUN
+    if not isinstance(part.slice, ast.Slice) or part.slice.step is not None or (maker := _maker(module, whole)) == "":
+        return Renewal.EACH_RUN
+    end = module.constant(part.slice.upper)
+    if not isinstance(end, int):
+        return Renewal.EACH_RUN
+    length = end + WITH_FRACTIONS if end < 0 and maker in TEXTS_OF_TIMES else end
+    day, hour = LENGTHS[maker]
+    return Renewal.DAILY if 0 <= length <= day else Renewal.HOURLY if 0 <= length <= hour else Renewal.EACH_RUN
+
+
+def _maker(module: Module, whole: ast.expr) -> str:
+    """What has made a text or a tuple of a time in each of the cases, such as `isoformat`; empty of anything else."""
+    made = {_maker_of(source.module, source.node) for source in module.origins(whole)}
+    return made.pop() if len(made) == 1 else ""
+
+
+def _maker_of(module: Module, node: ast.expr) -> str:
+    match node:
+        case ast.JoinedStr(values=[ast.FormattedValue(format_spec=None, value=time), *_]):
+            return "str" if _is_time(module, time) else ""
+        case ast.Call(func=ast.Name(id="str"), args=[time]):
+            return "str" if _is_time(module, time) else ""
+        case ast.Call(func=function):
+            method = (module.qualified(function) or ast.unparse(function)).rpartition(".")[2]
+            of = function.value if isinstance(function, ast.Attribute) else None
+            is_of_time = (module.qualified(function) or "").startswith("time.") or _is_time(module, of)
+            return method if method in LENGTHS and is_of_time else ""
+    return ""
+
+
+def _is_time(module: Module, node: ast.expr | None) -> bool:
+    """Whether a value is a time with its day first, in each of the cases."""
+    sources = module.origins(node) if node is not None else []
+    return bool(sources) and all(
+        isinstance(source.node, ast.Call) and CLOCKS.match(source.module.qualified(source.node.func) or "") is not None
+        for source in sources
+    )
 
 
 def _of_format(module: Module, given: list[ast.expr]) -> Renewal:
