@@ -69,8 +69,8 @@ ONE_OF_SEVERAL = (
     " file, and convert again."
 )
 ONE_LINE = (
-    "Give the Accelerator, or the TrainingArguments, what the line that is to be in force asked for. Or undo this, leave"
-    " one of the lines, and convert again."
+    "Give the Accelerator, or the TrainingArguments, what the line that is to be in force asked for. Or undo this,"
+    " leave one of the lines, and convert again."
 )
 # Flags by which the same script trains differently, not only elsewhere or on more processes.
 HOW_IT_TRAINS = (
