@@ -83,3 +83,33 @@ def test_a_yaml_file_can_be_named_and_silenced(tmp_path: Path) -> None:
 def test_other_yaml_files_are_no_news(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("trainer: ray.train.torch.TorchTrainer\nname: [unclosed\n")
     assert run(tmp_path).exit_code == 0
+
+
+LEGACY_PROGRAM = "from ray.train.huggingface import HuggingFaceTrainer\nHuggingFaceTrainer()\n"
+OTHER_PROGRAM = "import ray.train\n\ndef loop():\n    ray.train.report({})\n"
+USE = "with open('train.py', 'w') as file:\n    file.write(script)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (LEGACY_PROGRAM, Kind.MANUAL),
+        ("import ray.air\nray.air.session.report({})\n", Kind.MANUAL),
+        ("    from ray.air.config import ScalingConfig\n    print(ScalingConfig())\n", Kind.MANUAL),
+        (OTHER_PROGRAM, Kind.NOTE),
+        ("from ray import tune\nprint(tune.run)\ntune.run(1)\n", Kind.NOTE),
+        ("import ray\nray.init()\n", None),  # nothing of a job
+        ("Write\nimport ray.train\nand go on.\n", None),  # prose
+        ("Read\n  from ray.air to the end: it is gone.\n", None),
+        ("import os\nos.system('ls')\n", None),
+    ],
+)
+def test_a_text_that_is_a_program_is_told(text: str, kind: Kind | None) -> None:
+    outcome = converted(f"import ray.train\n\nscript = {text!r}\n{USE}")
+    assert [found for code, found, _ in outcome.findings if code == "RM695"] == ([] if kind is None else [kind])
+
+
+@pytest.mark.parametrize("before", ['"""{}"""\n', 'print(1)\n"""{}"""\n', 'script = f"""{}{{1}}"""\n'])
+def test_one_that_nothing_takes_or_that_is_a_part_is_not(before: str) -> None:
+    outcome = converted(f"{before.format(LEGACY_PROGRAM)}import ray.train\nprint(ray.train)\n")
+    assert not any(code == "RM695" for code, *_ in outcome.findings)

@@ -234,3 +234,38 @@ def test_what_a_trainer_of_transformers_3_took_is_told_with_its_place_of_today()
     messages = converted(f"import ray\nfrom transformers import Trainer\n\nray.init()\n{made}").messages
     assert any("prediction_loss_only= raises" in m and "Give it to TrainingArguments(prediction" in m for m in messages)
     assert any("train(model_path=) is" in m and "resume_from_checkpoint= took its place" in m for m in messages)
+
+
+@pytest.mark.parametrize(
+    ("script", "after"),
+    [
+        (
+            "from transformers.utils import check_min_version, is_offline_mode\ncheck_min_version('4.0')\n"
+            "print(is_offline_mode())",
+            "from huggingface_hub import is_offline_mode\n",
+        ),
+        ("from transformers.file_utils import is_offline_mode as off\nprint(off())", "import is_offline_mode as off\n"),
+        (
+            "import transformers\nprint(transformers.utils.is_offline_mode())",
+            "print(huggingface_hub.is_offline_mode())",
+        ),
+        ("from transformers import is_offline_mode\nprint(is_offline_mode())", "from huggingface_hub import is_off"),
+    ],
+)
+def test_is_offline_mode_is_that_of_huggingface_hub(script: str, after: str) -> None:
+    outcome = converted(f"import ray\n{script}\n")
+    assert after in outcome.text
+    assert outcome.lines("RM711", Kind.CONVERTED) and not outcome.lines("RM692", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "from transformers.utils.hub import is_offline_mode\nprint(is_offline_mode())",  # it is there still
+        "from helpers import is_offline_mode\nprint(is_offline_mode())",
+        "def is_offline_mode():\n    return False\n\n\nprint(is_offline_mode())",
+    ],
+)
+def test_other_names_is_offline_mode_stay(script: str) -> None:
+    outcome = converted(f"import ray\n{script}\n")
+    assert "huggingface_hub" not in outcome.text and not outcome.lines("RM711", Kind.CONVERTED)

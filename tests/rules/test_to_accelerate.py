@@ -663,3 +663,23 @@ def test_what_else_a_loop_draws_is_no_batch() -> None:
     start = "from job import rows_of\nrates = iter([0.1] * 9)\nfor step in range(9):\n"
     rate = "    optimizer.param_groups[0]['lr'] = next(rates)\n"
     assert "its batches do not come from a DataLoader" in refusal(start, rate, "    x, y = rows_of(step)\n", STEP)
+
+
+@pytest.mark.parametrize(
+    ("imported", "bar"),
+    [
+        ("from fastprogress.fastprogress import progress_bar", "progress_bar(loader, parent=None)"),
+        ("from fastprogress import progress_bar", "progress_bar(loader)"),
+        ("from rich.progress import track", "track(loader, description='training')"),
+        ("import alive_progress as alive", "alive.alive_it(loader)"),
+    ],
+)
+def test_a_loader_behind_a_bar_of_another_library_is_seen(imported: str, bar: str) -> None:
+    text = accelerated(f"{imported}\n{LOOP.replace('in loader', f'in {bar}')}").text
+    assert "accelerator.prepare(model, optimizer, loader)" in text and f"in {bar}" in text
+    assert ".to(device)" not in text
+
+
+def test_one_behind_what_is_not_known_is_not() -> None:
+    outcome = accelerated(f"from helpers import progress_bar\n{LOOP.replace('in loader', 'in progress_bar(loader)')}")
+    assert "accelerator" not in outcome.text and outcome.lines("RM851", Kind.MANUAL)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from raymigrate.base.findings import Finding
+from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.codemods.to_ray.launches import launches_of, plain_starts_of
 from raymigrate.run.engine import convert
@@ -265,3 +265,42 @@ def test_a_line_that_was_changed_since_the_last_conversion_is_read_anew(tmp_path
         result = convert(SCRIPT, str(tmp_path / "train.py"), options=Options(to_ray=True))
         said += [finding.message.partition("`")[2] for finding in result.findings if finding.code == "RM824"]
     assert [text.split()[0] for text in said] == ["torchrun", "deepspeed"]
+
+
+DEEPSPEED = "accelerate launch --use_deepspeed --deepspeed_config_file {}.json train.py\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "without"),
+    [
+        (DEEPSPEED.format("a") + DEEPSPEED.format("b"), ": the workers train without --use_deepspeed."),
+        (
+            "accelerate launch --mixed_precision=bf16 --num_processes 2 train.py\n"
+            "accelerate launch --mixed_precision fp16 --use_fsdp train.py\n",
+            ": the workers train without --mixed_precision, --use_fsdp.",
+        ),
+        ("accelerate launch --num_processes 2 train.py\naccelerate launch --num_processes 4 train.py\n", "."),
+        (
+            "accelerate launch --mixed_precision no --num_processes 2 train.py\n"
+            "accelerate launch --mixed_precision=no --num_processes 4 train.py\n",
+            ".",
+        ),
+        ("torchrun --nproc_per_node 2 train.py\ntorchrun --nproc_per_node 4 train.py\n", "."),
+        (DEEPSPEED.format("a"), None),
+    ],
+)
+def test_lines_that_differ_in_how_it_trains_are_left_for_a_person(
+    lines: str, without: str | None, tmp_path: Path
+) -> None:
+    script = f"{ACCELERATE}train()\n"
+    (tmp_path / "train.py").write_text(script)
+    (tmp_path / "run.sh").write_text(lines)
+    (tmp_path / "a.json").write_text('{"train_micro_batch_size_per_gpu": 1}')
+    findings = convert(script, str(tmp_path / "train.py"), options=Options(to_ray=True)).findings
+    said = [finding for finding in findings if "lines that launch it differ" in finding.message]
+    if without is None:
+        assert not said
+    else:
+        (finding,) = said
+        assert finding.message == f"The lines that launch it differ, so none of their flags are written{without}"
+        assert (finding.kind is Kind.MANUAL) is (without != ".")

@@ -286,3 +286,29 @@ def test_a_global_of_main_is_set_where_it_is_read(before: str, epochs: str, behi
     found = convert(text, options=Options(to_ray=True, workers=2))
     assert (found.after is not None and "TorchTrainer(" in found.after) is moves
     assert any(each.code == "RM802" for each in found.findings) is not moves
+
+
+@pytest.mark.parametrize(
+    "behind", ['print("done")', 'if True:\n        print("done")', 'open("/out/done", "w").close()']
+)
+def test_what_comes_after_a_main_that_gets_to_the_training_by_a_function_stays_with_the_driver(behind: str) -> None:
+    script = f"""\
+from transformers import AutoModel, Trainer, TrainingArguments
+
+
+def train(lr):
+    trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("/out", learning_rate=lr))
+    trainer.train()
+
+
+def main():
+    train(0.1)
+
+
+if __name__ == "__main__":
+    main()
+    {behind}
+"""
+    done = convert(script, options=Options(to_ray=True, workers=2))
+    assert not any(finding.code == "RM802" for finding in done.findings)
+    assert done.after is not None and done.after.index("trainer.fit()") < done.after.index(behind)

@@ -114,3 +114,81 @@ def test_a_file_that_starts_the_training_from_elsewhere_is_told(tmp_path: Path, 
     result = CliRunner().invoke(main, ["--to-ray", str(tmp_path)], catch_exceptions=False)
     assert ("train_patched.py starts the training from here" in result.output) is is_told
     assert ("it is `python train_patched.py` now" in result.output) is is_told
+
+
+# A file whose training function is not its main: that one goes on under its name, and speaks to Ray.
+CALLED_BY_MAIN = """\
+from transformers import AutoModel, Trainer, TrainingArguments
+
+
+def train(args):
+    trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("/out"))
+    trainer.train()
+
+
+def start():
+    train(3)
+
+
+def rows():
+    return []
+
+
+if __name__ == "__main__":
+    try:
+        start()
+    except Exception:
+        print("failed")
+        raise
+    print("done")
+"""
+EPOCHS_BY_MAIN = CALLED_BY_MAIN.replace(
+    """\
+    trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("/out"))
+    trainer.train()
+""",
+    """\
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(*made(args))
+    for epoch in range(3):
+        for batch in loader:
+            accelerator.backward(model(batch).mean())
+            optimizer.step()
+""",
+).replace("from transformers import AutoModel, Trainer, TrainingArguments", "from accelerate import Accelerator")
+
+
+@pytest.mark.parametrize("script", [CALLED_BY_MAIN, EPOCHS_BY_MAIN])
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ("from train import train\n\ntrain(None)\n", "line 3 of {} starts what trains here with train()"),
+        (
+            "import train\nfrom pyspark.ml.torch.distributor import TorchDistributor\n\n"
+            "TorchDistributor(num_processes=2).run(train.train, None)\n",
+            "line 4 of {} starts what trains here with train()",
+        ),
+        ("from train import start\n\nstart()\n", "line 3 of {} starts what trains here with start()"),
+        ("from train import rows\n\nprint(rows())\n", None),
+        ("from train import train\n\nprint('nothing is called')\n", None),
+        ("from other import train\n\ntrain(None)\n", None),
+        (
+            "from ray.train import ScalingConfig\nfrom ray.train.torch import TorchTrainer\nfrom train import train\n\n"
+            "TorchTrainer(train, train_loop_config={}, scaling_config=ScalingConfig(num_workers=2)).fit()\n",
+            None,
+        ),
+    ],
+)
+def test_a_file_that_calls_what_speaks_to_ray_now_is_told(
+    tmp_path: Path, script: str, other: str, told: str | None
+) -> None:
+    (tmp_path / "train.py").write_text(script)
+    (tmp_path / "sweep.py").write_text(other)
+    result = CliRunner().invoke(main, ["--to-ray", str(tmp_path)], catch_exceptions=False)
+    assert "ray.train" in (tmp_path / "train.py").read_text()
+    if told is None:
+        assert "where no worker of Ray runs that" not in result.output
+    else:
+        output = " ".join(result.output.split())
+        assert told.format(tmp_path / "sweep.py") in output
+        assert output.count("where no worker of Ray runs that") == 1

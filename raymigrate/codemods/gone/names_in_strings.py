@@ -1,10 +1,12 @@
 """RM695: legacy names in strings, and modules of legacy Ray that are looked into by name.
 
 Nothing here is converted: what such a string is for is not seen. A string counts if the whole of it is the dotted name,
-so prose and log messages do not.
+so prose and log messages do not; or if it is a program, such as one that a cell of a notebook writes to `train.py`.
 """
 
 import ast
+import re
+import textwrap
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Kind, Rule
@@ -35,6 +37,10 @@ LEGACY = lazy_regex(
 MODULES = ("ray.air", "ray.ml", "ray.train.huggingface")
 # Calls that import or replace what a string names.
 LOADERS = ("import_module", "__import__", "patch", "setattr", "delattr", "get_class", "locate", "import_string")
+# An import in a text of several lines.
+IMPORTS_RAY = lazy_regex(r"^[ \t]*(?:from|import)[ \t]+ray\b", re.MULTILINE)
+OF_JOBS = ("ray.train", "ray.air", "ray.tune", "ray.ml")
+INTO_A_FILE = "Put it into a file, or into a cell that begins with %%writefile, and run raymigrate on that."
 
 
 @codemod(r"ray[.](?:air|ml|train|data)", phase=Phase.PINS)
@@ -42,8 +48,12 @@ def names_in_strings(context: Context) -> None:
     """Reports strings that are legacy names, and `getattr()` on modules of legacy Ray."""
     module = context.module
     for node in module.of_type(ast.Constant):
-        if isinstance(node.value, str) and LEGACY.fullmatch(node.value) and not _is_told(context, node):
+        if not isinstance(node.value, str):
+            continue
+        if LEGACY.fullmatch(node.value) and not _is_told(context, node):
             _string(context, node, node.value)
+        elif IMPORTS_RAY.search(node.value):
+            _program(context, node, node.value)
     for call in module.named_calls("getattr"):
         if call.args:
             owner = module.qualified(call.args[0])
@@ -74,6 +84,25 @@ def _string(context: Context, node: ast.Constant, name: str) -> None:
         context.manual(RM695, node, message(name), advice(name))
     else:
         context.note(RM695, node, message(name))
+
+
+def _program(context: Context, node: ast.Constant, text: str) -> None:
+    """Reports a text that is a program which trains on Ray; one that nothing takes is a comment."""
+    if isinstance(context.module.parent_of.get(node), (ast.Expr, ast.JoinedStr)):
+        return
+    try:
+        parts = list(ast.walk(ast.parse(textwrap.dedent(text))))
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    names = [alias.name for part in parts if isinstance(part, ast.Import) for alias in part.names]
+    taken = [part for part in parts if isinstance(part, ast.ImportFrom) and not part.level]
+    names += [f"{part.module}.{alias.name}" for part in taken for alias in part.names]
+    legacy = [name for name in names if LEGACY.match(name)]
+    if legacy:
+        told = "The program in this text imports {}, which is gone or is for legacy code: a text is not converted."
+        context.manual(RM695, node, told.format(legacy[0]), INTO_A_FILE)
+    elif any(name.startswith(OF_JOBS) for name in names) and any(isinstance(part, ast.Call) for part in parts):
+        context.note(RM695, node, f"This text is a program that runs on Ray: texts are not read. {INTO_A_FILE}")
 
 
 def message(name: str) -> str:

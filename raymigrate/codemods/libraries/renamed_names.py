@@ -46,6 +46,9 @@ NO_DEVICE = (
 LOOKS_FOR_NONE = "Leave it out: is_torch_xla_available() looks for no device; check_is_tpu=True asks for a TPU."
 # The folder for models, a text as before (transformers 4.30.2 utils/hub.py:99-102, 5.23 utils/hub.py:482).
 MODELS = Move("huggingface_hub.constants", "HF_HUB_CACHE")
+# A function without arguments, as before. TRANSFORMERS_OFFLINE decides it still: huggingface_hub reads that too
+# (constants.py:194). transformers.utils.hub has the name still, from there.
+OFFLINE = tuple(f"transformers{module}.is_offline_mode" for module in ("", ".utils", ".file_utils"))
 MOVED = {
     "transformers.AutoModelForVision2Seq": Move("transformers", "AutoModelForImageTextToText"),
     "transformers.trainer_utils.EvaluationStrategy": Move("transformers.trainer_utils", "IntervalStrategy"),
@@ -67,6 +70,7 @@ MOVED = {
     TPU: Move("transformers", "is_torch_xla_available"),
     "datasets.GenerateMode": Move("datasets", "DownloadMode"),
     **dict.fromkeys(CACHE_FOLDERS, MODELS),
+    **dict.fromkeys(OFFLINE, Move("huggingface_hub", "is_offline_mode")),
 }
 METRIC_PARAMETERS = (
     *("path", "config_name", "process_id", "num_process", "cache_dir", "experiment_id", "keep_in_memory"),

@@ -18,6 +18,11 @@ from raymigrate.facts.values import argument, class_named, free_name, reaching
 DATA_LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 PLATEAU = "ReduceLROnPlateau"
 BARS = ("tqdm", "trange")
+# What gives the items of another iterable: over and over, only the first of them, or with a bar of another library.
+GIVES_ITEMS = (
+    *("itertools.cycle", "itertools.islice", "fastprogress.progress_bar", "fastprogress.fastprogress.progress_bar"),
+    *("rich.progress.track", "alive_progress.alive_it", "progressbar.progressbar"),
+)
 # Methods of a tensor, or of a batch, whose result is not on its device.
 OFF_DEVICE = frozenset({"cpu", "numpy", "tolist", "item", "keys", "size", "dim", "numel"})
 
@@ -264,13 +269,13 @@ class Training:
     def unwrapped(self, node: ast.expr) -> ast.expr:
         """What a progress bar shows, perhaps one that has a name."""
         value = self.module.value(node) if isinstance(node, ast.Name) else node
-        if isinstance(value, ast.Call) and (self.is_bar(value) or self._repeats(value)) and value.args:
+        if isinstance(value, ast.Call) and (self.is_bar(value) or self._gives_items(value)) and value.args:
             return self.unwrapped(value.args[0])
         return node
 
-    def _repeats(self, call: ast.Call) -> bool:
-        """Whether a call gives the items of another iterable, over and over or only the first of them."""
-        return self.module.qualified(call.func) in ("itertools.cycle", "itertools.islice")
+    def _gives_items(self, call: ast.Call) -> bool:
+        """Whether a call gives the items of another iterable."""
+        return self.module.qualified(call.func) in GIVES_ITEMS
 
     def is_bar(self, call: ast.Call) -> bool:
         """Whether a call makes a progress bar of tqdm."""

@@ -67,7 +67,7 @@ from raymigrate.codemods.to_ray.refusals import (
 )
 from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
 from raymigrate.codemods.to_ray.shown_values import tell_shown
-from raymigrate.codemods.to_ray.started_elsewhere import UNSTARTED, is_left_to_starter
+from raymigrate.codemods.to_ray.started_elsewhere import UNSTARTED, is_left_to_starter, tell_other_starts
 from raymigrate.codemods.to_ray.statements import Mixed
 from raymigrate.codemods.to_ray.streams import BY_ACCELERATOR, tell_data
 from raymigrate.codemods.to_ray.trackers import keep_one_run
@@ -204,6 +204,8 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     if epochs.elsewhere and epochs.backward is not None:
         context.note(RM820, epochs.backward, ELSEWHERE.format(path=epochs.elsewhere))
     report_epochs(context, epochs)
+    if epochs.loop is not None and not epochs.elsewhere:
+        tell_other_starts(context, [epochs.loop], outline.script.main)
     unwrap_prepared(context, outline)
     tell_handed_models(context, outline)
     tell_traps(context, outline, epochs)

@@ -45,8 +45,8 @@ def arrivals(module: Module, trains: Iterable[ast.Call]) -> list[ast.Call]:
 def last_trained(script: Script, roles: Roles, trains: Sequence[ast.Call]) -> ast.stmt | None:
     """The last step that trains: by itself, by a function of the script, or by a method of it."""
     written = script.step_of(trains[-1])
-    if written is None or not roles.of[written].moves:
-        return written
+    if written is None:
+        return None
     steps = [script.step_of(call) for call in arrivals(script.module, trains)]
     reached = {script.number(step) for step in steps if step is not None}.union(trained_places(script, trains))
     moved = (number for number in reached if roles.of[script.steps[number]].moves)

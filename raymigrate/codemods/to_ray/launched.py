@@ -68,6 +68,15 @@ ONE_OF_SEVERAL = (
     "Write what `raymigrate config FILE` shows of the one that is to be in force. Or undo this, let one line name its"
     " file, and convert again."
 )
+ONE_LINE = (
+    "Give the Accelerator, or the TrainingArguments, what the line that is to be in force asked for. Or undo this,"
+    " leave one of the lines, and convert again."
+)
+# Flags by which the same script trains differently, not only elsewhere or on more processes.
+HOW_IT_TRAINS = (
+    *("mixed_precision", "fp16", "use_deepspeed", "use_fsdp", "dynamo_backend", "gradient_accumulation_steps"),
+    "gradient_clipping",
+)
 NOT_THERE = "Where that file is found, `raymigrate config FILE` shows what to write for it."
 
 
@@ -227,8 +236,19 @@ def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
     has_none = launched.file is None and launched.notebook is None
     is_told = has_none and _tell_named(context, place, launched.launches)
     if not is_told and launched.launches and not is_launched_one_way(launched.launches):
-        context.note(RM825, place, "The lines that launch it differ, so none of their flags are written.")
+        _tell_differing(context, place, launched.launches)
     _tell_each(context, place, launched.launches, context.path)
+
+
+def _tell_differing(context: Context, place: ast.AST, launches: list[Launch]) -> None:
+    """Says that lines differ, and without which of their flags the workers train in another way."""
+    message = "The lines that launch it differ, so none of their flags are written"
+    asked = [flag for flag in HOW_IT_TRAINS if any(launch.flags.get(flag) not in (None, "no") for launch in launches)]
+    if asked:
+        few = ", ".join(f"--{flag}" for flag in asked)
+        context.manual(RM825, place, f"{message}: the workers train without {few}.", ONE_LINE)
+    else:
+        context.note(RM825, place, f"{message}.")
 
 
 def _tell_named(context: Context, place: ast.AST, launches: list[Launch]) -> bool:

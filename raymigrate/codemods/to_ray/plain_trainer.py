@@ -60,7 +60,7 @@ from raymigrate.codemods.to_ray.saved_files import wait_for_files
 from raymigrate.codemods.to_ray.saving_functions import tell_late_writes
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, script_of
 from raymigrate.codemods.to_ray.shown_values import tell_shown
-from raymigrate.codemods.to_ray.started_elsewhere import is_left_to_starter
+from raymigrate.codemods.to_ray.started_elsewhere import is_left_to_starter, tell_other_starts
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.step_kinds import LOGINS
 from raymigrate.codemods.to_ray.streams import BY_ARGUMENTS, tell_data
@@ -211,6 +211,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     _tell_changes(context, outline)
     tell_device_maps(context, RM806, outline, trained_by(context.module, training), "transformers")
     tell_importers(context, training.trains[0], outline)
+    tell_other_starts(context, training.trains, outline.script.main)
     tell_decorators(context, RM806, training.trains)
     hand_group_to_ray(context, outline)
     outline.needs_argv = reads_command_line(outline)

@@ -1,14 +1,15 @@
-"""RM802: files that train in a function or class which another file starts, and what that one has to do."""
+"""Files that train in a function or class which another file starts: RM802 for those that wait for it, else RM824."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.all_workers import body_of, leads_to
-from raymigrate.codemods.to_ray.launched import tell_starts
+from raymigrate.codemods.to_ray.launched import RM824, tell_starts
 from raymigrate.codemods.to_ray.refusals import leave
 from raymigrate.codemods.to_ray.script import top_definition
 from raymigrate.facts.projects.callees import callees
@@ -27,6 +28,11 @@ START_THERE = (
     "Call {0} there in a function, with all that uses what it gives, and start that with TorchTrainer(function,"
     " train_loop_config=..., scaling_config=...).fit(): {1}. Make relative paths absolute before it, since workers run"
     f" in a folder of their own. A list of packages has to have {RAY.requirement}."
+)
+CALLED_TOO = "{} {} what trains here with {}: where no worker of Ray runs that, ray.train raises a RuntimeError now."
+START_THIS = (
+    "Start this file in place of what calls it there, or give it to a TorchTrainer there too. Where it has to go on"
+    " without Ray, keep a copy of the code as it was for that."
 )
 
 
@@ -74,6 +80,52 @@ def is_left_to_starter(context: Context, trains: ast.Call, each: str) -> bool:
     return True
 
 
+def tell_other_starts(context: Context, trains: Iterable[ast.AST], main: ast.AST | None) -> None:
+    """Tells of other files that call a function which speaks to Ray now, and whose name stays what it was.
+
+    Args:
+        context: The module, which is converted.
+        trains: What speaks to Ray.
+        main: The function that starts the workers now; None if there is none. Who calls that one trains on Ray.
+    """
+    module = context.module
+    told = set[str]()
+    for node in trains:
+        found: list[tuple[str, str]] = []
+        for definition in _leading(module, node, main):
+            if definition.name not in told:
+                told.add(definition.name)
+                reads = _reads_elsewhere(module, definition)
+                found += [(line_of_file(m, n), definition.name) for m, n in reads if not _is_run_by_ray(m, n)]
+        if found:
+            places = " and ".join(dict.fromkeys(place for place, _ in found))
+            names = " and ".join(dict.fromkeys(f"{name}()" for _, name in found))
+            verb = "starts" if len(found) == 1 else "start"
+            message = CALLED_TOO.format(f"{places[0].upper()}{places[1:]}", verb, names)
+            context.manual(RM824, node, message, START_THIS)
+
+
+def _leading(module: Module, node: ast.AST, main: ast.AST | None) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+    """The function or class that a node is in, and those of the module that use it, as far as the one named."""
+    waiting, seen = [top_definition(module, node)], set[ast.AST]()
+    while waiting:
+        definition = waiting.pop(0)
+        if isinstance(definition, (ast.FunctionDef, ast.ClassDef)) and definition is not main:
+            if definition not in seen:
+                seen.add(definition)
+                yield definition
+                waiting += [top_definition(module, use) for use in module.uses_of(definition)]
+
+
+def _reads_elsewhere(module: Module, definition: ast.FunctionDef | ast.ClassDef) -> list[tuple[Module, ast.expr]]:
+    """Where other files of the project call a function or class, or hand it on."""
+    if module.project is None:
+        return []
+    found = uses_of(module.project, Definition(module, definition, definition.name)).reads
+    calls = [(m, n) for m, n in found if m is not module and isinstance(m.parent_of.get(n), (ast.Call, ast.keyword))]
+    return sorted(calls, key=lambda call: (_is_test(call[0]), call[0].path, call[0].start(call[1])))
+
+
 class _Search:
     """Looks for the calls in other files by which a script gets to a training.
 
@@ -96,13 +148,7 @@ class _Search:
         key = (module.path, definition.name)
         if key not in self._known:
             self._known[key] = []  # where they call each other
-            found = uses_of(module.project, Definition(module, definition, definition.name))
-            calls = [
-                (m, n)
-                for m, n in found.reads
-                if m is not module and isinstance(m.parent_of.get(n), (ast.Call, ast.keyword))
-            ]
-            calls.sort(key=lambda call: (_is_test(call[0]), call[0].path, call[0].start(call[1])))
+            calls = _reads_elsewhere(module, definition)
             self._known[key] = self._not_done(definition.name, calls, depth) if calls else None
         return self._known[key]
 
