@@ -11,7 +11,7 @@ from raymigrate.codemods.to_ray.command_lines import called_by_app, decorated_by
 from raymigrate.facts.projects.command_lines import ARGPARSE, parser_made
 from raymigrate.facts.syntax.alternatives import EXITS
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import COMPREHENSIONS, FUNCTIONS, Scope
+from raymigrate.facts.syntax.scopes import COMPREHENSIONS, FUNCTIONS, Scope, children
 from raymigrate.facts.values import free_name
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -214,7 +214,7 @@ def executed(module: Module, step: ast.AST) -> Iterator[ast.AST]:
         yield node
         if isinstance(node, FUNCTIONS):
             continue
-        waiting += [child for child in ast.iter_child_nodes(node) if child in module.parent_of]
+        waiting += [child for child in children(node) if child in module.parent_of]
 
 
 def uses_of_function(module: Module, function: ast.FunctionDef) -> list[ast.AST]:
