@@ -50,6 +50,20 @@ def train_<n>(rows):
 
 
 """
+IN_ONE_FUNCTION = """\
+    trainer_<n> = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out_<n>"), train_dataset=rows)
+    trainer_<n>.train()
+    trainer_<n>.save_model("model_<n>")
+    results["<n>"] = trainer_<n>.evaluate()
+"""
+STORE = "def store(path):\n    open(path, 'w').write('x')\n\n\n"
+METER = """\
+class Meter:
+    def update(self, loss):
+        self.loss = loss
+
+
+"""
 IN_BRANCH = """\
 if step == <n>:
     trainer_<n> = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"))
@@ -125,6 +139,22 @@ CASES = [
     *(_case(f"{name}", script(text, TRAINER, TRAINING), TO_RAY) for name, text in BEFORE_TRAINING.items()),
     *(_case(f"{name}", script(text, TRAINER + TRAINING), TO_RAY) for name, text in BEHIND_TRAINING.items()),
     _case("trainings in branches", script(IN_BRANCH, TRAINER), TO_RAY, 20),
+    _case(
+        "trainings in one function",
+        script(IN_ONE_FUNCTION, f"{TRAINER}def main(rows):\n    results = {{}}\n", "\n\nmain(1)\n"),
+        TO_RAY,
+        50,
+    ),
+    _case(
+        "objects of one name that methods change",
+        script("meter = Meter()\nmeter.update(<n>)\n", TRAINER + METER + TRAINING),
+        TO_RAY,
+    ),
+    _case(
+        "helpers that hand a parameter on",
+        script("def save_<n>(path):\n    store(path)\n\n\nsave_<n>('<n>')\n", TRAINER + STORE, TRAINING),
+        TO_RAY,
+    ),
     _case("cells of a plain notebook", notebook("rows_<n> = make(tokenizer)\n", TRAINER, TRAINING), TO_RAY),
     _case("cells behind the training", notebook("print(trainer.evaluate())\n", TRAINER + TRAINING), TO_RAY),
     *(_case(name, script(text, NATIVE, NATIVE_LOOP), TO_ACCELERATE) for name, text in PARTS_OF_A_LOOP.items()),

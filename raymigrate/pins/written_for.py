@@ -166,6 +166,7 @@ class Range(NamedTuple):
         return self.highest[1] - self.lowest[1]
 
 
+@lru_cache(maxsize=512)  # a range is asked about up to 510 versions, and the scripts of a project have one
 def admitted(versions: str) -> Range | None:
     """The versions of Ray before Train V2 in a range; None if there are none, or it cannot be read."""
     try:
@@ -204,6 +205,7 @@ def averages_tokens(module: Module, path: str) -> bool:
     return bool(found) and all(map(_admits_late, found))
 
 
+@lru_cache(maxsize=512)
 def _admits_late(versions: str) -> bool:
     try:
         clauses = read_specifier(versions)

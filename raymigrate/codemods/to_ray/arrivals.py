@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from raymigrate.codemods.to_ray.all_workers import leads_to
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, live_uses, trained_places
@@ -14,6 +14,8 @@ from raymigrate.facts.projects.import_graph import HOLDS_STATEMENTS
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
+
+NO_STATEMENTS = frozenset({ast.ExceptHandler, ast.match_case})  # which hold some
 
 
 @kept
@@ -74,20 +76,35 @@ def between(moved: Sequence[ast.stmt], reached: Sequence[int]) -> list[ast.stmt]
     return [moved[place] for place in range(min(reached), max(reached)) if place not in reached] if reached else []
 
 
-def around(script: Script, call: ast.Call) -> Iterator[ast.stmt]:
+def before(script: Script, calls: Iterable[ast.Call]) -> list[ast.stmt]:
+    """The statements beside some calls that stand before one of them, each once; see `_around`."""
+    found: dict[ast.stmt, None] = {}
+    for call in calls:  # perhaps hundreds in one function: no statement is asked by a call of its own
+        found |= dict.fromkeys([part for part in _around(script, call) if part.lineno < call.lineno])
+    return [*found]
+
+
+def behind(script: Script, calls: Iterable[ast.Call]) -> list[ast.stmt]:
+    """The statements beside some calls that stand behind one of them, each once; see `_around`."""
+    found: dict[ast.stmt, None] = {}
+    for call in calls:
+        found |= dict.fromkeys([part for part in _around(script, call) if part.lineno > call.lineno])
+    return [*found]
+
+
+def _around(script: Script, call: ast.Call) -> list[ast.stmt]:
     """The statements beside a call that is not a step itself: of its function, or of the block that it is in."""
     step, function = script.step_of(call), script.module.function(call)
     if step is None or step is script.module.statement(call):
-        return
+        return []
     top = [step] if function is None or function is script.main else function.body
-    yield from _beside(script.module, top if isinstance(top, list) else [], call)
+    return _beside(top, {*script.module.ancestors(call)}) if isinstance(top, list) else []
 
 
-def _beside(module: Module, block: Sequence[ast.AST], call: ast.Call) -> Iterator[ast.stmt]:
-    """The statements of a block, and of the blocks within that lead to a call: all but those that the call is in."""
-    for part in block:
-        if module.inside(call, part):
-            for name in HOLDS_STATEMENTS:
-                yield from _beside(module, getattr(part, name, None) or (), call)
-        elif isinstance(part, ast.stmt):
-            yield part
+def _beside(block: Sequence[ast.AST], outer: Collection[ast.AST]) -> list[ast.stmt]:
+    """The statements of a block, and of the blocks within that lead to a call: all but those around the call."""
+    found = [part for part in block if part not in outer and part.__class__ not in NO_STATEMENTS]
+    for part in [part for part in block if part in outer]:
+        for name in HOLDS_STATEMENTS:
+            found += _beside(getattr(part, name, None) or (), outer)
+    return found  # type: ignore[return-value]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.all_workers import body_of
-from raymigrate.codemods.to_ray.arrivals import around, arrivals, places
+from raymigrate.codemods.to_ray.arrivals import arrivals, before, places
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
@@ -68,14 +68,12 @@ def _before(outline: LaunchedOutline, training: Training) -> Iterator[ast.Call]:
     module, moved, seen = outline.context.module, outline.roles.moved(), set[ast.stmt]()
     followed = dict[ast.AST, int]()
     for place in places(outline.script, moved, training.trains):
-        for before in moved[:place]:
-            if not isinstance(before, DEFINITIONS) and before not in seen:
-                seen.add(before)
-                yield from called_by(module, before, followed=followed)
-    for call in arrivals(module, training.trains):
-        for statement in around(outline.script, call):
-            if statement.lineno < call.lineno:
-                yield from called_by(module, statement, followed=followed)
+        for step in moved[:place]:
+            if not isinstance(step, DEFINITIONS) and step not in seen:
+                seen.add(step)
+                yield from called_by(module, step, followed=followed)
+    for statement in before(outline.script, arrivals(module, training.trains)):
+        yield from called_by(module, statement, followed=followed)
 
 
 def called_by(

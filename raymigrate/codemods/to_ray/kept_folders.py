@@ -69,12 +69,11 @@ def _saved(module: Module) -> set[object]:
     return {module.constant(path) for path in paths}
 
 
-def _shell_lines(module: Module) -> Iterator[str]:
+@kept
+def _shell_lines(module: Module) -> tuple[str, ...]:
     """What the notebook hands to a shell, or to a magic."""
-    for _, text in written_lines(module, magics_in(module, module.tree)):
-        yield text
-    for _, lines in shell_cells(module)[0]:
-        yield from lines
+    handed = [text for _, text in written_lines(module, magics_in(module, module.tree))]
+    return (*handed, *(line for _, lines in shell_cells(module)[0] for line in lines))
 
 
 def _shell_files_beside(module: Module) -> Iterator[str]:

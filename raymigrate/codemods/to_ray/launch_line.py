@@ -74,6 +74,8 @@ class Launch:
             script: The script.
             folders: Its folder, and those above it in its project.
         """
+        if script.stem not in self.text:  # as in nearly all lines of a project
+            return False
         near = self.file.parent.absolute() in folders or self.file.absolute() == script
         return any(
             self._is_name(word, script.name) and self._may_lead_to(word, script, folders, near=near)

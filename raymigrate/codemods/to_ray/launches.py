@@ -72,22 +72,30 @@ def plain_starts_of(script: str, module: Module | None = None) -> list[Launch]:
     return [launch for launch in _starts_of(script, module) if launch.is_plain]
 
 
-def _starts_of(script: str, module: Module | None) -> list[Launch]:
+def _starts_of(script: str, module: Module | None) -> tuple[Launch, ...]:
+    """The lines that start a script."""
     if not script:
-        return []
+        return ()
+    return _found_starts(script, None) if module is None else _known_starts(module, script)
+
+
+@kept
+def _known_starts(module: Module, script: str) -> tuple[Launch, ...]:
+    return _found_starts(script, module)
+
+
+def _found_starts(script: str, module: Module | None) -> tuple[Launch, ...]:
     path = Path(script).absolute()
     folders = _folders(Path(script))
     others = (launch for launch in _lines_around(path, module) if launch.file.absolute() != path)
-    found = [
-        launch for launch in (*_launches_of_file(Path(script), is_own=True), *others) if launch.starts(path, folders)
-    ]
-    return sorted(found, key=lambda launch: (launch.file, launch.cell, launch.line))
+    found = [launch for launch in (*_launches_of_file(script, is_own=True), *others) if launch.starts(path, folders)]
+    return tuple(sorted(found, key=lambda launch: (launch.file, launch.cell, launch.line)))
 
 
 def _lines_around(script: Path, module: Module | None) -> list[Launch]:
     """All lines of the project that start something, whichever script it is."""
     if not script.exists():  # a cell of a notebook writes it
-        return [launch for file in notebooks_writing(script) for launch in _launches_of_file(file)]
+        return [launch for file in notebooks_writing(script) for launch in _launches_of_file(str(file))]
     searched = _searched(module) if module is not None else Searched()
     below = (folder for above in _folders(script) for folder in _with_folders_below(searched, above, DEEPEST))
     return [launch for folder in dict.fromkeys(below) for launch in _launches_in(searched, folder)]
@@ -220,12 +228,14 @@ def _with_folders_below(searched: Searched, folder: Path, depth: int) -> tuple[P
 def _launches_in(_: Searched, folder: Path) -> tuple[Launch, ...]:
     """The launch lines in the files of a folder: those of shells, of notebooks, and of what Python hands a shell."""
     try:
-        files = sorted(folder.iterdir())[: 10 * MOST_FILES]
+        names = sorted(os.listdir(folder))[: 10 * MOST_FILES]  # noqa: PTH208 - a path for each file is slow
     except OSError:
         return ()
-    wanted = [file for file in files if file.name in NAMES or file.suffix in (*SCRIPTS, NOTEBOOK)][:MOST_FILES]
-    wanted += [file for file in files if file.suffix == PYTHON][:MOST_FILES]
-    return tuple(launch for file in wanted for launch in _launches_of_file(file))
+    suffixes = {name: os.path.splitext(name)[1] for name in names}  # noqa: PTH122 - likewise
+    wanted = [name for name in names if name in NAMES or suffixes[name] in (*SCRIPTS, NOTEBOOK)][:MOST_FILES]
+    wanted += [name for name in names if suffixes[name] == PYTHON][:MOST_FILES]
+    files = [os.path.join(folder, name) for name in wanted]  # noqa: PTH118
+    return tuple(launch for file in files for launch in _launches_of_file(file))
 
 
 def is_databricks(file: Path) -> bool:
@@ -236,20 +246,21 @@ def is_databricks(file: Path) -> bool:
         return False
 
 
-def _launches_of_file(file: Path, *, is_own: bool = False) -> tuple[Launch, ...]:
+def _launches_of_file(file: str, *, is_own: bool = False) -> tuple[Launch, ...]:
     try:
-        state = file.stat()
+        state = os.stat(file)  # noqa: PTH116 - as above
     except OSError:
         return ()
     return _launches_in_state(file, is_own, state.st_mtime_ns, state.st_size, state.st_ino)
 
 
 @lru_cache(FILES_KEPT)
-def _launches_in_state(file: Path, is_own: bool, *_: int) -> tuple[Launch, ...]:
+def _launches_in_state(path: str, is_own: bool, *_: int) -> tuple[Launch, ...]:
     """The launch lines of a file as it is at the moment: after a change it is asked for with other numbers.
 
     Without a project, as where a text is converted alone, each conversion asks for all files around the script.
     """
+    file = Path(path)
     return tuple(_launches_in_texts(file, _texts_of(file, is_own=is_own)))
 
 

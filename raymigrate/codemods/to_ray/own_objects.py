@@ -7,11 +7,11 @@ it is to be read where it trained. So it is with a list that such an object is g
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from raymigrate.codemods.to_ray.step_kinds import FILLING
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.values import class_named, holds_items
 from raymigrate.facts.values.lineages import lineage
 
@@ -65,13 +65,18 @@ def _put_into(module: Module, node: ast.expr) -> int:
     return 0
 
 
-def _objects(module: Module, node: ast.Name) -> Iterator[tuple[frozenset[str], bool]]:
+def _objects(module: Module, node: ast.Name) -> tuple[tuple[frozenset[str], bool], ...]:
     """What methods change, of the classes of the project that a name is given objects of."""
-    for binding in module.bindings_of(node):
-        made = module.assigned(binding.node)
-        found = class_named(module, made.func) if isinstance(made, ast.Call) else None
-        if found is not None:
-            yield _changing(*found)
+    scope = module.bound_in(node)
+    return _objects_of(module, scope, node.id) if scope is not None else ()
+
+
+@kept
+def _objects_of(module: Module, scope: Scope, name: str) -> tuple[tuple[frozenset[str], bool], ...]:
+    """The same for a name of a scope, which may be given hundreds of objects and used as often."""
+    made = (module.assigned(binding.node) for binding in scope.bindings[name])
+    classes = [class_named(module, value.func) for value in made if isinstance(value, ast.Call)]
+    return tuple(dict.fromkeys(_changing(*found) for found in classes if found is not None))
 
 
 def _is_container(module: Module, node: ast.Name) -> bool:

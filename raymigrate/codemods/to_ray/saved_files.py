@@ -5,7 +5,7 @@ save_model() included (transformers 5.23, trainer.py `save_model`: no barrier), 
 """
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.arrivals import arrivals
@@ -16,9 +16,12 @@ from raymigrate.codemods.to_ray.trainer_calls import Training, arguments_made, i
 from raymigrate.edits.plan import Code
 from raymigrate.facts.folders.read_back import path_keys
 from raymigrate.facts.ray_train.ranks import rank_condition
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.values import argument, origins
 
+Place = tuple[int, int]  # line and column
 SAVE_MODEL = "save_model"
 SAVE_PRETRAINED = "save_pretrained"
 # Methods that save, with their argument for the folder. A Trainer that pushes saves into its output_dir before.
@@ -46,15 +49,19 @@ def wait_for_files(context: Context, outline: Outline, training: Training) -> No
     }
     functions = {function for train in reached if isinstance(function := module.function(train), ast.FunctionDef)}
     loops.update(function for function in functions if is_often_called(module, function))  # which are as a loop
+    firsts: dict[FunctionNode | None, Place] = {}  # where the first training of each function stands
+    for train in reached:
+        function, start = module.function(train), module.start(train)
+        firsts[function] = min(start, firsts.get(function, start))
     saves = [
         (save, come)
         for save, come in _reached(module, _methods(module, FOLDERS))
-        if rank_condition(module, save) is None and _is_behind(outline, reached, come)
+        if rank_condition(module, save) is None and _is_behind(outline, firsts, come)
     ]
     loads = [
         (load, come)
         for load, come in _reached(module, [*_methods(module, LOADS), *module.calls(PIPELINE)])
-        if _is_behind(outline, reached, come) or any(module.inside(come, loop) for loop in loops)
+        if _is_behind(outline, firsts, come) or any(module.inside(come, loop) for loop in loops)
     ]
     waiting: set[ast.stmt] = set()
     for save, saved in saves:
@@ -81,15 +88,15 @@ def _reached(module: Module, calls: Iterable[ast.Call]) -> Iterator[tuple[ast.Ca
             yield call, come
 
 
-def _is_behind(outline: Outline, reached: Sequence[ast.Call], call: ast.Call) -> bool:
+def _is_behind(outline: Outline, firsts: Mapping[FunctionNode | None, Place], call: ast.Call) -> bool:
     """Whether every worker comes to a call after the training: it is not under a condition on the rank."""
     module = outline.context.module
     if rank_condition(module, call) is not None:
         return False
-    trains = [train for train in reached if module.function(train) is module.function(call)]
+    first = firsts.get(module.function(call))
     step = outline.script.step_of(call)
     is_for_workers = isinstance(step, DEFINITIONS) or (step is not None and outline.is_for_workers(call))
-    return is_for_workers and any(module.start(call) > module.start(train) for train in trains)
+    return is_for_workers and first is not None and module.start(call) > first
 
 
 def _folder(module: Module, save: ast.Call) -> ast.expr | None:
@@ -106,19 +113,24 @@ def _folder(module: Module, save: ast.Call) -> ast.expr | None:
 def _loads_from(module: Module, load: ast.Call, folder: ast.expr | None) -> bool:
     if folder is None:
         return False
-    wanted = set(_meanings(module, folder))
+    wanted = _meanings(module, folder)
     for given in (argument(load, *place) for place in GIVEN):
         if isinstance(folder, ast.Name) and isinstance(given, ast.Name):
             parts = (module.definition(folder), module.definition(given))
             if folder.id != given.id and all(isinstance(part, ast.arg) for part in parts):
                 return True  # `stage("one", "two")`, `stage("two", "three")`
-        if given is not None and any(meaning in wanted for meaning in _meanings(module, given)):
+        if given is not None and not wanted.isdisjoint(_meanings(module, given)):
             return True
     return False
 
 
-def _meanings(module: Module, path: ast.expr) -> Iterator[str]:
+@kept
+def _meanings(module: Module, path: ast.expr) -> frozenset[str]:
     """What spellings of one folder have in common, the output_dir of TrainingArguments among them."""
+    return frozenset(_found_meanings(module, path))
+
+
+def _found_meanings(module: Module, path: ast.expr) -> Iterator[str]:
     if isinstance(path, ast.Attribute) and path.attr == "output_dir":
         for source in origins(module, path.value):
             if isinstance(source.node, ast.Call) and makes_arguments(source.module, source.node):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.all_workers import needs_all
-from raymigrate.codemods.to_ray.arrivals import around, arrivals, places
+from raymigrate.codemods.to_ray.arrivals import arrivals, behind, places
 from raymigrate.codemods.to_ray.early_writes import IN_FUNCTION, called_by, done_by_all, result_of
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
@@ -173,10 +173,9 @@ def _behind(outline: LaunchedOutline, training: Training) -> Iterator[ast.stmt]:
         # The driver runs what is behind.
         if not isinstance(step, DEFINITIONS) and outline.roles.of[step] is Role.WORKER and step not in outline.behind:
             yield step
-    for call in arrivals(module, training.trains) if reached else ():
-        for statement in around(outline.script, call):
-            if statement.lineno > call.lineno and not isinstance(statement, DEFINITIONS):
-                yield statement
+    for statement in behind(outline.script, arrivals(module, training.trains)) if reached else ():
+        if not isinstance(statement, DEFINITIONS):
+            yield statement
 
 
 def _is_for_first(context: Context, step: ast.stmt) -> bool:

@@ -11,7 +11,7 @@ from raymigrate.codemods.to_ray.command_lines import called_by_app, decorated_by
 from raymigrate.facts.projects.command_lines import ARGPARSE, parser_made
 from raymigrate.facts.syntax.alternatives import EXITS
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import COMPREHENSIONS, FUNCTIONS, Scope
+from raymigrate.facts.syntax.scopes import COMPREHENSIONS, FUNCTIONS, Scope, children
 from raymigrate.facts.values import free_name
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -120,12 +120,17 @@ class Script:
         """The names that a step binds for those after it."""
         return self._bound[step]
 
-    def binders(self, name: str, scope: Scope) -> Iterator[ast.stmt]:
-        """The steps that bind a name."""
-        for binding in scope.bindings.get(name, ()):
-            step = self.step_of(binding.node)
-            if step is not None and self.scope(step) is scope:
-                yield step
+    def binders(self, name: str, scope: Scope) -> tuple[ast.stmt, ...]:
+        """The steps that bind a name; hundreds may, and hundreds ask."""
+        key = name, scope
+        if key not in self._binders:
+            steps = (self.step_of(binding.node) for binding in scope.bindings.get(name, ()))
+            self._binders[key] = tuple(step for step in steps if step is not None and self.scope(step) is scope)
+        return self._binders[key]
+
+    @cached_property
+    def _binders(self) -> dict[tuple[str, Scope], tuple[ast.stmt, ...]]:
+        return {}
 
     def givers(self, name: str, scope: Scope) -> Iterator[ast.stmt]:
         """The steps that give a name a value; `del name` binds it, as Python sees it, and gives it none."""
@@ -214,7 +219,7 @@ def executed(module: Module, step: ast.AST) -> Iterator[ast.AST]:
         yield node
         if isinstance(node, FUNCTIONS):
             continue
-        waiting += [child for child in ast.iter_child_nodes(node) if child in module.parent_of]
+        waiting += [child for child in children(node) if child in module.parent_of]
 
 
 def uses_of_function(module: Module, function: ast.FunctionDef) -> list[ast.AST]:

@@ -24,7 +24,7 @@ from enum import Enum
 from functools import cache
 from itertools import pairwise, takewhile
 
-from raymigrate.codemods.to_ray.nested_parsing import parser_steps
+from raymigrate.codemods.to_ray.nested_parsing import make_parser, parser_steps
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed, first_trained
 from raymigrate.codemods.to_ray.step_kinds import (
     LAUNCHER,
@@ -376,14 +376,10 @@ class Roles:
                     root = root.value if isinstance(root, ast.Attribute) else root.func
                 scope = self.module.bound_in(root)
                 if scope is not None and isinstance(root, ast.Name):
-                    binders = list(self.script.binders(root.id, scope))
-                    if any(b in self._parsers or self._makes_parser(b) for b in binders):
+                    binders = self.script.binders(root.id, scope)
+                    if not self._parsers.isdisjoint(binders) or make_parser(self.module, binders):
                         return True
         return False
-
-    def _makes_parser(self, step: ast.stmt) -> bool:
-        calls = (node for node in executed(self.module, step) if isinstance(node, ast.Call))
-        return any(self._called(call) in ("argparse.ArgumentParser", ".add_argument_group") for call in calls)
 
     def _keep_times(self) -> None:
         """Moves what asks for the time, or for what is there, behind something that moves: `start = time.time()`."""
