@@ -44,7 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
     leave_home(config)
     config.stash[WRITES_NO_BYTECODE] = sys.dont_write_bytecode
     sys.dont_write_bytecode = False
-    gc.disable()  # until all is collected: nothing of it is garbage
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):  # not in what starts the workers
+        gc.disable()  # until all is collected: nothing of it is garbage
 
 
 def leave_home(config: pytest.Config) -> None:
