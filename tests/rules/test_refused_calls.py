@@ -293,3 +293,33 @@ def test_a_prepare_model_of_another_library_takes_what_it_takes() -> None:
         "import ray.train\nfrom mine import prepare_model\nmade = prepare_model(model, True, True, wrap_ddp=False)\n"
     )
     assert not converted(script).findings
+
+
+@pytest.mark.parametrize(
+    ("bases", "call", "told"),
+    [
+        ("Seq2SeqTrainer", "predict(data, num_beams=4)", False),
+        ("Mixin, Seq2SeqTrainer", "evaluate(max_new_tokens=9)", False),
+        ("Between", "predict(data, num_beams=4)", False),
+        ("Seq2SeqTrainer", "train(num_beams=4)", True),
+        ("Trainer", "predict(data, num_beams=4)", True),
+        ("Mixin, Trainer", "evaluate(max_new_tokens=9)", True),
+    ],
+)
+def test_a_class_made_from_a_trainer_takes_what_that_one_takes(bases: str, call: str, told: bool) -> None:
+    script = f"""
+        import ray
+        from transformers import Seq2SeqTrainer, Trainer
+
+        class Mixin:
+            pass
+
+        class Between(Seq2SeqTrainer):
+            pass
+
+        class Own({bases}):
+            pass
+
+        Own(model, args=args).{call}
+        """
+    assert bool(converted(script).lines("RM693", Kind.MANUAL)) is told

@@ -148,6 +148,10 @@ class Wrappers:
             PREFIX in str(text.value) for text in self.module.of_type(ast.Constant) if isinstance(text, ast.Constant)
         ):
             return  # the script takes the prefix off, or puts it on
+        saved = [call.func.value for call in self.training.method_calls("state_dict") if self._is_of_model(call)]
+        origins = self.module.origins
+        if saved and all(any(_is_inner(source.node) for source in origins(node)) for node in saved):
+            return  # what the script saves has no prefix
         for call in self.training.method_calls("load_state_dict"):
             assert isinstance(call.func, ast.Attribute)
             loaded = [source.node for source in self.module.origins(call.func.value)]
@@ -161,6 +165,13 @@ class Wrappers:
                 f'In files that were saved from the model in its wrapper, "{PREFIX}" stands in front of each name: this'
                 f' {does} now. Take it off: {{name.removeprefix("{PREFIX}"): value for name, value in state.items()}}.',
             )
+
+    def _is_of_model(self, call: ast.Call) -> bool:
+        """Whether a call is a method of a model that is trained, or of the one in its wrapper."""
+        assert isinstance(call.func, ast.Attribute)
+        found = [call.func.value, *(source.node for source in self.module.origins(call.func.value))]
+        owners = [owner for owner in map(self.training.variables.bare, found) if isinstance(owner, ast.expr)]
+        return any(self.training.variables.of(owner) & set(self.training.models) for owner in owners)
 
     def _averages(self, statement: ast.stmt) -> bool:
         value = statement.value if isinstance(statement, ast.Assign) else None

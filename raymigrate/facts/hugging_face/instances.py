@@ -326,7 +326,9 @@ def _class_of_annotation(module: Module, annotation: ast.expr | None) -> str:
 def library_base(module: Module, node: ast.AST | None) -> str:
     """The class of a library that a class of the file is made from; empty if there is none, or other bases too."""
     if isinstance(node, ast.ClassDef) and is_transformers_trainer(module, node):
-        return TRAINER
+        places = {look_up(name).place for name in library_bases(module, node)}
+        trainers = {place for place in places if TRAINER in lineage(place)}  # not what is mixed in beside it
+        return trainers.pop() if len(trainers) == 1 else TRAINER
     if not isinstance(node, ast.ClassDef) or len(node.bases) != 1 or node.keywords:
         return ""
     if _is_replaced(module, node.decorator_list):
