@@ -125,7 +125,11 @@ def test_a_loss_that_is_shown_is_reported_as_a_number() -> None:
     ("made", "shown", "entry"),
     [
         ("f1_score(golds, preds, average='macro')", "print(score)", ', "score": score'),
-        ("sklearn.metrics.accuracy_score(golds, preds)", "writer.add_scalar('accuracy', score, epoch)", ', "score": score'),
+        (
+            "sklearn.metrics.accuracy_score(golds, preds)",
+            "writer.add_scalar('accuracy', score, epoch)",
+            ', "score": score',
+        ),
         ("sklearn.metrics.mean_squared_error(golds, preds) ** 0.5", "print(f'{score:.3f}')", ', "score": score'),
         ("f1_score(golds, preds, average=None)", "print(score)", ""),
         ("f1_score(golds, preds, average=way)", "print(score)", ""),
@@ -138,7 +142,10 @@ def test_a_loss_that_is_shown_is_reported_as_a_number() -> None:
 def test_a_score_of_sklearn_is_a_number_unless_there_is_one_for_each_class(made: str, shown: str, entry: str) -> None:
     end = f"    score = {made}\n    if accelerator.is_main_process:\n        {shown}\n"
     imports = "import own\nimport sklearn.metrics\nfrom sklearn.metrics import f1_score\n"
-    assert reported(imports + ACCELERATOR + PREPARE + EPOCHS + end) == f'ray.train.report({{"epoch": epoch, **scores{entry}}})'
+    assert (
+        reported(imports + ACCELERATOR + PREPARE + EPOCHS + end)
+        == f'ray.train.report({{"epoch": epoch, **scores{entry}}})'
+    )
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,9 @@ def test_it_is_told_where_it_would_not_mean_the_same_there(end: str) -> None:
     assert outcome.lines("RM828", Kind.MANUAL) and not outcome.lines("RM828", Kind.CONVERTED)
 
 
-@pytest.mark.parametrize("end", [f"{SAVE}    accelerator.end_training()\n", "    accelerator.end_training()\n    print(1)\n"])
+@pytest.mark.parametrize(
+    "end", [f"{SAVE}    accelerator.end_training()\n", "    accelerator.end_training()\n    print(1)\n"]
+)
 def test_last_it_stays(end: str) -> None:
     outcome = moved(end)
     assert end in outcome.text and "RM828" not in [code for code, _, _ in outcome.findings]

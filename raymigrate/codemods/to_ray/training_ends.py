@@ -42,7 +42,9 @@ def end_last(context: Context, rule: Rule, call: ast.Call) -> None:
     if step is None or not between or not _means_the_same_behind(module, step, between):
         for other in later:
             context.manual(rule, other, f"{DESTROYED}: {RAISES}", "Call end_training() last.")
-    elif context.converts(rule, call, f"{DESTROYED}, before it is used in line {later[0].lineno}; now it is behind it."):
+    elif context.converts(
+        rule, call, f"{DESTROYED}, before it is used in line {later[0].lineno}; now it is behind it."
+    ):
         context.plan.statement(step).removed = True
         context.plan.statement(between[-1]).after.append(_again(module, step, call))
 
