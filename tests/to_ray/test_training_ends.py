@@ -62,10 +62,11 @@ def test_it_goes_behind_what_is_saved(step: str, save: str) -> None:
     [
         "    if track:\n        accelerator.end_training()\n    track = accelerator.gather(loss)\n",
         "    accelerator.end_training()\n    if not track:\n        return\n    accelerator.wait_for_everyone()\n",
-        "    if track:\n        accelerator.end_training()\n        accelerator.wait_for_everyone()\n        print(epoch)\n"
+        "    if track:\n        accelerator.end_training()\n        accelerator.wait_for_everyone()\n"
         "    accelerator.wait_for_everyone()\n",
         "    done = accelerator.end_training()\n    accelerator.wait_for_everyone()\n",
-        "    if track:\n        accelerator.end_training()\n    else:\n        print(1)\n    accelerator.wait_for_everyone()\n",
+        "    if track:\n        accelerator.end_training()\n    else:\n        print(1)\n"
+        "    accelerator.wait_for_everyone()\n",
     ],
 )
 def test_it_is_told_where_it_would_not_mean_the_same_there(end: str) -> None:

@@ -148,7 +148,8 @@ class Wrappers:
             PREFIX in str(text.value) for text in self.module.of_type(ast.Constant) if isinstance(text, ast.Constant)
         ):
             return  # the script takes the prefix off, or puts it on
-        saved = [call.func.value for call in self.training.method_calls("state_dict") if self._is_of_model(call)]
+        methods = [call.func for call in self.training.method_calls("state_dict")]
+        saved = [m.value for m in methods if isinstance(m, ast.Attribute) and self._is_of_model(m.value)]
         origins = self.module.origins
         if saved and all(any(_is_inner(source.node) for source in origins(node)) for node in saved):
             return  # what the script saves has no prefix
@@ -166,10 +167,9 @@ class Wrappers:
                 f' {does} now. Take it off: {{name.removeprefix("{PREFIX}"): value for name, value in state.items()}}.',
             )
 
-    def _is_of_model(self, call: ast.Call) -> bool:
-        """Whether a call is a method of a model that is trained, or of the one in its wrapper."""
-        assert isinstance(call.func, ast.Attribute)
-        found = [call.func.value, *(source.node for source in self.module.origins(call.func.value))]
+    def _is_of_model(self, node: ast.expr) -> bool:
+        """Whether an object is a model that is trained, in its wrapper or the one in that."""
+        found = [node, *(source.node for source in self.module.origins(node))]
         owners = [owner for owner in map(self.training.variables.bare, found) if isinstance(owner, ast.expr)]
         return any(self.training.variables.of(owner) & set(self.training.models) for owner in owners)
 
