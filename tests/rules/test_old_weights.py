@@ -140,3 +140,36 @@ def test_the_checkpoint_of_a_run_holds_no_old_weights(head: str, told_times: int
     outcome = converted(f"import os\n{head}\n{indented}assert os.path.exists('/tmp/there/pytorch_model.bin')\n")
     told = "transformers >= 5 writes no pytorch_model.bin: this file is not found."
     assert sum(text.startswith(told) for text in outcome.messages) == told_times
+
+
+DELETING = """import os
+
+from transformers import Trainer, TrainerCallback
+
+
+class Adapters(TrainerCallback):
+    def on_save(self, args, state, control, **kwargs):
+        weights = os.path.join(args.output_dir, "last", "pytorch_model.bin")
+{body}
+
+
+trainer = Trainer(model, args, callbacks=[Adapters()])
+trainer.train()
+trainer.save_model("out")
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "told"),
+    [
+        ("        if os.path.exists(weights):\n            os.remove(weights)", Kind.NOTE, "no such file to delete"),
+        ("        if os.path.isfile(weights):\n            os.unlink(weights)", Kind.NOTE, "no such file to delete"),
+        ("        os.remove(weights)", Kind.MANUAL, "no such file to delete"),
+        ("        if os.path.exists(weights):\n            print(1)", Kind.MANUAL, "this file is not found"),
+        ("        torch.load(weights)\n        os.remove(weights)", Kind.MANUAL, "this file is not found"),
+    ],
+)
+def test_what_is_only_deleted_is_not_to_be_read(body: str, kind: Kind, told: str) -> None:
+    outcome = converted("import torch\n" + DELETING.format(body=body), to_ray=True)
+    assert len(outcome.lines("RM602", kind)) == 1
+    assert [told in message for message in outcome.messages if "writes no pytorch_model.bin" in message] == [True]

@@ -314,3 +314,33 @@ def test_the_third_argument_was_another_one(given: str, options: dict[str, str],
     outcome = converted(f"{head}    return prepare_model({given})\n", **options)
     assert f"prepare_model({now})" in outcome.text
     assert outcome.lines("RM693", Kind.MANUAL) == [6] * told
+
+
+@pytest.mark.parametrize(
+    ("bases", "call", "told"),
+    [
+        ("Seq2SeqTrainer", "predict(data, num_beams=4)", False),
+        ("Mixin, Seq2SeqTrainer", "evaluate(max_new_tokens=9)", False),
+        ("Between", "predict(data, num_beams=4)", False),
+        ("Seq2SeqTrainer", "train(num_beams=4)", True),
+        ("Trainer", "predict(data, num_beams=4)", True),
+        ("Mixin, Trainer", "evaluate(max_new_tokens=9)", True),
+    ],
+)
+def test_a_class_made_from_a_trainer_takes_what_that_one_takes(bases: str, call: str, told: bool) -> None:
+    script = f"""
+        import ray
+        from transformers import Seq2SeqTrainer, Trainer
+
+        class Mixin:
+            pass
+
+        class Between(Seq2SeqTrainer):
+            pass
+
+        class Own({bases}):
+            pass
+
+        Own(model, args=args).{call}
+        """
+    assert bool(converted(script).lines("RM693", Kind.MANUAL)) is told

@@ -68,6 +68,22 @@ def test_files_of_a_wrapped_model_have_other_names() -> None:
 
 
 @pytest.mark.parametrize(
+    ("save", "told"),
+    [
+        ("torch.save({'model': model.module.state_dict(), 'optimizer': 1}, 'm.pt')", 0),
+        ("inner = model.module\ntorch.save(inner.state_dict(), 'm.pt')", 0),
+        ("inner = model.module if hasattr(model, 'module') else model\ntorch.save(inner.state_dict(), 'm.pt')", 0),
+        ("torch.save(model.state_dict(), 'm.pt')", 1),
+        ("torch.save(other.module.state_dict(), 'other.pt')", 1),
+        ("torch.save(model.state_dict(), 'm.pt')\ntorch.save(model.module.state_dict(), 'inner.pt')", 1),
+    ],
+)
+def test_files_that_the_script_saves_from_the_inner_model_have_no_other_names(save: str, told: int) -> None:
+    load = LOAD.format(strict="")
+    assert len(_told_of_old_files(f"{load}train(model, device)\n{save}\n")) == told
+
+
+@pytest.mark.parametrize(
     ("reads", "unwrapped"),
     [
         ("for name, weight in model.named_parameters():\n    print(name, weight)", True),

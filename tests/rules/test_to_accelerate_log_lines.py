@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.rules.scripts import converted
 from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
 
 LOGGING = "import logging\nimport click\nfrom loguru import logger as shown\n\nlog = logging.getLogger(__name__)\n"
@@ -38,3 +39,37 @@ def test_what_several_processes_logged_before_is_no_news() -> None:
     start = "import torch.distributed as dist\ndist.init_process_group('nccl')\n"
     assert told("log.info('done')\n", head=f"{start}{HEAD}") == 0
     assert told("if dist.get_rank() == 0:\n    log.info('done')\n", head=f"{start}{HEAD}") == 0
+
+
+IN_MAIN = """import torch
+from torch.utils.data import DataLoader
+
+from job import Net, data
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def check(model):
+    print("checked", model)
+
+
+def main():
+    print("start")
+    model, loader = Net().to(device), DataLoader(data, batch_size=8)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in loader:
+        loss = model(x.to(device), y.to(device))
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    print("done", loss.item())
+
+
+main()
+"""
+
+
+def test_the_function_that_prepares_prints_once_where_the_accelerator_is_of_the_module() -> None:
+    text = converted(IN_MAIN, to_accelerate=True).text
+    assert "\naccelerator = Accelerator()\n" in text
+    assert 'accelerator.print("start")' in text and 'accelerator.print("done", loss.item())' in text

@@ -13,11 +13,14 @@ AGREED = """    late = torch.tensor(float(time.time() - begin > 9))
 SAID = "Each process asks for the time or the disk itself"
 
 
-def told(inner: str = "", outer: str = "") -> list[str]:
+BY_LOSS = "Each process decides by its own loss when to stop"
+
+
+def told(inner: str = "", outer: str = "", said: str = SAID) -> list[str]:
     batches = f"    for x, y in loader:\n        x, y = x.to(device), y.to(device)\n{STEP.replace('    ', '        ')}"
     outcome = accelerated(f"for epoch in range(3):\n{batches}{inner}{outer}", head=START + HEAD)
     assert "accelerator.backward(loss)" in outcome.text
-    return [message for message in outcome.messages if message.startswith(SAID)]
+    return [message for message in outcome.messages if message.startswith(said)]
 
 
 @pytest.mark.parametrize(
@@ -45,3 +48,18 @@ def test_an_end_by_the_time_or_the_disk_is_told(inner: str, outer: str) -> None:
 )
 def test_other_ends_are_not(inner: str, outer: str) -> None:
     assert not told(inner, outer)
+
+
+@pytest.mark.parametrize(
+    ("outer", "count"),
+    [
+        ("    if loss < 1:\n        break\n", 1),
+        ("    mean = loss / 2\n    if mean < 1:\n        break\n", 1),
+        ("    if x.sum() < 1:\n        break\n", 1),
+        ("    x, y = evaluate(model)\n    score = measure(x, y)\n    if score < 1:\n        break\n", 0),
+        ("    loss = evaluate(model)\n    if loss < 1:\n        break\n", 0),
+        ("    if epoch:\n        loss = evaluate(model)\n    if loss < 1:\n        break\n", 1),
+    ],
+)
+def test_an_end_by_a_value_of_the_loop_is_told_but_not_by_another_of_the_same_name(outer: str, count: int) -> None:
+    assert len(told(outer=outer, said=BY_LOSS)) == count

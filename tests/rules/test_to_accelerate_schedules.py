@@ -141,3 +141,26 @@ def test_steps_that_a_prepared_scheduler_skips_with_fp16_are_told(
     assert "accelerator.backward(loss)" in outcome.text
     assert bool(outcome.lines("RM854", Kind.NOTE)) is is_told
     assert any("where fp16 overflows" in message for message in outcome.messages) is is_told
+
+
+SAMPLED = """from torch.utils.data.distributed import DistributedSampler
+sampler = DistributedSampler(data)
+loader = DataLoader(data, batch_size=8, sampler=sampler)
+"""
+RESUMED = "state = torch.load('last.pt')\nscheduler.load_state_dict(state['scheduler'])\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "made", "resumed", "told"),
+    [
+        (SAMPLED, f"{WARMUP}(optimizer, 0, 3 * len(loader))", RESUMED, 1),
+        (SAMPLED, f"{OPTIM}.OneCycleLR(optimizer, 0.1, epochs=3, steps_per_epoch=len(loader))", RESUMED, 1),
+        ("", f"{WARMUP}(optimizer, 0, 3 * len(loader))", RESUMED, 0),
+        (SAMPLED, f"{WARMUP}(optimizer, 0, 3 * len(loader))", "", 0),
+        (SAMPLED, f"{WARMUP}(optimizer, 0, 500)", RESUMED, 0),
+        (SAMPLED, f"{WARMUP}(optimizer, 0, 3 * len(loader))", RESUMED.replace("scheduler.load", "optimizer.load"), 0),
+    ],
+)
+def test_a_saved_state_counts_the_steps_of_one_process(before: str, made: str, resumed: str, told: int) -> None:
+    outcome = accelerated(before, scheduled(made), resumed, LOOP, BATCH)
+    assert len([m for m in outcome.messages if "is at 1/N of its place in the schedule" in m]) == told

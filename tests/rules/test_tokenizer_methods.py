@@ -135,3 +135,25 @@ def test_words_are_not_taken_for_texts(use: str, kind: Kind) -> None:
 )
 def test_other_arguments_of_that_name_stay(use: str) -> None:
     assert "RM701" not in [code for code, _, _ in converted(SCRIPT.format(use=use)).findings]
+
+
+TARGETS = """def encode({parameter}, rows):
+    with tok.as_target_tokenizer():
+        labels = tok(rows["text"], truncation=True)
+    return labels
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "kind"),
+    [
+        (TARGETS.format(parameter="tok") + "encode(AutoTokenizer.from_pretrained('a'), 1)", Kind.CONVERTED),
+        (TARGETS.format(parameter="tok") + "t = BertTokenizer('a')\nencode(rows=1, tok=t)", Kind.CONVERTED),
+        (TARGETS.format(parameter="tok") + "encode(BertTokenizer('a'), 1)\nencode(anything, 1)", Kind.MANUAL),
+        (TARGETS.format(parameter="tok") + "print(AutoTokenizer)", Kind.MANUAL),
+    ],
+)
+def test_a_parameter_is_a_tokenizer_where_each_call_gives_one(use: str, kind: Kind) -> None:
+    outcome = converted(SCRIPT.format(use=use))
+    assert len(outcome.lines("RM721", kind)) == 1
+    assert ('labels = tok(text_target=rows["text"], truncation=True)' in outcome.text) is (kind is Kind.CONVERTED)

@@ -122,6 +122,33 @@ def test_a_loss_that_is_shown_is_reported_as_a_number() -> None:
 
 
 @pytest.mark.parametrize(
+    ("made", "shown", "entry"),
+    [
+        ("f1_score(golds, preds, average='macro')", "print(score)", ', "score": score'),
+        (
+            "sklearn.metrics.accuracy_score(golds, preds)",
+            "writer.add_scalar('accuracy', score, epoch)",
+            ', "score": score',
+        ),
+        ("sklearn.metrics.mean_squared_error(golds, preds) ** 0.5", "print(f'{score:.3f}')", ', "score": score'),
+        ("f1_score(golds, preds, average=None)", "print(score)", ""),
+        ("f1_score(golds, preds, average=way)", "print(score)", ""),
+        ("f1_score(golds, preds, **options)", "print(score)", ""),
+        ("sklearn.metrics.r2_score(golds, preds, multioutput='raw_values')", "print(score)", ""),
+        ("sklearn.metrics.confusion_matrix(golds, preds)", "print(score)", ""),
+        ("own.f1_score(golds, preds)", "print(score)", ""),
+    ],
+)
+def test_a_score_of_sklearn_is_a_number_unless_there_is_one_for_each_class(made: str, shown: str, entry: str) -> None:
+    end = f"    score = {made}\n    if accelerator.is_main_process:\n        {shown}\n"
+    imports = "import own\nimport sklearn.metrics\nfrom sklearn.metrics import f1_score\n"
+    assert (
+        reported(imports + ACCELERATOR + PREPARE + EPOCHS + end)
+        == f'ray.train.report({{"epoch": epoch, **scores{entry}}})'
+    )
+
+
+@pytest.mark.parametrize(
     ("first", "start", "says"),
     [
         ("", "0", "the script starts with the first epoch again"),

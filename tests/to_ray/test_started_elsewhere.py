@@ -66,7 +66,20 @@ def test_the_settings_that_launched_the_starter_are_told(train: str, script: str
     lines = "all:\n\taccelerate launch --config_file conf/a.yaml main.py\n"
     text = said(tmp_path, {"train.py": train, **DIRECT, script: lines, "conf/a.yaml": SETTINGS})
     assert f"main.py was launched with a.yaml, {COMES_TO}: python reads none of it." in text
-    assert "`raymigrate config conf/a.yaml` shows what to write." in text
+    assert f"`raymigrate config {tmp_path}/conf/a.yaml` shows what to write." in text
+
+
+def test_the_command_to_copy_names_the_file_from_where_the_user_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main = "from src.train import train\n\ntrain({})\n"
+    lines = "accelerate launch --config_file conf/a.yaml main.py\n"
+    for name, file in {"src/train.py": CLASS, "main.py": main, "run.sh": lines, "conf/a.yaml": SETTINGS}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(file)
+    (tmp_path / "src" / "__init__.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert "`raymigrate config conf/a.yaml` shows what to write." in invoke("check", "--to-ray", ".").output
 
 
 def test_nothing_is_said_of_a_file_with_which_no_line_launches_the_starter(tmp_path: Path) -> None:

@@ -68,10 +68,18 @@ PADDED_CALLS = frozenset({"__call__", "encode", *CALLS})
 
 
 def is_tokenizer(module: Module, node: ast.expr) -> bool:
-    """Whether an expression is a tokenizer for sure: `AutoTokenizer.from_pretrained(...)`, or a name for it."""
-    value = module.value(node)
+    """Whether an expression is a tokenizer for sure: `AutoTokenizer.from_pretrained(...)`, or a name for it.
+
+    A parameter is one where each call that is seen gives one.
+    """
+    found = module.origins(node)
+    return bool(found) and all(_makes_tokenizer(source.module, source.node) for source in found)
+
+
+def _makes_tokenizer(module: Module, value: ast.expr) -> bool:
+    """Whether a value is `AutoTokenizer.from_pretrained(...)`, or what a class of transformers makes itself."""
     name = module.qualified(value.func) if isinstance(value, ast.Call) else None
-    return name is not None and name.startswith("transformers.") and "Tokenizer" in name.split(".")[-2]
+    return name is not None and name.startswith("transformers.") and "Tokenizer" in "".join(name.split(".")[-2:])
 
 
 def _classes(module: Module, node: ast.expr) -> list[str]:

@@ -1,7 +1,7 @@
 """RM602: code that looks for the files of Transformers in the checkpoint of a run."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -45,6 +45,8 @@ READS = frozenset(
     | {f"os.path.{name}" for name in ("exists", "isfile", "lexists", "getsize", "getmtime")}
     | {"os.stat", "os.rename", "os.replace", "os.remove", "os.unlink", "os.access"}
 )
+TESTS = frozenset({"os.path.exists", "os.path.isfile", "os.path.lexists"})
+DELETES = frozenset({"os.remove", "os.unlink"})
 # The same, as methods of a path.
 PATH_READS = frozenset({"exists", "is_file", "open", "read_bytes", "stat", "rename", "replace", "unlink"})
 PATH_KEPT = ("joinpath", "expanduser", "resolve", "absolute", "as_posix")
@@ -198,12 +200,20 @@ def _report_weights(context: Context, block: ast.AST) -> None:
             _report_weight(context, node)
 
 
-def _report_weight(context: Context, node: ast.AST) -> None:
+def _report_weight(context: Context, node: ast.AST, names: Collection[str] = ()) -> None:
     adapter = _is_adapter(context.module, node)
     old, new = ("adapter_model.bin", "adapter_model") if adapter else ("pytorch_model.bin", "model")
     library = "transformers >= 5"
     if saves_state(context.module) and not context.module.references_within("transformers"):
         library = "accelerate >= 0.25"
+    if not DELETES.isdisjoint(names) and DELETES.union(TESTS).issuperset(names):
+        message = f"{'peft' if adapter else library} writes no {old}: there is no such file to delete."
+        advice = f"Leave that out. Weights that are saved lie in {new}.safetensors."
+        if TESTS.isdisjoint(names):  # it raises
+            context.manual(RM602, node, message, advice)
+        else:
+            context.note(RM602, node, f"{message} {advice}")
+        return
     context.manual(
         RM602,
         node,
@@ -252,9 +262,9 @@ def old_weights(context: Context) -> None:
         if _is_adapter(module, node) in written:
             continue
         line: int = getattr(node, "lineno", 0)
-        told = any("this file is not found" in said.message for said in context.findings_on(line, line))
+        told = any("writes no " in said.message for said in context.findings_on(line, line))
         if not names.isdisjoint(READS) and not told:
-            _report_weight(context.apart if stays else context, node)
+            _report_weight(context.apart if stays else context, node, names)
 
 
 def _openers(module: Module, path: ast.AST, *, named: bool = False) -> Iterator[str]:

@@ -31,6 +31,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_argument, sources, unpacked_dicts
 from raymigrate.facts.values.keys import is_unpacked
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
+from raymigrate.knowledge.libraries import lineage
 
 RM110 = Rule(
     "RM110",
@@ -144,7 +145,7 @@ def _ends_with_trainer(function: TrainFunction) -> list[tuple[ast.Return, ast.Na
         return []
     ends = returns(function.module, function.init)
     named = [(end, end.value) for end in ends if isinstance(end.value, ast.Name)]
-    sure = len(named) == len(ends) and all(instance_of(function.module, name) == TRAINER for _, name in named)
+    sure = len(named) == len(ends) and all(TRAINER in lineage(instance_of(function.module, name)) for _, name in named)
     return named if sure else []
 
 

@@ -385,7 +385,7 @@ class Access(Side):
         elif self.view is not None and self.owner is self.view.constructor:
             return self.order.follows_instance(node)
         if functions and self.owner not in functions:
-            return functions[-1] in self.given
+            return functions[-1] in self.given or self.home.block[self.home.setup] in functions[-1].body
         if isinstance(self.owner, ast.FunctionDef) and not functions:
             return False  # the name is one of a function
         place = position(self.module, self.block, node)

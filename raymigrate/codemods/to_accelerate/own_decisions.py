@@ -8,6 +8,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.step_counters import counts_steps
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
+from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.moments import asks_now, is_agreed
 
 ASKED_BY_EACH = (
@@ -79,8 +80,7 @@ class OwnDecisions:
         parts = [part for node in [name, *sources] for part in ast.walk(node) if isinstance(part, ast.Name)]
         loops = [loop.node for loop in self.loops]
         for part in parts:
-            variable = self.variables.spelled(part)
-            bound = self.variables.bindings(variable) if variable is not None else []
+            bound = [binding.node for binding in reaching(self.module, part)]  # not those of another use of the name
             added = [node for node in bound if not counts_steps(self.module, node)]
             if any(self.module.inside(node, loop) for node in added for loop in loops if node is not loop.target):
                 return True

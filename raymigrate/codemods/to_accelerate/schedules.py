@@ -9,6 +9,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.chosen_schedules import ChosenSchedules
 from raymigrate.codemods.to_accelerate.home import Home
 from raymigrate.codemods.to_accelerate.rules import RM854, RM858, Refusal
+from raymigrate.codemods.to_accelerate.samplers import SAMPLERS
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.ray_train.trainers import library_bases
@@ -22,6 +23,13 @@ SKIPPED = (
     "`{}` took a step after each step of the optimizer, a skipped one too. A prepared one takes none where fp16"
     " overflows and the optimizer's step is skipped, as it often is for the first batches: the schedule is behind by"
     " as many steps from there on."
+)
+# A prepared scheduler takes a step for each process with each of the optimizer's (accelerate/scheduler.py, 1.15), on a
+# length that is N times that of a loader with a DistributedSampler; one with total_steps has loaded the old number too.
+OLD_STATE = (
+    "In a file that the script saved before, `{}` has taken one step for each of the optimizer; now it takes N of them"
+    " with N processes. A run that goes on from such a file is at 1/N of its place in the schedule. Files of the"
+    " script as it is now fit."
 )
 # prepare() wraps what is an LRScheduler of torch, and gives back all else as it is (accelerate/accelerator.py:1409).
 OF_ANOTHER_KIND = (
@@ -82,9 +90,16 @@ class Schedules:
                 self._note_given(variable, makers, changes)
                 if any(map(self._is_of_unknown_kind, makers)):
                     changes.note(RM854, made, OF_UNKNOWN_KIND.format(variable.name))
+                self._tell_old_states(variable, changes)
             changes.converted(RM854, made, f"`{variable.name}` {message}")
         self.chosen.prepare(changes, found)
         return found
+
+    def _tell_old_states(self, variable: Variable, changes: Changes) -> None:
+        """Tells where the state of a scheduler is loaded that a script with a DistributedSampler has saved."""
+        for call in self.training.method_calls("load_state_dict") if any(self.module.calls(*SAMPLERS)) else ():
+            if isinstance(call.func, ast.Attribute) and variable in self.training.variables.of(call.func.value):
+                changes.note(RM854, call, OLD_STATE.format(variable.name.rpartition(".")[2]))
 
     def tell_skipped(self, changes: Changes, prepared: Iterable[Variable], half: str) -> None:
         """Tells of the steps that a prepared scheduler skips with its optimizer, and that the loop's took.

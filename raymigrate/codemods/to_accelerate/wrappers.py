@@ -148,6 +148,11 @@ class Wrappers:
             PREFIX in str(text.value) for text in self.module.of_type(ast.Constant) if isinstance(text, ast.Constant)
         ):
             return  # the script takes the prefix off, or puts it on
+        methods = [call.func for call in self.training.method_calls("state_dict")]
+        saved = [m.value for m in methods if isinstance(m, ast.Attribute) and self._is_of_model(m.value)]
+        origins = self.module.origins
+        if saved and all(any(_is_inner(source.node) for source in origins(node)) for node in saved):
+            return  # what the script saves has no prefix
         for call in self.training.method_calls("load_state_dict"):
             assert isinstance(call.func, ast.Attribute)
             loaded = [source.node for source in self.module.origins(call.func.value)]
@@ -161,6 +166,12 @@ class Wrappers:
                 f'In files that were saved from the model in its wrapper, "{PREFIX}" stands in front of each name: this'
                 f' {does} now. Take it off: {{name.removeprefix("{PREFIX}"): value for name, value in state.items()}}.',
             )
+
+    def _is_of_model(self, node: ast.expr) -> bool:
+        """Whether an object is a model that is trained, in its wrapper or the one in that."""
+        found = [node, *(source.node for source in self.module.origins(node))]
+        owners = [owner for owner in map(self.training.variables.bare, found) if isinstance(owner, ast.expr)]
+        return any(self.training.variables.of(owner) & set(self.training.models) for owner in owners)
 
     def _averages(self, statement: ast.stmt) -> bool:
         value = statement.value if isinstance(statement, ast.Assign) else None

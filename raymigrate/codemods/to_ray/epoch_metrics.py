@@ -12,7 +12,7 @@ from raymigrate.facts.torch.tensors import as_number
 from raymigrate.facts.values import argument
 from raymigrate.facts.values.numbers import is_number, is_scores
 
-PRINTS = ("print", "info", "write", "log", "warning")
+PRINTS = ("print", "info", "write", "log", "warning", "add_scalar")
 
 
 @dataclass

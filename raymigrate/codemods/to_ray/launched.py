@@ -304,7 +304,9 @@ def _tell_settings(context: Context, place: ast.AST, path: str, launches: list[L
     if launched.file is None:
         message += " Write it where the training is started."
     else:
-        message += f" `raymigrate config {_seen(context, launched.file)}` shows what to write."
+        project = context.module.project
+        named = project.name(str(launched.file)) if project is not None else _seen(context, launched.file)
+        message += f" `raymigrate config {named}` shows what to write."  # as the user names files, from where they are
     context.note(RM825, place, message)
 
 

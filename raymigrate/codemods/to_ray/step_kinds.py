@@ -14,7 +14,8 @@ from raymigrate.facts.projects.environment import VISIBLE, set_by_call
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Scope
-from raymigrate.facts.values import free_name
+from raymigrate.facts.values import class_named, free_name
+from raymigrate.facts.values.config_objects import is_bare_dataclass
 from raymigrate.facts.values.moments import CLOCKS, ON_DISK, TIMES
 
 LIBRARIES = (
@@ -229,6 +230,9 @@ def simple_statements(step: ast.stmt) -> Iterator[ast.stmt]:
 
 
 def _is_plain_call(module: Module, call: ast.Call) -> bool:
+    found = class_named(module, call.func)
+    if found is not None and found[0] is not module:
+        return _makes_values(*found)
     name = module.qualified(call.func)
     if name is not None:
         return name.startswith(PLAIN) or SAME_ANYWHERE.fullmatch(name) is not None
@@ -239,6 +243,20 @@ def _is_plain_call(module: Module, call: ast.Call) -> bool:
     method, known = call.func, dict[ast.AST, bool]()
     of_path = method.attr in OF_PLAIN and _is_path_or_moment(module, method.value, known)
     return of_path or _is_read_of_literal(module, method, {})
+
+
+def _makes_values(home: Module, definition: ast.ClassDef, depth: int = 0) -> bool:
+    """Whether a class of another file is a dataclass whose fields are values that mean the same in any process."""
+    if not is_bare_dataclass(home, definition) or depth > DEPTH:
+        return False
+    fields = [part for s in definition.body if isinstance(s, ast.AnnAssign) for part in ast.walk(s)]
+    made = [part for part in fields if isinstance(part, ast.Call)]
+    factories = [part.value for part in fields if isinstance(part, ast.keyword) and part.arg == "default_factory"]
+    others = [f for f in factories if not isinstance(f, ast.Lambda) and free_name(home, f) not in PLAIN_BUILTINS]
+    classes = [class_named(home, other) for other in others]
+    return all(_is_plain_call(home, call) for call in made) and all(
+        found is not None and _makes_values(*found, depth + 1) for found in classes
+    )
 
 
 def _is_path_or_moment(module: Module, node: ast.expr, known: dict[ast.AST, bool]) -> bool:

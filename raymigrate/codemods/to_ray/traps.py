@@ -14,6 +14,7 @@ from raymigrate.codemods.to_ray.epochs import Epochs, leaves
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.prepared import tell_prepared
 from raymigrate.codemods.to_ray.trackers import is_for_one_process
+from raymigrate.codemods.to_ray.training_ends import end_last
 from raymigrate.facts.folders.opened_files import SAVE, written_files
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.wrapped_models import is_wrapped_by_accelerate
@@ -33,7 +34,6 @@ RM828 = Rule(
     ),
 )
 PEFT_MODELS = ("peft.get_peft_model", "peft.PeftModel", "peft.AutoPeftModel")
-COLLECTIVES = ("prepare", "gather", "gather_for_metrics", "reduce", "save_state", "wait_for_everyone")
 GATHERED = {"gather", "gather_for_metrics", "reduce", "all_reduce", "compute", "check_trigger"}
 PER_EPOCH = ("StepLR", "MultiStepLR", "ExponentialLR", "ReduceLROnPlateau", "CosineAnnealingLR")
 
@@ -80,16 +80,7 @@ def _tell_method(context: Context, call: ast.Call, function: ast.Attribute) -> N
         message = "loss.backward() bypasses accelerate: no scaling with fp16, no division by the accumulation steps."
         context.manual(RM828, call, message, "Use accelerator.backward(loss), if the script should have these.")
     if function.attr == "end_training":
-        later = [
-            other
-            for other, _ in module.method_calls(*COLLECTIVES)
-            if other.lineno > call.lineno and _same(module, other, call)
-        ]
-        for other in later:
-            message = (
-                "end_training() has destroyed the process group that Ray made: this raises a ValueError, or hangs."
-            )
-            context.manual(RM828, other, message, "Call end_training() last.")
+        end_last(context, RM828, call)
     if function.attr == "prepare":
         for prepared in call.args:
             if _is_per_epoch(module, prepared):
@@ -143,10 +134,6 @@ def _given(module: Module, name: ast.Name) -> Iterator[ast.expr]:
         statement = module.statement(binding.node)
         if isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and statement.value is not None:
             yield statement.value
-
-
-def _same(module: Module, one: ast.Call, other: ast.Call) -> bool:
-    return module.function(one) is module.function(other)
 
 
 def _is_per_epoch(module: Module, node: ast.expr) -> bool:

@@ -334,7 +334,9 @@ def library_base(module: Module, node: ast.AST | None, depth: int = 0) -> str:
         depth: How many classes of the project are made from it.
     """
     if isinstance(node, ast.ClassDef) and is_transformers_trainer(module, node):
-        return TRAINER
+        places = {look_up(name).place for name in library_bases(module, node)}
+        trainers = {place for place in places if TRAINER in lineage(place)}  # not what is mixed in beside it
+        return trainers.pop() if len(trainers) == 1 else TRAINER
     if not isinstance(node, ast.ClassDef) or len(node.bases) != 1 or node.keywords or depth > MOST_BASES:
         return ""
     if _is_replaced(module, node.decorator_list):

@@ -46,7 +46,7 @@ def fields_given(module: Module, made: ast.Call) -> dict[str, ast.expr] | None:
     if module.qualified(made.func) == CREATE:
         return module.entries(made.args[0]) if len(made.args) == 1 and not made.keywords else None
     found = class_named(module, made.func)
-    if found is None or found[0] is not module or has_unpacking(made) or not _is_dataclass(module, found[1]):
+    if found is None or found[0] is not module or has_unpacking(made) or not is_bare_dataclass(module, found[1]):
         return None
     values: dict[str, ast.expr | None] = {}
     for statement in found[1].body:
@@ -77,7 +77,7 @@ def file_given(module: Module, made: ast.Call) -> ast.expr | None:
     return argument(made, 0, "file_") if module.qualified(made.func) == LOAD else None
 
 
-def _is_dataclass(module: Module, home: ast.ClassDef) -> bool:
+def is_bare_dataclass(module: Module, home: ast.ClassDef) -> bool:
     """Whether a class is a dataclass whose fields have the values that are written: without a base, or own code."""
     heads = [d.func if isinstance(d, ast.Call) else d for d in home.decorator_list]
     own = {statement.name for statement in home.body if isinstance(statement, ast.FunctionDef)}

@@ -5,12 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, origins
+from raymigrate.facts.values import argument, has_unpacking, origins
 from raymigrate.facts.values.given import options
 
 NUMBERS = ("float", "int", "round", "len", "bool")
 NUMBER_METHODS = ("item", "size", "numel")
+SCORES = lazy_regex(  # which give one number for all classes, or one for each, if they are asked for that
+    r"(sklearn\.metrics|seqeval\.metrics)\.((balanced_|top_k_)?accuracy|f1|fbeta|precision|recall|average_precision"
+    r"|roc_auc|jaccard|r2|cohen_kappa)_score|sklearn\.metrics\.(matthews_corrcoef|log_loss|hamming_loss"
+    r"|(root_)?mean_(absolute|squared)(_log)?_error)"
+)
+FOR_EACH = {"average": None, "multioutput": "raw_values"}  # arguments by which they give an array
 
 
 def is_scores(module: Module, name: ast.expr) -> bool:
@@ -39,6 +46,8 @@ def is_number(module: Module, node: ast.expr, seen: Collection[str] = (), *, or_
             return True
         if getattr(node.func, "attr", "") in NUMBER_METHODS or name.startswith("math."):
             return True
+        if SCORES.fullmatch(name):
+            return _is_one_score(module, node)
         returned = origins(module, node)  # of a function of the project
         return all(s.node is not node and is_number(s.module, s.node, seen) for s in returned)
     if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.IfExp)):
@@ -52,6 +61,14 @@ def is_number(module: Module, node: ast.expr, seen: Collection[str] = (), *, or_
     if isinstance(node, ast.Attribute):
         return _is_numeric_option(module, node, seen, or_none=or_none)
     return isinstance(node, ast.Name) and is_named_number(module, node, seen, or_none=or_none)
+
+
+def _is_one_score(module: Module, call: ast.Call) -> bool:
+    """Whether a function of sklearn or seqeval gives one number; np.float64 is a float of Python too."""
+    if has_unpacking(call) or len(call.args) > 2:
+        return False
+    given = {keyword.arg: module.constant(keyword.value) for keyword in call.keywords if keyword.arg in FOR_EACH}
+    return all(isinstance(value, str) and value != FOR_EACH[name] for name, value in given.items())
 
 
 def _is_numeric_option(module: Module, node: ast.Attribute, seen: Collection[str], *, or_none: bool) -> bool:

@@ -1,0 +1,82 @@
+"""RM828: end_training() ends the process group, so it comes behind the last thing that needs that."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import Outcome, converted
+
+SCRIPT = """import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+
+from job import Net, rows, save
+
+
+def main(track=True):
+    accelerator = Accelerator(log_with="tensorboard", project_dir="runs")
+    model, loader = Net(), DataLoader(rows, batch_size=4)
+    optimizer = torch.optim.AdamW(model.parameters())
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    accelerator.init_trackers("net")
+    for epoch in range(3):
+        for batch in loader:
+            loss = model(batch).mean()
+            accelerator.backward(loss)
+            optimizer.step()
+            optimizer.zero_grad()
+        accelerator.print(epoch)
+{end}
+
+if __name__ == "__main__":
+    main()
+"""
+SAVE = """    accelerator.wait_for_everyone()
+    save(accelerator.unwrap_model(model))
+"""
+
+
+def moved(end: str) -> Outcome:
+    outcome = converted(SCRIPT.format(end=end), to_ray=True)
+    assert "TorchTrainer(" in outcome.text
+    return outcome
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "    accelerator.end_training()\n",
+        "    # the curves\n    accelerator.end_training()\n",
+        "    if track:\n        accelerator.end_training()\n",
+    ],
+)
+@pytest.mark.parametrize("save", [SAVE, f"    if accelerator.num_processes:\n{SAVE.replace('    ', '        ')}"])
+def test_it_goes_behind_what_is_saved(step: str, save: str) -> None:
+    outcome = moved(step + save)
+    assert not outcome.lines("RM828", Kind.MANUAL) and len(outcome.lines("RM828", Kind.CONVERTED)) == 1
+    assert f"{save}\n{step}\n" in outcome.text and outcome.text.count("end_training()") == 1
+    assert not converted(outcome.text, to_ray=True).lines("RM828", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "    if track:\n        accelerator.end_training()\n    track = accelerator.gather(loss)\n",
+        "    accelerator.end_training()\n    if not track:\n        return\n    accelerator.wait_for_everyone()\n",
+        "    if track:\n        accelerator.end_training()\n        accelerator.wait_for_everyone()\n"
+        "    accelerator.wait_for_everyone()\n",
+        "    done = accelerator.end_training()\n    accelerator.wait_for_everyone()\n",
+        "    if track:\n        accelerator.end_training()\n    else:\n        print(1)\n"
+        "    accelerator.wait_for_everyone()\n",
+    ],
+)
+def test_it_is_told_where_it_would_not_mean_the_same_there(end: str) -> None:
+    outcome = moved(end)
+    assert outcome.lines("RM828", Kind.MANUAL) and not outcome.lines("RM828", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    "end", [f"{SAVE}    accelerator.end_training()\n", "    accelerator.end_training()\n    print(1)\n"]
+)
+def test_last_it_stays(end: str) -> None:
+    outcome = moved(end)
+    assert end in outcome.text and "RM828" not in [code for code, _, _ in outcome.findings]
