@@ -223,7 +223,8 @@ def test_comments_over_a_report_stay_over_what_comes_before_it() -> None:
     script = (
         "from ray.train.torch import TorchCheckpoint, TorchTrainer\nfrom ray.air import session\n\n\n"
         "def loop(config):\n    model = make()\n    # Train.\n\n    # Save.\n"
-        "    session.report({'a': 1}, checkpoint=TorchCheckpoint.from_model(unwrap(model)))\n\n\nTorchTrainer(loop).fit()\n"
+        "    session.report({'a': 1}, checkpoint=TorchCheckpoint.from_model(unwrap(model)))\n\n\n"
+        "TorchTrainer(loop).fit()\n"
     )
     made = "    # Train.\n\n    # Save.\n    new_model = unwrap(model)\n    ray.train.report("
     assert made in converted(script).text
