@@ -1,11 +1,11 @@
-"""What a class makes of itself, by `cls()`, `type(self)()` or `self.__class__()`, is an object of it: RM604 and RM304."""
+"""RM604, RM304: what a class makes by `cls()`, `type(self)()` or `self.__class__()` is an object of it."""
 
 import pytest
 
 from raymigrate.base.findings import Kind
 from tests.rules.scripts import converted
 
-SCRIPT = '''
+SCRIPT = """
 import argparse
 
 from ray.air import Checkpoint, ScalingConfig
@@ -38,7 +38,7 @@ experiment = {made}
 result = experiment.run()
 print(result.metrics_dataframe)
 print({made}.best(result).to_dict())
-'''
+"""
 OF_CLASS = {"decorator": "@classmethod", "first": "cls", "made": "Experiment.make(args.name)"}
 OF_SELF = {"decorator": "", "first": "self", "made": 'Experiment().make("y")'}
 DERIVED = "class Other(Experiment):\n    pass\n"
