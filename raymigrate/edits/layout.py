@@ -23,6 +23,8 @@ def new_line(depth: int) -> cst.ParenthesizedWhitespace:
 def dict_one_per_line_if_long(node: cst.Dict, depth: int = 0, longest: int = LONG_CALL) -> cst.Dict:
     """Gives each entry of a long dict display its own line, unless it is laid out over several lines already.
 
+    A dict in it that is long even then is treated alike.
+
     Args:
         node: The dict.
         depth: How much deeper than its statement the line is indented on which it starts.
@@ -31,9 +33,15 @@ def dict_one_per_line_if_long(node: cst.Dict, depth: int = 0, longest: int = LON
     inside, closing = new_line(depth + 4), new_line(depth)
     if len(code_of(node)) <= longest or is_multiline(node.lbrace.whitespace_after):
         return node
-    elements = [e.with_changes(comma=cst.Comma(whitespace_after=inside)) for e in node.elements]
+    elements = [_inner(e, depth + 4).with_changes(comma=cst.Comma(whitespace_after=inside)) for e in node.elements]
     elements[-1] = elements[-1].with_changes(comma=cst.Comma(whitespace_after=closing))
     return node.with_changes(elements=elements, lbrace=cst.LeftCurlyBrace(whitespace_after=inside))
+
+
+def _inner(element: cst.BaseDictElement, depth: int) -> cst.BaseDictElement:
+    if not isinstance(element.value, cst.Dict):
+        return element
+    return element.with_changes(value=dict_one_per_line_if_long(element.value, depth))
 
 
 def one_per_line_if_long(

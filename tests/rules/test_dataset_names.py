@@ -69,6 +69,46 @@ def test_a_name_that_many_calls_share_is_told_once() -> None:
     assert any("So do 2 more calls with args.name." in message for message in converted(kept).messages)
 
 
+SET_TWICE = """\
+import argparse
+import ray
+from datasets import load_dataset
+from ray.air import session
+
+{code}
+session.report({{}})
+"""
+RUNNER = """\
+class Runner:
+    def __init__(self, dataset="conll2003"):
+        self.dataset = dataset
+
+    def read(self):
+        return load_dataset(self.dataset)
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--dataset", default={given})
+Runner(parser.parse_args().dataset).read()
+Runner().read()
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "lines"),
+    [
+        (RUNNER.format(given='"conll2003"'), [7, 14]),
+        (RUNNER.format(given='"imdb"'), [7, 14]),
+        (RUNNER.format(given='"own/rows"'), [7]),
+        ('def read(name="imdb"):\n    return load_dataset(name)\n\nread()\nread("imdb")\nread("own/rows")\n', [6, 10]),
+        # Two calls that get it from one place
+        ('def read(name="imdb"):\n    return load_dataset(name), load_dataset(name)\n\nread()\nread("own/a")\n', [6]),
+    ],
+    ids=["option", "another name", "in full", "calls", "one place"],
+)
+def test_a_name_is_told_at_each_place_that_sets_it(code: str, lines: list[int]) -> None:
+    assert converted(SET_TWICE.format(code=code)).lines("RM714", Kind.MANUAL) == lines
+
+
 LOCAL = """\
 import os
 from pathlib import Path

@@ -65,7 +65,6 @@ def outcome(body: str, workers: str = "2") -> Outcome:
         "model.save_pretrained(folder)\n" + REPORTED,
         "accelerator.save_state(folder)\n" + SAVED + REPORTED,
         "session.report({}, checkpoint=make(model))",
-        "session.report({}, checkpoint=TorchCheckpoint.from_state_dict(accelerator.get_state_dict(model)))",
         'torch.save(1, "out/model.pt")\nsession.report({}, checkpoint=Checkpoint.from_directory("out"))',
     ],
 )
@@ -105,6 +104,41 @@ def test_files_of_one_rank_and_names_with_the_rank_are_right_as_they_are(body: s
 def test_what_waits_for_other_workers_stays_on_all_of_them() -> None:
     text = outcome("session.report({}, checkpoint=make(model))").text
     assert "        checkpoint = make(model)\n        ray.train.report({}, checkpoint=checkpoint if" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "before", "now"),
+    [
+        (
+            "TorchCheckpoint.from_state_dict(accelerator.get_state_dict(model))",
+            "state_dict = accelerator.get_state_dict(model)\n        ",
+            "TorchCheckpoint.from_state_dict(state_dict)",
+        ),
+        (
+            "TorchCheckpoint.from_model(model=accelerator.unwrap_model(model))",
+            "new_model = accelerator.unwrap_model(model)\n        ",
+            "TorchCheckpoint.from_model(model=new_model)",
+        ),
+        ("TorchCheckpoint.from_model(config['net'])", "", "TorchCheckpoint.from_model(config['net'])"),
+    ],
+)
+def test_rank_0_alone_writes_what_the_class_writes_and_deletes_it(given: str, before: str, now: str) -> None:
+    result = outcome(f"session.report({{}}, checkpoint={given})")
+    assert len(result.lines("RM309", Kind.CONVERTED)) == 1
+    report = f"checkpoint={now} if ray.train.get_context().get_world_rank() == 0 else None"
+    squeezed = " ".join(result.text.split()).replace("( ", "(").replace(", )", ")")
+    assert f"{report}, delete_local_checkpoint_after_upload=True)" in squeezed
+    assert f"as folder:\n        {before}ray.train.report(" in result.text
+    assert converted(result.text).text == result.text
+
+
+@pytest.mark.parametrize(
+    "given", ["TorchCheckpoint.from_model(model, preprocessor=config['p'])", "Checkpoint.from_directory(folder)"]
+)
+def test_what_else_may_be_read_later_is_not_deleted(given: str) -> None:
+    assert "delete_local_checkpoint_after_upload" not in outcome(f"session.report({{}}, checkpoint={given})").text
+    made = f"checkpoint = {given}\nsession.report({{}}, checkpoint=checkpoint)"
+    assert "delete_local_checkpoint_after_upload" not in outcome(made).text
 
 
 @pytest.mark.parametrize(
@@ -189,7 +223,8 @@ def test_comments_over_a_report_stay_over_what_comes_before_it() -> None:
     script = (
         "from ray.train.torch import TorchCheckpoint, TorchTrainer\nfrom ray.air import session\n\n\n"
         "def loop(config):\n    model = make()\n    # Train.\n\n    # Save.\n"
-        "    session.report({'a': 1}, checkpoint=TorchCheckpoint.from_model(model))\n\n\nTorchTrainer(loop).fit()\n"
+        "    session.report({'a': 1}, checkpoint=TorchCheckpoint.from_model(unwrap(model)))\n\n\n"
+        "TorchTrainer(loop).fit()\n"
     )
-    made = "    # Train.\n\n    # Save.\n    checkpoint = TorchCheckpoint.from_model(model)\n    ray.train.report("
+    made = "    # Train.\n\n    # Save.\n    new_model = unwrap(model)\n    ray.train.report("
     assert made in converted(script).text

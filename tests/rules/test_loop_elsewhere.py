@@ -42,6 +42,15 @@ def test_the_workers_get_it_in_their_environment(more: str, expected: str) -> No
     assert expected in found.text
 
 
+def test_many_variables_get_a_line_each() -> None:
+    values = {"mixed_precision": "bf16", "dynamo_config": {"dynamo_backend": "INDUCTOR", "dynamo_mode": "default"}}
+    script = SCRIPT.replace('{{"mixed_precision": "bf16"}}', repr(values).replace("{", "{{").replace("}", "}}"))
+    text = converted(script.format(body="train(config)", more='\n    run_config=RunConfig(name="x"),')).text
+    assert '"env_vars": {\n' in text
+    assert max(len(line) for line in text.splitlines()) <= 100
+    assert converted(text).text == text
+
+
 def test_an_environment_of_their_own_is_left_to_a_person() -> None:
     found = outcome("train(config)", "\n    run_config=RunConfig(worker_runtime_env=make()),")
     assert found.lines("RM206", Kind.MANUAL)

@@ -301,6 +301,22 @@ def test_a_number_of_trials_that_may_be_none_is_no_limit_then() -> None:
     assert "max_concurrent_trials=min(filter(None, [args.at_once, trials_at_once(scaling)]))" in text
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (SCALING, CHOSEN.format("max_concurrent_trials=1")),
+        (CHOSEN.format("max_concurrent_trials=1"), SCALING),
+        (SCALING, "at_once = 1\n    " + CHOSEN.format("max_concurrent_trials=at_once")),
+    ],
+    ids=["after", "before", "named"],
+)
+def test_one_trial_at_once_needs_no_room_counted(first: str, second: str) -> None:
+    outcome = converted(MADE_BEFORE.format(first=first, second=second, scaling="scaling"))
+    assert outcome.lines("RM405", Kind.CONVERTED)
+    assert "trials_at_once(" not in outcome.text and "min(" not in outcome.text
+    assert second.partition("tune.")[2] in outcome.text
+
+
 def test_a_function_below_the_one_that_searches_is_no_second_value() -> None:
     outcome = converted(MADE_BEFORE.format(first=SCALING, second=CHOSEN.format(""), scaling="scaling"))
     assert not outcome.lines("RM405", Kind.MANUAL)

@@ -9,11 +9,16 @@ from typing import Any
 from raymigrate.codemods.context import Context
 from raymigrate.facts.accelerate.accelerate_config import is_ignored, read_file, with_new_names
 from raymigrate.facts.projects.files import file_named
+from raymigrate.facts.projects.given_attributes import is_given_elsewhere
 from raymigrate.facts.projects.loaded_files import loaded_file
+from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import fillings
 from raymigrate.facts.values.config_objects import fields_given, file_given, object_given
+from raymigrate.facts.values.dicts import attribute_fillings
+from raymigrate.facts.values.given import may_be_member
+from raymigrate.facts.values.own_classes import class_of_self
 
 
 class AsWritten(str):
@@ -76,7 +81,8 @@ def _entries(context: Context, given: ast.expr) -> Settings | None:
     if entries is None and (found := module.elsewhere(given)) is not None and isinstance(found.node, ast.Name):
         module, entries = found.module, found.module.entries(found.node)
     if entries is None:
-        entries = _returned(module, given) if isinstance(given, ast.Call) else _but_ignored(module, given)
+        entries = _kept_by_class(module, given) or _but_ignored(module, given)
+        entries = _returned(module, given) if isinstance(given, ast.Call) else entries
     if entries is None:
         return None
     values = {key: _value(module, node) for key, node in entries.items()}
@@ -124,6 +130,19 @@ def _but_ignored(module: Module, given: ast.expr) -> dict[str, ast.expr] | None:
     if not all(is_ignored(str(key)) for key in map(partial(_key_set_by, module), fillings(module, target))):
         return None
     return module.entries(first)
+
+
+def _kept_by_class(module: Module, given: ast.expr) -> dict[str, ast.expr] | None:
+    """The entries of a dict in an attribute of `self`, which nothing in the project sets or fills a second time."""
+    if not isinstance(given, ast.Attribute) or class_of_self(module, given.value) is None:
+        return None
+    others = importing_modules(module.project, module, given.attr) if module.project is not None and module.path else []
+    if is_given_elsewhere(module, given) or any(
+        attribute_fillings(other, given.attr) or may_be_member(other, given.attr, elsewhere=False) for other in others
+    ):
+        return None
+    sources = module.origins(given, elsewhere=False)
+    return module.entries(sources[0].node) if len(sources) == 1 and sources[0].node is not given else None
 
 
 def _returned(module: Module, given: ast.Call) -> dict[str, ast.expr] | None:

@@ -160,7 +160,7 @@ class _Told:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._found: dict[tuple[str, str | None, str], list[ast.expr]] = {}
+        self._found: dict[tuple[str, str | None, str, ast.expr | None], list[ast.expr]] = {}
         self._named: list[tuple[ast.expr, Source, str]] = []
         self.with_namespace: set[ast.AST] = set()  # names that other calls give their namespace
 
@@ -188,13 +188,14 @@ class _Told:
         if self._context.skips.of(RM714.code, line) is not None:
             self._context.manual(RM714, given, message, advice)  # this one place is kept as it is
         else:
-            self._found.setdefault((message, advice, ast.unparse(given)), []).append(place or given)
+            # A name that is set in two places, a default and that of a parser, is told at both: each has to change.
+            self._found.setdefault((message, advice, ast.unparse(given), place), []).append(place or given)
 
     def report(self) -> None:
         """Reports each at its first place, with the number of the others."""
         for named in self._named:
             self._tell_name(*named)
-        for (message, advice, written), places in self._found.items():
+        for (message, advice, written, _), places in self._found.items():
             more = len(places) - 1
             others = (
                 f" So do {more} more calls with {written}." if more > 1 else f" So does another call with {written}."
@@ -226,8 +227,8 @@ def _one_name(context: Context, told: _Told, given: ast.expr, source: Source, na
 def _several_names(context: Context, told: _Told, given: ast.expr, found: list[tuple[Source, object]]) -> None:
     """Names the datasets that a call may load, and says so where there are others."""
     short = [(str(value), source) for source, value in found if is_short(value)]
-    others = {name: source for name, source in short if not _name_at_the_call(context, given, source, name)}
-    for name, source in sorted(others.items()):
+    others = dict.fromkeys(named for named in short if not _name_at_the_call(context, given, named[1], named[0]))
+    for name, source in sorted(others, key=lambda named: (named[0], named[1].module.start(named[1].node))):
         told.add_name(given, source, name)
     unseen = any(value is ... for _, value in found) and context.of_legacy_job
     if not short and unseen and not _has_slash(given) and not _never_runs(context.module, given):

@@ -47,6 +47,10 @@ PERHAPS_OLD = frozenset(
     for name in (*CLASSES, *CHECKPOINT_CLASSES)
     for method in ("", ".from_directory", ".from_model", ".from_state_dict")
 )
+# These write the file themselves, into a folder of tempfile.mkdtemp() that nothing takes away (Ray 2.60
+# train/torch/torch_checkpoint.py); up to Ray 2.6 what they made stayed in memory.
+WRITERS = frozenset(f"{name}.{method}" for name in CLASSES for method in ("from_model", "from_state_dict"))
+DELETE = "delete_local_checkpoint_after_upload"  # Ray 2.51.2 train/v2/api/train_fn_utils.py has it
 
 
 @codemod("Checkpoint", r"\w+Checkpoint", phase=Phase.TRIALS)
@@ -67,7 +71,7 @@ def directory_checkpoints(context: Context) -> None:
 
 def _hand_in(context: Context, report: ast.Call, given: ast.expr) -> None:
     """Makes a checkpoint depend on the rank; what may wait for other workers while it is made stays on all of them."""
-    module, statement = context.module, context.module.statement(report)
+    module = context.module
     is_whole = module.is_statement(report) and before_statement(context, given)
     by_name = is_whole and given not in report.args
     if not by_name and not _is_plain(context, given):
@@ -76,12 +80,40 @@ def _hand_in(context: Context, report: ast.Call, given: ast.expr) -> None:
         context.plan.need_import("ray.train", near=module.import_of(report.func))
         if isinstance(given, ast.Name) or not by_name:
             context.plan.replace(given, f"$checkpoint if {ON_RANK_0} else None", checkpoint=given)
-            return
-        name = local_name(context, statement, "checkpoint")
-        edit = context.plan.statement(statement)
-        edit.before.append(Code(f"{name} = $given", {"given": given}))
-        edit.below_comments = True  # they speak of the report
-        context.plan.call(report).set("checkpoint", f"{name} if {ON_RANK_0} else None")
+        elif isinstance(given, ast.Call) and module.qualified(given.func) in WRITERS and len(_given_to(given)) == 1:
+            _write_on_rank_0(context, report, given)
+        else:
+            name = _made_before(context, report, "checkpoint", given)
+            context.plan.call(report).set("checkpoint", f"{name} if {ON_RANK_0} else None")
+
+
+def _write_on_rank_0(context: Context, report: ast.Call, given: ast.Call) -> None:
+    """Lets rank 0 alone write the weights that every worker may have to gather, and take its copy away again."""
+    method = (context.module.qualified(given.func) or "").rpartition(".")[2]
+    weights = _given_to(given)[0]
+    code, parts = "$weights", {"maker": given.func, "weights": weights}
+    if any(isinstance(part, ast.Call) for part in ast.walk(weights)):
+        code = _made_before(context, report, method.removeprefix("from_"), weights)
+        del parts["weights"]
+    keyword = f"{given.keywords[0].arg}=" if given.keywords else ""
+    context.plan.replace(given, f"$maker({keyword}{code}) if {ON_RANK_0} else None", **parts)
+    context.plan.call(report).set(DELETE, "True")
+
+
+def _given_to(maker: ast.Call) -> list[ast.expr]:
+    """What a call is given; nothing where that is unpacked."""
+    values = [*maker.args, *(keyword.value for keyword in maker.keywords)]
+    return [] if has_unpacking(maker) else values
+
+
+def _made_before(context: Context, report: ast.Call, name: str, value: ast.expr) -> str:
+    """Gives a value a name before the report, on every worker."""
+    statement = context.module.statement(report)
+    name = local_name(context, statement, name)
+    edit = context.plan.statement(statement)
+    edit.before.append(Code(f"{name} = $value", {"value": value}))
+    edit.below_comments = True  # they speak of the report
+    return name
 
 
 def _is_plain(context: Context, given: ast.expr) -> bool:

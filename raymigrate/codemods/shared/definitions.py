@@ -4,7 +4,11 @@ import ast
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import is_exported
+from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.values import fillings, last_name
+from raymigrate.facts.values.own_classes import class_of_self
+
+ALL_ATTRIBUTES = ("vars", "__dict__", "getattr", "asdict", "pickle")  # what reads attributes that it does not name
 
 
 def drop_definition(context: Context, given: ast.expr) -> bool:
@@ -58,6 +62,8 @@ def is_dropped(context: Context, node: ast.AST) -> bool:
 def _only_for(context: Context, given: ast.expr) -> list[ast.stmt]:
     """The statements that assign a name and fill it, where all they do is for one argument."""
     module = context.module
+    if isinstance(given, ast.Attribute):
+        return _stored_for(context, given)
     target = module.definition(given)
     statement = module.parent_of[target] if isinstance(target, ast.Name) else None
     if not isinstance(given, ast.Name) or not isinstance(target, ast.Name) or is_exported(module, given.id):
@@ -70,6 +76,23 @@ def _only_for(context: Context, given: ast.expr) -> list[ast.stmt]:
     uses = module.uses_of(target)
     left = [use for use in uses if module.statement(use) not in filling and not _goes_away(context, use)]
     return [statement, *filling] if uses and set(left) <= {given} else []
+
+
+def _stored_for(context: Context, given: ast.Attribute) -> list[ast.stmt]:
+    """The statement that stores an attribute of `self` that nothing but one argument reads, here or in another file."""
+    module, name = context.module, given.attr
+    stores = module.stores(name)
+    home = class_of_self(module, given.value)
+    if home is None or len(stores) != 1 or set(module.attributes(name)) != {given, *stores}:
+        return []
+    if class_of_self(module, stores[0].value) is not home or any(word in module.text for word in ALL_ATTRIBUTES):
+        return []
+    others = importing_modules(module.project, module, name) if module.project is not None and module.path else ()
+    statement = module.parent_of[stores[0]]
+    is_alone = isinstance(statement, ast.Assign) and statement.targets == [stores[0]]
+    block = getattr(module.parent_of[statement], "body", [])
+    is_alone = is_alone and statement in block and len(block) > 1
+    return [statement] if is_alone and not any(others) else []  # type: ignore[list-item]
 
 
 def _goes_away(context: Context, use: ast.Name) -> bool:

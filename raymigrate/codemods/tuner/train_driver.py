@@ -194,18 +194,18 @@ class TrainDriver:
             edit.set_first(self.name)
         else:
             edit.set("trainable", self.name)
-        limit = f"{self._trials_at_once()}({scaling})"
         given = self.tuner.made("tune_config", *TUNE_CONFIGS)
         if given is None:
-            edit.set(
-                "tune_config",
-                f"{tune_name(self.context, self.tuner.node.func)}.TuneConfig(max_concurrent_trials={limit})",
-            )
+            made = f"{tune_name(self.context, self.tuner.node.func)}.TuneConfig"
+            edit.set("tune_config", f"{made}(max_concurrent_trials={self._trials_at_once()}({scaling}))")
             return
         asked = keyword_argument(given, "max_concurrent_trials")
         if self.tuner.limiter is not None:
             asked = self._without_limiter(self.tuner.limiter)
             self.context.plan.call(given).set("max_concurrent_trials", "$asked", asked=asked)
+        if asked is not None and self.module.constant(asked) == 1:
+            return  # no room allows less
+        limit = f"{self._trials_at_once()}({scaling})"
         is_asked = asked is not None and self.module.constant(asked) not in (None, 0)
         if not self._is_bound_at(given, scaling):  # it is made before the trainer's arguments are
             config = self.tuner.arguments["tune_config"]

@@ -42,7 +42,6 @@ from raymigrate.facts.values.lineages import lineage
 from raymigrate.facts.values.members import (
     attribute,
     class_named,
-    class_of_cls,
     entry,
     item,
     method_of,
@@ -52,6 +51,7 @@ from raymigrate.facts.values.members import (
     returned_by_method,
     unpacked,
 )
+from raymigrate.facts.values.own_classes import class_of_cls
 
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module

@@ -14,6 +14,7 @@ from raymigrate.facts.values.dicts import attribute_fillings, holds_items, impor
 from raymigrate.facts.values.given import may_be_given, may_be_member, options
 from raymigrate.facts.values.just_stored import just_stored
 from raymigrate.facts.values.lineages import MOST_BASES, derived, lineage
+from raymigrate.facts.values.own_classes import class_of_cls, class_of_self, classes_made, is_property
 from raymigrate.facts.values.parsers import parsed_into
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind
         return Behind([stored], not _is_filled(module, node.attr, [stored]))
     if home is not None:
         behind = _of_class(*home, node.attr, elsewhere=elsewhere)
-        if home[1] in (own, _owner(module, node.value)):
+        if home[1] in (own, class_of_self(module, node.value)):
             below = _of_kin(module, home[1], node.attr)
             behind = Behind([*behind.found, *below.found], behind.whole and below.whole)
     elif homes := _classes_of_branches(module, node.value):
@@ -66,7 +67,7 @@ def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind
 
 def _stored_before(module: Module, home: ast.ClassDef, node: ast.Attribute) -> Source | None:
     """What a method of a class has stored in an attribute that it reads, where that is there for sure."""
-    if _owner(module, node.value) is not home:
+    if class_of_self(module, node.value) is not home:
         return None  # of another object, maybe of a class in another file
     in_body = (binding.node for binding in module.scope(home).bindings.get(node.attr, []))
     stored = None if any(isinstance(found, ast.FunctionDef) for found in in_body) else just_stored(module, node)
@@ -89,38 +90,14 @@ def _is_filled(module: Module, name: str, given: Sequence[Source]) -> bool:
 def _stored(module: Module, name: str) -> Iterator[Source]:
     """What is stored in attributes of this name from outside, of any object: `args.name = ...`."""
     for node in module.stores(name):
-        if _owner(module, node.value) is None:
+        if class_of_self(module, node.value) is None:
             yield Source(module, module.assigned(node) or node)
-
-
-def _owner(module: Module, node: ast.expr) -> ast.ClassDef | None:
-    """The class whose method has an expression as its `self`."""
-    found = module.definition(node)
-    function = module.parent_of[module.parent_of[found]] if isinstance(found, ast.arg) else None
-    home = module.parent_of.get(function) if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
-    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or not isinstance(home, ast.ClassDef):
-        return None
-    first = function.args.args[:1]
-    if function.decorator_list and not _is_property(function) and first and first[0].arg != "self":
-        return None  # a classmethod, or what some library calls with something else
-    return home if first == [found] else None
-
-
-def class_of_cls(module: Module, node: ast.expr) -> ast.ClassDef | None:
-    """The class whose classmethod has an expression as its `cls`."""
-    found = module.definition(node)
-    function = module.parent_of[module.parent_of[found]] if isinstance(found, ast.arg) else None
-    home = module.parent_of.get(function) if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
-    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or not isinstance(home, ast.ClassDef):
-        return None
-    is_of_class = any(ast.unparse(decorator) == "classmethod" for decorator in function.decorator_list)
-    return home if is_of_class and function.args.args[:1] == [found] else None
 
 
 def _class_of(module: Module, owner: ast.expr, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
     """The class that an expression is, or whose method has it as `self`."""
     found = module.definition(owner)
-    home = found if isinstance(found, ast.ClassDef) else _owner(module, owner)
+    home = found if isinstance(found, ast.ClassDef) else class_of_self(module, owner)
     if home is not None:
         return module, home
     definition = module.elsewhere(owner) if elsewhere else None
@@ -142,7 +119,7 @@ def _of_class(
 ) -> Behind:
     """What a class gives an attribute, in its body and its methods; its base classes may do so too."""
     targets = _targets(module, home, name)
-    if len(targets) == 1 and isinstance(targets[0], ast.FunctionDef) and _is_property(targets[0]):
+    if len(targets) == 1 and isinstance(targets[0], ast.FunctionDef) and is_property(targets[0]):
         return returned_by(module, targets[0])
     bases = [base for base in home.bases if not is_empty(module, base)]
     for base in bases if not targets else ():
@@ -158,7 +135,7 @@ def _of_class(
 def _targets(module: Module, home: ast.ClassDef, name: str) -> list[ast.AST]:
     """Where a class itself binds an attribute: in its body, and in its methods."""
     in_body = [binding.node for binding in module.scope(home).bindings.get(name, [])]
-    return [*in_body, *(node for node in module.stores(name) if _owner(module, node.value) is home)]
+    return [*in_body, *(node for node in module.stores(name) if class_of_self(module, node.value) is home)]
 
 
 def _assigned_to(module: Module, targets: list[ast.AST]) -> Behind:
@@ -212,11 +189,6 @@ def _default(module: Module, value: ast.expr | None) -> ast.expr | None:
     return argument(value, len(value.args) if place is None else place, "default")
 
 
-def _is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    names = [ast.unparse(decorator).rpartition(".")[2] for decorator in function.decorator_list]
-    return names in (["property"], ["cached_property"])
-
-
 def returned_by_method(module: Module, call: ast.Call, *, elsewhere: bool) -> Behind | None:
     """What a call of a method returns, where the class is known; None where it is none."""
     if not isinstance(call.func, ast.Attribute):
@@ -235,12 +207,14 @@ def methods_of_object(
         return None
     homes = [_class_of(module, owner, elsewhere=elsewhere)]
     if homes == [None]:
-        homes = [_class_of_object(made, elsewhere=elsewhere) for made in module.origins(owner, elsewhere=elsewhere)]
+        origins = module.origins(owner, elsewhere=elsewhere)
+        homes = [home for made in origins for home in _classes_of_object(made, elsewhere=elsewhere)]
     found = [_method(*home, name, elsewhere=elsewhere) if home is not None else None for home in homes]
-    if homes[0] is not None and _owner(module, owner) is homes[0][1]:  # may be one of a derived class
+    if homes[0] is not None and class_of_self(module, owner) is homes[0][1]:  # may be one of a derived class
         children = [(module, child) for child in derived(module).get(homes[0][1], [])]
-        methods = [_method(*home, name, elsewhere=elsewhere) for home in children]
-        made = [one for one in (*found, *methods) if one is None or not _is_abstract(*one)]
+        found += [_method(*home, name, elsewhere=elsewhere) for home in children]
+    if len(found) > 1:
+        made = [one for one in found if one is None or not _is_abstract(*one)]
         found = list(dict.fromkeys(made)) or found
     known = [one for one in found if one is not None]
     return known if len(known) == len(found) else None
@@ -267,7 +241,7 @@ def methods(module: Module, node: ast.Attribute) -> list[ast.FunctionDef]:
         owners = module.origins(node.value, elsewhere=False)
         made = [_class_of_object(owner, elsewhere=False) for owner in owners]
         homes = [found[1] for found in made if found is not None]
-    elif _owner(module, node.value) is home[1]:
+    elif class_of_self(module, node.value) is home[1]:
         homes = derived(module).get(home[1], [home[1]])
     else:
         homes = [home[1]]
@@ -282,11 +256,19 @@ def method_of(module: Module, home: ast.ClassDef, name: str) -> list[ast.Functio
     return []
 
 
+def _classes_of_object(source: Source, *, elsewhere: bool) -> list[tuple[Module, ast.ClassDef] | None]:
+    """The classes that an expression may make an object of; None among them where one is not known."""
+    own = classes_made(source.module, source.node.func) if isinstance(source.node, ast.Call) else []
+    several = [(source.module, home) for home in own]
+    return [*several] or [_class_of_object(source, elsewhere=elsewhere)]
+
+
 def _class_of_object(source: Source, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
     """The class that an expression makes an object of, or that a parameter is annotated with."""
     module, made = source.module, source.node
     if isinstance(made, ast.Call):
-        return _class_of(module, made.func, elsewhere=elsewhere)
+        own = classes_made(module, made.func)
+        return (module, own[0]) if len(own) == 1 else _class_of(module, made.func, elsewhere=elsewhere)
     parameter = module.definition(made)
     annotation = parameter.annotation if isinstance(parameter, ast.arg) else None
     if isinstance(made, ast.Attribute) and (declared := _declared(module, made, elsewhere=elsewhere)) is not None:
