@@ -4,6 +4,7 @@ import ast
 from collections.abc import Collection, Iterator
 
 import libcst as cst
+from libcst import matchers
 
 from raymigrate.edits.positions import code_of
 
@@ -21,7 +22,7 @@ def new_line(depth: int) -> cst.ParenthesizedWhitespace:
 
 
 def dict_one_per_line_if_long(node: cst.Dict, depth: int = 0, longest: int = LONG_CALL) -> cst.Dict:
-    """Gives each entry of a long dict display its own line, unless it is laid out over several lines already.
+    """Gives each entry of a long dict display its own line, unless it has lines already, of entries or of comments.
 
     A dict in it that is long even then is treated alike.
 
@@ -31,11 +32,15 @@ def dict_one_per_line_if_long(node: cst.Dict, depth: int = 0, longest: int = LON
         longest: How many characters of it fit on a line.
     """
     inside, closing = new_line(depth + 4), new_line(depth)
-    if len(code_of(node)) <= longest or is_multiline(node.lbrace.whitespace_after):
+    code = code_of(node)
+    if len(code) <= longest or is_multiline(node.lbrace.whitespace_after):
+        return node
+    if "#" in code and matchers.findall(node, matchers.Comment()):
         return node
     elements = [_inner(e, depth + 4).with_changes(comma=cst.Comma(whitespace_after=inside)) for e in node.elements]
     elements[-1] = elements[-1].with_changes(comma=cst.Comma(whitespace_after=closing))
-    return node.with_changes(elements=elements, lbrace=cst.LeftCurlyBrace(whitespace_after=inside))
+    braces = {"lbrace": cst.LeftCurlyBrace(whitespace_after=inside), "rbrace": cst.RightCurlyBrace()}
+    return node.with_changes(elements=elements, **braces)
 
 
 def _inner(element: cst.BaseDictElement, depth: int) -> cst.BaseDictElement:

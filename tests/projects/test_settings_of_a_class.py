@@ -59,3 +59,23 @@ def test_what_no_other_file_sets_is_read(tmp_path: Path, main: str, stays: bool)
 def test_what_another_file_may_set_is_told(tmp_path: Path, main: str) -> None:
     text, told = converted(tmp_path, main)
     assert "accelerate_config=self.settings" in text and told
+
+
+@pytest.mark.parametrize(
+    ("helper", "told"),
+    [
+        ("print(runner.settings)", False),
+        ('runner.settings["mixed_precision"] = "no"', True),
+        ('runner.settings = {"mixed_precision": "no"}', True),
+        ("print(runner.workers)", False),
+    ],
+    ids=["read", "filled", "set", "other"],
+)
+def test_what_a_file_that_gets_the_object_does_with_it_counts(tmp_path: Path, helper: str, told: bool) -> None:
+    given = RUNNER.replace("        scaling =", "        helpers.check(self)\n        scaling =")
+    files = {"runner.py": f"import helpers\n{given}", "helpers.py": f"def check(runner):\n    {helper}\n"}
+    write(tmp_path, {"setup.py": "", "main.py": f"{IMPORTS}Runner(2).build().fit()\n", **files})
+    found = {finding.code for finding in convert(tmp_path).findings}
+    text = (tmp_path / "runner.py").read_text()
+    assert ("RM207" in found) is told and ("accelerate_config=self.settings" in text) is told
+    assert ("self.settings = " in text) is ("settings" in helper)

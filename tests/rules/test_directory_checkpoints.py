@@ -228,3 +228,11 @@ def test_comments_over_a_report_stay_over_what_comes_before_it() -> None:
     )
     made = "    # Train.\n\n    # Save.\n    new_model = unwrap(model)\n    ray.train.report("
     assert made in converted(script).text
+
+
+@pytest.mark.parametrize("weights", ["accelerator.get_state_dict(model)", "config['weights']"])
+def test_comments_beside_the_weights_are_kept_once(weights: str) -> None:
+    given = f"TorchCheckpoint.from_state_dict(\n            # all\n            {weights},  # of them\n        )"
+    text = outcome(f"session.report({{}}, checkpoint={given})  # now").text
+    assert f"        # all\n        # of them\n        state_dict = {weights}\n        ray.train.report(" in text
+    assert [text.count(comment) for comment in ("# all", "# of them", "# now")] == [1, 1, 1]

@@ -102,6 +102,13 @@ USE = "with open('train.py', 'w') as file:\n    file.write(script)\n"
         ("Write\nimport ray.train\nand go on.\n", None),  # prose
         ("Read\n  from ray.air to the end: it is gone.\n", None),
         ("import os\nos.system('ls')\n", None),
+        ("import ray\nray.air.session.report({})\n", Kind.MANUAL),  # no import names it
+        ("import os, ray.air\nos.system('ls')\n", Kind.MANUAL),
+        ("import re\nimport ray.train as t\nt.report({})\nre.compile('\\d')\n", Kind.NOTE),  # an invalid escape
+        ("import ray.train.huggingface as h\nh.HuggingFaceTrainer()\n", Kind.MANUAL),
+        ("from ray.mlops import x\nx()\n", None),
+        ("from ray.air import session", None),  # to look for, or to put in
+        ("import ray.train\nfrom ray.air import session\n", None),
     ],
 )
 def test_a_text_that_is_a_program_is_told(text: str, kind: Kind | None) -> None:

@@ -285,6 +285,11 @@ DEEPSPEED = "accelerate launch --use_deepspeed --deepspeed_config_file {}.json t
             "accelerate launch --mixed_precision=no --num_processes 4 train.py\n",
             ".",
         ),
+        (
+            "accelerate launch --gradient_accumulation_steps 1 --num_processes 2 train.py\n"
+            "accelerate launch --gradient_accumulation_steps 1 --num_processes 4 train.py\n",
+            ".",
+        ),
         ("torchrun --nproc_per_node 2 train.py\ntorchrun --nproc_per_node 4 train.py\n", "."),
         (DEEPSPEED.format("a"), None),
     ],

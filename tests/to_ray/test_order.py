@@ -312,3 +312,35 @@ if __name__ == "__main__":
     done = convert(script, options=Options(to_ray=True, workers=2))
     assert not any(finding.code == "RM802" for finding in done.findings)
     assert done.after is not None and done.after.index("trainer.fit()") < done.after.index(behind)
+
+
+@pytest.mark.parametrize("kept", ['RUN = {"again": again}\n', 'RUN = {}\nRUN["again"] = again\n'])
+def test_a_training_that_the_driver_keeps_and_somebody_calls_is_not_given_to_the_driver(kept: str) -> None:
+    script = f"""\
+from transformers import AutoModel, Trainer, TrainingArguments
+
+
+def train(lr):
+    trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("/out", learning_rate=lr))
+    trainer.train()
+
+
+def again():
+    train(0.2)
+
+
+{kept}
+
+def main():
+    train(0.1)
+
+
+if __name__ == "__main__":
+    main()
+    RUN["again"]()
+"""
+    done = convert(script, options=Options(to_ray=True, workers=2))
+    is_refused = any(finding.code == "RM802" for finding in done.findings)
+    assert is_refused or (
+        done.after is not None and done.after.index("trainer.fit()") > done.after.index('RUN["again"]()')
+    )

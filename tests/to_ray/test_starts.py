@@ -171,6 +171,12 @@ EPOCHS_BY_MAIN = CALLED_BY_MAIN.replace(
         ("from train import start\n\nstart()\n", "line 3 of {} starts what trains here with start()"),
         ("from train import rows\n\nprint(rows())\n", None),
         ("from train import train\n\nprint('nothing is called')\n", None),
+        ("import inspect\nfrom train import train\n\nprint(train, inspect.signature(obj=train))\n", None),
+        (
+            "import functools\nfrom train import train\n\n\n@functools.wraps(train)\ndef other():\n    pass\n",
+            None,
+        ),
+        ("from train import *\n\ntrain(None)\n", "line 3 of {} starts what trains here with train()"),
         ("from other import train\n\ntrain(None)\n", None),
         (
             "from ray.train import ScalingConfig\nfrom ray.train.torch import TorchTrainer\nfrom train import train\n\n"
@@ -192,3 +198,12 @@ def test_a_file_that_calls_what_speaks_to_ray_now_is_told(
         output = " ".join(result.output.split())
         assert told.format(tmp_path / "sweep.py") in output
         assert output.count("where no worker of Ray runs that") == 1
+
+
+def test_of_many_files_that_call_it_the_first_are_named(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(CALLED_BY_MAIN)
+    for number in range(5):
+        (tmp_path / f"sweep{number}.py").write_text("from train import train\n\ntrain(None)\n")
+    result = CliRunner().invoke(main, ["--to-ray", str(tmp_path)], catch_exceptions=False)
+    assert f"{tmp_path / 'sweep2.py'} and others start what trains here with train()" in " ".join(result.output.split())
+    assert f"{tmp_path / 'sweep3.py'}" not in result.output

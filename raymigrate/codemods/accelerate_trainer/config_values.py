@@ -11,6 +11,7 @@ from raymigrate.facts.accelerate.accelerate_config import is_ignored, read_file,
 from raymigrate.facts.projects.files import file_named
 from raymigrate.facts.projects.given_attributes import is_given_elsewhere
 from raymigrate.facts.projects.loaded_files import loaded_file
+from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.module import Module
@@ -136,9 +137,13 @@ def _kept_by_class(module: Module, given: ast.expr) -> dict[str, ast.expr] | Non
     """The entries of a dict in an attribute of `self`, which nothing in the project sets or fills a second time."""
     if not isinstance(given, ast.Attribute) or class_of_self(module, given.value) is None:
         return None
-    others = importing_modules(module.project, module, given.attr) if module.project is not None and module.path else []
+    importing = importing_modules(module.project, module, given.attr) if module.project and module.path else ()
+    others = [*importing, *with_imported(module)[1:]]  # which may make its objects, or be given them
     if is_given_elsewhere(module, given) or any(
-        attribute_fillings(other, given.attr) or may_be_member(other, given.attr, elsewhere=False) for other in others
+        other.stores(given.attr)
+        or attribute_fillings(other, given.attr)
+        or may_be_member(other, given.attr, elsewhere=False)
+        for other in others
     ):
         return None
     sources = module.origins(given, elsewhere=False)

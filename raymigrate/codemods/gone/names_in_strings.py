@@ -14,6 +14,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED, SESSION, SESSION_FUNCTIONS
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import last_name
 from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TRANSFORMERS_TRAINERS
 
@@ -29,7 +30,7 @@ RM695 = Rule(
 )
 # Modules whose names are gone, or are kept for old code.
 LEGACY = lazy_regex(
-    r"ray\.(?:air(?!\.integrations)|ml|train\.huggingface\.(?!transformers\b)|train\.batch_predictor|train\.predictor)"
+    r"ray\.(?:air\b(?!\.integrations)|ml\b|train\.huggingface\.(?!transformers\b)|train\.batch_predictor|train\.predictor)"
     r"\w*(?:\.\w+)*"
     r"|ray\.train\.huggingface\.(?:transformers\.)?\w*(?:Trainer|Predictor|Checkpoint)(?:\.\w+)*"
     r"|ray\.data\.preprocessors\.(?:batch_mapper\.)?BatchMapper"
@@ -38,8 +39,8 @@ MODULES = ("ray.air", "ray.ml", "ray.train.huggingface")
 # Calls that import or replace what a string names.
 LOADERS = ("import_module", "__import__", "patch", "setattr", "delattr", "get_class", "locate", "import_string")
 # An import in a text of several lines.
-IMPORTS_RAY = lazy_regex(r"^[ \t]*(?:from|import)[ \t]+ray\b", re.MULTILINE)
-OF_JOBS = ("ray.train", "ray.air", "ray.tune", "ray.ml")
+IMPORTS_RAY = lazy_regex(r"^[ \t]*(?:from|import[ \t](?:.*,)?)[ \t]*ray\b", re.MULTILINE)
+OF_JOBS = ("ray.train.", "ray.air.", "ray.tune.", "ray.ml.")
 INTO_A_FILE = "Put it into a file, or into a cell that begins with %%writefile, and run raymigrate on that."
 
 
@@ -91,17 +92,20 @@ def _program(context: Context, node: ast.Constant, text: str) -> None:
     if isinstance(context.module.parent_of.get(node), (ast.Expr, ast.JoinedStr)):
         return
     try:
-        parts = list(ast.walk(ast.parse(textwrap.dedent(text))))
-    except (SyntaxError, ValueError, RecursionError):
+        program = Module(textwrap.dedent(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    names = [alias.name for part in parts if isinstance(part, ast.Import) for alias in part.names]
-    taken = [part for part in parts if isinstance(part, ast.ImportFrom) and not part.level]
+    if all(isinstance(statement, (ast.Import, ast.ImportFrom)) for statement in program.tree.body):
+        return  # lines to look for or to write, as in `text.replace("from ray.air import session", ...)`
+    names = [alias.name for part in program.of_type(ast.Import) for alias in part.names]
+    taken = [part for part in program.of_type(ast.ImportFrom) if not part.level]
     names += [f"{part.module}.{alias.name}" for part in taken for alias in part.names]
+    names += [program.qualified(node) or "" for node in program.of_type(ast.Attribute)]
     legacy = [name for name in names if LEGACY.match(name)]
     if legacy:
-        told = "The program in this text imports {}, which is gone or is for legacy code: a text is not converted."
+        told = "The program in this text uses {}, which is gone or is for legacy code: a text is not converted."
         context.manual(RM695, node, told.format(legacy[0]), INTO_A_FILE)
-    elif any(name.startswith(OF_JOBS) for name in names) and any(isinstance(part, ast.Call) for part in parts):
+    elif any(f"{name}.".startswith(OF_JOBS) for name in names) and any(program.of_type(ast.Call)):
         context.note(RM695, node, f"This text is a program that runs on Ray: texts are not read. {INTO_A_FILE}")
 
 

@@ -23,6 +23,7 @@ from raymigrate.facts.ray_train.framework_checkpoints import CLASSES
 from raymigrate.facts.ray_train.reports import REPORTS
 from raymigrate.facts.ray_train.results import CHECKPOINT_CLASSES, CHECKPOINTS
 from raymigrate.facts.ray_train.trainers import train_on_one_worker
+from raymigrate.facts.syntax.comments import comments_in
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking, seen_entries
 
@@ -92,8 +93,9 @@ def _write_on_rank_0(context: Context, report: ast.Call, given: ast.Call) -> Non
     method = (context.module.qualified(given.func) or "").rpartition(".")[2]
     weights = _given_to(given)[0]
     code, parts = "$weights", {"maker": given.func, "weights": weights}
-    if any(isinstance(part, ast.Call) for part in ast.walk(weights)):
-        code = _made_before(context, report, method.removeprefix("from_"), weights)
+    comments = _comments_beside(context.module, weights, given)
+    if comments or any(isinstance(part, ast.Call) for part in ast.walk(weights)):
+        code = _made_before(context, report, method.removeprefix("from_"), weights, comments)
         del parts["weights"]
     keyword = f"{given.keywords[0].arg}=" if given.keywords else ""
     context.plan.replace(given, f"$maker({keyword}{code}) if {ON_RANK_0} else None", **parts)
@@ -106,12 +108,19 @@ def _given_to(maker: ast.Call) -> list[ast.expr]:
     return [] if has_unpacking(maker) else values
 
 
-def _made_before(context: Context, report: ast.Call, name: str, value: ast.expr) -> str:
-    """Gives a value a name before the report, on every worker."""
+def _comments_beside(module: Module, weights: ast.expr, maker: ast.Call) -> str:
+    """The comments in a call that are not in its argument, as source for a template."""
+    inside = [c for c in comments_in(module) if module.start(maker) < (c.line, c.column - 1) < module.end(maker)]
+    beside = [c for c in inside if not module.start(weights) < (c.line, c.column - 1) < module.end(weights)]
+    return "".join(f"{comment.text}\n" for comment in beside).replace("$", "$ ")
+
+
+def _made_before(context: Context, report: ast.Call, name: str, value: ast.expr, comments: str = "") -> str:
+    """Gives a value a name before the report, on every worker, with comments over that."""
     statement = context.module.statement(report)
     name = local_name(context, statement, name)
     edit = context.plan.statement(statement)
-    edit.before.append(Code(f"{name} = $value", {"value": value}))
+    edit.before.append(Code(f"{comments}{name} = $value", {"value": value}))
     edit.below_comments = True  # they speak of the report
     return name
 

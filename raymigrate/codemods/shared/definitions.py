@@ -4,11 +4,13 @@ import ast
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import is_exported
-from raymigrate.facts.projects.project_uses import importing_modules
+from raymigrate.facts.projects.project_uses import files_with
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import fillings, last_name
 from raymigrate.facts.values.own_classes import class_of_self
 
-ALL_ATTRIBUTES = ("vars", "__dict__", "getattr", "asdict", "pickle")  # what reads attributes that it does not name
+# What reads attributes that it does not name, or names in a text.
+ALL_ATTRIBUTES = ("vars", "__dict__", "getattr", "hasattr", "attrgetter", "asdict", "pickle")
 
 
 def drop_definition(context: Context, given: ast.expr) -> bool:
@@ -87,12 +89,20 @@ def _stored_for(context: Context, given: ast.Attribute) -> list[ast.stmt]:
         return []
     if class_of_self(module, stores[0].value) is not home or any(word in module.text for word in ALL_ATTRIBUTES):
         return []
-    others = importing_modules(module.project, module, name) if module.project is not None and module.path else ()
     statement = module.parent_of[stores[0]]
     is_alone = isinstance(statement, ast.Assign) and statement.targets == [stores[0]]
     block = getattr(module.parent_of[statement], "body", [])
     is_alone = is_alone and statement in block and len(block) > 1
-    return [statement] if is_alone and not any(others) else []  # type: ignore[list-item]
+    return [statement] if is_alone and not _is_named_elsewhere(module, name) else []  # type: ignore[list-item]
+
+
+def _is_named_elsewhere(module: Module, name: str) -> bool:
+    """Whether another file of the project names an attribute: it may get the objects, or be given them."""
+    project = module.project
+    if project is None or not module.path:
+        return False
+    named = files_with(project, project.folder(module.path), f".{name}".encode())
+    return any(project.real(path) != project.real(module.path) for path, _ in named)
 
 
 def _goes_away(context: Context, use: ast.Name) -> bool:

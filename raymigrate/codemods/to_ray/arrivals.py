@@ -45,13 +45,18 @@ def arrivals(module: Module, trains: Iterable[ast.Call]) -> list[ast.Call]:
 
 
 def last_trained(script: Script, roles: Roles, trains: Sequence[ast.Call]) -> ast.stmt | None:
-    """The last step that trains: by itself, by a function of the script, or by a method of it."""
+    """The last step that trains: by itself, by a function of the script, or by a method of it.
+
+    None where a step of the driver keeps a function that trains, `RUN = {"again": again}`: who calls it is not seen.
+    """
     written = script.step_of(trains[-1])
     if written is None:
         return None
     steps = [script.step_of(call) for call in arrivals(script.module, trains)]
     reached = {script.number(step) for step in steps if step is not None}.union(trained_places(script, trains))
-    moved = (number for number in reached if roles.of[script.steps[number]].moves)
+    moved = [number for number in reached if roles.of[script.steps[number]].moves]
+    if any(not isinstance(script.steps[number], DEFINITIONS) for number in reached.difference(moved)):
+        return None
     return script.steps[max(moved, default=script.number(written))]
 
 

@@ -77,6 +77,7 @@ HOW_IT_TRAINS = (
     *("mixed_precision", "fp16", "use_deepspeed", "use_fsdp", "dynamo_backend", "gradient_accumulation_steps"),
     "gradient_clipping",
 )
+NO_CHANGE = ("no", "1")  # --mixed_precision no, --gradient_accumulation_steps 1: as where nothing is asked for
 NOT_THERE = "Where that file is found, `raymigrate config FILE` shows what to write for it."
 
 
@@ -243,7 +244,9 @@ def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
 def _tell_differing(context: Context, place: ast.AST, launches: list[Launch]) -> None:
     """Says that lines differ, and without which of their flags the workers train in another way."""
     message = "The lines that launch it differ, so none of their flags are written"
-    asked = [flag for flag in HOW_IT_TRAINS if any(launch.flags.get(flag) not in (None, "no") for launch in launches)]
+    asked = [
+        flag for flag in HOW_IT_TRAINS if any(launch.flags.get(flag, "no") not in NO_CHANGE for launch in launches)
+    ]
     if asked:
         few = ", ".join(f"--{flag}" for flag in asked)
         context.manual(RM825, place, f"{message}: the workers train without {few}.", ONE_LINE)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from raymigrate.base.words import FEW, listed
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.all_workers import body_of, leads_to
 from raymigrate.codemods.to_ray.launched import RM824, tell_starts
@@ -18,10 +19,30 @@ from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, last_name
 from raymigrate.knowledge.legacy import TORCH_TRAINERS
 from raymigrate.pins.needed import RAY
 
+# Calls that a function or class can be given without being called: `isinstance(job, Job)`, `@wraps(train)`.
+ASKS = frozenset(
+    {
+        *(
+            "isinstance",
+            "issubclass",
+            "callable",
+            "hasattr",
+            "type",
+            "cast",
+            "wraps",
+            "help",
+            "print",
+            "repr",
+            "str",
+            "id",
+        )
+    }
+    | {*("signature", "getsource", "getdoc", "getfile", "get_type_hints")}
+)
 DEEPEST = 4  # files that lead to the training through one another
 UNSTARTED = "No statement of this file starts the training"
 START_THERE = (
@@ -98,8 +119,8 @@ def tell_other_starts(context: Context, trains: Iterable[ast.AST], main: ast.AST
                 reads = _reads_elsewhere(module, definition)
                 found += [(line_of_file(m, n), definition.name) for m, n in reads if not _is_run_by_ray(m, n)]
         if found:
-            places = " and ".join(dict.fromkeys(place for place, _ in found))
-            names = " and ".join(dict.fromkeys(f"{name}()" for _, name in found))
+            places = _few(place for place, _ in found)
+            names = _few(f"{name}()" for _, name in found)
             verb = "starts" if len(found) == 1 else "start"
             message = CALLED_TOO.format(f"{places[0].upper()}{places[1:]}", verb, names)
             context.manual(RM824, node, message, START_THIS)
@@ -117,13 +138,26 @@ def _leading(module: Module, node: ast.AST, main: ast.AST | None) -> Iterator[as
                 waiting += [top_definition(module, use) for use in module.uses_of(definition)]
 
 
+def _few(parts: Iterable[str]) -> str:
+    """The first of some parts, each once, as words of a sentence."""
+    found = [*dict.fromkeys(parts)]
+    return listed([*found[:FEW], *(["others"] if len(found) > FEW else [])])
+
+
 def _reads_elsewhere(module: Module, definition: ast.FunctionDef | ast.ClassDef) -> list[tuple[Module, ast.expr]]:
     """Where other files of the project call a function or class, or hand it on."""
     if module.project is None:
         return []
     found = uses_of(module.project, Definition(module, definition, definition.name)).reads
-    calls = [(m, n) for m, n in found if m is not module and isinstance(m.parent_of.get(n), (ast.Call, ast.keyword))]
+    calls = [(m, n) for m, n in found if m is not module and _is_called(m, n)]
     return sorted(calls, key=lambda call: (_is_test(call[0]), call[0].path, call[0].start(call[1])))
+
+
+def _is_called(module: Module, node: ast.expr) -> bool:
+    """Whether a function or class is called, or handed to a call that does not only ask or show what it is."""
+    parent = module.parent_of.get(node)
+    call = module.parent_of.get(parent) if isinstance(parent, ast.keyword) else parent
+    return isinstance(call, ast.Call) and (call.func is node or last_name(call.func) not in ASKS)
 
 
 class _Search:
