@@ -68,8 +68,9 @@ def test_what_another_file_may_set_is_told(tmp_path: Path, main: str) -> None:
         ('runner.settings["mixed_precision"] = "no"', True),
         ('runner.settings = {"mixed_precision": "no"}', True),
         ("print(runner.workers)", False),
+        ("pass\n\nclass Own:\n    def __init__(self):\n        self.settings = {}\n", False),
     ],
-    ids=["read", "filled", "set", "other"],
+    ids=["read", "filled", "set", "other", "of another class"],
 )
 def test_what_a_file_that_gets_the_object_does_with_it_counts(tmp_path: Path, helper: str, told: bool) -> None:
     given = RUNNER.replace("        scaling =", "        helpers.check(self)\n        scaling =")

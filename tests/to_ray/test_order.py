@@ -341,6 +341,5 @@ if __name__ == "__main__":
 """
     done = convert(script, options=Options(to_ray=True, workers=2))
     is_refused = any(finding.code == "RM802" for finding in done.findings)
-    assert is_refused or (
-        done.after is not None and done.after.index("trainer.fit()") > done.after.index('RUN["again"]()')
-    )
+    after = done.after or ""
+    assert is_refused or after.index("trainer.fit()") > after.index('RUN["again"]()')

@@ -137,15 +137,15 @@ def _kept_by_class(module: Module, given: ast.expr) -> dict[str, ast.expr] | Non
     """The entries of a dict in an attribute of `self`, which nothing in the project sets or fills a second time."""
     if not isinstance(given, ast.Attribute) or class_of_self(module, given.value) is None:
         return None
-    importing = importing_modules(module.project, module, given.attr) if module.project and module.path else ()
-    others = [*importing, *with_imported(module)[1:]]  # which may make its objects, or be given them
+    others = importing_modules(module.project, module, given.attr) if module.project is not None and module.path else []
     if is_given_elsewhere(module, given) or any(
-        other.stores(given.attr)
-        or attribute_fillings(other, given.attr)
-        or may_be_member(other, given.attr, elsewhere=False)
-        for other in others
+        attribute_fillings(other, given.attr) or may_be_member(other, given.attr, elsewhere=False) for other in others
     ):
         return None
+    for other in with_imported(module)[1:]:  # which may be given the object
+        stores = [store for store in other.stores(given.attr) if class_of_self(other, store.value) is None]
+        if stores or attribute_fillings(other, given.attr):
+            return None
     sources = module.origins(given, elsewhere=False)
     return module.entries(sources[0].node) if len(sources) == 1 and sources[0].node is not given else None
 

@@ -244,9 +244,8 @@ def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
 def _tell_differing(context: Context, place: ast.AST, launches: list[Launch]) -> None:
     """Says that lines differ, and without which of their flags the workers train in another way."""
     message = "The lines that launch it differ, so none of their flags are written"
-    asked = [
-        flag for flag in HOW_IT_TRAINS if any(launch.flags.get(flag, "no") not in NO_CHANGE for launch in launches)
-    ]
+    given = {flag for launch in launches for flag, value in launch.flags.items() if value not in NO_CHANGE}
+    asked = [flag for flag in HOW_IT_TRAINS if flag in given]
     if asked:
         few = ", ".join(f"--{flag}" for flag in asked)
         context.manual(RM825, place, f"{message}: the workers train without {few}.", ONE_LINE)

@@ -24,24 +24,9 @@ from raymigrate.knowledge.legacy import TORCH_TRAINERS
 from raymigrate.pins.needed import RAY
 
 # Calls that a function or class can be given without being called: `isinstance(job, Job)`, `@wraps(train)`.
-ASKS = frozenset(
-    {
-        *(
-            "isinstance",
-            "issubclass",
-            "callable",
-            "hasattr",
-            "type",
-            "cast",
-            "wraps",
-            "help",
-            "print",
-            "repr",
-            "str",
-            "id",
-        )
-    }
-    | {*("signature", "getsource", "getdoc", "getfile", "get_type_hints")}
+ASKS = (
+    *("isinstance", "issubclass", "callable", "hasattr", "type", "cast", "wraps", "help", "print", "repr", "str", "id"),
+    *("signature", "getsource", "getdoc", "getfile", "get_type_hints"),
 )
 DEEPEST = 4  # files that lead to the training through one another
 UNSTARTED = "No statement of this file starts the training"
