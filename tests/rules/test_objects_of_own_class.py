@@ -65,8 +65,14 @@ def test_what_a_class_makes_of_itself_is_followed(body: str, how: dict[str, str]
 
 @pytest.mark.parametrize(
     ("body", "how"),
-    [("return other(name)", OF_CLASS), ("return type(name)(name)", OF_SELF), ("return name.__class__(name)", OF_SELF)],
-    ids=["another function", "type of another", "__class__ of another"],
+    [
+        ("return other(name)", OF_CLASS),
+        ("cls = other(name)\n        return cls(name)", OF_CLASS),
+        ("return type(name)(name)", OF_SELF),
+        ("type = other\n        return type(self)(name)", OF_SELF),
+        ("return name.__class__(name)", OF_SELF),
+    ],
+    ids=["another function", "cls bound again", "type of another", "another type", "__class__ of another"],
 )
 def test_objects_of_other_classes_are_not_taken_for_it(body: str, how: dict[str, str]) -> None:
     outcome = converted(SCRIPT.format(body=body, more="", **how))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from raymigrate.facts.values.calls import free_name
 from raymigrate.facts.values.lineages import derived
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def classes_made(module: Module, function: ast.expr) -> list[ast.ClassDef]:
     home = class_of_cls(module, function)
     if isinstance(function, ast.Attribute) and function.attr == "__class__":
         home = class_of_self(module, function.value)
-    elif isinstance(function, ast.Call) and isinstance(function.func, ast.Name) and function.func.id == "type":
+    elif isinstance(function, ast.Call) and free_name(module, function.func) == "type":
         home = class_of_self(module, function.args[0]) if len(function.args) == 1 else None
     return derived(module).get(home, [home]) if home is not None else []
 
