@@ -93,6 +93,7 @@ def test_a_name_that_may_be_fixed_is_told_with_an_if(head: str, config: str) -> 
         ("NAME = 'a'", "RunConfig(name=dt.now().strftime(f'%Y%m%d-{NAME}-%H%M%S'))"),
         ("", "RunConfig(name=str(dt.now())[:19])"),
         ("", "RunConfig(name=str(dt.now())[:-7])"),
+        ("", "RunConfig(name=str(dt.now(datetime.timezone.utc))[:-16])"),
         ("", "RunConfig(name=str(dt.now())[11:])"),
         ("", "RunConfig(name=str(time.time())[:10])"),
         ("", "RunConfig(name=str(dt.now().timestamp())[:10])"),

@@ -34,7 +34,12 @@ def told(folder: Path, own: str, imported: str = "from own import Own", made: st
 
 @pytest.mark.parametrize(
     ("imported", "made"),
-    [("from own import Own", "Own"), ("import own", "own.Own"), ("from own import Own as Mine", "Mine")],
+    [
+        ("from own import Own", "Own"),
+        ("import own", "own.Own"),
+        ("from own import Own as Mine", "Mine"),
+        ("from own import *", "Own"),
+    ],
 )
 def test_it_is_known_by_its_class(imported: str, made: str, tmp_path: Path) -> None:
     assert told(tmp_path, OWN.format("pass"), imported, made)

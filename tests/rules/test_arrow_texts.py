@@ -52,6 +52,9 @@ def _uses(call: str) -> list[str]:
         'split(r"\\s")',
         'split("(a,)")',
         'split(",").str[0]',
+        'split(",").copy().str.len()',
+        'findall("a").str.len()',
+        'partition(" ", expand=False).str[0]',
         'extract("(a)")',
     ],
 )
@@ -83,6 +86,9 @@ def test_what_differs_keeps_columns_of_numpy(call: str) -> None:
         "wrap(80)",
         "isdigit()",
         'findall("a")',
+        'split(",", expand=True)[0].str.strip()',
+        'partition(" ")[2].str.strip()',
+        'split(",").map(lambda parts: parts[0]).str.strip()',
     ],
 )
 def test_what_comes_out_the_same_stays(call: str) -> None:
@@ -90,3 +96,35 @@ def test_what_comes_out_the_same_stays(call: str) -> None:
         outcome = converted(SCRIPT.format(use=use))
         assert "RM515" not in [code for code, _, _ in outcome.findings], use
         assert "enable_arrow" not in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ('parts = frame["text"].str.split(",")\n    frame["text"] = parts.str[0]', True),
+        ('frame["parts"] = frame["text"].str.split(",")\n    frame["text"] = frame["parts"].str[0]', True),
+        ('frame["parts"] = frame.text.str.split(",")\n    frame["number"] = frame.parts.str.len()', True),
+        ('frame["text"] = frame["text"].map(lambda text: text.split()).str[0]', True),
+        ('frame["text"] = frame["text"].apply(words).str.len()', True),
+        ('frame["text"] = frame["text"].map(lambda text: text.strip()).str.lower()', False),
+        ('frame["text"] = frame["text"].str.split(",")', False),
+        ('frame["parts"] = frame["text"].str.split(",")\n    frame["number"] = frame["parts"].map(len)', False),
+        (
+            'frame["t"] = frame["t"].str.split(",")\n    frame["t"] = frame["t"].map(len)\n'
+            '    frame["t"] = frame["t"].map(str)\n    frame["t"] = frame["t"].str.lower()',
+            False,
+        ),
+    ],
+)
+def test_a_column_of_lists_has_no_texts(body: str, told: bool) -> None:
+    head = "def words(text):\n    return text.split()\n\n\ndef clean"
+    script = SCRIPT.replace("def clean", head).replace('frame["text"] = {use}', body)
+    assert bool(converted(script).lines("RM515", Kind.CONVERTED)) is told
+
+
+def test_pandas_has_no_texts_of_lists_with_arrow() -> None:
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    texts = pandas.Series(["a,b"], dtype=pandas.ArrowDtype(pyarrow.string()))
+    for lists in (texts.str.split(","), texts.str.findall("a"), texts.map(lambda text: text.split(","))):
+        with pytest.raises(AttributeError, match="Can only use"):
+            lists.str  # noqa: B018

@@ -74,6 +74,10 @@ def test_others_are_told() -> None:
         "getattr(Chats(), 'apply_chat_template')(chat)",
         "f = tokenizer.apply_chat_template\nf(chat, tokenize=False)",
         "f = tokenizer.apply_chat_template\nf = print\nf(chat)",
+        "if chat:\n    f = tokenizer.apply_chat_template\nelse:\n    f = print\nf(chat)",
+        "from functools import partial\npartial(tokenizer.apply_chat_template, tokenize=False)(chat)",
+        "from functools import partial\nf = partial(tokenizer.apply_chat_template)\nprint(f(chat)['input_ids'])",
+        "def getattr(one, other):\n    return print\n\n\ngetattr(tokenizer, 'apply_chat_template')(chat)",
     ],
 )
 @pytest.mark.parametrize("head", [OLD, FOR_TRANSFORMERS_4])
@@ -88,8 +92,16 @@ def test_texts_entries_and_other_classes_are_left(use: str, head: str) -> None:
         "f = getattr(tokenizer, 'apply_chat_template')\nids = f(chat)\n",
         "ids = getattr(tokenizer, 'apply_chat_template')(chat)\n",
         "class Job:\n    def run(self):\n        f = tokenizer.apply_chat_template\n        return f(chat)\n",
+        "f = tokenizer.apply_chat_template\nids = f(chat)\nf = print\n",
+        "if chat:\n    f = tokenizer.apply_chat_template\nelse:\n    f = other.apply_chat_template\nids = f(chat)\n",
     ],
 )
 def test_a_method_by_another_name_gives_ids_too(use: str) -> None:
     outcome = converted(FOR_TRANSFORMERS_4 + TOKENIZER + use)
     assert "(chat, return_dict=False)" in outcome.text and "RM772" in [code for code, _, _ in outcome.findings]
+
+
+def test_partial_gives_the_argument_before_the_call() -> None:
+    use = "from functools import partial\nids = map(partial(tokenizer.apply_chat_template, tokenize=True), chats)\n"
+    after = converted(FOR_TRANSFORMERS_4 + TOKENIZER + use).text
+    assert "partial(tokenizer.apply_chat_template, tokenize=True, return_dict=False)" in after

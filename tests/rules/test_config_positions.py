@@ -78,6 +78,28 @@ def test_a_relative_path_at_its_place_of_today_becomes_absolute() -> None:
     assert 'RunConfig(name="n", storage_path=os.path.abspath("x"))' in outcome.text
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ('"n", folder', True),
+        ('"n", folder, None, FailureConfig(1)', True),
+        ('"n", folder, files, FailureConfig(1)', False),  # is none of this machine
+        ('"n", folder, storage_filesystem=files', False),
+        ('"n", "/x"', False),
+        ('"n", None', False),
+    ],
+)
+def test_a_path_at_its_place_that_cannot_be_seen_is_told_as_one_by_name(given: str, told: bool) -> None:
+    head = "from ray.air import FailureConfig, RunConfig\n\ndef f(folder, files):\n"
+    outcome = converted(f"{head}    return RunConfig({given})\n")
+    assert outcome.lines("RM402", Kind.MANUAL) == [4] * told and not outcome.lines("RM421", Kind.MANUAL)
+
+
+def test_callbacks_are_no_file_system() -> None:
+    outcome = converted('from ray.air import RunConfig\nfrom mine import One\n\nprint(RunConfig("n", "/x", [One()]))\n')
+    assert 'RunConfig(name="n", storage_path="/x", callbacks=[One()])' in outcome.text
+
+
 @pytest.mark.parametrize("given", ['"n", "/x"', '"n", "s3://x"', '"n", None', '"n", folder', '"n"'])
 def test_a_path_that_is_taken_stays_where_it_is(given: str) -> None:
     script = f"from ray.train import RunConfig\n\ndef f(folder):\n    return RunConfig({given})\n"

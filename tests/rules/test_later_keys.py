@@ -57,6 +57,14 @@ def test_a_key_that_a_call_gets_is_renamed_at_all_places(lines: tuple[str, ...])
     assert "evaluation_strategy" not in found.text and "eval_strategy" in found.text
 
 
+def test_an_async_loop_comes_round_too() -> None:
+    script = (
+        "import ray.train\nfrom transformers import TrainingArguments\n\n\nasync def loop(config):\n"
+        f"    arguments = {{}}\n    async for one in config:\n        {CALL}\n        {KEY}\n"
+    )
+    assert "arguments['eval_strategy'] = 'epoch'" in converted(script).text
+
+
 def test_a_dict_of_the_file_has_the_key_when_the_function_runs_again() -> None:
     script = (
         "import ray.train\nfrom transformers import TrainingArguments\n\narguments = {'output_dir': 'o'}\n\n\n"

@@ -119,6 +119,24 @@ def test_what_a_trainer_gets_unseen_is_told_in_legacy_scripts(made: str, after: 
     assert "preprocessor" in told and "RM205" in told and "RM406" in told
 
 
+@pytest.mark.parametrize(
+    ("made", "body", "told"),
+    [
+        ("partial(TorchTrainer, loop, **load())()", "pass", True),
+        ("partial(print, loop, **load())()", "pass", False),
+        ("Own(loop, **load())", "pass", True),
+        ("Own(loop, **load())", "def __init__(self, *given, **more): super().__init__(*given, **more)", True),
+        ("Own(loop, **load())", "def __init__(self, *given, **more): super().__init__(*given)", False),
+        ("Own(loop, scaling_config=None)", "pass", False),
+    ],
+)
+def test_so_is_what_it_gets_by_way_of_others(made: str, body: str, told: bool) -> None:
+    head = f"from functools import partial\n\nclass Own(TorchTrainer):\n    {body}\n\nSEEN ="
+    script = LEGACY.format(made=made, after="").replace("SEEN =", head)
+    outcome = converted(script)
+    assert bool(outcome.lines("RM401", Kind.MANUAL)) is told
+
+
 def test_of_what_is_given_beside_it_nothing_is_said() -> None:
     made = 'TorchTrainer(loop, run_config=None, **{"datasets": more, **load()})'
     outcome = converted(LEGACY.format(made=made, after=""))

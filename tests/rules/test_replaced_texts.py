@@ -9,6 +9,7 @@ from tests.rules.scripts import converted
 
 SCRIPT = """
 import re
+from functools import partial
 
 import ray
 from ray.air import session
@@ -54,7 +55,14 @@ def test_a_text_is_made_a_pattern_on_request(given: str, column: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ['BLANKS, " "', 're.compile("a"), "b"', '"a|b", lambda found: found[0].upper()', '"a|b", shorter']
+    "given",
+    [
+        'BLANKS, " "',
+        're.compile("a"), "b"',
+        '"a|b", lambda found: found[0].upper()',
+        '"a|b", shorter',
+        '"a", partial(shorter)',
+    ],
 )
 def test_what_pandas_refuses_is_sure(given: str) -> None:
     outcome = converted(SCRIPT.format(use=f'frame["text"].str.replace({given})'))
@@ -100,3 +108,32 @@ def test_pandas_finds_no_such_text(given: tuple[str, str]) -> None:
     texts = pandas.Series(["a  b", "A c"])
     assert texts.str.replace(*given).tolist() == texts.tolist()
     assert texts.str.replace(*given, regex=True).tolist() != texts.tolist()
+
+
+def test_each_pattern_of_a_loop_is_seen() -> None:
+    use = (
+        'frame["text"]\n    for old in [r"\\s+", r"\\d"]:\n        frame["text"] = frame["text"].str.replace(old, " ")'
+    )
+    assert converted(SCRIPT.format(use=use)).lines("RM524", Kind.UNSAFE)
+
+
+@pytest.mark.parametrize("bound", ['BLANKS = "  "', 'BLANKS = "  " if frame.empty else re.compile("a")'])
+def test_a_name_that_may_be_a_text_is_no_compiled_pattern(bound: str) -> None:
+    script = SCRIPT.format(use='frame["text"].str.replace(BLANKS, " ")')
+    script = script.replace("def clean(frame):", f"def clean(frame):\n    {bound}")
+    assert "RM524" not in [code for code, _, _ in converted(script).findings]
+
+
+CLEANER = """
+class Cleaner:
+    def low(self, found):
+        return found[0].lower()
+
+    def __call__(self, frame):
+        return frame.text.str.replace('A', self.low)
+"""
+
+
+def test_a_method_is_a_function_too() -> None:
+    outcome = converted(SCRIPT.format(use='frame["text"]') + CLEANER)
+    assert "str.replace('A', self.low, regex=True)" in outcome.text

@@ -51,3 +51,16 @@ def test_where_the_run_config_is_told_to_go_without_it_that_is_enough() -> None:
     script = SCRIPT.format(keys="{'upload_dir': 's3://a'}", given="**KEYS").replace("Tuner(trial", "TorchTrainer(trial")
     outcome = converted(script.replace("SyncConfig, Tuner", "SyncConfig\nfrom ray.train.torch import TorchTrainer"))
     assert outcome.lines("RM402", Kind.MANUAL) == [14]
+
+
+@pytest.mark.parametrize("other", ["local_dir='x'", "storage_path=more"])
+def test_a_path_on_the_same_line_that_is_told_too_hides_nothing(other: str) -> None:
+    script = SCRIPT.format(keys="{}", given="**load()").replace('name="a"', other)
+    messages = converted(script).messages
+    assert [message for message in messages if message.startswith("What is passed with ** cannot be seen")]
+
+
+def test_each_of_two_on_a_line_is_told() -> None:
+    made = "a, b = SyncConfig(**{'upload_dir': 'x'}), SyncConfig(**{'syncer': 'x'})\n"
+    script = SCRIPT.format(keys="{}", given="sync_period=1") + made
+    assert converted(script).lines("RM402", Kind.MANUAL) == [14, 14]

@@ -65,7 +65,7 @@ def _third(context: Context, given: ast.expr) -> None:
         if context.converts(RM693, given, f'{IS_FSDP}; now "ddp".'):
             context.plan.replace(given, '"ddp"')
     elif known is ... and written.surely_before(STRATEGY_SINCE):
-        if context.converts(RM693, given, f"{MAY_BE_FSDP}; now that."):
+        if context.converts(RM693, given, f'{MAY_BE_FSDP}; now "ddp" where it is true.'):
             context.plan.replace(given, '"ddp" if $asked else None', asked=given)
     elif known is ... and written.lowest < STRATEGY_SINCE:
         context.manual(RM693, given, f"{MAY_BE_FSDP}, where True is FSDP.", BY_NAME)

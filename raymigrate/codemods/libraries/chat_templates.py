@@ -81,6 +81,8 @@ def _is_read_as_dict(module: Module, call: ast.Call) -> bool:
         moved = module.parent_of[outer] if isinstance(outer, ast.Attribute) and outer.attr == "to" else None
         if isinstance(moved, ast.Call) and moved.func is outer:
             waiting.append(moved)
+        elif isinstance(outer, ast.Call) and outer.func is node:  # of what partial() gives
+            waiting.append(outer)
         elif _reads_entry(module, node):
             return True
         name = module.name_of(node)

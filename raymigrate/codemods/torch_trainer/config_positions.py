@@ -11,10 +11,11 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.torch_trainer.storage import ONLY_ABSOLUTE
-from raymigrate.facts.ray_train.storage import is_absolute
+from raymigrate.codemods.torch_trainer.storage import ONLY_ABSOLUTE, tell_unseen_path
+from raymigrate.facts.ray_train.storage import filesystem_of, is_absolute
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import is_none
 from raymigrate.knowledge.legacy import CONFIG_CLASSES
 from raymigrate.pins.written_for import MOVED_IN, NEWEST, OLDEST
 
@@ -41,7 +42,7 @@ SHARED = 5  # fields that have the same places since Ray 2.7
 # Since which Ray RunConfig has had which order; the last first.
 RUN_CONFIG = (((2, 7), WITH_FILESYSTEM), ((2, 5), WITH_STORAGE_PATH), ((2, 0), BEFORE_STORAGE_PATH))
 FIELDS = {"FailureConfig": "failure_config", "CheckpointConfig": "checkpoint_config", "SyncConfig": "sync_config"}
-LISTS = (ast.List, ast.Tuple, ast.ListComp, ast.Dict)  # which are none of these
+LISTS = (ast.List, ast.Tuple, ast.ListComp, ast.Dict)  # which are none of these, and no file system
 ORDERS: dict[str, tuple[str, ...]] = {
     "ScalingConfig": ("trainer_resources", "num_workers", "use_gpu", "resources_per_worker", "placement_strategy"),
     "CheckpointConfig": (
@@ -75,9 +76,17 @@ def positions(context: Context) -> None:
             elif names != TODAY[name][: len(names)] or taken:
                 message = f"{name} takes other arguments by position on Ray >= 2.51; now by name: {', '.join(names)}."
                 _name(context, call, names, message)
-            elif name == "RunConfig" and len(names) > 1 and is_absolute(module, call.args[1]) is False:
-                # The rules for paths see arguments by name only.
-                _name(context, call, names, f"{ONLY_ABSOLUTE}; now by name: {', '.join(names)}.")
+            elif name == "RunConfig" and len(names) > 1:
+                _path(context, call, names)
+
+
+def _path(context: Context, call: ast.Call, names: tuple[str, ...]) -> None:
+    """Deals with a storage_path that keeps its place: the rules for paths see arguments by name only."""
+    module, path = context.module, call.args[1]
+    if is_absolute(module, path) is False:
+        _name(context, call, names, f"{ONLY_ABSOLUTE}; now by name: {', '.join(names)}.")
+    elif filesystem_of(module, call) is None and all(is_none(given) for given in call.args[2:3]):
+        tell_unseen_path(context, path)
 
 
 def _name(context: Context, call: ast.Call, names: tuple[str, ...], message: str) -> None:
@@ -124,7 +133,7 @@ def _fits(module: Module, call: ast.Call, order: tuple[str, ...]) -> bool:
     if any(keyword.arg in order for keyword in call.keywords):
         return False
     for field, given in zip(order, call.args, strict=False):
-        if field in FIELDS.values() and isinstance(module.value(given), LISTS):
+        if field in (*FIELDS.values(), "storage_filesystem") and isinstance(module.value(given), LISTS):
             return False
         classes = {
             (source.module.qualified(source.node.func) or "").rpartition(".")[2]

@@ -27,6 +27,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_none
 from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.constructors import Line, derived_calls, reaches
+from raymigrate.facts.values.partials import PARTIAL, function_of
 from raymigrate.knowledge.legacy import CONFIG_CLASSES, TORCH_TRAINERS
 
 TRAINER = "TorchTrainer"
@@ -61,9 +62,20 @@ def refused_elsewhere(context: Context) -> None:
         for argument, value, place in _given(module, call):
             if place not in call.keywords or value is None:  # else the rules for calls of the class tell of it
                 _tell(context, TRAINER, argument, value, place)
-        for unpacked in call.keywords if context.of_legacy_job else ():
+    for call in _trainer_calls(module) if context.of_legacy_job else ():
+        for unpacked in call.keywords:
             if unpacked.arg is None and not carried_from_callers(module, unpacked.value).whole:
                 _tell_unseen(context, call, unpacked)
+
+
+def _trainer_calls(module: Module) -> Iterator[ast.Call]:
+    """The calls whose keywords TorchTrainer gets: of it, of partial() with it, and of classes made from it."""
+    yield from module.calls(*TORCH_TRAINERS)
+    yield from (call for call in module.calls(PARTIAL) if module.qualified(function_of(module, call)) in TORCH_TRAINERS)
+    for call, line in derived_calls(module, TORCH_TRAINERS.__contains__, (), ()):
+        is_made = not (isinstance(call.func, ast.Attribute) and call.func.attr == "__init__")
+        if is_made and any(reaches(line, argument, TORCH_TRAINERS.__contains__) for argument in REFUSED_BY_TRAINER):
+            yield call
 
 
 def _tell_unseen(context: Context, call: ast.Call, unpacked: ast.keyword) -> None:

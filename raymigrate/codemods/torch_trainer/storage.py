@@ -67,6 +67,7 @@ SYNC_ADVICE = "Drop it. Where it has an upload_dir, that is the storage_path= to
 # pyarrow puts the home in place of a `~` (pyarrow 26.0 util.py, `_stringify_path`), os.path.abspath() does not.
 ABSOLUTE = "Use os.path.abspath(os.path.expanduser(path)) where it is a relative path."
 ONLY_ABSOLUTE = "RunConfig(storage_path=) takes an absolute path or a URI only on Ray >= 2.7"
+SYNC_GONE = "RunConfig(sync_config=) raises on Ray >= 2.51."
 SYNC_REFUSED = "SyncConfig({}=) raises a TypeError on Ray >= 2.7."
 SYNC_UNSEEN = "What is passed with ** cannot be seen here; SyncConfig takes no upload_dir and no syncer on Ray >= 2.7."
 SYNC_FIX = "Drop it; storage_path= took the place of upload_dir=."
@@ -229,23 +230,23 @@ def tell_path_without_filesystem(context: Context, call: ast.Call, keyword: ast.
         context.manual(RM402, keyword, f"{ONLY_ABSOLUTE}; {WITHOUT_FILESYSTEM}", ABSOLUTE_THERE)
 
 
-def tell_unseen_path(context: Context, keyword: ast.keyword) -> None:
+def tell_unseen_path(context: Context, given: ast.keyword | ast.expr) -> None:
     """Tells of a storage_path of which it is not seen whether it is absolute.
 
     Args:
         context: The module.
-        keyword: The argument of a RunConfig, of Train or of Tune: both refuse a relative path.
+        given: The argument of a RunConfig, of Train or of Tune: both refuse a relative path.
     """
-    module, path = context.module, keyword.value
+    module, path = context.module, given.value if isinstance(given, ast.keyword) else given
     if is_taken(module, path):
         return
     if may_be_relative(module, path):
-        context.manual(RM402, keyword, f"{ONLY_ABSOLUTE}; this one can be relative.", ABSOLUTE)
+        context.manual(RM402, given, f"{ONLY_ABSOLUTE}; this one can be relative.", ABSOLUTE)
     elif context.from_ray.version < TOOK_RELATIVE_PATHS and module.constant(path) is not None:
         if may_be_absolute(module, path):
-            context.note(RM402, keyword, f"{ONLY_ABSOLUTE}; this one is by default, and another value has to be too.")
+            context.note(RM402, given, f"{ONLY_ABSOLUTE}; this one is by default, and another value has to be too.")
             return
-        context.manual(RM402, keyword, f"{ONLY_ABSOLUTE}; what this one is cannot be seen.", ABSOLUTE)
+        context.manual(RM402, given, f"{ONLY_ABSOLUTE}; what this one is cannot be seen.", ABSOLUTE)
 
 
 def _sync_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
@@ -270,7 +271,7 @@ def _sync_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None
             context.handle(context.module.reference_at[sync.func], gone=True)
             drop_definition(context, keyword.value)
     else:
-        context.manual(RM402, keyword, "RunConfig(sync_config=) raises on Ray >= 2.51.", SYNC_ADVICE)
+        context.manual(RM402, keyword, SYNC_GONE, SYNC_ADVICE)
 
 
 @codemod("SyncConfig")
@@ -291,7 +292,7 @@ def _tell_unpacked(context: Context, call: ast.Call, unpacked: ast.keyword) -> N
     """Tells of what a SyncConfig gets out of a dict, unless the RunConfig is told to go without it."""
     module = context.module
     lines = range(call.lineno, (call.end_lineno or call.lineno) + 1)
-    if is_dropped(context, call) or any(finding.code == RM402.code for finding in context.findings_on(*lines)):
+    if is_dropped(context, call) or any(finding.message == SYNC_GONE for finding in context.findings_on(*lines)):
         return
     found = carried_from_callers(module, unpacked.value)
     for entry in (entry for entry in found.entries if entry.name in REFUSED_BY_SYNC_CONFIG):

@@ -251,14 +251,14 @@ def _class_of_call(module: Module, call: ast.Call, depth: int) -> str:
     if _makes_deployment(module, call) or _is_other_deployment(module, call.func):
         return DEPLOYMENT
     name = module.qualified(call.func)
-    if name is not None:
-        own = class_named(module, call.func)  # of another file
-        return library_base(*own) if own is not None else result(look_up(TORCH_TRAINER if name in TRAINERS else name))
-    if isinstance(call.func, ast.Attribute):
+    if name is None and isinstance(call.func, ast.Attribute):
         owner = instance_of(module, call.func.value, depth + 1)
         found = member(owner, call.func.attr) if owner else None
         return found.kind if found is not None and found.parameters is not None else ""
-    return library_base(module, definition(module, call.func))
+    own = class_named(module, call.func)
+    if own is not None:
+        return library_base(*own)
+    return result(look_up(TORCH_TRAINER if name in TRAINERS else name)) if name is not None else ""
 
 
 def _restored(module: Module, function: ast.expr) -> str:

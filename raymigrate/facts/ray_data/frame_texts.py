@@ -6,6 +6,7 @@ Columns of Arrow hand patterns to RE2, for which a letter, a digit or a blank ou
 import ast
 
 from raymigrate.base.expressions import lazy_regex
+from raymigrate.facts.projects.places import functions_behind
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking, keyword_argument
 
@@ -36,14 +37,17 @@ def meant_as_pattern(module: Module, call: ast.Call) -> str:
     if has_unpacking(call) or argument(call, REGEX, "regex") is not None:
         return ""
     pattern, replacement = argument(call, 0, "pat"), argument(call, 1, "repl")
-    made = module.value(pattern) if pattern is not None else None
-    if isinstance(made, ast.Call) and module.qualified(made.func) == "re.compile":
+    made = module.origins(pattern) if pattern is not None else []
+    if made and all(_compiles(one.module, one.node) for one in made):
         return "a compiled pattern"
-    given = (module.value(replacement), module.definition(replacement)) if replacement is not None else ()
-    if any(isinstance(one, ast.Lambda | ast.FunctionDef) for one in given):
+    if replacement is not None and any(functions_behind(module, replacement)):
         return "a function"
-    text = module.constant(pattern)
-    return "a pattern" if isinstance(text, str) and MEANT.search(text) else ""
+    texts = [one.module.constant(one.node) for one in made]
+    return "a pattern" if any(isinstance(text, str) and MEANT.search(text) for text in texts) else ""
+
+
+def _compiles(module: Module, node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and module.qualified(node.func) == "re.compile"
 
 
 def gives_the_same(module: Module, call: ast.Call, method: str) -> bool:
@@ -55,8 +59,7 @@ def gives_the_same(module: Module, call: ast.Call, method: str) -> bool:
         method: The name of the method.
     """
     if method in SPLITS:
-        is_last = not isinstance(module.parent_of[call], ast.Attribute)  # a column of lists has no `.str` with Arrow
-        return is_last and not has_unpacking(call) and _splits_the_same(module, call, method)
+        return not has_unpacking(call) and _splits_the_same(module, call, method)
     if method not in PATTERNS:
         return method not in EXTRACTS
     return not has_unpacking(call) and _finds_the_same(module, call, method)

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from raymigrate.facts.projects.places import functions_behind
 from raymigrate.facts.ray_data.batch_functions import OF_A_FRAME
+from raymigrate.facts.ray_data.frame_lists import makes_lists, reads_of_column, splits_into_columns
 from raymigrate.facts.ray_data.frame_texts import gives_the_same
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
@@ -26,6 +27,7 @@ class Kind(Enum):
     FRAME = auto()
     COLUMN = auto()
     MASK = auto()  # a column of truth values, with which Arrow does not calculate
+    LISTS = auto()  # a column of lists, which has no `.str` with Arrow
     CELL = auto()
 
 
@@ -186,6 +188,8 @@ class FrameUses:
                 found += self._reads(target, kind)
             elif not isinstance(target, ast.Subscript) or isinstance(target.value, ast.Attribute):
                 return None  # also frame.loc[...], which keeps the type of its column
+            elif kind is Kind.LISTS:
+                found += [(read, kind) for read in reads_of_column(self.module, target)]
         return found
 
     def _reads(self, target: ast.AST, kind: Kind) -> list[Use]:
@@ -263,7 +267,7 @@ class FrameUses:
         if call is not None:
             return self._method_of_column(outer.attr, call, kind)
         if outer.attr == "str":
-            return self._of_texts(above)
+            return self._of_texts(above) if kind is not Kind.LISTS else None
         return [(outer, kind)] if outer.attr == "values" else None
 
     def _of_frame(self, attribute: ast.Attribute, call: ast.Call | None) -> list[Use] | None:
@@ -291,7 +295,8 @@ class FrameUses:
             return [(call, kind)]
         if name in ("apply", "map") and first is not None and not keyword_argument(call, "na_action"):
             cells = self._given_cells(first)
-            return None if cells is None else [(call, kind), *cells]
+            made = Kind.LISTS if makes_lists(self.module, first) else Kind.COLUMN if kind is Kind.LISTS else kind
+            return None if cells is None else [(call, made), *cells]
         return None
 
     def _given_cells(self, given: ast.expr) -> list[Use] | None:
@@ -313,7 +318,10 @@ class FrameUses:
         call = self.module.parent_of[above]
         if not isinstance(above, ast.Attribute) or not isinstance(call, ast.Call):
             return None
-        return [(call, Kind.COLUMN)] if gives_the_same(self.module, call, above.attr) else None
+        if not gives_the_same(self.module, call, above.attr):
+            return None
+        expands = splits_into_columns(self.module, call, above.attr)
+        return [(call, Kind.COLUMN if expands is None else Kind.FRAME if expands else Kind.LISTS)]
 
     def _keyword(self, node: ast.expr, outer: ast.keyword, kind: Kind) -> list[Use] | None:
         call = self.module.parent_of[outer]

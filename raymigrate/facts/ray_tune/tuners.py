@@ -141,17 +141,27 @@ class TunerCall:
         if not seen or arguments.keys() != {"searcher", "max_concurrent"}:
             return None
         number = arguments["max_concurrent"]
-        in_one_scope = self.module.scope_of[call] is self.module.scope_of[config]
-        may_move = isinstance(self.module.constant(number), int) or (in_one_scope and self._is_kept(number))
+        is_number = isinstance(self.module.constant(number), int)
+        may_move = (is_number or isinstance(number, ast.Name | ast.Attribute)) and self._is_kept(number, call, config)
         return Limiter(call, arguments["searcher"], number) if may_move else None
 
-    def _is_kept(self, number: ast.expr) -> bool:
-        """Whether an expression is a name, or an attribute of one that the file sets nowhere: `options.concurrent`."""
-        while isinstance(number, ast.Attribute):
-            if any(isinstance(other.ctx, ast.Store) for other in self.module.attributes(number.attr)):
-                return False
-            number = number.value
-        return isinstance(number, ast.Name)
+    def _is_kept(self, number: ast.expr, call: ast.Call, config: ast.Call) -> bool:
+        """Whether an expression of names, or of attributes of them, gives the same in another call further down."""
+        parts = list(ast.walk(number))
+        read = [part.attr for part in parts if isinstance(part, ast.Attribute)]
+        is_set = any(not isinstance(use.ctx, ast.Load) for name in read for use in self.module.attributes(name))
+        if is_set or any(isinstance(part, ast.Call | ast.Subscript) for part in parts):
+            return False
+        return all(self._is_bound_above(part, call, config) for part in parts if isinstance(part, ast.Name))
+
+    def _is_bound_above(self, name: ast.Name, call: ast.Call, config: ast.Call) -> bool:
+        """Whether a name is the same in two calls, and not bound again below the first one."""
+        scope, bound = self.module.bound_in(name), self.module.bindings_of(name)
+        if self.module.scope_of[config].find(name.id) is not scope:
+            return False
+        first = self.module.start(call)
+        is_local = scope is self.module.scope_of[call]
+        return all(self.module.start(one.node) < first for one in bound) if is_local else len(bound) <= 1
 
     def made(self, argument: str, *names: str) -> ast.Call | None:
         """The call of one of these classes that an argument stands for; None where it is anything else."""

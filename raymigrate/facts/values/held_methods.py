@@ -1,34 +1,56 @@
-"""Calls of a method, also by another name: `encode = tokenizer.encode`, `getattr(tokenizer, "encode")`."""
+"""Calls of a method, also by another name: `encode = tokenizer.encode`, `partial(tokenizer.encode)`."""
 
 import ast
 from collections.abc import Iterator
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import Source
+from raymigrate.facts.values.partials import partial_methods
 
 
 def calls_of_method(module: Module, name: str) -> Iterator[tuple[ast.Call, ast.expr, ast.expr]]:
-    """The calls of a method: each call, what gives the method, and the object that it is of.
+    """The calls of a method, or of partial() with it: each call, what gives the method, and the object that it is of.
 
     Args:
         module: The module.
         name: The method.
     """
+    seen = set[ast.Call]()
+    for call, method, owner in _all_calls(module, name):
+        if call not in seen:
+            seen.add(call)
+            yield call, method, owner
+
+
+def _all_calls(module: Module, name: str) -> Iterator[tuple[ast.Call, ast.expr, ast.expr]]:
     for method in module.attributes(name):
         if isinstance(method.ctx, ast.Load):
-            yield from ((call, method, method.value) for call in _calls(module, method))
+            yield from ((call, method, method.value) for call in _calls(module, method, name))
     for lookup in module.named_calls("getattr"):
-        if len(lookup.args) > 1 and module.constant(lookup.args[1]) == name:
-            yield from ((call, lookup, lookup.args[0]) for call in _calls(module, lookup))
+        if _is_lookup(module, lookup, name):
+            yield from ((call, lookup, lookup.args[0]) for call in _calls(module, lookup, name))
+    yield from ((call, method, method.value) for call, method in partial_methods(module, name))
 
 
-def _calls(module: Module, method: ast.expr) -> Iterator[ast.Call]:
-    """The calls of what an expression gives, at once or by a name that stands for nothing else."""
+def _is_lookup(module: Module, node: ast.Call, name: str) -> bool:
+    is_getattr = isinstance(node.func, ast.Name) and node.func.id == "getattr" and module.definition(node.func) is None
+    return is_getattr and len(node.args) > 1 and module.constant(node.args[1]) == name
+
+
+def _calls(module: Module, method: ast.expr, name: str) -> Iterator[ast.Call]:
+    """The calls of what an expression gives, at once or by a name that stands for such a method each time."""
     outer = module.parent_of[method]
     if isinstance(outer, ast.Call) and outer.func is method:
         yield outer
         return
-    name = module.name_of(method)
-    for use in module.uses_of(name) if name is not None and module.is_bound_once(name) else ():
-        call = module.parent_of[use]
-        if isinstance(call, ast.Call) and call.func is use:
+    target = module.name_of(method)
+    for call in module.calls_of(target) if target is not None else ():
+        if all(_is_method(source, name) for source in module.origins(call.func)):
             yield call
+
+
+def _is_method(source: Source, name: str) -> bool:
+    node = source.node
+    if isinstance(node, ast.Call):
+        return _is_lookup(source.module, node, name)
+    return isinstance(node, ast.Attribute) and node.attr == name

@@ -191,7 +191,7 @@ def is_later(module: Module, use: ast.AST, until: ast.AST) -> bool:
     """Whether code runs after other code of the same function, and not before it in another round of a loop."""
     if module.start(use) < module.start(until) or module.function(use) is not module.function(until):
         return False
-    loops = [outer for outer in module.ancestors(until) if isinstance(outer, (ast.For, ast.While))]
+    loops = [outer for outer in module.ancestors(until) if isinstance(outer, (ast.For, ast.AsyncFor, ast.While))]
     return not any(module.inside(use, loop) for loop in loops)
 
 

@@ -42,7 +42,6 @@ FORMATS = frozenset({"strftime", "format"})
 TEXTS_OF_TIMES = frozenset({"str", "isoformat", "ctime", "asctime"})  # 2024-01-02 03:04:05, Tue Jan  2 03:04:05 2024
 TUPLES_OF_TIMES = frozenset({"timetuple", "utctimetuple", "localtime", "gmtime"})
 LENGTHS = {**dict.fromkeys(TEXTS_OF_TIMES, (10, 13)), **dict.fromkeys(TUPLES_OF_TIMES, (3, 4))}
-WITH_FRACTIONS = 26  # characters of a time with its microseconds, from whose end a slice may count
 BEFORE_CLOCK = (None, " ", "T")  # what stands between the day and the time, at which a text is split
 CLOCKS = lazy_regex(r"(datetime\.datetime|pendulum|arrow)\.")
 FIELD = lazy_regex(r"[^.\[]*")
@@ -145,11 +144,10 @@ def _of_begin(module: Module, part: ast.Subscript) -> Renewal:
     if not isinstance(part.slice, ast.Slice) or part.slice.step is not None or (maker := _maker(module, whole)) == "":
         return Renewal.EACH_RUN
     end = module.constant(part.slice.upper)
-    if not isinstance(end, int):
+    if not isinstance(end, int) or end < 0:  # how long the whole is depends on the time zone, and on the fractions
         return Renewal.EACH_RUN
-    length = end + WITH_FRACTIONS if end < 0 and maker in TEXTS_OF_TIMES else end
     day, hour = LENGTHS[maker]
-    return Renewal.DAILY if 0 <= length <= day else Renewal.HOURLY if 0 <= length <= hour else Renewal.EACH_RUN
+    return Renewal.DAILY if end <= day else Renewal.HOURLY if end <= hour else Renewal.EACH_RUN
 
 
 def _maker(module: Module, whole: ast.expr) -> str:
