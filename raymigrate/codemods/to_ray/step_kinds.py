@@ -249,14 +249,27 @@ def _makes_values(home: Module, definition: ast.ClassDef, depth: int = 0) -> boo
     """Whether a class of another file is a dataclass whose fields are values that mean the same in any process."""
     if not is_bare_dataclass(home, definition) or depth > DEPTH:
         return False
-    fields = [part for s in definition.body if isinstance(s, ast.AnnAssign) for part in ast.walk(s)]
-    made = [part for part in fields if isinstance(part, ast.Call)]
-    factories = [part.value for part in fields if isinstance(part, ast.keyword) and part.arg == "default_factory"]
+    values = [s.value for s in definition.body if isinstance(s, ast.AnnAssign) and s.value is not None]
+    parts = [part for value in values for part in ast.walk(value)]
+    factories = [part.value for part in parts if isinstance(part, ast.keyword) and part.arg == "default_factory"]
     others = [f for f in factories if not isinstance(f, ast.Lambda) and free_name(home, f) not in PLAIN_BUILTINS]
     classes = [class_named(home, other) for other in others]
-    return all(_is_plain_call(home, call) for call in made) and all(
+    return all(_is_same_anywhere(home, value) for value in values) and all(
         found is not None and _makes_values(*found, depth + 1) for found in classes
     )
+
+
+def _is_same_anywhere(home: Module, value: ast.expr, depth: int = DEPTH) -> bool:
+    """Whether a value is made by plain calls alone, and does not say which process it is: `int(os.environ["RANK"])`."""
+    for part in ast.walk(value):
+        if (isinstance(part, ast.Constant) and part.value in RANKS) or (
+            isinstance(part, ast.Call) and not _is_plain_call(home, part)
+        ):
+            return False
+        for source in home.origins(part) if isinstance(part, ast.Name) and depth else ():
+            if source.node is not part and not _is_same_anywhere(source.module, source.node, depth - 1):
+                return False
+    return True
 
 
 def _is_path_or_moment(module: Module, node: ast.expr, known: dict[ast.AST, bool]) -> bool:
