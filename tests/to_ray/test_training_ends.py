@@ -104,6 +104,6 @@ def test_what_needs_the_group_may_have_another_name_and_be_in_a_function(behind:
 
 
 def test_methods_of_other_objects_need_no_group() -> None:
-    end = "    accelerator.end_training()\n    print(loss.gather(0, rows), rows.prepare(), functools.reduce(max, rows))\n"
+    end = "    accelerator.end_training()\n    print(loss.gather(0, rows), rows.prepare(), reduce(max, rows))\n"
     outcome = moved(end)
     assert end in outcome.text and "RM828" not in [code for code, _, _ in outcome.findings]

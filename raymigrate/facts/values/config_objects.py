@@ -80,7 +80,8 @@ def file_given(module: Module, made: ast.Call) -> ast.expr | None:
 def is_bare_dataclass(module: Module, home: ast.ClassDef) -> bool:
     """Whether a class is a dataclass whose fields have the values that are written: without a base, or own code."""
     heads = [d.func if isinstance(d, ast.Call) else d for d in home.decorator_list]
-    own = {getattr(part, "name", "") or getattr(part, "id", "") for s in home.body for part in (s, *getattr(s, "targets", ()))}
+    parts = [part for s in home.body for part in (s, *getattr(s, "targets", ()))]
+    own = {getattr(part, "name", "") or getattr(part, "id", "") for part in parts}
     is_plain = not home.bases and not home.keywords and own.isdisjoint(OWN)
     return is_plain and [module.qualified(head) for head in heads] == [DATACLASS]
 
