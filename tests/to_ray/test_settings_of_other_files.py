@@ -88,3 +88,14 @@ def test_plain_settings_stay(tmp_path: Path, more: str, head: str, given: str) -
 def test_settings_that_may_hold_anything_move(tmp_path: Path, more: str, head: str, given: str) -> None:
     text = after(tmp_path, more, head, given)
     assert "TorchTrainer(" in text and f"\n    cfg = Settings({given})\n" in text
+
+
+def test_dataclasses_of_two_files_may_make_each_other(tmp_path: Path) -> None:
+    other = "from dataclasses import dataclass, field\n\nimport config\n\n\n@dataclass\nclass Other:\n"
+    (tmp_path / "other.py").write_text(f"{other}    more: object = field(default_factory=lambda: config.Settings())\n")
+    (tmp_path / "config.py").write_text(
+        "import other\n" + SETTINGS.format(more="field(default_factory=lambda: other.Other())", head=BARE)
+    )
+    (tmp_path / "train.py").write_text(SCRIPT.format(given=""))
+    invoke("--to-ray", str(tmp_path))
+    assert "\n    cfg = Settings()\n" in (tmp_path / "train.py").read_text()
