@@ -243,13 +243,13 @@ def _makes_values(home: Module, definition: ast.ClassDef, depth: int = DEPTH) ->
 def _is_same_anywhere(home: Module, value: ast.expr, depth: int) -> bool:
     """Whether plain calls make a value, and it does not say which process it is in: `int(os.environ["RANK"])`."""
     for part in ast.walk(value) if depth else ():
-        is_factory = isinstance(part, ast.keyword) and part.arg == "default_factory"
-        maker = part.func if isinstance(part, ast.Call) else part.value if is_factory else None  # type: ignore[attr-defined]
+        factory = part.value if isinstance(part, ast.keyword) and part.arg == "default_factory" else None
+        maker = part.func if isinstance(part, ast.Call) else factory
         if maker is not None and (found := class_named(home, maker)) is not None:
             if not _makes_values(*found, depth - 1):
                 return False
-        elif is_factory:
-            if not isinstance(maker, ast.Lambda) and free_name(home, maker) not in PLAIN_BUILTINS:
+        elif factory is not None:
+            if not isinstance(factory, ast.Lambda) and free_name(home, factory) not in PLAIN_BUILTINS:
                 return False
         elif isinstance(part, ast.Call):
             if not _is_plain_call(home, part):
