@@ -107,3 +107,13 @@ def test_methods_of_other_objects_need_no_group() -> None:
     end = "    accelerator.end_training()\n    print(loss.gather(0, rows), rows.prepare(), reduce(max, rows))\n"
     outcome = moved(end)
     assert end in outcome.text and "RM828" not in [code for code, _, _ in outcome.findings]
+
+
+def test_comments_over_it_go_with_it_and_others_stay() -> None:
+    end = "            # deep\n    # one $x\n\n    # two\n    accelerator.end_training()  # three\n\n"
+    text = moved(end + "    # four\n    accelerator.wait_for_everyone()\n").text
+    assert (
+        "    # four\n    accelerator.wait_for_everyone()\n\n    # one $ x\n\n    # two\n    # three\n    accelerator.e"
+        in text
+    )
+    assert [text.count(comment) for comment in ("# deep", "# one", "# two", "# three", "# four")] == [1] * 5

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from itertools import takewhile
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.all_workers import is_accelerator
 from raymigrate.edits.plan import Code
-from raymigrate.facts.syntax.comments import comments_of
+from raymigrate.facts.syntax.comments import comments_of, comments_over
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import blocks
 
@@ -71,7 +72,11 @@ def _step(module: Module, call: ast.Call) -> ast.stmt | None:
 
 def _again(module: Module, step: ast.stmt, call: ast.Call) -> Code:
     """The same statement once more, with the comments over it and a blank line before it."""
-    start = f"\n{comments_of(module, step)}"
+    near = step.lineno - 1 - len(comments_over(module, step))
+    above = takewhile(lambda line: line.strip()[:1] in ("", "#"), reversed(module.lines[:near]))
+    margin = " " * module.start(step)[1] + "#"  # deeper ones are of the block before it, and stay there
+    apart = "".join(f"{line.strip()}\n\n" for line in reversed([*above]) if line.startswith(margin))
+    start = f"\n{apart.replace('$', '$ ')}{comments_of(module, step)}"
     if isinstance(step, ast.If):
         return Code(f"{start}if $test:\n    $call\n", {"test": step.test, "call": call})
     return Code(f"{start}$call\n", {"call": call})
