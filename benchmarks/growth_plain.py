@@ -56,6 +56,16 @@ IN_ONE_FUNCTION = """\
     trainer_<n>.save_model("model_<n>")
     results["<n>"] = trainer_<n>.evaluate()
 """
+WITH_TABLE = """\
+def train_<n>(rows):
+    trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"), train_dataset=rows)
+    trainer.train()
+    results["<n>"] = trainer.evaluate()
+    print(results)
+
+
+train_<n>(rows)
+"""
 STORE = "def store(path):\n    open(path, 'w').write('x')\n\n\n"
 METER = """\
 class Meter:
@@ -145,6 +155,7 @@ CASES = [
         TO_RAY,
         50,
     ),
+    _case("trainings that fill a table", script(WITH_TABLE, f"{TRAINER}rows, results = 1, {{}}\n\n\n"), TO_RAY, 50),
     _case(
         "objects of one name that methods change",
         script("meter = Meter()\nmeter.update(<n>)\n", TRAINER + METER + TRAINING),

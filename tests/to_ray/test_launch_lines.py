@@ -43,6 +43,19 @@ def told(folder: Path, files: dict[str, str]) -> Sequence[Finding]:
     return [finding for finding in result.findings if finding.code == "RM824"]
 
 
+def test_a_script_that_is_named_from_another_folder_is_launched_by_the_same_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "job").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "job" / "run.sh").write_text(LAUNCH)
+    (tmp_path / "job" / "train.py").write_text(SCRIPT)
+    monkeypatch.chdir(tmp_path / "other")
+    for path in ("../job/train.py", "../other/../job/train.py", "../job"):
+        output = invoke("--diff", "--to-ray", path).output
+        assert "run.sh:1 says" in output and "ScalingConfig(num_workers=2" in output
+
+
 @pytest.mark.parametrize(
     ("name", "text", "place"),
     [

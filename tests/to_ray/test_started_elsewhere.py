@@ -82,6 +82,14 @@ def test_the_command_to_copy_names_the_file_from_where_the_user_is(
     assert "`raymigrate config conf/a.yaml` shows what to write." in invoke("check", "--to-ray", ".").output
 
 
+def test_a_name_with_a_space_is_quoted_and_a_plugin_is_told_in_one_line(tmp_path: Path) -> None:
+    plugin = "mixed_precision: bf16\ndistributed_type: FSDP\nfsdp_config: {}\n"
+    line = "accelerate launch --config_file conf/a.yaml main.py\n"
+    text = said(tmp_path / "a b", {"train.py": ACCELERATE, **DIRECT, "run.sh": line, "conf/a.yaml": plugin})
+    assert f"`raymigrate config '{tmp_path}/a b/conf/a.yaml'` shows what to write." in text
+    assert "Plugin(fsdp_version=1, use_orig_params=True, " in text
+
+
 def test_nothing_is_said_of_a_file_with_which_no_line_launches_the_starter(tmp_path: Path) -> None:
     main = "from train import train\n\ntrain({})\n"
     files = {"train.py": TRAINER, "jobs/main.py": main, "jobs/tpu.yaml": SETTINGS.replace("MULTI_GPU", "TPU")}

@@ -67,6 +67,9 @@ def test_it_goes_behind_what_is_saved(step: str, save: str) -> None:
         "    done = accelerator.end_training()\n    accelerator.wait_for_everyone()\n",
         "    if track:\n        accelerator.end_training()\n    else:\n        print(1)\n"
         "    accelerator.wait_for_everyone()\n",
+        '    if track["on"]:\n        accelerator.end_training()\n    track["on"] = 0\n'
+        "    accelerator.wait_for_everyone()\n",
+        "    if track:\n        accelerator.end_training()\n    track.clear()\n    accelerator.wait_for_everyone()\n",
     ],
 )
 def test_it_is_told_where_it_would_not_mean_the_same_there(end: str) -> None:
@@ -80,3 +83,37 @@ def test_it_is_told_where_it_would_not_mean_the_same_there(end: str) -> None:
 def test_last_it_stays(end: str) -> None:
     outcome = moved(end)
     assert end in outcome.text and "RM828" not in [code for code, _, _ in outcome.findings]
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "    acc = accelerator\n    {}\n    accelerator.wait_for_everyone()\n    acc.save_state('state')\n",
+        "    {}\n    finish(accelerator)\n",
+        "    {}; accelerator.wait_for_everyone()\n    accelerator.print(1)\n",
+    ],
+)
+def test_what_needs_the_group_may_have_another_name_and_be_in_a_function(behind: str) -> None:
+    call = "accelerator.end_training()"
+    finish = "def finish(accelerator):\n    accelerator.wait_for_everyone()\n\n\ndef main("
+    text = SCRIPT.format(end=behind.format(call)).replace("def main(", finish)
+    outcome = converted(text, to_ray=True)
+    assert len(outcome.lines("RM828", Kind.CONVERTED)) == 1 and not outcome.lines("RM828", Kind.MANUAL)
+    train_func = outcome.text[outcome.text.index("def train_func(") :]
+    assert train_func.partition("\n\n\n")[0].endswith(call)
+
+
+def test_methods_of_other_objects_need_no_group() -> None:
+    end = "    accelerator.end_training()\n    print(loss.gather(0, rows), rows.prepare(), reduce(max, rows))\n"
+    outcome = moved(end)
+    assert end in outcome.text and "RM828" not in [code for code, _, _ in outcome.findings]
+
+
+def test_comments_over_it_go_with_it_and_others_stay() -> None:
+    end = "            # deep\n    # one $x\n\n    # two\n    accelerator.end_training()  # three\n\n"
+    text = moved(end + "    # four\n    accelerator.wait_for_everyone()\n").text
+    assert (
+        "    # four\n    accelerator.wait_for_everyone()\n\n    # one $ x\n\n    # two\n    # three\n    accelerator.e"
+        in text
+    )
+    assert [text.count(comment) for comment in ("# deep", "# one", "# two", "# three", "# four")] == [1] * 5

@@ -135,7 +135,7 @@ def _is_of_all(module: Module, node: ast.expr) -> bool:
         return False
     if is_trainer(module, node.value):
         return node.attr not in OF_TRAINER and not _holds_values(module, node)
-    return _is_accelerator(module, node.value) and node.attr not in OF_ACCELERATOR
+    return is_accelerator(module, node.value) and node.attr not in OF_ACCELERATOR
 
 
 def _holds_values(module: Module, node: ast.Attribute) -> bool:
@@ -144,7 +144,8 @@ def _holds_values(module: Module, node: ast.Attribute) -> bool:
     return bool(ends) and all(isinstance(end, VALUES) for end in ends)
 
 
-def _is_accelerator(module: Module, node: ast.expr) -> bool:
+def is_accelerator(module: Module, node: ast.expr) -> bool:
+    """Whether an object is an Accelerator, or is named like one."""
     if last_name(node) == "accelerator":
         return True
     return any(

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from raymigrate.codemods.to_ray.notebook_launchers import NotebookLaunch
-from raymigrate.codemods.to_ray.own_objects import is_changed
+from raymigrate.codemods.to_ray.own_objects import is_changed, is_filled
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script
-from raymigrate.codemods.to_ray.step_kinds import PLAIN_BUILTINS, is_filled, is_plain
+from raymigrate.codemods.to_ray.step_kinds import PLAIN_BUILTINS, is_plain
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.values import free_name, keyword_argument

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 
 from raymigrate.base.findings import Rule
 from raymigrate.base.options import ACCELERATE_LAUNCH
@@ -275,7 +276,7 @@ def _tell_passed_over(context: Context, place: ast.AST) -> None:
     if others:
         names = ", ".join(others[:FEW]) + (" and others" if len(others) > FEW else "")
         message = f"{file.name} lies beside {names} too, and no line says which script it was for: it is not taken."
-        context.note(RM825, place, f"{message} `raymigrate config {file.name}` shows what to write if it was this one.")
+        context.note(RM825, place, f"{message} {_command(context, file)} shows what to write if it was this one.")
 
 
 def tell_starts(context: Context, place: ast.AST, path: str, when: str = "now") -> None:
@@ -306,14 +307,19 @@ def _tell_settings(context: Context, place: ast.AST, path: str, launches: list[L
     if launched.file is None:
         message += " Write it where the training is started."
     else:
-        project = context.module.project
-        named = project.name(str(launched.file)) if project is not None else _seen(context, launched.file)
-        message += f" `raymigrate config {named}` shows what to write."  # as the user names files, from where they are
+        message += f" {_command(context, launched.file)} shows what to write."
     context.note(RM825, place, message)
 
 
+def _command(context: Context, file: Path) -> str:
+    """The command that shows what is in a file, which it names as the user names files, from where they are."""
+    project = context.module.project
+    return f"`raymigrate config {quote(project.name(str(file)) if project is not None else _seen(context, file))}`"
+
+
 def _call(name: str, given: Mapping[str, str]) -> str:
-    return f"{name}({', '.join(f'{argument}={value}' for argument, value in given.items())})"
+    lines = f"{name}({', '.join(f'{argument}={value}' for argument, value in given.items())})".splitlines()
+    return " ".join(map(str.strip, lines)).replace("( ", "(").replace(", )", ")")  # a plugin has several
 
 
 def _tell_each(context: Context, place: ast.AST, launches: list[Launch], path: str, when: str = "now") -> None:

@@ -15,6 +15,7 @@ from raymigrate.codemods.to_ray.other_scripts import other_scripts
 from raymigrate.documents.python_commands import shell_of_python
 from raymigrate.documents.shell_lines import is_databricks_source, shell_of_notebook, shell_of_source
 from raymigrate.facts.accelerate.accelerate_config import read_file
+from raymigrate.facts.projects.files import place_of
 from raymigrate.facts.projects.searched import Searched
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
@@ -85,8 +86,7 @@ def _known_starts(module: Module, script: str) -> tuple[Launch, ...]:
 
 
 def _found_starts(script: str, module: Module | None) -> tuple[Launch, ...]:
-    path = Path(script).absolute()
-    folders = _folders(Path(script))
+    path, folders = place_of(script), _folders(Path(script))
     others = (launch for launch in _lines_around(path, module) if launch.file.absolute() != path)
     found = [launch for launch in (*_launches_of_file(script, is_own=True), *others) if launch.starts(path, folders)]
     return tuple(sorted(found, key=lambda launch: (launch.file, launch.cell, launch.line)))
@@ -181,7 +181,7 @@ def named_files(script: str, launches: list[Launch]) -> list[Path]:
 
 def is_named_for_others(script: str, file: Path, module: Module | None = None) -> bool:
     """Whether lines of the project name a file of accelerate, none of which starts this script."""
-    return any(launch.names(file.absolute()) for launch in _lines_around(Path(script).absolute(), module))
+    return any(launch.names(file.absolute()) for launch in _lines_around(place_of(script), module))
 
 
 def file_beside(script: str) -> Path | None:
@@ -206,7 +206,7 @@ def _is_accelerates(path: Path) -> bool:
 
 def _folders(script: Path) -> list[Path]:
     """The script's folder, and those above it: up to the root of the project, else to the one that has its package."""
-    folders = [*script.absolute().parents]
+    folders = [*place_of(script).parents]
     for above, folder in enumerate(folders):
         if any((folder / mark).exists() for mark in (".git", "pyproject.toml", "setup.py", "setup.cfg")):
             return folders[: above + 1]

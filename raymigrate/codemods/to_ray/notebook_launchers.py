@@ -13,6 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launches import MOST_BYTES_OF_NOTEBOOK, NOTEBOOK, notebooks_writing
 from raymigrate.codemods.to_ray.refusals import Reason, several
 from raymigrate.edits.plan import Part
+from raymigrate.facts.projects.files import place_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking
 from raymigrate.files.contents import read_bytes
@@ -116,4 +117,4 @@ def started_by_notebook(path: str, functions: Collection[str]) -> tuple[str, str
 
 
 def _notebooks_beside(script: Path) -> Iterator[Path]:
-    yield from sorted(script.parent.glob(f"*{NOTEBOOK}")) if script.exists() else notebooks_writing(script.absolute())
+    yield from sorted(script.parent.glob(f"*{NOTEBOOK}")) if script.exists() else notebooks_writing(place_of(script))

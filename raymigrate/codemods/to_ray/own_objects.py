@@ -31,6 +31,16 @@ def is_changed(module: Module, node: ast.Name) -> bool:
     return bool(_put_into(module, node))
 
 
+def is_filled(module: Module, name: str, scope: Scope) -> bool:
+    """Whether something is put into what a name stands for: a list of losses, a dict of results."""
+    for use in module.uses(name, scope):
+        parent = module.parent_of[use]
+        filled = isinstance(parent, ast.Attribute) and parent.attr in FILLING
+        if filled or (isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load)):
+            return True
+    return False
+
+
 def is_handed_on(module: Module, node: ast.Name) -> bool:
     """Whether a name gives away what who gets it may change: to a call, or in a list.
 

@@ -25,6 +25,7 @@ from functools import cache
 from itertools import pairwise, takewhile
 
 from raymigrate.codemods.to_ray.nested_parsing import make_parser, parser_steps
+from raymigrate.codemods.to_ray.own_objects import is_filled
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed, first_trained
 from raymigrate.codemods.to_ray.step_kinds import (
     LAUNCHER,
@@ -37,7 +38,6 @@ from raymigrate.codemods.to_ray.step_kinds import (
     asks_now,
     draws,
     environment_set,
-    is_filled,
     is_plain,
     is_text,
     names_by_time,

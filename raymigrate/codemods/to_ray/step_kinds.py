@@ -13,7 +13,6 @@ from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.projects.environment import VISIBLE, set_by_call
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.values import class_named, free_name
 from raymigrate.facts.values.config_objects import is_bare_dataclass
 from raymigrate.facts.values.moments import CLOCKS, ON_DISK, TIMES
@@ -209,16 +208,6 @@ def changes_something(part: ast.AST) -> bool:
     return False
 
 
-def is_filled(module: Module, name: str, scope: Scope) -> bool:
-    """Whether something is put into what a name stands for: a list of losses, a dict of results."""
-    for use in module.uses(name, scope):
-        parent = module.parent_of[use]
-        filled = isinstance(parent, ast.Attribute) and parent.attr in FILLING
-        if filled or (isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load)):
-            return True
-    return False
-
-
 def simple_statements(step: ast.stmt) -> Iterator[ast.stmt]:
     """A statement, or those in the blocks below it that have no block; a definition is one statement."""
     blocks = [child for child in ast.iter_child_nodes(step) if isinstance(child, (ast.stmt, *ARMS))]
@@ -245,18 +234,33 @@ def _is_plain_call(module: Module, call: ast.Call) -> bool:
     return of_path or _is_read_of_literal(module, method, {})
 
 
-def _makes_values(home: Module, definition: ast.ClassDef, depth: int = 0) -> bool:
+def _makes_values(home: Module, definition: ast.ClassDef, depth: int = DEPTH) -> bool:
     """Whether a class of another file is a dataclass whose fields are values that mean the same in any process."""
-    if not is_bare_dataclass(home, definition) or depth > DEPTH:
-        return False
-    fields = [part for s in definition.body if isinstance(s, ast.AnnAssign) for part in ast.walk(s)]
-    made = [part for part in fields if isinstance(part, ast.Call)]
-    factories = [part.value for part in fields if isinstance(part, ast.keyword) and part.arg == "default_factory"]
-    others = [f for f in factories if not isinstance(f, ast.Lambda) and free_name(home, f) not in PLAIN_BUILTINS]
-    classes = [class_named(home, other) for other in others]
-    return all(_is_plain_call(home, call) for call in made) and all(
-        found is not None and _makes_values(*found, depth + 1) for found in classes
-    )
+    values = [s.value for s in definition.body if isinstance(s, ast.AnnAssign) and s.value is not None]
+    return is_bare_dataclass(home, definition) and all(_is_same_anywhere(home, value, depth) for value in values)
+
+
+def _is_same_anywhere(home: Module, value: ast.expr, depth: int) -> bool:
+    """Whether plain calls make a value, and it does not say which process it is in: `int(os.environ["RANK"])`."""
+    for part in ast.walk(value) if depth else ():
+        factory = part.value if isinstance(part, ast.keyword) and part.arg == "default_factory" else None
+        maker = part.func if isinstance(part, ast.Call) else factory
+        if maker is not None and (found := class_named(home, maker)) is not None:
+            if not _makes_values(*found, depth - 1):
+                return False
+        elif factory is not None:
+            if not isinstance(factory, ast.Lambda) and free_name(home, factory) not in PLAIN_BUILTINS:
+                return False
+        elif isinstance(part, ast.Call):
+            if not _is_plain_call(home, part):
+                return False
+        elif isinstance(part, ast.Name):
+            ends = [source for source in home.origins(part) if source.node is not part]
+            if not all(_is_same_anywhere(source.module, source.node, depth - 1) for source in ends):
+                return False
+        elif isinstance(part, ast.Constant) and part.value in RANKS:
+            return False
+    return depth > 0
 
 
 def _is_path_or_moment(module: Module, node: ast.expr, known: dict[ast.AST, bool]) -> bool:

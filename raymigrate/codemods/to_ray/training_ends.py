@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from itertools import takewhile
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.all_workers import is_accelerator
 from raymigrate.edits.plan import Code
-from raymigrate.facts.syntax.comments import comments_of
+from raymigrate.facts.syntax.comments import comments_of, comments_over
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import blocks
 
@@ -30,16 +32,12 @@ def end_last(context: Context, rule: Rule, call: ast.Call) -> None:
         call: The call of end_training().
     """
     module = context.module
-    later = [
-        other
-        for other, _ in module.method_calls(*COLLECTIVES)
-        if other.lineno > call.lineno and module.function(other) is module.function(call)
-    ]
+    later = _later(module, call)
     if not later:
         return
     step = _step(module, call)
     between = _between(module, step, call, later) if step is not None else []
-    if step is None or not between or not _means_the_same_behind(module, step, between):
+    if step is None or not between or not _means_the_same_behind(step, between):
         for other in later:
             context.manual(rule, other, f"{DESTROYED}: {RAISES}", "Call end_training() last.")
     elif context.converts(
@@ -47,6 +45,20 @@ def end_last(context: Context, rule: Rule, call: ast.Call) -> None:
     ):
         context.plan.statement(step).removed = True
         context.plan.statement(between[-1]).after.append(_again(module, step, call))
+
+
+def _later(module: Module, call: ast.Call) -> list[ast.Call]:
+    """The calls behind it, in its function, that need the process group: by themselves, or by a function they call."""
+    needing = {other for other, owner in module.method_calls(*COLLECTIVES) if is_accelerator(module, owner.value)}
+    home = module.function(call)
+    others = {module.function(other) for other in needing} - {home, None}
+    return [
+        other
+        for other in module.of_type(ast.Call)
+        if module.function(other) is home
+        and module.start(other) > module.start(call)
+        and (other in needing or module.definition(other.func) in others)
+    ]
 
 
 def _step(module: Module, call: ast.Call) -> ast.stmt | None:
@@ -60,14 +72,18 @@ def _step(module: Module, call: ast.Call) -> ast.stmt | None:
 
 def _again(module: Module, step: ast.stmt, call: ast.Call) -> Code:
     """The same statement once more, with the comments over it and a blank line before it."""
-    start = f"\n{comments_of(module, step)}"
+    near = step.lineno - 1 - len(comments_over(module, step))
+    above = takewhile(lambda line: line.strip()[:1] in ("", "#"), reversed(module.lines[:near]))
+    margin = " " * module.start(step)[1] + "#"  # deeper ones are of the block before it, and stay there
+    apart = "".join(f"{line.strip()}\n\n" for line in reversed([*above]) if line.startswith(margin))
+    start = f"\n{apart.replace('$', '$ ')}{comments_of(module, step)}"
     if isinstance(step, ast.If):
         return Code(f"{start}if $test:\n    $call\n", {"test": step.test, "call": call})
     return Code(f"{start}$call\n", {"call": call})
 
 
 def _between(module: Module, step: ast.stmt, call: ast.Call, later: Sequence[ast.Call]) -> list[ast.stmt]:
-    """The statements behind it, in its block, up to the last that names the Accelerator.
+    """The statements behind it, in its block, up to the last that names the Accelerator or needs the process group.
 
     Args:
         module: The module.
@@ -81,15 +97,23 @@ def _between(module: Module, step: ast.stmt, call: ast.Call, later: Sequence[ast
         return []
     assert isinstance(call.func, ast.Attribute)
     names = {part.id for part in ast.walk(call.func) if isinstance(part, ast.Name)}
-    naming = [s for s in behind if any(isinstance(p, ast.Name) and p.id in names for p in ast.walk(s))]
-    return behind[: behind.index(naming[-1]) + 1] if naming else []
+    using = [s for s in behind if any(p in later or getattr(p, "id", None) in names for p in ast.walk(s))]
+    return behind[: behind.index(using[-1]) + 1]
 
 
-def _means_the_same_behind(module: Module, step: ast.stmt, between: Sequence[ast.stmt]) -> bool:
-    """Whether the statement is run behind the others just as before them: none leaves, or binds what it reads."""
+def _means_the_same_behind(step: ast.stmt, between: Sequence[ast.stmt]) -> bool:
+    """Whether the statement is run behind the others just as before them: none leaves, or changes what it reads."""
     parts = [part for statement in between for part in ast.walk(statement)]
     read = {part.id for part in ast.walk(step) if isinstance(part, ast.Name)}
     bound = {part.id for part in parts if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
-    stored = any(isinstance(p, ast.Attribute) and not isinstance(p.ctx, ast.Load) for p in parts)
-    is_bare = isinstance(step, ast.Expr)
-    return read.isdisjoint(bound) and (is_bare or not stored) and not any(isinstance(part, LEAVES) for part in parts)
+    leaves = any(isinstance(part, LEAVES) for part in parts)
+    changed = isinstance(step, ast.If) and _may_change(step.test, parts)
+    return not leaves and not changed and read.isdisjoint(bound)
+
+
+def _may_change(test: ast.expr, parts: Sequence[ast.AST]) -> bool:
+    """Whether code stores something in an object, or calls a method of one that a condition reads."""
+    read = {part.id for part in ast.walk(test) if isinstance(part, ast.Name)}
+    methods = [part.func for part in parts if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)]
+    stored = any(isinstance(p, (ast.Attribute, ast.Subscript)) and not isinstance(p.ctx, ast.Load) for p in parts)
+    return stored or any(isinstance(method.value, ast.Name) and method.value.id in read for method in methods)

@@ -1,6 +1,7 @@
 """Files that a script names relative to itself or to the folder it is started in."""
 
 import ast
+import os
 from pathlib import Path
 
 from raymigrate.facts.syntax.module import Module
@@ -8,6 +9,11 @@ from raymigrate.facts.syntax.packages import is_below, upwards
 
 PATH_CLASSES = ("pathlib.Path", "pathlib.PurePath")
 UNCHANGED = ("os.path.abspath", "os.path.realpath", "os.path.expanduser", "os.fspath")
+
+
+def place_of(script: str | Path) -> Path:
+    """Where a script is, which may be named from another folder: `../train.py`."""
+    return Path(os.path.abspath(script))  # noqa: PTH100 - absolute() leaves the dots
 
 
 def file_named(module: Module, node: ast.expr, script: str) -> Path | None:
@@ -34,7 +40,7 @@ def _found(module: Module, path: Path, script: str) -> Path:
     if path.is_absolute() or not script or module.project is None or beside.exists():
         return beside
     top = module.project.folder(script)
-    folders = upwards(str(Path(script).absolute().parent))
+    folders = upwards(str(place_of(script).parent))
     above = (Path(folder) / path for folder in folders if is_below(folder, top))
     return next((file for file in above if file.is_file()), beside)
 
@@ -45,7 +51,7 @@ def _path(module: Module, node: ast.expr, script: Path) -> Path | None:
         return Path(text)
     node = module.value(node)
     if isinstance(node, ast.Name) and node.id == "__file__":
-        return script.absolute()
+        return place_of(script)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         return _joined(module, [node.left, node.right], script)
     if isinstance(node, ast.Attribute) and node.attr == "parent":

@@ -11,7 +11,7 @@ CREATE, LOAD = "omegaconf.OmegaConf.create", "omegaconf.OmegaConf.load"
 DATACLASS, FIELD = "dataclasses.dataclass", "dataclasses.field"
 CLASS_VARIABLE = "typing.ClassVar"  # no field
 NOT_READ = ("dataclasses.InitVar", "dataclasses.KW_ONLY")
-OWN = ("__post_init__", "__init__")  # by which a class gives its fields other values
+OWN = ("__post_init__", "__init__", "__new__", "__setattr__")  # by which a class gives its fields other values
 
 
 def object_given(module: Module, given: ast.expr) -> ast.Call | None:
@@ -80,7 +80,8 @@ def file_given(module: Module, made: ast.Call) -> ast.expr | None:
 def is_bare_dataclass(module: Module, home: ast.ClassDef) -> bool:
     """Whether a class is a dataclass whose fields have the values that are written: without a base, or own code."""
     heads = [d.func if isinstance(d, ast.Call) else d for d in home.decorator_list]
-    own = {statement.name for statement in home.body if isinstance(statement, ast.FunctionDef)}
+    parts = [part for s in home.body for part in (s, *getattr(s, "targets", ()))]
+    own = {getattr(part, "name", "") or getattr(part, "id", "") for part in parts}
     is_plain = not home.bases and not home.keywords and own.isdisjoint(OWN)
     return is_plain and [module.qualified(head) for head in heads] == [DATACLASS]
 
