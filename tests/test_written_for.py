@@ -382,7 +382,9 @@ def test_the_order_is_told_by_what_every_possible_version_has(tmp_path: Path) ->
     project(tmp_path, requirements_txt="ray>=2.5,<2.7\n", setup_py="")
     assert "callbacks" not in converted(tmp_path, script)
     assert 'name="a"' in converted(tmp_path, script)
-    project(tmp_path, requirements_txt="ray>=2.4,<2.7\n")
+    project(tmp_path, requirements_txt="ray>=2.4,<2.7\n")  # local_dir up to 2.4, which is storage_path today
+    assert 'RunConfig(name="a", storage_path="/b")' in converted(tmp_path, script)
+    project(tmp_path, requirements_txt="ray>=2.4,<2.8\n")
     assert 'RunConfig("a", "/b", None, None)' in converted(tmp_path, script)
 
 

@@ -44,6 +44,14 @@ def main(workers):
 """,
         "scaling_config=ScalingConfig(num_workers=workers)",
     ),
+    "a dict within it, before another statement": (
+        """
+kwargs = dict(trainer_init_per_worker=init, trainer_init_config=dict(rate=0.1), scaling_config=ScalingConfig(**trainers))
+show(2)
+trainer = TransformersTrainer(**kwargs)
+""",
+        "train_loop_config=dict(rate=0.1",
+    ),
     "what is read, behind what is read": (
         """
 kwargs = dict(scaling_config=ScalingConfig(num_workers=show.workers))
@@ -62,6 +70,15 @@ trainer = AccelerateTrainer(accelerate_config={"mixed_precision": "no"}, **kwarg
 OWN = "kwargs = dict(trainer_init_per_worker=init)\n"
 TRAINER = "trainer = TransformersTrainer(**kwargs)\n"
 TOLD = {
+    "what is copied, and changes in between": (
+        "workers = dict(num_workers=2)\n"
+        "kwargs = dict(trainer_init_per_worker=init, scaling_config=ScalingConfig(**workers))\n"
+        f"workers['use_gpu'] = True\n{TRAINER}"
+    ),
+    "a dict of something else": (
+        "kwargs = dict(trainer_init_per_worker=init, trainer_init_config=dict(show.pairs, a=1))\n"
+        f"show(1)\n{TRAINER}"
+    ),
     "under a condition": f"{OWN}if data:\n    kwargs['datasets'] = {{}}\n{TRAINER}",
     "read elsewhere": f"{OWN}{TRAINER}show(kwargs)\n",
     "two trainers": f"{OWN}{TRAINER}{TRAINER}",

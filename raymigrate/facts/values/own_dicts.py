@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
+from raymigrate.facts.values.calls import free_name
+
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module
 
@@ -158,15 +160,27 @@ def _is_same_later(module: Module, values: list[ast.expr], between: list[ast.stm
     if not all(_is_plain(module, part) for value in values for part in ast.walk(value)):
         return False
     read = {part.id for value in values for part in ast.walk(value) if isinstance(part, ast.Name)}
+    copied = {part.id for value in values for part in _copied(value)}
+    if any(isinstance(part, ast.Name) and part.id in copied for statement in between for part in ast.walk(statement)):
+        return False
     declared = [node.names for node in module.of_type(ast.Global)]
     declared += [node.names for node in module.of_type(ast.Nonlocal)]
     elsewhere = {name for names in declared for name in names}
     return read.isdisjoint(_bound(between)) and read.isdisjoint(elsewhere)  # which a call may bind anew
 
 
+def _copied(value: ast.expr) -> Iterator[ast.Name]:
+    """The names whose entries an expression takes: `ScalingConfig(**scaling)`."""
+    for part in ast.walk(value):
+        if isinstance(part, ast.keyword) and part.arg is None:
+            yield from (name for name in ast.walk(part.value) if isinstance(name, ast.Name))
+
+
 def _is_plain(module: Module, part: ast.AST) -> bool:
     """Whether a part of an expression reads nothing that changes, and does nothing: configurations of Ray are such."""
     if isinstance(part, ast.Call):
+        if free_name(module, part.func) == "dict":  # `dict(a=1)` is `{"a": 1}`
+            return not part.args and all(keyword.arg is not None for keyword in part.keywords)
         return (module.qualified(part.func) or "").startswith("ray.") and ast.unparse(part.func).endswith("Config")
     if isinstance(part, ast.Attribute):
         return module.qualified(part) is not None
