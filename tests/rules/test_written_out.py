@@ -46,7 +46,8 @@ def main(workers):
     ),
     "a dict within it, before another statement": (
         """
-kwargs = dict(trainer_init_per_worker=init, trainer_init_config=dict(rate=0.1), scaling_config=ScalingConfig(**trainers))
+kwargs = dict(trainer_init_per_worker=init, trainer_init_config=dict(rate=0.1))
+kwargs["scaling_config"] = ScalingConfig(**trainers)
 show(2)
 trainer = TransformersTrainer(**kwargs)
 """,
@@ -76,8 +77,7 @@ TOLD = {
         f"workers['use_gpu'] = True\n{TRAINER}"
     ),
     "a dict of something else": (
-        "kwargs = dict(trainer_init_per_worker=init, trainer_init_config=dict(show.pairs, a=1))\n"
-        f"show(1)\n{TRAINER}"
+        f"kwargs = dict(trainer_init_per_worker=init, trainer_init_config=dict(show.pairs, a=1))\nshow(1)\n{TRAINER}"
     ),
     "under a condition": f"{OWN}if data:\n    kwargs['datasets'] = {{}}\n{TRAINER}",
     "read elsewhere": f"{OWN}{TRAINER}show(kwargs)\n",

@@ -246,10 +246,8 @@ def _tell_differing(context: Context, place: ast.AST, launches: list[Launch]) ->
     """Says that lines differ, and without which of their flags the workers train in another way."""
     message = "The lines that launch it differ, so none of their flags are written"
     given = {flag for launch in launches for flag, value in launch.flags.items() if value not in NO_CHANGE}
-    asked = [flag for flag in HOW_IT_TRAINS if flag in given]
-    if asked:
-        few = ", ".join(f"--{flag}" for flag in asked)
-        context.manual(RM825, place, f"{message}: the workers train without {few}.", ONE_LINE)
+    if asked := ", ".join(f"--{flag}" for flag in HOW_IT_TRAINS if flag in given):
+        context.manual(RM825, place, f"{message}: the workers train without {asked}.", ONE_LINE)
     else:
         context.note(RM825, place, f"{message}.")
 
