@@ -240,6 +240,23 @@ def test_ray_has_more_than_its_thirty_seconds_to_start_a_node(tmp_path: Path) ->
     assert done.stdout == "node 0\n", done.stderr
 
 
+@pytest.mark.parametrize(
+    ("services", "expected"),
+    [("def wait_for_node(address, socket, timeout=30):\n    return timeout\n", "180"), ("", "None")],
+)
+def test_an_old_ray_that_waits_in_another_function_has_it_too(services: str, expected: str, tmp_path: Path) -> None:
+    """Ray 2.6 has no `get_node`; a module that has neither is left alone."""
+    folder = tmp_path / "ray/_private"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").touch()
+    (folder / "__init__.py").touch()
+    (folder / "services.py").write_text(services)
+    ask = "getattr(services, 'wait_for_node', lambda *_: None)('address', 'socket')"
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from ray._private import services; print({ask})"
+    done = run(tmp_path / "trace", "-c", code, rank=None)
+    assert done.stdout == f"{expected}\n", done.stderr
+
+
 @pytest.mark.ray
 def test_nothing_is_recorded_outside_a_worker(tmp_path: Path) -> None:
     code = "import torch; m = torch.nn.Linear(2, 2); torch.optim.SGD(m.parameters()).step(); m(torch.ones(1, 2))"

@@ -1,13 +1,14 @@
 """Lets `ray.init()` wait longer for its raylet than Ray's own 30 seconds, which are a constant.
 
 Not a record: on a machine that does much else a raylet takes longer, and the arm would end with "The current node timed
-out during startup" (ray/_private/node.py, `Node.__init__`, in Ray 2.4 to 2.60).
+out during startup" (ray/_private/node.py, `Node.__init__`, Ray 2.6 and 2.60).
 """
 
 from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -23,8 +24,15 @@ def install() -> None:
 
 
 def _wait_longer(module: ModuleType) -> None:
-    """Lets `get_node`, which Ray asks until its 30 seconds are over, answer only when the node is there."""
-    get_node = module.get_node
+    """Lets the function with which Ray waits for its node wait longer."""
+    if hasattr(module, "get_node"):
+        vars(module)["get_node"] = _patient(module.get_node)
+    elif hasattr(module, "wait_for_node"):  # Ray 2.6
+        vars(module)["wait_for_node"] = functools.partial(module.wait_for_node, timeout=SECONDS)
+
+
+def _patient(get_node: Callable[..., Any]) -> Callable[..., Any]:
+    """`get_node`, which Ray asks until its 30 seconds are over; answers only when the node is there."""
 
     @functools.wraps(get_node)
     def patient(*args: Any, **kwargs: Any) -> Any:
@@ -37,4 +45,4 @@ def _wait_longer(module: ModuleType) -> None:
                     raise
             time.sleep(PAUSE_SECONDS)
 
-    vars(module)["get_node"] = patient
+    return patient
