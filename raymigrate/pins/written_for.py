@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from raymigrate.base.expressions import lazy_regex
@@ -166,7 +166,7 @@ class Range(NamedTuple):
         return self.highest[1] - self.lowest[1]
 
 
-@cache  # a range is asked about up to 510 versions, and the scripts of a project have one
+@lru_cache(maxsize=16)  # a range is asked about up to 510 versions, and the scripts of a project have one or two
 def admitted(versions: str) -> Range | None:
     """The versions of Ray before Train V2 in a range; None if there are none, or it cannot be read."""
     try:
@@ -205,7 +205,7 @@ def averages_tokens(module: Module, path: str) -> bool:
     return bool(found) and all(map(_admits_late, found))
 
 
-@cache
+@lru_cache(maxsize=16)
 def _admits_late(versions: str) -> bool:
     try:
         clauses = read_specifier(versions)
