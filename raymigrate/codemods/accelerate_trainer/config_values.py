@@ -82,8 +82,10 @@ def _entries(context: Context, given: ast.expr) -> Settings | None:
     if entries is None and (found := module.elsewhere(given)) is not None and isinstance(found.node, ast.Name):
         module, entries = found.module, found.module.entries(found.node)
     if entries is None:
-        entries = _kept_by_class(module, given) or _but_ignored(module, given)
-        entries = _returned(module, given) if isinstance(given, ast.Call) else entries
+        if isinstance(given, ast.Call):
+            entries = _returned(module, given)
+        else:
+            entries = _kept_by_class(module, given) or _but_ignored(module, given)
     if entries is None:
         return None
     values = {key: _value(module, node) for key, node in entries.items()}

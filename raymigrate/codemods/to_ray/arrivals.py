@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from operator import gt, lt
 
 from raymigrate.codemods.to_ray.all_workers import leads_to
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, live_uses, trained_places
@@ -83,17 +84,18 @@ def between(moved: Sequence[ast.stmt], reached: Sequence[int]) -> list[ast.stmt]
 
 def before(script: Script, calls: Iterable[ast.Call]) -> list[ast.stmt]:
     """The statements beside some calls that stand before one of them, each once; see `_around`."""
-    found: dict[ast.stmt, None] = {}
-    for call in calls:  # perhaps hundreds in one function: no statement is asked by a call of its own
-        found |= dict.fromkeys([part for part in _around(script, call) if part.lineno < call.lineno])
-    return [*found]
+    return _each_once(script, calls, lt)
 
 
 def behind(script: Script, calls: Iterable[ast.Call]) -> list[ast.stmt]:
     """The statements beside some calls that stand behind one of them, each once; see `_around`."""
+    return _each_once(script, calls, gt)
+
+
+def _each_once(script: Script, calls: Iterable[ast.Call], stands: Callable[[int, int], bool]) -> list[ast.stmt]:
     found: dict[ast.stmt, None] = {}
-    for call in calls:
-        found |= dict.fromkeys([part for part in _around(script, call) if part.lineno > call.lineno])
+    for call in calls:  # perhaps hundreds in one function
+        found |= dict.fromkeys([part for part in _around(script, call) if stands(part.lineno, call.lineno)])
     return [*found]
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed
-from raymigrate.facts.projects.command_lines import parser_made
+from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, called, executed
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Scope
@@ -43,13 +42,7 @@ def parser_steps(script: Script, step: ast.stmt) -> list[ast.stmt]:
 def make_parser(module: Module, steps: tuple[ast.stmt, ...]) -> bool:
     """Whether one of some steps makes a parser, or a group of its arguments; hundreds may bind one name."""
     calls = (node for step in steps for node in executed(module, step) if isinstance(node, ast.Call))
-    return any(_makes_parser(module, call) for call in calls)
-
-
-def _makes_parser(module: Module, call: ast.Call) -> bool:
-    if name := parser_made(module, call) or module.qualified(call.func):
-        return name == "argparse.ArgumentParser"
-    return isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument_group"
+    return any(called(module, call) in ("argparse.ArgumentParser", ".add_argument_group") for call in calls)
 
 
 def _parsing(script: Script, step: ast.stmt) -> list[ast.Call]:

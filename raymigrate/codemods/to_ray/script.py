@@ -222,6 +222,14 @@ def executed(module: Module, step: ast.AST) -> Iterator[ast.AST]:
         waiting += [child for child in children(node) if child in module.parent_of]
 
 
+def called(module: Module, call: ast.Call) -> str:
+    """What a call calls: its qualified name, else the name of the method after a dot; of a parser that it makes."""
+    name = parser_made(module, call) or module.qualified(call.func)
+    if name is None:
+        name = f".{call.func.attr}" if isinstance(call.func, ast.Attribute) else ""
+    return name
+
+
 def uses_of_function(module: Module, function: ast.FunctionDef) -> list[ast.AST]:
     """Where a function is used: by its name, or a method as an attribute of any object."""
     if isinstance(module.parent_of[function], ast.ClassDef):

@@ -26,7 +26,7 @@ from itertools import pairwise, takewhile
 
 from raymigrate.codemods.to_ray.nested_parsing import make_parser, parser_steps
 from raymigrate.codemods.to_ray.own_objects import is_filled
-from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed, first_trained
+from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, called, executed, first_trained
 from raymigrate.codemods.to_ray.step_kinds import (
     LAUNCHER,
     LIBRARIES,
@@ -50,7 +50,6 @@ from raymigrate.codemods.to_ray.step_kinds import (
     speaks_to_run,
     stands_for_cell,
 )
-from raymigrate.facts.projects.command_lines import parser_made
 from raymigrate.facts.syntax.scopes import Scope
 
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
@@ -156,7 +155,7 @@ class Roles:
 
     def _speaks_of_process(self, step: ast.stmt) -> bool:
         """Whether a step is about the process that trains: its tracker, its group, its memory."""
-        calls = (self._called(node) for node in executed(self.module, step) if isinstance(node, ast.Call))
+        calls = (called(self.module, node) for node in executed(self.module, step) if isinstance(node, ast.Call))
         return any(name.startswith((*TRACKING, "wandb.", "torch.distributed.", "torch.cuda.")) for name in calls)
 
     def staying(self, *roles: Role) -> list[ast.stmt]:
@@ -190,7 +189,7 @@ class Roles:
         """What the calls in a step say of it."""
         if (variable := environment_set(self.module, step)) is not None:
             return Role.LAUNCHER if variable in OF_LAUNCHER else Role.DRIVER
-        names = [self._called(node) for node in executed(self.module, step) if isinstance(node, ast.Call)]
+        names = [called(self.module, node) for node in executed(self.module, step) if isinstance(node, ast.Call)]
         names = [name for name in names if not SAME_ANYWHERE.fullmatch(name)]
         if ".add_argument" in names and isinstance(step, ast.Expr) and self._belongs_to_driver(step):
             return Role.DRIVER  # whatever makes its default
@@ -215,24 +214,17 @@ class Roles:
         if isinstance(statement, ast.Pass):
             return True
         call = statement.value if isinstance(statement, ast.Expr) else None
-        return isinstance(call, ast.Call) and self._called(call).startswith(LAUNCHER)
+        return isinstance(call, ast.Call) and called(self.module, call).startswith(LAUNCHER)
 
     def _asks_command_line(self, step: ast.stmt) -> bool:
         """Whether a step depends on the command line: on the `--local_rank` that a launcher gave, and Ray does not."""
         binders = (binder for name, scope in self.script.read(step) for binder in self.script.binders(name, scope))
         return any(self.of.get(binder) is Role.DRIVER or self._belongs_to_driver(binder) for binder in binders)
 
-    def _called(self, call: ast.Call) -> str:
-        """What a call calls: its qualified name, else the name of the method after a dot; of a parser that it makes."""
-        name = parser_made(self.module, call) or self.module.qualified(call.func)
-        if name is None:
-            name = f".{call.func.attr}" if isinstance(call.func, ast.Attribute) else ""
-        return name
-
     def _makes(self, nodes: Iterable[ast.AST]) -> bool:
         """Whether code makes what only workers may have."""
-        called = (self._called(node) for node in nodes if isinstance(node, ast.Call))
-        return any(name.startswith((*LIBRARIES, *TRACKING)) and not name.startswith(SETTINGS) for name in called)
+        names = (called(self.module, node) for node in nodes if isinstance(node, ast.Call))
+        return any(name.startswith((*LIBRARIES, *TRACKING)) and not name.startswith(SETTINGS) for name in names)
 
     # -- what follows from it ------------------------------------------------------------------
 

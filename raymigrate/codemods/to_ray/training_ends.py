@@ -15,12 +15,11 @@ from raymigrate.codemods.to_ray.all_workers import is_accelerator
 from raymigrate.edits.plan import Code
 from raymigrate.facts.syntax.comments import comments_of, comments_over
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import blocks
+from raymigrate.facts.syntax.nodes import LEAVES
 
 COLLECTIVES = ("prepare", "gather", "gather_for_metrics", "reduce", "save_state", "wait_for_everyone")
 DESTROYED = "end_training() has destroyed the process group that Ray made"
 RAISES = "this raises a ValueError, or hangs."
-LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 def end_last(context: Context, rule: Rule, call: ast.Call) -> None:
@@ -91,8 +90,8 @@ def _between(module: Module, step: ast.stmt, call: ast.Call, later: Sequence[ast
         call: The call of end_training() in it.
         later: The calls that need the process group: where one is elsewhere, the list is empty.
     """
-    block = next((block for block in blocks(module.parent_of[step]) if step in block), [])
-    behind = block[block.index(step) + 1 :] if step in block else []
+    block = module.block_of(step)
+    behind = block[block.index(step) + 1 :]
     if not all(any(module.inside(other, statement) for statement in behind) for other in later):
         return []
     assert isinstance(call.func, ast.Attribute)

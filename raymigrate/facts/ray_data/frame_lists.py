@@ -3,11 +3,12 @@
 import ast
 from typing import TypeGuard
 
+from raymigrate.facts.ray_data.frame_texts import SPLITS
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_argument
 
 # Methods of `.str` that make lists of texts, or with expand= columns.
-SPLITS = frozenset(["findall", "partition", "rpartition", "rsplit", "split"])
+SEVERAL = SPLITS | {"findall", "partition", "rpartition"}
 LISTS = (ast.List, ast.ListComp, ast.Tuple)
 
 
@@ -19,7 +20,7 @@ def splits_into_columns(module: Module, call: ast.Call, method: str) -> bool | N
         call: The call.
         method: The name of the method.
     """
-    if method not in SPLITS:
+    if method not in SEVERAL:
         return None
     expand = keyword_argument(call, "expand")
     return method.endswith("partition") if expand is None else module.constant(expand) is True
@@ -42,7 +43,7 @@ def makes_lists(module: Module, given: ast.expr) -> bool:
 
 
 def _splits(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"rsplit", "split"}
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SPLITS
 
 
 def reads_of_column(module: Module, column: ast.Subscript) -> list[ast.expr]:

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source
+from raymigrate.facts.values import Source, free_name
 from raymigrate.facts.values.partials import partial_methods
 
 
@@ -33,7 +33,7 @@ def _all_calls(module: Module, name: str) -> Iterator[tuple[ast.Call, ast.expr, 
 
 
 def _is_lookup(module: Module, node: ast.Call, name: str) -> bool:
-    is_getattr = isinstance(node.func, ast.Name) and node.func.id == "getattr" and module.definition(node.func) is None
+    is_getattr = free_name(module, node.func) == "getattr"
     return is_getattr and len(node.args) > 1 and module.constant(node.args[1]) == name
 
 
