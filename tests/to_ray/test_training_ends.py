@@ -117,3 +117,90 @@ def test_comments_over_it_go_with_it_and_others_stay() -> None:
         in text
     )
     assert [text.count(comment) for comment in ("# deep", "# one", "# two", "# three", "# four")] == [1] * 5
+
+
+JOB = """import torch
+from accelerate import Accelerator
+
+from job import Net, loader
+
+
+class Job:
+    def __init__(self):
+        self.accelerator = Accelerator(log_with="tensorboard", project_dir="runs")
+        self.model = Net()
+        self.optimizer = torch.optim.AdamW(self.model.parameters())
+        self.model, self.optimizer, self.loader = self.accelerator.prepare(self.model, self.optimizer, loader)
+
+    def train(self):
+        for epoch in range(3):
+            for batch in self.loader:
+                loss = self.model(batch).mean()
+                self.accelerator.backward(loss)
+                self.optimizer.step()
+            print(epoch)
+        {in_train}
+
+    def save(self):
+        self.accelerator.wait_for_everyone()
+        self.accelerator.print(1)
+
+    def show(self):
+        print(self.model)
+
+
+def finish(job):
+    return job.save()
+
+
+def evaluate(accelerator, model):
+    return accelerator.gather(model(1))
+
+
+def main(mode="train"):
+    job = Job()
+    {in_main}
+
+
+if __name__ == "__main__":
+    main()
+"""
+END = "self.accelerator.end_training()"
+
+
+@pytest.mark.parametrize(
+    ("in_train", "in_main", "told"),
+    [
+        (END, "job.train()\n    job.save()", "job.save()"),
+        (END, "job.train()\n    finish(job)", "finish(job)"),
+        (END, "job.train()\n    print(evaluate(job.accelerator, job.model))", "evaluate(job.accelerator, job.model)"),
+        (END, 'if mode == "train":\n        job.train()\n    job.save()', "job.save()"),
+        (END, "while True:\n        job.train()\n        break\n    job.save()", "job.save()"),
+    ],
+)
+def test_what_needs_the_group_behind_a_call_of_its_function_is_told(in_train: str, in_main: str, told: str) -> None:
+    text = JOB.format(in_train=in_train, in_main=in_main)
+    outcome = converted(text, to_ray=True)
+    assert "TorchTrainer(" in outcome.text
+    [line] = outcome.lines("RM828", Kind.MANUAL)
+    assert told in text.splitlines()[line - 1]
+
+
+@pytest.mark.parametrize(
+    ("in_train", "in_main"),
+    [
+        (END, "job.train()\n    job.show()"),
+        (END, "job.save()\n    job.train()"),
+        (END, 'if mode == "train":\n        job.train()\n    else:\n        job.save()'),
+        (END, 'if mode == "train":\n        job.train()\n        return\n    job.save()'),
+        ("pass", "job.train()\n    job.save()\n    job.accelerator.end_training()"),
+    ],
+)
+def test_what_runs_in_its_place_or_before_it_needs_no_word(in_train: str, in_main: str) -> None:
+    outcome = converted(JOB.format(in_train=in_train, in_main=in_main), to_ray=True)
+    assert "TorchTrainer(" in outcome.text and not outcome.lines("RM828", Kind.MANUAL)
+
+
+def test_the_last_step_of_a_method_is_told_of_a_method_that_waits() -> None:
+    outcome = converted(JOB.format(in_train=f"{END}\n        self.save()", in_main="job.train()"), to_ray=True)
+    assert len(outcome.lines("RM828", Kind.CONVERTED)) == 1 and not outcome.lines("RM828", Kind.MANUAL)

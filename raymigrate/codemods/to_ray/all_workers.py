@@ -107,14 +107,14 @@ def _needs_all(module: Module, code: ast.AST, depth: int, seen: set[ast.AST]) ->
 
 def leads_to(module: Module, code: ast.AST, function: FunctionNode, depth: int = DEPTH) -> bool:
     """Whether some code calls a function, itself or in what it calls."""
-    return function in _reached(module, code, depth)
+    return function in functions_of(module, code, depth)
 
 
 @kept
-def _reached(module: Module, code: ast.AST, depth: int) -> frozenset[FunctionNode]:
+def functions_of(module: Module, code: ast.AST, depth: int = DEPTH) -> frozenset[FunctionNode]:
     """The functions that some code calls, itself or in what it calls."""
     found = dict(_called(module, code))
-    inner = [_reached(home, part, depth - 1) for f, home in found.items() for part in body_of(f)] if depth else []
+    inner = [functions_of(home, part, depth - 1) for f, home in found.items() for part in body_of(f)] if depth else []
     return frozenset(found).union(*inner)
 
 

@@ -11,11 +11,14 @@ from itertools import takewhile
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.to_ray.all_workers import is_accelerator
+from raymigrate.codemods.to_ray.all_workers import functions_of, is_accelerator
 from raymigrate.edits.plan import Code
+from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.syntax.comments import comments_of, comments_over
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import LEAVES
+from raymigrate.facts.syntax.scopes import FUNCTIONS, FunctionNode
+from raymigrate.facts.values import last_name
 
 COLLECTIVES = ("prepare", "gather", "gather_for_metrics", "reduce", "save_state", "wait_for_everyone")
 DESTROYED = "end_training() has destroyed the process group that Ray made"
@@ -47,17 +50,49 @@ def end_last(context: Context, rule: Rule, call: ast.Call) -> None:
 
 
 def _later(module: Module, call: ast.Call) -> list[ast.Call]:
-    """The calls behind it, in its function, that need the process group: by themselves, or by a function they call."""
+    """The calls behind it that need the process group: by themselves, or by a function they call.
+
+    They may be in its function, and in those that call this one: `job.train(); job.save()`.
+    """
     needing = {other for other, owner in module.method_calls(*COLLECTIVES) if is_accelerator(module, owner.value)}
-    home = module.function(call)
-    others = {module.function(other) for other in needing} - {home, None}
-    return [
-        other
-        for other in module.of_type(ast.Call)
-        if module.function(other) is home
-        and module.start(other) > module.start(call)
-        and (other in needing or module.definition(other.func) in others)
-    ]
+    homes = {function for other in needing if isinstance(function := module.function(other), FUNCTIONS)}
+    found, ways, ends = dict[ast.Call, None](), list[ast.AST]([call]), set[ast.AST | None]()
+    for way in ways:  # which grows meanwhile
+        home = module.function(way)
+        for other in _calls_in(module, home):
+            if _is_behind(module, way, other) and (other in needing or homes & functions_of(module, other)):
+                found.setdefault(other)
+        if isinstance(home, FUNCTIONS) and home not in ends:
+            ends.add(home)
+            ways += [use for use in module.of_type(ast.Call) if _is_call_of(module, use, home)]
+    return [*found]
+
+
+def _calls_in(module: Module, function: ast.AST | None) -> list[ast.Call]:
+    """The calls in a function, or at the top of a module."""
+    return [call for call in module.of_type(ast.Call) if module.function(call) is function]
+
+
+def _is_call_of(module: Module, call: ast.Call, function: FunctionNode) -> bool:
+    """Whether a call is one of a function or method of the same file."""
+    name = function.name if not isinstance(function, ast.Lambda) else None
+    return last_name(call.func) == name and any(callee.function is function for callee in callees(module, call.func))
+
+
+def _is_behind(module: Module, earlier: ast.AST, later: ast.AST) -> bool:
+    """Whether code of a function may run once other code of it has: it stands below it, and no way there ends first."""
+    if module.start(later) <= module.start(earlier) or module.inside(later, earlier):
+        return False
+    part: ast.AST = module.statement(earlier)
+    while not module.inside(later, outer := module.parent_of[part]):
+        if isinstance(part, ast.stmt):
+            block = module.block_of(part)
+            if any(isinstance(statement, (ast.Return, ast.Raise)) for statement in block[block.index(part) + 1 :]):
+                return False
+        part = outer
+    arms = (outer.body, outer.orelse) if isinstance(outer, ast.If) else ()
+    held = [arm for arm in arms if any(module.inside(node, step) for node in (earlier, later) for step in arm)]
+    return len(held) < 2
 
 
 def _step(module: Module, call: ast.Call) -> ast.stmt | None:
