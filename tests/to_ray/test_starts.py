@@ -178,6 +178,13 @@ EPOCHS_BY_MAIN = CALLED_BY_MAIN.replace(
         ),
         ("from train import *\n\ntrain(None)\n", "line 3 of {} starts what trains here with train()"),
         ("from other import train\n\ntrain(None)\n", None),
+        ("import train as t\n\nrun = t.train\nrun(1)\n", "line 3 of {} starts what trains here with train()"),
+        ("from train import start\n\nJOBS = {'a': start}\nJOBS['a']()\n", "line 3 of {} starts what trains here with"),
+        (
+            "from train import start\n\nfor step in (start, print):\n    step()\n",
+            "line 3 of {} starts what trains here",
+        ),
+        ("from train import start\n\nDOCUMENTED = [start]\nprint(DOCUMENTED[0].__doc__)\n", None),
         (
             "from ray.train import ScalingConfig\nfrom ray.train.torch import TorchTrainer\nfrom train import train\n\n"
             "TorchTrainer(train, train_loop_config={}, scaling_config=ScalingConfig(num_workers=2)).fit()\n",
@@ -207,3 +214,74 @@ def test_of_many_files_that_call_it_the_first_are_named(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["--to-ray", str(tmp_path)], catch_exceptions=False)
     assert f"{tmp_path / 'sweep2.py'} and others start what trains here with train()" in " ".join(result.output.split())
     assert f"{tmp_path / 'sweep3.py'}" not in result.output
+
+
+CLASS = """\
+from transformers import AutoModel, Trainer, TrainingArguments
+
+
+class Job:
+    def __init__(self, epochs):
+        self.epochs = epochs
+
+    def train(self):
+        trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("/out", num_train_epochs=self.epochs))
+        trainer.train()
+
+    def run(self):
+        self.train()
+
+    def rows(self):
+        return 3
+
+
+def main():
+    Job(3).train()
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ("Job(1).train()\n", "Job()"),
+        ("Job(1).run()\n", "Job()"),
+        ("job = Job(1)\njob.run()\n", "Job()"),
+        ("start = Job(1).train\nstart()\n", "Job()"),
+        ("for job in [Job(n) for n in range(3)]:\n    job.train()\n", "Job()"),
+        ("start(Job(1))\n", "Job()"),
+        ("def made():\n    return Job(1)\n", "Job()"),
+        ("Job.train(Job(1))\n", "Job()"),
+        ("class Long(Job):\n    pass\n\n\nLong(9).train()\n", "Long()"),
+        ("class Long(Job):\n    def train(self):\n        super().train()\n\n\nLong(9).train()\n", "Long()"),
+    ],
+)
+def test_a_file_that_lets_an_object_train_is_told(other: str, told: str, tmp_path: Path) -> None:
+    output = _said_of_class(tmp_path, other)
+    assert f"starts what trains here with {told}" in output and output.count("where no worker of Ray runs that") == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "print(Job(1).epochs, Job(1).rows())\n",
+        "job = Job(1)\njob.epochs = 3\nprint(job.rows())\n",
+        "Job(1)\n",
+        "assert isinstance(3, Job)\n",
+        "class Long(Job):\n    pass\n\n\nprint(Long(9).rows())\n",
+        "class Long(Job):\n    def train(self):\n        pass\n\n    def run(self):\n        pass\n\n\nLong(9).run()\n",
+    ],
+)
+def test_an_object_that_only_holds_data_starts_nothing(other: str, tmp_path: Path) -> None:
+    assert "where no worker of Ray runs that" not in _said_of_class(tmp_path, other)
+
+
+def _said_of_class(folder: Path, other: str) -> str:
+    (folder / "train.py").write_text(CLASS)
+    (folder / "sweep.py").write_text(f"from train import Job\n\n{other}")
+    result = CliRunner().invoke(main, ["--to-ray", str(folder)], catch_exceptions=False)
+    assert "ray.train" in (folder / "train.py").read_text()
+    return " ".join(result.output.split())

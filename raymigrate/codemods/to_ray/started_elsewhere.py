@@ -14,7 +14,7 @@ from raymigrate.codemods.to_ray.launched import RM824, tell_starts
 from raymigrate.codemods.to_ray.refusals import leave
 from raymigrate.codemods.to_ray.script import top_definition
 from raymigrate.facts.projects.callees import callees
-from raymigrate.facts.projects.project_uses import uses_of
+from raymigrate.facts.projects.starts import starts_elsewhere, ways_in
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
@@ -23,12 +23,9 @@ from raymigrate.facts.values import argument, last_name
 from raymigrate.knowledge.legacy import TORCH_TRAINERS
 from raymigrate.pins.needed import RAY
 
-# Calls that a function or class can be given without being called: `isinstance(job, Job)`, `@wraps(train)`.
-ASKS = (
-    *("isinstance", "issubclass", "callable", "hasattr", "type", "cast", "wraps", "help", "print", "repr", "str", "id"),
-    *("signature", "getsource", "getdoc", "getfile", "get_type_hints"),
-)
 DEEPEST = 4  # files that lead to the training through one another
+Leading = tuple[ast.FunctionDef | ast.ClassDef, frozenset[str]]
+Read = tuple[Module, ast.expr]
 UNSTARTED = "No statement of this file starts the training"
 START_THERE = (
     "Call {0} there in a function, with all that uses what it gives, and start that with TorchTrainer(function,"
@@ -98,29 +95,37 @@ def tell_other_starts(context: Context, trains: Iterable[ast.AST], main: ast.AST
     told = set[str]()
     for node in trains:
         found: list[tuple[str, str]] = []
-        for definition in _leading(module, node, main):
+        for definition, ways in _leading(module, node, main):
             if definition.name not in told:
                 told.add(definition.name)
-                reads = _reads_elsewhere(module, definition)
-                found += [(line_of_file(m, n), definition.name) for m, n in reads if not _is_run_by_ray(m, n)]
+                reads = _starts(module, definition, ways)
+                found += [
+                    (line_of_file(m, n), last_name(n) or definition.name) for m, n in reads if not _is_run_by_ray(m, n)
+                ]
         if found:
             places = _few(place for place, _ in found)
+            is_one = len({place for place, _ in found}) == 1
             names = _few(f"{name}()" for _, name in found)
-            verb = "starts" if len(found) == 1 else "start"
+            verb = "starts" if is_one else "start"
             message = CALLED_TOO.format(f"{places[0].upper()}{places[1:]}", verb, names)
             context.manual(RM824, node, message, START_THIS)
 
 
-def _leading(module: Module, node: ast.AST, main: ast.AST | None) -> Iterator[ast.FunctionDef | ast.ClassDef]:
-    """The function or class that a node is in, and those of the module that use it, as far as the one named."""
-    waiting, seen = [top_definition(module, node)], set[ast.AST]()
+def _leading(module: Module, node: ast.AST, main: ast.AST | None) -> Iterator[Leading]:
+    """The function or class that a node is in, and those of the module that use it, as far as the one named.
+
+    Each comes with its methods that get there (facts/projects/starts.py, `ways_in`).
+    """
+    waiting, seen = [(top_definition(module, node), node, frozenset[str]())], set[ast.AST]()
     while waiting:
-        definition = waiting.pop(0)
+        definition, place, ways = waiting.pop(0)
         if isinstance(definition, (ast.FunctionDef, ast.ClassDef)) and definition is not main:
+            is_derived = isinstance(definition, ast.ClassDef) and place in definition.bases
+            ways = ways if is_derived else ways_in(definition, module, place)
             if definition not in seen:
                 seen.add(definition)
-                yield definition
-                waiting += [top_definition(module, use) for use in module.uses_of(definition)]
+                yield definition, ways
+                waiting += [(top_definition(module, use), use, ways) for use in module.uses_of(definition)]
 
 
 def _few(parts: Iterable[str]) -> str:
@@ -129,20 +134,10 @@ def _few(parts: Iterable[str]) -> str:
     return listed([*found[:FEW], *(["others"] if len(found) > FEW else [])])
 
 
-def _reads_elsewhere(module: Module, definition: ast.FunctionDef | ast.ClassDef) -> list[tuple[Module, ast.expr]]:
-    """Where other files of the project call a function or class, or hand it on."""
-    if module.project is None:
-        return []
-    found = uses_of(module.project, Definition(module, definition, definition.name)).reads
-    calls = [(m, n) for m, n in found if m is not module and _is_called(m, n)]
-    return sorted(calls, key=lambda call: (_is_test(call[0]), call[0].path, call[0].start(call[1])))
-
-
-def _is_called(module: Module, node: ast.expr) -> bool:
-    """Whether a function or class is called, or handed to a call that does not only ask or show what it is."""
-    parent = module.parent_of.get(node)
-    call = module.parent_of.get(parent) if isinstance(parent, ast.keyword) else parent
-    return isinstance(call, ast.Call) and (call.func is node or last_name(call.func) not in ASKS)
+def _starts(module: Module, definition: ast.FunctionDef | ast.ClassDef, ways: frozenset[str]) -> list[Read]:
+    """Where other files of the project start a function, or one of some methods of a class; tests come last."""
+    found = starts_elsewhere(module, Definition(module, definition, definition.name), ways)
+    return sorted(found, key=lambda start: (_is_test(start[0]), start[0].path, start[0].start(start[1])))
 
 
 class _Search:
@@ -167,7 +162,7 @@ class _Search:
         key = (module.path, definition.name)
         if key not in self._known:
             self._known[key] = []  # where they call each other
-            calls = _reads_elsewhere(module, definition)
+            calls = _starts(module, definition, ways_in(definition, module, node))
             self._known[key] = self._not_done(definition.name, calls, depth) if calls else None
         return self._known[key]
 
