@@ -22,6 +22,9 @@ CASES = [
     (MADE.format("ScalingConfig", "trainer_resources={{}}, "), "RM401"),
     (MADE.format("RunConfig", "") + "Made('a', verbose=1)", "RM401"),
     (MADE.format("RunConfig", "") + "Made('a', **{'log_to_file': True})", "RM401"),
+    (MADE.format("RunConfig", "stop=None, "), "RM401"),  # Ray 2.60 raises for None too
+    ("RunConfig(**{'stop': None})", "RM401"),
+    ("given = {'metadata': None}\ngiven['metadata'] = {'a': 1}\nTorchTrainer(loop, **given)", "RM403"),
     ("class Made(RunConfig):\n    pass\nMade(local_dir='/a')", "RM401"),
     ("class Made(RunConfig):\n    def __init__(self):\n        RunConfig.__init__(self, verbose=1)", "RM401"),
     ("dataclasses.replace(RunConfig(), local_dir='/a')", "RM401"),
@@ -33,6 +36,7 @@ CASES = [
     (MADE.format("TorchTrainer", "loop, preprocessor=scaler, "), "RM502"),
     (MADE.format("TorchTrainer", "loop, ") + "Made('a', preprocessor=scaler)", "RM502"),
     ("TorchTrainer(loop, **{'preprocessor': scaler})", "RM502"),
+    ("TorchTrainer(loop, **{'preprocessor': None})", "RM502"),
     ("given = {}\ngiven['preprocessor'] = scaler\nTorchTrainer(loop, **given)", "RM502"),
     ("def make(**given):\n    return TorchTrainer(loop, **given)\nmake(preprocessor=scaler)", "RM502"),
     ("{'torch': TorchTrainer}['torch'](loop, preprocessor=scaler)", "RM502"),
@@ -50,7 +54,11 @@ def test_a_refused_argument_is_told_once(use: str, code: str) -> None:
     [
         MADE.format("RunConfig", "storage_path='/a', ") + "Made('a', name='b')",
         MADE.format("TorchTrainer", "loop, resume_from_checkpoint=None, metadata=None, "),
-        MADE.format("RunConfig", "stop=None, callbacks=[], "),
+        MADE.format("RunConfig", "callbacks=[], "),
+        MADE.format("ScalingConfig", "trainer_resources=None, "),
+        "TorchTrainer(loop, **{'resume_from_checkpoint': None, 'metadata': None})",
+        "NOTHING = None\ngiven = dict(resume_from_checkpoint=NOTHING)\nTorchTrainer(loop, **given)",
+        "RunConfig(**{'callbacks': None})\nScalingConfig(**dict(trainer_resources=None))",
         MADE.format("dict", "local_dir='/a', ") + "Made('a', verbose=1, metadata={})",
         "class Made(RunConfig):\n    def __init__(self, verbose=1, **others):\n        super().__init__(**others)\n"
         "Made(verbose=2)",

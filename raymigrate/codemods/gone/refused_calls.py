@@ -24,7 +24,7 @@ from raymigrate.facts.ray_train.trainers import OF_V2, trainer_base
 from raymigrate.facts.syntax.guards import is_guarded, waits_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, is_none, keyword_argument, keyword_named
-from raymigrate.facts.values.carried import Entry, carried
+from raymigrate.facts.values.carried import Entry, carried, gives_none
 from raymigrate.knowledge.libraries import Answer, Refusal, look_up, parameters, refusal, refused
 from raymigrate.knowledge.successors import NO_METADATA, PREPROCESSED
 
@@ -166,7 +166,7 @@ def _refused(context: Context, call: ast.Call, called: _Called) -> _Said | None:
             elsewhere = "" if any(context.module.calls(ACCELERATE)) else ELSEWHERE
             advice = IN_FULL_PRECISION[last] + elsewhere
         return _Said(f"{called.name}()", found.error_of(), _since(last), advice)
-    given = [argument for argument in _given(context, call, called) if argument in found.parameters]
+    given = [argument for argument in _given(context, call, called, found) if argument in found.parameters]
     given = [argument for argument in given if not _is_harmless(context, call, argument, found)]
     if not given:
         return None
@@ -262,7 +262,7 @@ def _named(module: Module, name: str) -> _Called:
     return _Called(last if last[:1].isupper() else name, answer.place, "")
 
 
-def _given(context: Context, call: ast.Call, called: _Called) -> Iterator[str]:
+def _given(context: Context, call: ast.Call, called: _Called, refused: Refusal) -> Iterator[str]:
     """The names of the arguments of a call, also of those without one and of those that `**` brings in."""
     taken = () if called.method else parameters(Answer(place=called.place)) or ()
     for parameter, value in zip(taken, call.args, strict=False):
@@ -272,7 +272,8 @@ def _given(context: Context, call: ast.Call, called: _Called) -> Iterator[str]:
         if keyword.arg is not None:
             yield keyword.arg
             continue
-        entries = carried(context.module, keyword.value).entries
+        found = carried(context.module, keyword.value).entries
+        entries = [entry for entry in found if entry.name in refused.even_none or not gives_none(entry)]
         yield from sorted({entry.name for entry in entries if not _is_told(context, entry, keyword)})
 
 

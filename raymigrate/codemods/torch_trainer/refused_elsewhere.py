@@ -19,6 +19,8 @@ from raymigrate.codemods.torch_trainer.train_v2_arguments import (
     RESUME,
     RM403,
     STORAGE_ADVICE,
+    UNLESS_NONE,
+    changes_nothing,
 )
 from raymigrate.facts.projects.indirect import calls_of_held
 from raymigrate.facts.projects.unpacked_options import carried_from_callers
@@ -32,9 +34,8 @@ from raymigrate.knowledge.legacy import CONFIG_CLASSES, TORCH_TRAINERS
 
 TRAINER = "TorchTrainer"
 PREPROCESSOR = "preprocessor"
-# What is refused only with some values, which are told where they stand, or only if it is not None.
+# What is refused only with some values, which are told where they stand.
 BY_VALUE = ("callbacks",)
-UNLESS_NONE = ("stop", "resume_from_checkpoint", "metadata")
 KINDS = {name: kind for kind in CONFIG_CLASSES for name in config_names(kind)} | dict.fromkeys(TORCH_TRAINERS, TRAINER)
 ALL = frozenset(REFUSED_BY_TRAINER).union(*REFUSED.values())
 UNSEEN = (
@@ -111,7 +112,8 @@ def _given(module: Module, call: ast.Call) -> Iterator[Given]:
         if keyword.arg is not None:
             yield keyword.arg, keyword.value, keyword
             continue
-        for entry in carried_from_callers(module, keyword.value).entries:
+        found = carried_from_callers(module, keyword.value).entries
+        for entry in (entry for entry in found if not changes_nothing(entry)):
             yield entry.name, None, entry.key if entry.module is module else keyword.value
 
 

@@ -31,6 +31,7 @@ from raymigrate.facts.ray_train.removed_trackers import TrackerUse
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.values import is_none, keyword_argument, written
+from raymigrate.facts.values.carried import Entry, gives_none
 from raymigrate.facts.values.nothing import is_none_in_some_case
 from raymigrate.knowledge.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 
@@ -100,6 +101,8 @@ UNPACKED = {
 }
 # All that each class refuses.
 REFUSED = {name: arguments | (UNPACKED.keys() if name == "RunConfig" else set()) for name, arguments in DELETED.items()}
+# None for these is what Ray has anyway; for stop= and all others it raises too (measured on Ray 2.60).
+UNLESS_NONE = frozenset({"callbacks", "metadata", "resume_from_checkpoint", "trainer_resources"})
 STORAGE_ADVICE = "storage_path= took the place of local_dir= and of SyncConfig(upload_dir=): an absolute path or a URI."
 CALLBACK = (
     "A ray.train.UserCallback with after_report() takes its place, or logging from rank 0 of the training function."
@@ -166,7 +169,7 @@ def _saves_trees(context: Context, keyword: ast.keyword) -> bool:
 def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
     """Reports what Train V2 refuses among the keys of `RunConfig(**arguments)`."""
     found = carried_from_callers(context.module, unpacked.value)
-    for entry in (entry for entry in found.entries if entry.name in REFUSED[name]):
+    for entry in (entry for entry in found.entries if entry.name in REFUSED[name] and not changes_nothing(entry)):
         is_here = entry.module is context.module
         written = "" if is_here else f", which {line_of_file(entry.module, entry.key)} writes,"
         message = f"{name}({entry.name}=){written} raises on Ray >= 2.51{UNPACKED.get(entry.name, '')}."
@@ -178,6 +181,11 @@ def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
         seen = f"Look for {', '.join(sorted(REFUSED[name]))}"
         advice = f"{seen}: Ray raises for them when the object is constructed.{instead}"
         context.manual(RM401, unpacked, message, advice)
+
+
+def changes_nothing(entry: Entry) -> bool:
+    """Whether an entry gives None to an argument that is None without it."""
+    return entry.name in UNLESS_NONE and gives_none(entry)
 
 
 def _without_preprocessor(context: Context, call: ast.Call) -> str:

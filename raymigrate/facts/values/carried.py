@@ -17,6 +17,7 @@ from raymigrate.facts.values import (
     Source,
     argument,
     class_named,
+    constant,
     holds_items,
     key_name,
     keyword_argument,
@@ -80,6 +81,11 @@ def carried(module: Module, node: ast.expr) -> Carried:
         node: The dict.
     """
     return _carried(module, node, frozenset())
+
+
+def gives_none(entry: Entry) -> bool:
+    """Whether the value of a key is None where that is written; the field of an object may get another one."""
+    return isinstance(entry.key, (ast.Constant, ast.keyword)) and constant(entry.module, entry.value) is None
 
 
 def values_given(module: Module, call: ast.Call, name: str, position: int | None = None) -> list[Source]:
