@@ -105,3 +105,47 @@ def test_partial_gives_the_argument_before_the_call() -> None:
     use = "from functools import partial\nids = map(partial(tokenizer.apply_chat_template, tokenize=True), chats)\n"
     after = converted(FOR_TRANSFORMERS_4 + TOKENIZER + use).text
     assert "partial(tokenizer.apply_chat_template, tokenize=True, return_dict=False)" in after
+
+
+RENDERS = "def ids(render, chat):\n    return render(chat{})\n\n\nids(tokenizer.apply_chat_template, chat)\n"
+HOLDS = (
+    "class Chats:\n    def __init__(self, tokenizer):\n        self.render = tokenizer.apply_chat_template\n\n"
+    "    def ids(self, chat):\n        return self.render(chat{})\n"
+)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "ids = list(map(tokenizer.apply_chat_template, chats))\n",
+        "f = tokenizer.apply_chat_template\nids = pool.map(f, chats)\n",
+        "from job import start\nstart(render=tokenizer.apply_chat_template)\n",
+        "RENDERERS = {'chat': tokenizer.apply_chat_template}\nids = RENDERERS['chat'](chat)\n",
+        RENDERS.format(""),
+        HOLDS.format(""),
+    ],
+)
+def test_a_method_that_is_handed_on_is_told(use: str) -> None:
+    outcome = converted(FOR_TRANSFORMERS_4 + TOKENIZER + use)
+    assert len(outcome.lines("RM772", Kind.MANUAL)) == 1 and "return_dict" not in outcome.text
+    assert any("functools.partial(..., return_dict=False)" in message for message in outcome.messages)
+    assert converted(OLD + TOKENIZER + use).lines("RM772", Kind.NOTE)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        RENDERS.format(", tokenize=False"),
+        RENDERS.format(", return_dict=True"),
+        HOLDS.format(", tokenize=False"),
+        HOLDS.format(")['input_ids'],").replace(",)", ""),
+        "rows.map(tokenizer.apply_chat_template, fn_kwargs={'return_dict': True})\n",
+        "rows.map(tokenizer.apply_chat_template, input_columns='messages')\n",
+        "print(tokenizer.apply_chat_template, tokenizer.apply_chat_template.__doc__)\n",
+        "assert hasattr(tokenizer, 'apply_chat_template') and callable(tokenizer.apply_chat_template)\n",
+        "def texts(processor):\n    return map(processor.apply_chat_template, chats)\n",
+        "tokenizer.apply_chat_template = print\n",
+    ],
+)
+def test_one_that_gives_texts_or_entries_there_is_not(use: str) -> None:
+    assert "RM772" not in [code for code, _, _ in converted(FOR_TRANSFORMERS_4 + TOKENIZER + use).findings]

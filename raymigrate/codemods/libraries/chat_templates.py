@@ -5,6 +5,7 @@ method of processors has `return_dict=False` in both, and makes a text unless `t
 """
 
 import ast
+from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -15,8 +16,9 @@ from raymigrate.codemods.libraries.transformers_arguments import keyword_argumen
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.instances import classes_of
 from raymigrate.facts.projects.callees import callees
+from raymigrate.facts.projects.starts import is_started
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, methods_of_object
+from raymigrate.facts.values import argument, last_name, methods_of_object
 from raymigrate.facts.values.held_methods import calls_of_method
 from raymigrate.facts.values.keys import is_unpacked
 
@@ -33,7 +35,10 @@ TOKENIZE = 6  # the place of tokenize= among the arguments (4.56 and 5.23)
 ENTRIES = frozenset(
     {"input_ids", "attention_mask", "token_type_ids", "data", "encodings", "get", "items", "keys", "pop", "values"}
 )
+# What Dataset.map() is given beside a function; that has to give a dict, so it never was one that gives ids.
+OF_DATASETS = frozenset({"batched", "fn_kwargs", "input_columns", "num_proc", "remove_columns"})
 DICT_TODAY = "apply_chat_template() gives a BatchEncoding since transformers 5, and ids before"
+PARTIAL = "Handed on as functools.partial(..., return_dict=False), it gives ids"
 
 
 @codemod(METHOD, phase=Phase.LIBRARIES, after=[keyword_arguments])
@@ -47,15 +52,57 @@ def chat_templates(context: Context) -> None:
             context.note(RM772, call, f"{DICT_TODAY}; return_dict=False keeps that.")
         elif context.converts(RM772, call, f"{DICT_TODAY}; now return_dict=False."):
             context.give(call, "return_dict", "False")
+    for method in _handed_on(module):
+        if is_for_old_transformers(context):
+            context.manual(RM772, method, f"{DICT_TODAY}.", f"{PARTIAL}.")
+        else:
+            context.note(RM772, method, f"{DICT_TODAY}. {PARTIAL}.")
+
+
+def _handed_on(module: Module) -> Iterator[ast.Attribute]:
+    """The reads of the method that hand it on, unless all that is seen to call it there wants no ids or says so."""
+    for method in module.attributes(METHOD):
+        name = module.name_of(method)
+        scope = module.bound_in(name) if name is not None else None
+        places = module.uses(name.id, scope) if name is not None and scope is not None else [method]
+        if isinstance(method.ctx, ast.Load) and any(_is_handed_on(module, place) for place in places):
+            calls = _calls_elsewhere(module, method)
+            wanted = [call for call in calls if _leaves_it_open(module, call) and not _is_read_as_dict(module, call)]
+            if (wanted or not calls) and _is_of_tokenizer(module, method, method.value):
+                yield method
+
+
+def _is_handed_on(module: Module, place: ast.expr) -> bool:
+    """Whether the method is given to what may call it, of which no call in sight is one of this name of it."""
+    outer = module.parent_of[place]
+    if isinstance(outer, ast.Call):
+        of_rows = last_name(outer.func) == "map" and any(keyword.arg in OF_DATASETS for keyword in outer.keywords)
+        if outer.func is place or of_rows or module.qualified(outer.func) == "functools.partial":
+            return False
+    return is_started(module, place)
+
+
+def _calls_elsewhere(module: Module, method: ast.expr) -> list[ast.Call]:
+    """The calls of what the method became: of a parameter, an attribute or an item."""
+    calls = (call for call in module.of_type(ast.Call) if last_name(call.func) != METHOD)
+    return [call for call in calls if any(source.node is method for source in module.origins(call.func))]
 
 
 def _gives_ids(module: Module, call: ast.Call, method: ast.expr, owner: ast.expr) -> bool:
     """Whether a call is one of a tokenizer, and leaves it to the library what it gives."""
+    return _leaves_it_open(module, call) and _is_of_tokenizer(module, method, owner)
+
+
+def _leaves_it_open(module: Module, call: ast.Call) -> bool:
+    """Whether a call asks for ids, and does not say whether they come in a dict."""
     tokenize = argument(call, TOKENIZE, "tokenize")
     if (tokenize is not None and module.constant(tokenize) is False) or is_unpacked(module, call, "return_dict"):
         return False
-    if any(keyword.arg == "return_dict" for keyword in call.keywords):
-        return False
+    return not any(keyword.arg == "return_dict" for keyword in call.keywords)
+
+
+def _is_of_tokenizer(module: Module, method: ast.expr, owner: ast.expr) -> bool:
+    """Whether a method is that of the library, and of a tokenizer."""
     is_own = any(callee.function is not None for callee in callees(module, method))
     return not is_own and not methods_of_object(module, owner, METHOD) and not _is_processor(module, owner)
 
