@@ -42,3 +42,51 @@ def test_what_is_said_is_left(arguments: str) -> None:
 def test_a_script_of_current_ray_is_left() -> None:
     script = SCRIPT.replace("ray.air import session", "ray import train as session").format(arguments="9", of="")
     assert not converted(script).lines("RM751", Kind.NOTE)
+
+
+OWN = """
+from ray.air import session
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+
+def loop(config):
+    tokenizer = AutoTokenizer.from_pretrained({0})
+    model = AutoModelForCausalLM.from_pretrained({1})
+    {2}
+    model.resize_token_embeddings({3})
+    session.report({{"loss": 1.0}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "model", "between", "size"),
+    [
+        ('"gpt2"', '"gpt2"', "tokenizer.pad_token = tokenizer.eos_token", "len(tokenizer)"),
+        ('config["model"]', 'config["model"]', "size = len(tokenizer)", "size"),
+        ('"gpt2", use_fast=True', '"gpt2"', "print(tokenizer('x', add_special_tokens=False))", "len(tokenizer)"),
+        ('"gpt2"', '"gpt2"', 'tokenizer.add_tokens(["<a>"])', ""),
+        ('"gpt2"', '"gpt2"', 'tokenizer.add_tokens(["<a>"])', "new_num_tokens=None"),
+    ],
+)
+def test_where_no_token_is_added_no_row_is(tokenizer: str, model: str, between: str, size: str) -> None:
+    outcome = converted(OWN.format(tokenizer, model, between, size))
+    assert not any("resize_token_embeddings" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "model", "between", "size"),
+    [
+        ('"gpt2", pad_token="<pad>"', '"gpt2"', "pass", "len(tokenizer)"),
+        ('"gpt2", **config', '"gpt2"', "pass", "len(tokenizer)"),
+        ('"bigger"', '"gpt2"', "pass", "len(tokenizer)"),
+        ('"gpt2"', '"gpt2"', "tokenizer.pad_token = '<pad>'", "len(tokenizer)"),
+        ('"gpt2"', '"gpt2"', "from job import add\n    add(tokenizer)", "len(tokenizer)"),
+        ('"gpt2"', '"gpt2"', "pass", "len(tokenizer), pad_to_multiple_of=8"),
+        ('"gpt2"', '"gpt2"', "pass", "len(tokenizer) + 1"),
+        ('"gpt2"', '"gpt2"', "setattr(tokenizer, config['name'], '<a>')", "len(tokenizer)"),
+        ('"gpt2"', '"gpt2"', "tokenizer = config['tokenizer']", "len(tokenizer)"),
+    ],
+)
+def test_where_one_may_be_it_is_noted(tokenizer: str, model: str, between: str, size: str) -> None:
+    outcome = converted(OWN.format(tokenizer, model, between, size))
+    assert any("resize_token_embeddings" in message for message in outcome.messages)

@@ -17,6 +17,7 @@ from raymigrate.codemods.libraries.quantized_loading import is_quantized
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.train_function import TrainFunction
+from raymigrate.facts.hugging_face.added_rows import may_add_rows
 from raymigrate.facts.hugging_face.asked_models import is_only_asked
 from raymigrate.facts.hugging_face.models import OF_PEFT
 from raymigrate.facts.ray_train.trainers import TrainerCall
@@ -118,7 +119,8 @@ def _resizings(module: Module) -> list[ast.Call]:
 
 def _note_added_rows(context: Context) -> None:
     for call in _resizings(context.module):
-        if {keyword.arg for keyword in call.keywords}.isdisjoint({"mean_resizing", None}):
+        says_nothing = {keyword.arg for keyword in call.keywords}.isdisjoint({"mean_resizing", None})
+        if says_nothing and may_add_rows(context.module, call):
             context.note(RM751, call, f"{ADDED}: mean_resizing=False here keeps that.")
 
 

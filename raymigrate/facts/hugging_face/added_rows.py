@@ -1,0 +1,83 @@
+"""Whether resize_token_embeddings() may add rows: it does for tokens that a script gives to a tokenizer."""
+
+import ast
+
+from raymigrate.facts.projects.callees import callees
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import argument, free_name, has_unpacking, is_none, named_arguments
+
+ADDS_TOKENS = ("add_tokens", "add_special_tokens", "train_new_from_iterator")
+LOAD = "from_pretrained"
+SETTING = ("_token", "_tokens")  # as the names of arguments and attributes of special tokens end
+
+
+def may_add_rows(module: Module, call: ast.Call) -> bool:
+    """Whether a call of resize_token_embeddings() may add rows.
+
+    It adds none for the tokens that a tokenizer has in the same checkpoint as the model, without more of them.
+
+    Args:
+        module: The module.
+        call: The call.
+    """
+    if has_unpacking(call) or argument(call, 1, "pad_to_multiple_of") is not None:
+        return True
+    size = argument(call, 0, "new_num_tokens")
+    if is_none(size):
+        return False
+    counted = [_counted(module, source.node) for source in module.origins(size) if source.module is module]
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    models = _loaded(module, owner)
+    if len(counted) != 1 or counted[0] is None or models is None:
+        return True
+    tokenizers = _loaded(module, counted[0])
+    if tokenizers is None or len({_checkpoint(load) for load in (*tokenizers, *models)}) != 1:
+        return True
+    return _sets_tokens(module) or any(_gets_more(module, load) for load in tokenizers)
+
+
+def _counted(module: Module, node: ast.expr) -> ast.expr | None:
+    """What len() is called with."""
+    is_length = isinstance(node, ast.Call) and free_name(module, node.func) == "len" and len(node.args) == 1
+    return node.args[0] if is_length and isinstance(node, ast.Call) else None
+
+
+def _loaded(module: Module, node: ast.expr) -> list[ast.Call] | None:
+    """The calls that load a model or tokenizer, if nothing else in the file makes it."""
+    calls = [source.node for source in module.origins(node) if isinstance(source.node, ast.Call)]
+    loads = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == LOAD and call.args]
+    here = all(module.parent_of.get(call) is not None for call in loads)
+    return loads if loads and here and len(loads) == len(module.origins(node)) else None
+
+
+def _checkpoint(load: ast.Call) -> str:
+    return ast.unparse(load.args[0])
+
+
+def _sets_tokens(module: Module) -> bool:
+    """Whether a file gives tokens to a tokenizer that need not be among those that it has, as `tok.eos_token` is."""
+    if any(module.attributes(*ADDS_TOKENS)) or any(module.named_calls("setattr")):
+        return True
+    stores = (node for node in module.of_type(ast.Attribute) if isinstance(node.ctx, ast.Store))
+    values = [module.assigned(node) for node in stores if node.attr.endswith(SETTING)]
+    return not all(isinstance(value, ast.Attribute) and value.attr.endswith(SETTING) for value in values)
+
+
+def _gets_more(module: Module, load: ast.Call) -> bool:
+    """Whether a tokenizer is loaded with more tokens, or given to code that is not seen and may add some."""
+    names = named_arguments(load)
+    if has_unpacking(load) or any(name.endswith(SETTING) for name in names):
+        return True
+    name = module.name_of(load)
+    scope = module.bound_in(name) if name is not None else None
+    if name is None or scope is None:
+        return True
+    uses = list(module.uses(name.id, scope))
+    outer = [module.parent_of[use] for use in uses]
+    given = [module.parent_of[part] if isinstance(part, ast.keyword) else part for part in outer]
+    return any(
+        callee.is_unknown or (callee.function is not None and callee.module is not module)
+        for call, use in zip(given, uses, strict=True)
+        if isinstance(call, ast.Call) and call.func is not use
+        for callee in callees(module, call.func)
+    )
