@@ -132,6 +132,46 @@ def test_rank_0_alone_writes_what_the_class_writes_and_deletes_it(given: str, be
     assert converted(result.text).text == result.text
 
 
+FIRST = "ray.train.get_context().get_world_rank() == 0"
+WRITTEN = "TorchCheckpoint.from_state_dict(accelerator.get_state_dict(model))"
+GATHERED = "state_dict = accelerator.get_state_dict(model)"
+
+
+@pytest.mark.parametrize(
+    ("given", "before", "now"),
+    [
+        (WRITTEN, f"{GATHERED}\n        ", f"TorchCheckpoint.from_state_dict(state_dict) if {FIRST} else None"),
+        (
+            f"checkpoint={WRITTEN} if config['save']() else None",
+            f"{GATHERED} if config['save']() else None\n        ",
+            f"checkpoint=TorchCheckpoint.from_state_dict(state_dict) if state_dict is not None and {FIRST} else None",
+        ),
+        (
+            "checkpoint=TorchCheckpoint.from_model(config['net']) if config['save'] else None",
+            "",
+            f"checkpoint=TorchCheckpoint.from_model(config['net']) if config['save'] and {FIRST} else None",
+        ),
+        (
+            "checkpoint=TorchCheckpoint.from_model(config['net']) if config['all'] or config['save'] else None",
+            "",
+            f"checkpoint=TorchCheckpoint.from_model(config['net']) if (config['all'] or config['save']) and {FIRST} else None",
+        ),
+    ],
+)
+def test_so_it_does_by_position_and_where_it_saves_at_times(given: str, before: str, now: str) -> None:
+    result = outcome(f"session.report({{}}, {given})")
+    assert len(result.lines("RM309", Kind.CONVERTED)) == 1 and not result.lines("RM309", Kind.MANUAL)
+    squeezed = " ".join(result.text.split()).replace("( ", "(").replace(", )", ")")
+    assert f"{now}, delete_local_checkpoint_after_upload=True)" in squeezed
+    assert f"as folder:\n        {before}ray.train.report(" in result.text
+    assert converted(result.text).text == result.text
+
+
+@pytest.mark.parametrize("given", [f"None if config['save'] else {WRITTEN}", f"{WRITTEN} if config['save'] else old"])
+def test_another_choice_is_not_deleted(given: str) -> None:
+    assert "delete_local_checkpoint_after_upload" not in outcome(f"session.report({{}}, checkpoint={given})").text
+
+
 @pytest.mark.parametrize(
     "given", ["TorchCheckpoint.from_model(model, preprocessor=config['p'])", "Checkpoint.from_directory(folder)"]
 )

@@ -25,7 +25,7 @@ from raymigrate.facts.ray_train.results import CHECKPOINT_CLASSES, CHECKPOINTS
 from raymigrate.facts.ray_train.trainers import train_on_one_worker
 from raymigrate.facts.syntax.comments import comments_in
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, has_unpacking, seen_entries
+from raymigrate.facts.values import argument, has_unpacking, is_none, seen_entries
 
 RM309 = Rule(
     "RM309",
@@ -51,6 +51,7 @@ PERHAPS_OLD = frozenset(
 # These write the file themselves, into a folder of tempfile.mkdtemp() that nothing takes away (Ray 2.60
 # train/torch/torch_checkpoint.py); up to Ray 2.6 what they made stayed in memory.
 WRITERS = frozenset(f"{name}.{method}" for name in CLASSES for method in ("from_model", "from_state_dict"))
+CLOSER = (ast.Name, ast.Attribute, ast.Subscript, ast.Compare, ast.Call, ast.UnaryOp, ast.BinOp)  # than "and"
 DELETE = "delete_local_checkpoint_after_upload"  # Ray 2.51.2 train/v2/api/train_fn_utils.py has it
 
 
@@ -75,30 +76,44 @@ def _hand_in(context: Context, report: ast.Call, given: ast.expr) -> None:
     module = context.module
     is_whole = module.is_statement(report) and before_statement(context, given)
     by_name = is_whole and given not in report.args
-    if not by_name and not _is_plain(context, given):
+    writer = _writer(module, given) if is_whole else None
+    if not by_name and writer is None and not _is_plain(context, given):
         context.manual(RM309, report, UNPACKED, ADVICE)
     elif context.converts(RM309, given, MESSAGE):
         context.plan.need_import("ray.train", near=module.import_of(report.func))
-        if isinstance(given, ast.Name) or not by_name:
+        if writer is not None:
+            _write_on_rank_0(context, report, given, writer)
+        elif isinstance(given, ast.Name) or not by_name:
             context.plan.replace(given, f"$checkpoint if {ON_RANK_0} else None", checkpoint=given)
-        elif isinstance(given, ast.Call) and module.qualified(given.func) in WRITERS and len(_given_to(given)) == 1:
-            _write_on_rank_0(context, report, given)
         else:
             name = _made_before(context, report, "checkpoint", given)
             context.plan.call(report).set("checkpoint", f"{name} if {ON_RANK_0} else None")
 
 
-def _write_on_rank_0(context: Context, report: ast.Call, given: ast.Call) -> None:
+def _writer(module: Module, given: ast.expr) -> ast.Call | None:
+    """The call of one weight that writes a checkpoint's file itself: alone, or as `... if test else None`."""
+    maker = given.body if isinstance(given, ast.IfExp) and is_none(given.orelse) else given
+    writes = isinstance(maker, ast.Call) and module.qualified(maker.func) in WRITERS and len(_given_to(maker)) == 1
+    return maker if writes and isinstance(maker, ast.Call) else None
+
+
+def _write_on_rank_0(context: Context, report: ast.Call, given: ast.expr, maker: ast.Call) -> None:
     """Lets rank 0 alone write the weights that every worker may have to gather, and take its copy away again."""
-    method = (context.module.qualified(given.func) or "").rpartition(".")[2]
-    weights = _given_to(given)[0]
-    code, parts = "$weights", {"maker": given.func, "weights": weights}
+    method = (context.module.qualified(maker.func) or "").rpartition(".")[2]
+    weights = _given_to(maker)[0]
+    test = given.test if isinstance(given, ast.IfExp) else None
+    code, only, parts = "$weights", ON_RANK_0, {"maker": maker.func, "weights": weights}
+    if test is not None:
+        only = f"{'$test' if isinstance(test, CLOSER) else '($test)'} and {ON_RANK_0}"
+        parts["test"] = test
     comments = _comments_beside(context.module, weights, given)
     if comments or any(isinstance(part, ast.Call) for part in ast.walk(weights)):
-        code = _made_before(context, report, method.removeprefix("from_"), weights, comments)
-        del parts["weights"]
-    keyword = f"{given.keywords[0].arg}=" if given.keywords else ""
-    context.plan.replace(given, f"$maker({keyword}{code}) if {ON_RANK_0} else None", **parts)
+        name = method.removeprefix("from_")
+        code = _made_before(context, report, name, weights, comments, test)
+        parts = {"maker": maker.func}
+        only = ON_RANK_0 if test is None else f"{code} is not None and {ON_RANK_0}"
+    keyword = f"{maker.keywords[0].arg}=" if maker.keywords else ""
+    context.plan.replace(given, f"$maker({keyword}{code}) if {only} else None", **parts)
     context.plan.call(report).set(DELETE, "True")
 
 
@@ -108,19 +123,22 @@ def _given_to(maker: ast.Call) -> list[ast.expr]:
     return [] if has_unpacking(maker) else values
 
 
-def _comments_beside(module: Module, weights: ast.expr, maker: ast.Call) -> str:
+def _comments_beside(module: Module, weights: ast.expr, maker: ast.expr) -> str:
     """The comments in a call that are not in its argument, as source for a template."""
     inside = [c for c in comments_in(module) if module.start(maker) < (c.line, c.column - 1) < module.end(maker)]
     beside = [c for c in inside if not module.start(weights) < (c.line, c.column - 1) < module.end(weights)]
     return "".join(f"{comment.text}\n" for comment in beside).replace("$", "$ ")
 
 
-def _made_before(context: Context, report: ast.Call, name: str, value: ast.expr, comments: str = "") -> str:
-    """Gives a value a name before the report, on every worker, with comments over that."""
+def _made_before(
+    context: Context, report: ast.Call, name: str, value: ast.expr, comments: str = "", test: ast.expr | None = None
+) -> str:
+    """Gives a value a name before the report, on every worker, with comments over that; None where a test says no."""
     statement = context.module.statement(report)
     name = local_name(context, statement, name)
     edit = context.plan.statement(statement)
-    edit.before.append(Code(f"{comments}{name} = $value", {"value": value}))
+    parts = {"value": value} if test is None else {"value": value, "test": test}
+    edit.before.append(Code(f"{comments}{name} = $value{'' if test is None else ' if $test else None'}", parts))
     edit.below_comments = True  # they speak of the report
     return name
 
