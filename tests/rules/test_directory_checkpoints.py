@@ -152,9 +152,9 @@ GATHERED = "state_dict = accelerator.get_state_dict(model)"
             f"checkpoint=TorchCheckpoint.from_model(config['net']) if config['save'] and {FIRST} else None",
         ),
         (
-            "checkpoint=TorchCheckpoint.from_model(config['net']) if config['all'] or config['save'] else None",
+            "checkpoint=TorchCheckpoint.from_model(config['a']) if config['b'] and not config['c'] else None",
             "",
-            f"checkpoint=TorchCheckpoint.from_model(config['net']) if (config['all'] or config['save']) and {FIRST} else None",
+            f"checkpoint=TorchCheckpoint.from_model(config['a']) if config['b'] and not config['c'] and {FIRST} else None",
         ),
     ],
 )
@@ -167,7 +167,15 @@ def test_so_it_does_by_position_and_where_it_saves_at_times(given: str, before: 
     assert converted(result.text).text == result.text
 
 
-@pytest.mark.parametrize("given", [f"None if config['save'] else {WRITTEN}", f"{WRITTEN} if config['save'] else old"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        f"None if config['save'] else {WRITTEN}",
+        f"{WRITTEN} if config['save'] else old",
+        f"{WRITTEN} if config['all'] or config['save'] else None",  # `and` would bind closer
+        f"{WRITTEN} if (all := config['all']) else None",
+    ],
+)
 def test_another_choice_is_not_deleted(given: str) -> None:
     assert "delete_local_checkpoint_after_upload" not in outcome(f"session.report({{}}, checkpoint={given})").text
 

@@ -109,6 +109,15 @@ USE = "with open('train.py', 'w') as file:\n    file.write(script)\n"
         ("from ray.mlops import x\nx()\n", None),
         ("from ray.air import session", None),  # to look for, or to put in
         ("import ray.train\nfrom ray.air import session\n", None),
+        ("from transformers import AdamW\nprint(AdamW)\n", Kind.MANUAL),  # transformers has it no more
+        ("import transformers as t\nt.TrainingArguments('a', evaluation_strategy='no')\n", Kind.MANUAL),
+        (
+            "import os\nfrom transformers import AutoModel\nAutoModel.from_pretrained('a', load_in_8bit=1)\n",
+            Kind.MANUAL,
+        ),
+        ("from transformers import TrainingArguments\nTrainingArguments('a', eval_strategy='no')\n", None),
+        ("from torch.optim import AdamW\nprint(AdamW)\n", None),
+        ("from transformers import AdamW", None),  # to look for, or to put in
     ],
 )
 def test_a_text_that_is_a_program_is_told(text: str, kind: Kind | None) -> None:

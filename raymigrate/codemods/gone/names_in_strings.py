@@ -12,6 +12,7 @@ from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Kind, Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.old_transformers import has_old_arguments, has_old_names
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED, SESSION, SESSION_FUNCTIONS
 from raymigrate.facts.syntax.module import Module
@@ -39,7 +40,7 @@ MODULES = ("ray.air", "ray.ml", "ray.train.huggingface")
 # Calls that import or replace what a string names.
 LOADERS = ("import_module", "__import__", "patch", "setattr", "delattr", "get_class", "locate", "import_string")
 # An import in a text of several lines.
-IMPORTS_RAY = lazy_regex(r"^[ \t]*(?:from|import[ \t](?:.*,)?)[ \t]*ray\b", re.MULTILINE)
+IMPORTS = lazy_regex(r"^[ \t]*(?:from|import[ \t](?:.*,)?)[ \t]*(?:ray|transformers|trl)\b", re.MULTILINE)
 OF_JOBS = ("ray.train.", "ray.air.", "ray.tune.", "ray.ml.")
 INTO_A_FILE = "Put it into a file, or into a cell that begins with %%writefile, and run raymigrate on that."
 
@@ -53,7 +54,7 @@ def names_in_strings(context: Context) -> None:
             continue
         if LEGACY.fullmatch(node.value) and not _is_told(context, node):
             _string(context, node, node.value)
-        elif IMPORTS_RAY.search(node.value):
+        elif IMPORTS.search(node.value):
             _program(context, node, node.value)
     for call in module.named_calls("getattr"):
         if call.args:
@@ -105,6 +106,9 @@ def _program(context: Context, node: ast.Constant, text: str) -> None:
     if legacy:
         told = "The program in this text uses {}, which is gone or is for legacy code: a text is not converted."
         context.manual(RM695, node, told.format(legacy[0]), INTO_A_FILE)
+    elif has_old_names(program) or has_old_arguments(program):
+        told = "The program in this text has names or arguments that transformers 5 lacks: a text is not converted."
+        context.manual(RM695, node, told, INTO_A_FILE)
     elif any(f"{name}.".startswith(OF_JOBS) for name in names) and any(program.of_type(ast.Call)):
         context.note(RM695, node, f"This text is a program that runs on Ray: texts are not read. {INTO_A_FILE}")
 

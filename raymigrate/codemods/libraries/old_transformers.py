@@ -115,7 +115,7 @@ def is_for_old_transformers(context: Context) -> bool:
         context.of_legacy_job
         or has_old_arguments(context.module)
         or _has_arguments_without_effect(context.module)
-        or _has_old_names(context.module)
+        or has_old_names(context.module)
     )
 
 
@@ -136,7 +136,7 @@ def _calls_of_method(module: Module, name: str) -> Iterator[ast.Call]:
             yield call
 
 
-def _has_old_names(module: Module) -> bool:
+def has_old_names(module: Module) -> bool:
     """Whether a module uses a name that transformers does not have today, and does not reckon with that."""
     for reference in module.references_within("transformers"):
         gone = look_up(reference.qualified).gone

@@ -92,9 +92,15 @@ def _hand_in(context: Context, report: ast.Call, given: ast.expr) -> None:
 
 def _writer(module: Module, given: ast.expr) -> ast.Call | None:
     """The call of one weight that writes a checkpoint's file itself: alone, or as `... if test else None`."""
-    maker = given.body if isinstance(given, ast.IfExp) and is_none(given.orelse) else given
+    is_at_times = isinstance(given, ast.IfExp) and is_none(given.orelse) and _binds_closer(given.test)
+    maker = given.body if isinstance(given, ast.IfExp) and is_at_times else given
     writes = isinstance(maker, ast.Call) and module.qualified(maker.func) in WRITERS and len(_given_to(maker)) == 1
     return maker if writes and isinstance(maker, ast.Call) else None
+
+
+def _binds_closer(test: ast.expr) -> bool:
+    """Whether a test needs no parentheses in front of `and`."""
+    return isinstance(test, CLOSER) or (isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And))
 
 
 def _write_on_rank_0(context: Context, report: ast.Call, given: ast.expr, maker: ast.Call) -> None:
@@ -104,7 +110,7 @@ def _write_on_rank_0(context: Context, report: ast.Call, given: ast.expr, maker:
     test = given.test if isinstance(given, ast.IfExp) else None
     code, only, parts = "$weights", ON_RANK_0, {"maker": maker.func, "weights": weights}
     if test is not None:
-        only = f"{'$test' if isinstance(test, CLOSER) else '($test)'} and {ON_RANK_0}"
+        only = f"$test and {ON_RANK_0}"
         parts["test"] = test
     comments = _comments_beside(context.module, weights, given)
     if comments or any(isinstance(part, ast.Call) for part in ast.walk(weights)):
