@@ -51,7 +51,6 @@ PERHAPS_OLD = frozenset(
 # These write the file themselves, into a folder of tempfile.mkdtemp() that nothing takes away (Ray 2.60
 # train/torch/torch_checkpoint.py); up to Ray 2.6 what they made stayed in memory.
 WRITERS = frozenset(f"{name}.{method}" for name in CLASSES for method in ("from_model", "from_state_dict"))
-CLOSER = (ast.Name, ast.Attribute, ast.Subscript, ast.Compare, ast.Call, ast.UnaryOp, ast.BinOp)  # than "and"
 DELETE = "delete_local_checkpoint_after_upload"  # Ray 2.51.2 train/v2/api/train_fn_utils.py has it
 
 
@@ -92,15 +91,9 @@ def _hand_in(context: Context, report: ast.Call, given: ast.expr) -> None:
 
 def _writer(module: Module, given: ast.expr) -> ast.Call | None:
     """The call of one weight that writes a checkpoint's file itself: alone, or as `... if test else None`."""
-    is_at_times = isinstance(given, ast.IfExp) and is_none(given.orelse) and _binds_closer(given.test)
-    maker = given.body if isinstance(given, ast.IfExp) and is_at_times else given
+    maker = given.body if isinstance(given, ast.IfExp) and is_none(given.orelse) else given
     writes = isinstance(maker, ast.Call) and module.qualified(maker.func) in WRITERS and len(_given_to(maker)) == 1
     return maker if writes and isinstance(maker, ast.Call) else None
-
-
-def _binds_closer(test: ast.expr) -> bool:
-    """Whether a test needs no parentheses in front of `and`."""
-    return isinstance(test, CLOSER) or (isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And))
 
 
 def _write_on_rank_0(context: Context, report: ast.Call, given: ast.expr, maker: ast.Call) -> None:
