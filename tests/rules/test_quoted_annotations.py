@@ -1,7 +1,8 @@
-"""RM301 where an annotation in quotes names what is imported: it is looked up, though nothing else uses it."""
+"""RM301, RM103 and RM209 where an annotation in quotes names what is imported, though nothing else uses it."""
 
 import pytest
 
+from raymigrate.base.findings import Kind
 from tests.rules.scripts import converted
 
 RUN = "RunConfig(name='a')\n"
@@ -36,3 +37,52 @@ def test_so_does_the_module_that_it_begins_with_stay() -> None:
 def test_other_text_names_nothing(text: str) -> None:
     outcome = converted(f"from ray.air import Result\nfrom ray.air.config import RunConfig\n\n{text}\n{RUN}")
     assert "import RunConfig" in outcome.text and "import Result" not in outcome.text
+
+
+TRAINERS = [
+    ("ray.train.huggingface", "TransformersTrainer", "RM103"),
+    ("ray.train.huggingface", "HuggingFaceTrainer", "RM103"),
+    ("ray.train.huggingface.accelerate", "AccelerateTrainer", "RM209"),
+]
+
+
+@pytest.mark.parametrize(("place", "name", "code"), TRAINERS)
+@pytest.mark.parametrize(
+    "annotated",
+    [
+        "def show(trainer: '{}'):\n    return trainer.fit()\n",
+        "def show() -> 'Optional[{}]':\n    return made\n",
+        'class Job:\n    trainers: list["{}"] = []\n',
+        "found: '{} | None' = None\n",
+    ],
+)
+@pytest.mark.parametrize("guard", ["", "if TYPE_CHECKING:\n    "])
+def test_a_quoted_annotation_names_the_trainer_of_today(
+    place: str, name: str, code: str, annotated: str, guard: str
+) -> None:
+    head = f"from typing import TYPE_CHECKING, Optional\nfrom job import made\n{guard}from {place} import {name}\n\n"
+    outcome = converted(head + annotated.format(name))
+    assert annotated.format("TorchTrainer") in outcome.text and name not in outcome.text
+    assert f"{guard}from ray.train.torch import TorchTrainer" in outcome.text
+    assert len(outcome.lines(code, Kind.CONVERTED)) == 1 and not outcome.lines("RM691", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def show(trainer: 'job.TransformersTrainer'):\n    pass\n",
+        "def show(trainer: 'TransformersTrainers'):\n    pass\n",
+        "print('TransformersTrainer')\n",
+    ],
+)
+def test_other_texts_stay(text: str) -> None:
+    outcome = converted(f"from ray.train.huggingface import TransformersTrainer\nimport job\n\n{text}")
+    assert text in outcome.text and not outcome.lines("RM103", Kind.CONVERTED)
+
+
+def test_so_does_one_of_a_class_that_is_still_made() -> None:
+    text = (
+        "from ray.train.huggingface import TransformersTrainer\nfrom job import given\n\n"
+        "def made() -> 'TransformersTrainer':\n    return TransformersTrainer(**given)\n"
+    )
+    assert "-> 'TransformersTrainer'" in converted(text).text

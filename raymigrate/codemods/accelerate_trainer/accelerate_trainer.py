@@ -17,7 +17,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.class_uses import ARGUMENTS, other_use, tell_calls_of_stored
 from raymigrate.codemods.shared.functions_not_found import WITH_ITS_BLOCK, report_loop_not_found
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
-from raymigrate.codemods.shared.trainer_annotations import name_as_type
+from raymigrate.codemods.shared.trainer_annotations import name_as_type, name_quoted_types
 from raymigrate.codemods.shared.written_out import write_out
 from raymigrate.facts.ray_train.trainers import TrainerCall, trainer_calls
 from raymigrate.facts.syntax.functions import parameters
@@ -103,6 +103,7 @@ def convert(context: Context) -> None:
             continue
         use = other_use(context, reference, ACCELERATE_TRAINERS, "AccelerateTrainer")
         context.leave(RM209, reference, *use)
+    name_quoted_types(context, RM209, ACCELERATE_TRAINERS)
 
 
 @codemod(*ARGUMENTS, "AccelerateTrainer", phase=Phase.TRAINERS)

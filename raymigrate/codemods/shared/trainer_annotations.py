@@ -4,9 +4,12 @@ What they speak of is a TorchTrainer now.
 """
 
 import ast
+import re
+from collections.abc import Collection
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.import_cleanup import is_passed_on
 from raymigrate.facts.syntax.annotations import in_annotation, in_type_test
 from raymigrate.facts.syntax.functions import default_of
 from raymigrate.facts.syntax.scopes import Reference
@@ -40,6 +43,34 @@ def name_as_type(context: Context, rule: Rule, reference: Reference, name: str) 
         context.plan.replace(reference.node, "TorchTrainer")
     context.handle(reference, gone=made)
     return True
+
+
+def name_quoted_types(context: Context, rule: Rule, names: Collection[str]) -> None:
+    """Names TorchTrainer in annotations that are texts: `def show(trainer: "Optional[TransformersTrainer]")`.
+
+    Args:
+        context: The module.
+        rule: The rule for uses of the class that construct nothing.
+        names: The names of the legacy class.
+    """
+    module = context.module
+    texts = [text for text in module.of_type(ast.Constant) if isinstance(text.value, str)]
+    annotations = [text for text in texts if in_annotation(module, text)]
+    for statement in module.imports if annotations else ():
+        for alias in statement.names:
+            qualified = module.imported(statement, alias)
+            if qualified not in names or _is_constructed(context, qualified):
+                continue
+            word = re.compile(rf"(?<![\w.]){re.escape(alias.asname or alias.name)}\b")
+            naming = [text for text in annotations if word.search(module.source(text))]
+            message = f"{qualified.rpartition('.')[2]} is gone from Ray >= 2.9; now TorchTrainer."
+            made = [text for text in naming if context.converts(rule, text, message)]
+            for text in made:
+                context.plan.need_import("ray.train.torch", "TorchTrainer", near=statement)
+                context.plan.replace(text, word.sub("TorchTrainer", module.source(text)))
+            is_used = module.references_by_binding.get(alias) or is_passed_on(module, alias.asname or alias.name)
+            if made and len(made) == len(naming) and not is_used:  # as below `if TYPE_CHECKING:`
+                context.plan.drop_import(alias, statement)
 
 
 def _is_constructed(context: Context, qualified: str) -> bool:

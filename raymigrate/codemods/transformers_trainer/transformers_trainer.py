@@ -16,7 +16,7 @@ from raymigrate.codemods.shared.class_uses import ARGUMENTS, other_use, tell_cal
 from raymigrate.codemods.shared.cpu_workers import train_together_on_cpu
 from raymigrate.codemods.shared.functions_not_found import OF_INIT, WITH_ITS_BLOCK, report_not_found
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
-from raymigrate.codemods.shared.trainer_annotations import name_as_type
+from raymigrate.codemods.shared.trainer_annotations import name_as_type, name_quoted_types
 from raymigrate.codemods.shared.written_out import write_out
 from raymigrate.codemods.tracking.tracking import report_logs
 from raymigrate.codemods.transformers_trainer.function_elsewhere import FunctionElsewhere, train_function
@@ -145,6 +145,7 @@ def convert(context: Context) -> None:
         if name_as_type(context, RM103, reference, name):
             continue
         context.leave(RM103, reference, *other_use(context, reference, TRANSFORMERS_TRAINERS, name))
+    name_quoted_types(context, RM103, TRANSFORMERS_TRAINERS)
 
 
 @codemod(*ARGUMENTS, "TransformersTrainer", phase=Phase.TRAINERS)
