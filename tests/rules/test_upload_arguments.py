@@ -86,3 +86,25 @@ def test_a_repository_is_made_by_its_whole_name(call: str) -> None:
 )
 def test_others_are_left_alone(use: str) -> None:
     assert not converted(HEAD + use).findings
+
+
+@pytest.mark.parametrize(
+    "call", ["m.push_to_hub('x', check_pr=True)", "m.push_to_hub('x', **{})\nm.push_to_hub('x', x=1)"]
+)
+def test_another_keyword_that_it_does_not_take_is_told(call: str) -> None:
+    outcome = converted(HEAD + call)
+    assert [kind for code, kind, _ in outcome.findings if code == "RM702"] == [Kind.MANUAL]
+    assert any("raises a TypeError today" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "m.push_to_hub('x', create_pr=True, private=True, tags=['a'], max_shard_size='1GB')",
+        "tok.push_to_hub('x', check_pr=True)",  # of an object that is not seen
+        "from datasets import load_dataset\nload_dataset('x').push_to_hub('x', split='train')",
+        "from transformers import Trainer\nTrainer(m).push_to_hub(language='en')",
+    ],
+)
+def test_what_is_taken_or_of_another_class_is_not(call: str) -> None:
+    assert not [code for code, _, _ in converted(HEAD + call).findings if code == "RM702"]

@@ -6,14 +6,17 @@ name, of which a folder gave its last part, and `organization=` came before it.
 
 import ast
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import Change
 from raymigrate.codemods.libraries.argument_rules import RM701, RM702
+from raymigrate.codemods.libraries.saved_formats import ARGUMENT
 from raymigrate.codemods.libraries.unseen_keys import shown, tell_key
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.values import methods_of_object, written
 from raymigrate.facts.values.carried import carried
+from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 METHOD = "push_to_hub"
 OLD_NAME, ORGANIZATION, TEMPORARY, URL = "repo_path_or_name", "organization", "use_temp_dir", "repo_url"
@@ -21,11 +24,13 @@ GONE = (OLD_NAME, ORGANIZATION, TEMPORARY, URL)
 NEW = "repo_id"
 # Of those in a dict; access_tokens.py looks at the last one where it is written in the call.
 IN_DICTS = {OLD_NAME: Change(NEW), **dict.fromkeys(GONE[1:], Change()), "use_auth_token": Change("token")}
+TOLD = frozenset({*IN_DICTS, ARGUMENT})
+LOADS = lazy_regex(r"transformers\.(?:\w+\.)*from_pretrained")
 OTHERS = ("datasets.", "evaluate.", "huggingface_hub.")
 REFUSED = "raises a TypeError today"
 
 
-@codemod(*IN_DICTS, phase=Phase.LIBRARIES)
+@codemod(*IN_DICTS, METHOD, phase=Phase.LIBRARIES)
 def upload_arguments(context: Context) -> None:
     """Writes the name of the repository as repo_id=, and takes away what chose a folder."""
     module = context.module
@@ -48,6 +53,19 @@ def upload_arguments(context: Context) -> None:
             context.manual(RM702, given[URL], f"{URL}= {REFUSED}.", f"Give {NEW}= the last two parts of the URL.")
         elif OLD_NAME in given or ORGANIZATION in given:
             _name(context, call, given)
+        _tell_unknown(context, call, method.value, given)
+
+
+def _tell_unknown(context: Context, call: ast.Call, owner: ast.expr, given: dict[str, ast.keyword]) -> None:
+    """Tells of other keywords that what is loaded with transformers does not take; up to 4.57 it had **kwargs."""
+    loads = [source for source in context.module.origins(owner) if isinstance(source.node, ast.Call)]
+    names = [source.module.qualified(source.node.func) or "" for source in loads if isinstance(source.node, ast.Call)]
+    taken = parameters(look_up(f"transformers.PreTrainedModel.{METHOD}"))
+    if taken is None or not names or not all(LOADS.fullmatch(name) for name in names):
+        return
+    for name, keyword in given.items():
+        if name not in TOLD and not takes(taken, name):
+            context.manual(RM702, keyword, f"{METHOD}({name}=) {REFUSED}.", "Leave it out.")
 
 
 def _name(context: Context, call: ast.Call, given: dict[str, ast.keyword]) -> None:
