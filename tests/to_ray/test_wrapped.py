@@ -357,3 +357,61 @@ def test_other_things_that_are_kept_there_are_not(line: str) -> None:
     after, told = moved(after="state = {'net': model, 'steps': 3, 'loader': loader}", end=line)
     assert line in after and "unwrap_model" not in after
     assert told == []
+
+
+METHODS = """\
+from accelerate import Accelerator
+
+class Job:
+    {decorator}
+    def show({parameters}):
+        {show}
+
+    def run(self):
+        accelerator = Accelerator()
+        model, optimizer, loader = make()
+        model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+        for epoch in range(3):
+            for batch in loader:
+                accelerator.backward(model(batch).loss)
+                optimizer.step()
+            {call}
+
+if __name__ == "__main__":
+    Job().run()
+"""
+STATIC, CLASSMETHOD = ("@staticmethod", "net"), ("@classmethod", "cls, net")
+
+
+@pytest.mark.parametrize(
+    ("method", "call"),
+    [
+        (STATIC, "self.show(model)"),
+        (STATIC, "Job.show(net=model)"),
+        (CLASSMETHOD, "Job.show(model)"),
+        (("", "self, net"), "self.show(model)"),
+    ],
+)
+def test_a_method_that_is_given_the_model_is_told(method: tuple[str, str], call: str) -> None:
+    decorator, parameters = method
+    _, told = converted(METHODS.format(decorator=decorator, parameters=parameters, show="print(net.fc)", call=call))
+    assert len(told) == 1 and "the wrapper has no .fc: this raises an AttributeError" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("show", "call"),
+    [
+        ("print(net.fc)", "self.show(accelerator.unwrap_model(model))"),
+        ("print(net.training)", "self.show(model)"),
+        ("print(net.fc)", "self.show(make())"),
+    ],
+)
+def test_so_is_none_that_is_given_another_or_asks_for_what_the_wrapper_has(show: str, call: str) -> None:
+    assert converted(METHODS.format(decorator="@staticmethod", parameters="net", show=show, call=call))[1] == []
+
+
+def test_a_method_that_trains_may_be_looked_up_by_its_name() -> None:
+    after, told = moved(inside="accelerator.backward(getattr(model, 'own_loss')(batch))")
+    assert "unwrap_model" not in after and len(told) == 1 and ".own_loss" in told[0]
+    after, told = moved(inside="print(getattr(model, 'named_modules')(), getattr(model, 'width', 1))")
+    assert after.count("unwrap_model") == 1 and told == []

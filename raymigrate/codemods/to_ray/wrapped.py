@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import GPU_PLUGINS, LaunchedOutline
 from raymigrate.codemods.to_ray.prepared import MODEL_ATTRIBUTES, RM829, Prepare, prepares
+from raymigrate.facts.projects.handed_on import handed_on
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.runs_before import methods_run_before
@@ -90,13 +91,22 @@ def unwrap_prepared(context: Context, outline: LaunchedOutline) -> None:
         return
     for model, name in asked(module, of_wrapper(outline)):
         ends = origins(module, model)
-        used = [prepare for end in ends if (prepare := prepared_by(end, found, model)) is not None]
+        used = _used(ends, found, model)
+        is_handed = not used and isinstance(module.definition(model), ast.arg)
+        if is_handed and isinstance(model, ast.Name):  # by a call of a method, whose parameters are not followed
+            ends = [end for given in handed_on(module, model) for end in origins(given.module, given.node)]
+            used = _used(ends, found, model)
         if not used or not (name in MODEL_ATTRIBUTES or is_model(module, [model, *(e.node for e in ends)], used[0])):
             continue
-        accelerator = accelerator_at(module, model, used)
+        accelerator = "" if is_handed else accelerator_at(module, model, used)
         advice = "" if accelerator else OUT_OF_REACH
         advice = TRAINED_BY if is_trained_by(module, model) else advice
         unwrap(context, outline, model, name, accelerator or "accelerator", advice)
+
+
+def _used(ends: list[Source], found: list[Prepare], model: ast.expr) -> list[Prepare]:
+    """The calls of `prepare` that gave some values."""
+    return [prepare for end in ends if (prepare := prepared_by(end, found, model)) is not None]
 
 
 def unwrap(
@@ -278,9 +288,12 @@ def _goes_back(code: ast.AST) -> bool:
 def calls_for_value(module: Module, model: ast.expr) -> bool:
     """Whether a method of a model, or of a part of it, is called for a value through which gradients may run."""
     node: ast.AST = module.parent_of[model]
-    if not isinstance(node, ast.Attribute):
+    if isinstance(node, ast.Call) and free_name(module, node.func) == "getattr" and len(node.args) > 1:
+        name = str(module.constant(node.args[1]))  # getattr(model, "loss")(batch)
+    elif isinstance(node, ast.Attribute):
+        name = node.attr
+    else:
         return False
-    name = node.attr
     while isinstance(module.parent_of[node], ast.Attribute):
         node = module.parent_of[node]
     call = module.parent_of[node]
