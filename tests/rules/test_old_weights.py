@@ -173,3 +173,31 @@ def test_what_is_only_deleted_is_not_to_be_read(body: str, kind: Kind, told: str
     outcome = converted("import torch\n" + DELETING.format(body=body), to_ray=True)
     assert len(outcome.lines("RM602", kind)) == 1
     assert [told in message for message in outcome.messages if "writes no pytorch_model.bin" in message] == [True]
+
+
+NEW = "state = load_file('/o/model.safetensors')"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        f"try:\n    {READ}\nexcept FileNotFoundError:\n    {NEW}",
+        f"if os.path.exists('/o/pytorch_model.bin'):\n    {READ}\nelse:\n    {NEW}",
+        f"if os.path.exists('/o/model.safetensors'):\n    {NEW}\nelse:\n    {READ}",
+        "name = 'pytorch_model.bin' if os.path.exists('/o/pytorch_model.bin') else SAFE_WEIGHTS_NAME\ntorch.load(name)",
+    ],
+)
+def test_one_that_reads_the_new_ones_else_is_ready(use: str) -> None:
+    assert not converted(SCRIPT.format(save="model.save_pretrained('/o')", use=use)).lines("RM602", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        f"try:\n    {READ}\nexcept FileNotFoundError:\n    state = None",
+        f"try:\n    {READ}\n    {NEW}\nexcept FileNotFoundError:\n    state = None",
+        f"{NEW}\nif state:\n    {READ}",
+    ],
+)
+def test_one_that_does_without_them_is_told(use: str) -> None:
+    assert converted(SCRIPT.format(save="model.save_pretrained('/o')", use=use)).lines("RM602", Kind.MANUAL)

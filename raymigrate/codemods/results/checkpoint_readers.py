@@ -21,6 +21,7 @@ from raymigrate.codemods.shared.checkpoint_files import (
 )
 from raymigrate.edits.plan import Code
 from raymigrate.facts.hugging_face.model_folders import is_loaded, saves_state
+from raymigrate.facts.hugging_face.new_weights import reads_new_weights_else
 from raymigrate.facts.ray_train.framework_checkpoints import is_of_any_class, may_be_of_result
 from raymigrate.facts.ray_train.results import Layout, layout
 from raymigrate.facts.syntax.magics import magics_in
@@ -201,6 +202,8 @@ def _report_weights(context: Context, block: ast.AST) -> None:
 
 
 def _report_weight(context: Context, node: ast.AST, names: Collection[str] = ()) -> None:
+    if reads_new_weights_else(context.module, node):
+        return
     adapter = _is_adapter(context.module, node)
     old, new = ("adapter_model.bin", "adapter_model") if adapter else ("pytorch_model.bin", "model")
     library = "transformers >= 5"
