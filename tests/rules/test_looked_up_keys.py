@@ -46,6 +46,8 @@ def told(script: str) -> list[str]:
         'print(best.pop()[1]["date"])',
         'm = dict(best[0][1])\nm["own"] = 1\nprint(m["date"])',
         'm = {**best[0][1], "own": 1}\nprint(m["date"])',
+        'm = {k: v for k, v in best[0][1].items()}\nprint(m["date"])',
+        'm = {key: str(v) for key, v in best[0][1].items() if v}\nprint(m["date"])',
         'm = copy.deepcopy(best[0][1])\nprint(m.pop("date"))',
         'def latest(pairs):\n    return max(pairs, key=lambda p: p[1]["date"])\n\n\nlatest(best)',
         'print(pd.DataFrame([m for _, m in best])["date"])',
@@ -257,3 +259,15 @@ def test_what_ray_train_filled_in_itself_is_told(key: str) -> None:
     assert f'no "{key}"' in message
     assert told(f'{FITTED}print(df[["step", "{key}"]])\n')
     assert not told(f'def loop():\n    ray.train.report({{"{key}": 1}})\n\n\n{FITTED}print(result.metrics["{key}"])\n')
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "{'date' + k: v for k, v in best[0][1].items()}",
+        "{v: k for k, v in best[0][1].items()}",
+        "{k: v for k, v in rows.items()}",
+    ],
+)
+def test_a_dict_with_other_keys_is_left(made: str) -> None:
+    assert told(f"{FITTED}m = {made}\nprint(m['date'])\n") == []

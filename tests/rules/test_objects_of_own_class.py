@@ -7,6 +7,7 @@ from tests.rules.scripts import converted
 
 SCRIPT = """
 import argparse
+import copy
 
 from ray.air import Checkpoint, ScalingConfig
 from ray.train.huggingface import AccelerateTrainer
@@ -54,8 +55,10 @@ OTHER_RUN = "class Other(Experiment):\n    def run(self):\n        return unknow
         ("return cls(name).again()\n\n    def again(self):\n        return self", OF_CLASS),
         ("return type(self)(name)", OF_SELF),
         ("return self.__class__(name)", OF_SELF),
+        ("return copy.copy(self)", OF_SELF),
+        ("made = copy.deepcopy(self)\n        made.name = name\n        return made", OF_SELF),
     ],
-    ids=["cls", "named", "chain", "type", "__class__"],
+    ids=["cls", "named", "chain", "type", "__class__", "copy", "deep copy"],
 )
 def test_what_a_class_makes_of_itself_is_followed(body: str, how: dict[str, str], more: str) -> None:
     outcome = converted(SCRIPT.format(body=body, more=more, **how))
@@ -71,8 +74,16 @@ def test_what_a_class_makes_of_itself_is_followed(body: str, how: dict[str, str]
         ("return type(name)(name)", OF_SELF),
         ("type = other\n        return type(self)(name)", OF_SELF),
         ("return name.__class__(name)", OF_SELF),
+        ("return copy.copy(name)", OF_SELF),
     ],
-    ids=["another function", "cls bound again", "type of another", "another type", "__class__ of another"],
+    ids=[
+        "another function",
+        "cls bound again",
+        "type of another",
+        "another type",
+        "__class__ of another",
+        "copy of another",
+    ],
 )
 def test_objects_of_other_classes_are_not_taken_for_it(body: str, how: dict[str, str]) -> None:
     outcome = converted(SCRIPT.format(body=body, more="", **how))

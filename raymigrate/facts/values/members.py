@@ -258,7 +258,7 @@ def method_of(module: Module, home: ast.ClassDef, name: str) -> list[ast.Functio
 
 def _classes_of_object(source: Source, *, elsewhere: bool) -> list[tuple[Module, ast.ClassDef] | None]:
     """The classes that an expression may make an object of; None among them where one is not known."""
-    own = classes_made(source.module, source.node.func) if isinstance(source.node, ast.Call) else []
+    own = classes_made(source.module, source.node) if isinstance(source.node, ast.Call) else []
     several = [(source.module, home) for home in own]
     return [*several] or [_class_of_object(source, elsewhere=elsewhere)]
 
@@ -267,7 +267,7 @@ def _class_of_object(source: Source, *, elsewhere: bool) -> tuple[Module, ast.Cl
     """The class that an expression makes an object of, or that a parameter is annotated with."""
     module, made = source.module, source.node
     if isinstance(made, ast.Call):
-        own = classes_made(module, made.func)
+        own = classes_made(module, made)
         return (module, own[0]) if len(own) == 1 else _class_of(module, made.func, elsewhere=elsewhere)
     parameter = module.definition(made)
     annotation = parameter.annotation if isinstance(parameter, ast.arg) else None

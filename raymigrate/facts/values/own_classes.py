@@ -11,6 +11,7 @@ from raymigrate.facts.values.lineages import derived
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module
 
+COPIES = ("copy.copy", "copy.deepcopy")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -31,16 +32,19 @@ def class_of_cls(module: Module, node: ast.expr) -> ast.ClassDef | None:
     return home if any(ast.unparse(decorator) == "classmethod" for decorator in decorators) else None
 
 
-def classes_made(module: Module, function: ast.expr) -> list[ast.ClassDef]:
-    """The classes of which a call in a class makes an object: `cls()`, `type(self)()` and `self.__class__()`.
+def classes_made(module: Module, call: ast.Call) -> list[ast.ClassDef]:
+    """The classes of which a call in a class makes an object: `cls()`, `type(self)()`, `self.__class__()`, a copy.
 
     They are the class around it, and those of the module that are derived from it; none for any other call.
     """
+    function = call.func
     home = class_of_cls(module, function)
     if isinstance(function, ast.Attribute) and function.attr == "__class__":
         home = class_of_self(module, function.value)
     elif isinstance(function, ast.Call) and free_name(module, function.func) == "type":
         home = class_of_self(module, function.args[0]) if len(function.args) == 1 else None
+    elif module.qualified(function) in COPIES and call.args:
+        home = class_of_self(module, call.args[0])
     return derived(module).get(home, [home]) if home is not None else []
 
 
