@@ -29,7 +29,7 @@ from raymigrate.facts.hugging_face.models import CLASS
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import given_by_name, keyword_argument, seen_entries, unpacked_dicts
-from raymigrate.facts.values.carried import COPIES
+from raymigrate.facts.values.own_classes import COPIES
 
 RM767 = Rule(
     "RM767",

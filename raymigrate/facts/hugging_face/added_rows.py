@@ -23,7 +23,7 @@ def may_add_rows(module: Module, call: ast.Call) -> bool:
     if has_unpacking(call) or argument(call, 1, "pad_to_multiple_of") is not None:
         return True
     size = argument(call, 0, "new_num_tokens")
-    if is_none(size):
+    if size is None or is_none(size):
         return False
     counted = [_counted(module, source.node) for source in module.origins(size) if source.module is module]
     owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func

@@ -14,9 +14,11 @@ def reads_new_weights_else(module: Module, node: ast.AST) -> bool:
     """
     for outer in module.ancestors(node):
         if isinstance(outer, ast.Try):
-            arms = [outer.body, outer.handlers]
-        elif isinstance(outer, (ast.If, ast.IfExp)):
-            arms = [[part] if isinstance(part, ast.expr) else part for part in (outer.test, outer.body, outer.orelse)]
+            arms: list[list[ast.AST]] = [[*outer.body], [*outer.handlers]]
+        elif isinstance(outer, ast.If):
+            arms = [[outer.test], [*outer.body], [*outer.orelse]]
+        elif isinstance(outer, ast.IfExp):
+            arms = [[outer.test], [outer.body], [outer.orelse]]
         else:
             continue
         others = [part for arm in arms if not any(module.inside(node, one) for one in arm) for part in arm]
