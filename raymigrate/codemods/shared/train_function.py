@@ -133,6 +133,11 @@ class TrainFunction:
         """Whether Ray Datasets reach the Trainer: some are given, and the function reads them."""
         return self.call.datasets.node is not None and bool(self.read_dataset_parameters)
 
+    @cached_property
+    def loads_shard(self) -> bool:
+        """Whether the Trainer gets its batches from the shard, and not from rows that the init function made of it."""
+        return self.uses_ray_data and self.call.datasets.may_have("train") and not self.shown.trains_on_own_rows
+
     # -- emission ------------------------------------------------------------------------------
 
     def emit(self) -> None:
@@ -184,7 +189,7 @@ class TrainFunction:
         """Those that hand over the data."""
         if not (self.uses_ray_data and self.call.datasets.may_have("train")):
             return []
-        return [emitted.TRAIN_SHARD, emitted.SHARD_DATALOADER]
+        return [emitted.TRAIN_SHARD, emitted.SHARD_DATALOADER] if self.loads_shard else [emitted.TRAIN_SHARD]
 
     def _support_place(self) -> ast.stmt:
         """The statement that the classes stand before."""
@@ -282,7 +287,7 @@ class TrainFunction:
 
     def _hand_over_data(self, trainer: str) -> str:
         """Lines that let the built Trainer read this worker's data."""
-        if not (self.uses_ray_data and self.call.datasets.may_have("train")):
+        if not self.loads_shard:
             return ""
         line = f"{trainer}.get_train_dataloader = lambda: {self._support_name('shard_dataloader')}({trainer})\n"
         return f"if {self._rows} is not None:\n    {line}" if self.call.datasets.may_be_none else line
@@ -359,7 +364,8 @@ class TrainFunction:
         anchor = self.call.statement
         written = definition.replace("$init", self.module.source(self.given))
         there = None if before else same_definition(self.module, f"def {self.name}{written}", self._users)
-        init = self.init if self._place is self.init and self._is_at_top else None
+        is_at_top = self.init is not None and isinstance(self.module.parent_of[self.init], ast.Module)
+        init = self.init if self._place is self.init and is_at_top else None
         places = [init] if init is not None else first_of_blocks(self.module, anchor)
         emitted_here = self.context.emitted
         there = there or next((emitted_here[written, at] for at in places if (written, at) in emitted_here), None)
@@ -372,10 +378,6 @@ class TrainFunction:
             plan.statement(init).after.append(Code(code, {"init": self.given}))
         else:
             plan.statement(anchor).before.append(Code(before + code, {"init": self.given}))
-
-    @property
-    def _is_at_top(self) -> bool:
-        return self.init is not None and isinstance(self.module.parent_of[self.init], ast.Module)
 
     def _callee(self) -> tuple[str, str]:
         """How the adapter calls the init function, and the code that gives it a name where it has none."""

@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from raymigrate.facts.projects.callees import Callee, callees
+from raymigrate.facts.torch.indexed_datasets import has_index
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, class_named, has_unpacking, is_none
 from raymigrate.facts.values.keys import unpacked_value
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
+
+TRAIN_DATASET = 3  # the position of that argument in a Trainer
 
 
 class InitFunctions:
@@ -56,6 +59,15 @@ class InitFunctions:
         return [source for made in self._returned for source in _arguments(made)]
 
     @cached_property
+    def trains_on_own_rows(self) -> bool:
+        """Whether every Trainer is seen to get rows with an index that the function made itself, of whatever it was given.
+
+        The legacy trainer left the loader of such rows to the Trainer, which shuffles them and splits them among the
+        workers (2.4.0 _huggingface_utils.py:36 asks for an IterableDatasetShard).
+        """
+        return bool(self._returned) and not self.unfound and all(map(_is_given_indexed_rows, self._returned))
+
+    @cached_property
     def _returned(self) -> list[Source]:
         """What they return."""
         shown = [(called.module, called.function) for called in self._called if called.function is not None]
@@ -95,6 +107,14 @@ def _arguments(made: Source) -> list[Source]:
     assert isinstance(trainer, ast.Call)
     given = argument(trainer, 1, "args") or unpacked_value(made.module, trainer, "args")
     return made.module.origins(given) if given is not None else []
+
+
+def _is_given_indexed_rows(made: Source) -> bool:
+    trainer = made.node
+    if not isinstance(trainer, ast.Call):
+        return False
+    given = argument(trainer, TRAIN_DATASET, "train_dataset") or unpacked_value(made.module, trainer, "train_dataset")
+    return given is not None and has_index(made.module, given)
 
 
 def _is_made(arguments: Source) -> bool:
