@@ -12,7 +12,7 @@ from raymigrate.facts.values import Source, argument, class_named, has_unpacking
 from raymigrate.facts.values.keys import unpacked_value
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
-TRAIN_DATASET = 3  # the position of that argument in a Trainer
+MODEL, ARGS, TRAIN_DATASET = 0, 1, 3  # the positions of these arguments in a Trainer
 
 
 class InitFunctions:
@@ -59,6 +59,13 @@ class InitFunctions:
         return [source for made in self._returned for source in _arguments(made)]
 
     @cached_property
+    def models(self) -> list[Source]:
+        """Where the models come from that the Trainers get; nothing unless each is seen to get one."""
+        given = [_given(made, MODEL, "model") for made in self._returned]
+        found = [made.module.origins(model) if model is not None else [] for made, model in zip(self._returned, given)]
+        return [source for sources in found for source in sources] if all(found) and not self.unfound else []
+
+    @cached_property
     def trains_on_own_rows(self) -> bool:
         """Whether every Trainer is seen to get rows with an index that the function made itself, of whatever it was given.
 
@@ -103,18 +110,21 @@ def _unseen_arguments(made: Source) -> list[Source]:
 
 def _arguments(made: Source) -> list[Source]:
     """Where the arguments of a Trainer come from; nothing where it is not seen to be given any."""
-    trainer = made.node
-    assert isinstance(trainer, ast.Call)
-    given = argument(trainer, 1, "args") or unpacked_value(made.module, trainer, "args")
+    given = _given(made, ARGS, "args")
     return made.module.origins(given) if given is not None else []
 
 
 def _is_given_indexed_rows(made: Source) -> bool:
+    given = _given(made, TRAIN_DATASET, "train_dataset")
+    return given is not None and has_index(made.module, given)
+
+
+def _given(made: Source, position: int, name: str) -> ast.expr | None:
+    """An argument of a Trainer, which may be unpacked into its call."""
     trainer = made.node
     if not isinstance(trainer, ast.Call):
-        return False
-    given = argument(trainer, TRAIN_DATASET, "train_dataset") or unpacked_value(made.module, trainer, "train_dataset")
-    return given is not None and has_index(made.module, given)
+        return None
+    return argument(trainer, position, name) or unpacked_value(made.module, trainer, name)
 
 
 def _is_made(arguments: Source) -> bool:
