@@ -120,8 +120,8 @@ session.report(**more)
 """,
     "unpacked in place": "session.report(metrics, **({'checkpoint': save(step)} if step == 11 else {}))",
     "before the one that has none": "session.report(metrics, checkpoint=save(step))\nsession.report(metrics)",
-    "left before it": "session.report(metrics)\nif step == 5:\n    return\nsession.report(metrics, checkpoint=save(0))",
-    "next step before it": "session.report(metrics)\nif step == 5:\n    break\nsession.report({}, checkpoint=save(step))",
+    "left before it": "session.report(metrics)\nif step == 5:\n    return\nsession.report({}, checkpoint=save(0))",
+    "next step before it": "session.report(metrics)\nif step == 5:\n    break\nsession.report({}, checkpoint=save(0))",
     "in a loop behind it": "session.report(metrics)\nfor part in save(step):\n    session.report({}, checkpoint=part)",
 }
 ALL = {

@@ -26,7 +26,7 @@ def told(script: str, head: str = LEGACY) -> list[str]:
     [
         "job = TRAINERS['own'](config)\nresult = job.train()\nprint('log dir', result.log_dir)\n",
         "def show(job):\n    train_result = job.run(config)\n    return train_result.log_dir\n",
-        "class Job:\n    def run(self):\n        self.result = self.make().go()\n        return str(self.result.log_dir)\n",
+        "class Job:\n    def run(self):\n        self.result = self.make().go()\n        use(self.result.log_dir)\n",
         "def show(factory):\n    result = factory.create('own').train()\n    open(f'{result.log_dir}/x')\n",
     ],
 )

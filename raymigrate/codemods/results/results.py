@@ -249,7 +249,9 @@ def _last_report(context: Context, read: ast.Attribute, codes: Callable[[], Trai
     here = "here" if home is module else f"in {home.path}"
     if found is Carried.NONE and (context.of_legacy_job or _fails(module, read, codes())):
         context.manual(RM605, read, f"No report {here} carries a checkpoint, so result.metrics is None on Ray >= 2.51.")
-    elif found is Carried.SOME and context.of_legacy_job and not _last_carries(Source(module, read.value), home, codes()):
+    elif (
+        found is Carried.SOME and context.of_legacy_job and not _last_carries(Source(module, read.value), home, codes())
+    ):
         context.manual(
             RM605,
             read,

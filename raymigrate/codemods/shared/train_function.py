@@ -23,8 +23,10 @@ from raymigrate.facts.projects.places import Places
 from raymigrate.facts.ray_train.built_trainers import may_evaluate_by_steps, training_arguments
 from raymigrate.facts.ray_train.init_functions import InitFunctions
 from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.syntax.attribute_chains import root_of_chain
 from raymigrate.facts.syntax.functions import INIT_DATASETS, assigns_first, has_inline_form, trains
 from raymigrate.facts.syntax.import_places import is_seen, needs_at_once
+from raymigrate.facts.torch.indexed_datasets import has_index
 
 # Modules that the first lines of a training function use, and how it imports them where they are local to it.
 LOCAL = {"os": "import os", "ray": "import ray.train"}
@@ -135,8 +137,14 @@ class TrainFunction:
 
     @cached_property
     def loads_shard(self) -> bool:
-        """Whether the Trainer gets its batches from the shard, and not from rows that the init function made of it."""
-        return self.uses_ray_data and self.call.datasets.may_have("train") and not self.shown.trains_on_own_rows
+        """Whether the Trainer gets its batches from the shard.
+
+        Of rows with an index that the init function made of it, the legacy trainer left the loader to the Trainer, which
+        shuffles them (2.4.0 _huggingface_utils.py:36 asks for an IterableDatasetShard).
+        """
+        own = self.shown.given(3, "train_dataset")
+        makes_rows = bool(own) and all(has_index(source.module, source.node) for source in own)
+        return self.uses_ray_data and self.call.datasets.may_have("train") and not makes_rows
 
     # -- emission ------------------------------------------------------------------------------
 
@@ -270,10 +278,8 @@ class TrainFunction:
 
     def _unless_callee(self, name: str, other: str) -> str:
         """A local name of the adapter; another one where it would hide what the adapter calls: `config.init(...)`."""
-        root: ast.expr = self.given
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        return other if isinstance(root, ast.Name) and root.id == name else name
+        root = root_of_chain(self.given)
+        return other if root is not None and root.id == name else name
 
     def _finish(self, trainer: str) -> str:
         """Lines that train with the built Trainer: loader, report callback, resume."""
@@ -381,11 +387,9 @@ class TrainFunction:
 
     def _callee(self) -> tuple[str, str]:
         """How the adapter calls the init function, and the code that gives it a name where it has none."""
-        root: ast.expr = self.given
-        while isinstance(root, ast.Attribute):
-            root = root.value
+        root = root_of_chain(self.given)
         is_read_once = isinstance(self.given, ast.Attribute) and self.module.qualified(self.given) is None
-        if isinstance(root, ast.Name) and not (is_read_once and self._is_object(root)):
+        if root is not None and not (is_read_once and self._is_object(root)):
             return "$init", ""
         name = self.context.fresh("trainer_init_per_worker")
         return name, f"{name} = $init\n"

@@ -34,8 +34,9 @@ def _gives_it_on(module: Module, value: ast.expr) -> ast.Call | None:
     if method is not None:
         return module.parent_of[method] if method.attr in {"eval", *HARMLESS} else None  # type: ignore[return-value]
     outer = module.parent_of[value]
-    loads = isinstance(outer, ast.Call) and isinstance(outer.func, ast.Attribute) and outer.func.attr == "get_model"
-    return outer if loads and value in outer.args else None  # type: ignore[union-attr,return-value]
+    if isinstance(outer, ast.Call) and isinstance(outer.func, ast.Attribute) and outer.func.attr == "get_model":
+        return outer if value in outer.args else None
+    return None
 
 
 def _uses(module: Module, value: ast.expr) -> Sequence[ast.expr]:

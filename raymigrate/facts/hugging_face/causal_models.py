@@ -55,10 +55,10 @@ def may_count_a_label_too_many(modules: Iterable[Module], trained: Sequence[Sour
 
     Args:
         modules: The files of which one makes the model.
-        trained: Where the models of the Trainer come from, as far as that is seen: others of the files do not count.
+        trained: What the Trainer is given for its model, where that is seen: then others of the files do not count.
     """
     made = [(module, *model) for module in modules for model in _made(module)]
-    known = {source.node for source in trained}
+    known = {origin.node for source in trained for origin in source.module.origins(source.node)}
     if known and known <= {call for _, call, _, _ in made}:
         made = [model for model in made if model[1] in known]
     return not made or any(_may_be_one(*model) for model in made)

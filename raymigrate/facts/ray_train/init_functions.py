@@ -5,14 +5,11 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from raymigrate.facts.projects.callees import Callee, callees
-from raymigrate.facts.torch.indexed_datasets import has_index
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, class_named, has_unpacking, is_none
 from raymigrate.facts.values.keys import unpacked_value
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
-
-MODEL, ARGS, TRAIN_DATASET = 0, 1, 3  # the positions of these arguments in a Trainer
 
 
 class InitFunctions:
@@ -58,21 +55,11 @@ class InitFunctions:
             return None
         return [source for made in self._returned for source in _arguments(made)]
 
-    @cached_property
-    def models(self) -> list[Source]:
-        """Where the models come from that the Trainers get; nothing unless each is seen to get one."""
-        given = [_given(made, MODEL, "model") for made in self._returned]
-        found = [made.module.origins(model) if model is not None else [] for made, model in zip(self._returned, given)]
-        return [source for sources in found for source in sources] if all(found) and not self.unfound else []
-
-    @cached_property
-    def trains_on_own_rows(self) -> bool:
-        """Whether every Trainer is seen to get rows with an index that the function made itself, of whatever it was given.
-
-        The legacy trainer left the loader of such rows to the Trainer, which shuffles them and splits them among the
-        workers (2.4.0 _huggingface_utils.py:36 asks for an IterableDatasetShard).
-        """
-        return bool(self._returned) and not self.unfound and all(map(_is_given_indexed_rows, self._returned))
+    def given(self, position: int, name: str) -> list[Source]:
+        """An argument of every Trainer, as it is written there; nothing unless each is seen to get it."""
+        found = [(made.module, _given(made, position, name)) for made in self._returned]
+        seen = [Source(module, node) for module, node in found if node is not None]
+        return seen if len(seen) == len(found) and not self.unfound else []
 
     @cached_property
     def _returned(self) -> list[Source]:
@@ -110,13 +97,8 @@ def _unseen_arguments(made: Source) -> list[Source]:
 
 def _arguments(made: Source) -> list[Source]:
     """Where the arguments of a Trainer come from; nothing where it is not seen to be given any."""
-    given = _given(made, ARGS, "args")
+    given = _given(made, 1, "args")
     return made.module.origins(given) if given is not None else []
-
-
-def _is_given_indexed_rows(made: Source) -> bool:
-    given = _given(made, TRAIN_DATASET, "train_dataset")
-    return given is not None and has_index(made.module, given)
 
 
 def _given(made: Source, position: int, name: str) -> ast.expr | None:
