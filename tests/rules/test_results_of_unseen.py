@@ -53,3 +53,9 @@ def test_other_objects_may_have_it(script: str) -> None:
 def test_only_in_what_was_written_for_old_ray() -> None:
     script = "import ray\nfrom jobs import job\n\nresult = job.train()\nprint(result.log_dir)\n"
     assert told(script, head="") == []
+
+
+def test_what_another_rule_tells_of_is_told_once() -> None:
+    script = "from ray.train.rl import RLTrainer\nresult = RLTrainer(algorithm='PPO').fit()\nuse(result.log_dir)\n"
+    (message,) = told(script)
+    assert not message.startswith("If this is")

@@ -12,7 +12,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.results import RM604
 from raymigrate.facts.projects.declared import declared_class
 from raymigrate.facts.ray_train.results import trainers_of
-from raymigrate.facts.ray_tune.trials import may_be_trial
+from raymigrate.facts.ray_tune.trials import is_of_rl_trainer, may_be_trial
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import class_named
@@ -41,7 +41,9 @@ def results_of_unseen(context: Context) -> None:
 
 def _is_unseen(module: Module, result: ast.expr) -> bool:
     """Whether a call of a method gives a value of which nothing is known, neither by whom nor of which class."""
-    if trainers_of(module, result) != {None} or may_be_trial(module, result) or declared_class(module, result):
+    if trainers_of(module, result) != {None} or may_be_trial(module, result) or is_of_rl_trainer(module, result):
+        return False
+    if declared_class(module, result) is not None:
         return False
     made = module.origins(result)
     return bool(made) and all(_is_unseen_call(source.module, source.node) for source in made)

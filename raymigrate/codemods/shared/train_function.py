@@ -137,11 +137,7 @@ class TrainFunction:
 
     @cached_property
     def loads_shard(self) -> bool:
-        """Whether the Trainer gets its batches from the shard.
-
-        Of rows with an index that the init function made of it, the legacy trainer left the loader to the Trainer, which
-        shuffles them (2.4.0 _huggingface_utils.py:36 asks for an IterableDatasetShard).
-        """
+        """Whether the Trainer gets its batches from the shard, and not from rows with an index that were made of it."""
         own = self.shown.given(3, "train_dataset")
         makes_rows = bool(own) and all(has_index(source.module, source.node) for source in own)
         return self.uses_ray_data and self.call.datasets.may_have("train") and not makes_rows
