@@ -108,3 +108,17 @@ def test_a_copy_of_what_another_program_sets_is_told() -> None:
     passed = 'ray.init(runtime_env={"env_vars": {"TUNE_RESULT_DIR": os.environ["TUNE_RESULT_DIR"]}})'
     assert converted(f"{HEAD}{copy}\n").lines("RM402", Kind.MANUAL)
     assert converted(f"{HEAD}{passed}\n").lines("RM402", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        'client.submit_job(entrypoint="python job.py", runtime_env={{"env_vars": {variables}}})',
+        'ray.init(runtime_env={{"env_vars": {variables}}})\nsubprocess.run(["python", "job.py"])',
+    ],
+)
+def test_what_starts_other_scripts_does_not_know_their_folders(start: str) -> None:
+    head = "import subprocess\nimport ray\nfrom ray.job_submission import JobSubmissionClient\n"
+    script = f"{head}\nclient = JobSubmissionClient()\n{start.format(variables={'TUNE_RESULT_DIR': '/runs'})}\n"
+    [message] = [m for m in converted(script).messages if "TUNE_RESULT_DIR" in m]
+    assert "to each RunConfig that has no storage_path= yet" in message

@@ -216,6 +216,16 @@ def test_weights_of_a_loaded_configuration_are_in_its_dtype(config: str, argumen
     assert ("dtype=torch.float32" in made) == (told or "torch_dtype" in arguments)
 
 
+KEPT = """
+class Scorer:
+    def __init__(self):
+        self.model = AutoModelForCausalLM.from_pretrained(folder){made}
+
+    def __call__(self, rows):
+        return {use}
+
+
+"""
 LOADS = {
     "model = AutoModelForCausalLM.from_pretrained(folder)\nprint(model.generate(rows))\n": True,
     "model = AutoModelForCausalLM.from_pretrained(folder).to(0).eval()\nprint(model(**rows))\n": True,
@@ -227,6 +237,16 @@ LOADS = {
     "model = AutoModelForCausalLM.from_pretrained(folder)\nmodel.generate(rows)\nfit(model)\n": False,
     "model = AutoModelForCausalLM.from_pretrained(folder)\nmodel.eval()\nmodel = prepare(model)\n": False,
     "model = AutoModelForCausalLM.from_pretrained(folder)\nprint(model(**rows))\n": False,
+    "AutoModelForCausalLM.from_pretrained(folder).save_pretrained('out')\n": True,
+    "model = AutoModelForCausalLM.from_pretrained(folder)\nmodel.save_pretrained('out')\n": True,
+    "model = AutoModelForCausalLM.from_pretrained(folder)\nprepare(model)\nmodel.save_pretrained('out')\n": False,
+    "model = best.get_model(AutoModelForCausalLM.from_pretrained(folder))\nmodel.eval()\n": True,
+    "model = best.get_model(AutoModelForCausalLM.from_pretrained(folder))\nmodel.train()\n": False,
+    KEPT.format(made=".cuda().eval()", use="self.model(**rows).logits"): True,
+    KEPT.format(made="", use="self.model.generate(rows)"): True,
+    KEPT.format(made="", use="self.model(**rows).logits"): False,
+    KEPT.format(made=".eval()", use="prepare(self.model)"): False,
+    KEPT.format(made=".eval()", use="0") + "prepare(Scorer().model)\n": False,
 }
 
 

@@ -224,6 +224,37 @@ def test_other_models_are_counted_rightly(model: str) -> None:
     assert KEPT not in converted(MODELS.format(model=model)).text
 
 
+OTHERS_OF_THE_FILE = """
+
+
+def loop(config):
+    return AutoModelForCausalLM.from_pretrained(NAME)
+
+
+class Scorer:
+    def __init__(self):
+        self.model = GPT2LMHeadModel.from_pretrained("gpt2")
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "is_told"),
+    [
+        ('AutoModelForSequenceClassification.from_pretrained("distilbert-base-uncased")', False),
+        ('AutoModelForCausalLM.from_pretrained("facebook/opt-125m")', False),
+        ("AutoModelForCausalLM.from_pretrained(NAME)", True),
+        ("pick(config)", True),
+        ('pick(AutoModelForSequenceClassification.from_pretrained("distilbert-base-uncased"))', True),
+    ],
+)
+def test_other_models_of_the_file_are_not_those_of_the_trainer(model: str, *, is_told: bool) -> None:
+    head, _, rest = MODELS.format(model=model).partition("\n\n\ndef build")
+    outcome = converted(f"{head}{OTHERS_OF_THE_FILE}\n\ndef build{rest}")
+    assert (KEPT in outcome.text) is is_told
+    by_place = converted(f"{head}{OTHERS_OF_THE_FILE}\n\ndef build{rest.replace('model=model, ', 'model, ')}")
+    assert (KEPT in by_place.text) is is_told
+
+
 def test_what_collates_for_a_model_is_none() -> None:
     collator = "DataCollatorForLanguageModeling"
     text = MODELS.format(model="pick(config)").replace("    Trainer,", f"    Trainer, {collator},", 1)

@@ -112,3 +112,58 @@ def test_processes_of_a_configuration_are_told_where_it_is_written() -> None:
 def test_other_rows_keep_their_loader_processes() -> None:
     made = 'TrainingArguments("out", dataloader_num_workers=4)'
     assert noted(made, datasets="") == noted(made, given="rows") == []
+
+
+OWN_ROWS = """
+import torch
+from datasets import Dataset, IterableDataset, load_dataset
+
+
+class Rows(torch.utils.data.Dataset):
+    def __init__(self, rows):
+        self.rows = list(rows)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+class Turns(torch.utils.data.IterableDataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __iter__(self):
+        yield from self.rows
+"""
+FROM_SHARD = "get_train_dataloader = lambda: shard_dataloader"
+
+
+@pytest.mark.parametrize(
+    ("body", "given", "keeps_loader"),
+    [
+        ("made = Dataset.from_list(list(train_dataset))", "made", True),
+        ("made = Dataset.from_list([r for r in train_dataset]).map(len)", "made", True),
+        ("rows = [row for row in train_dataset]", "rows", True),
+        ("pass", "list(train_dataset)", True),
+        ("pass", "Rows(train_dataset)", True),
+        ("train_dataset = Rows(train_dataset)", "train_dataset", True),
+        ("pass", "Turns(train_dataset)", False),
+        ("made = IterableDataset.from_generator(lambda: iter(train_dataset))", "made", False),
+        ("made = train_dataset if config else Rows(train_dataset)", "made", False),
+        ("pass", "train_dataset", False),
+        ("from job import wrap", "wrap(train_dataset)", False),
+    ],
+)
+def test_rows_with_an_index_that_the_function_makes_keep_the_loader_of_the_trainer(
+    body: str, given: str, *, keeps_loader: bool
+) -> None:
+    parts = {"parameters": "train_dataset, eval_dataset=None", "datasets": DATASETS, "method": "get_train_dataloader"}
+    script = SCRIPT.format(body=body, given=given, **parts)
+    outcome = converted(script.replace("\n\nclass Own", f"{OWN_ROWS}\n\nclass Own"))
+    assert (FROM_SHARD not in outcome.text) is keeps_loader
+    assert ("def shard_dataloader" not in outcome.text) is keeps_loader
+    assert "TrainShard(config" in outcome.text
+    told = [message for message in outcome.messages if "is not called" in message]
+    assert len(told) == (0 if keeps_loader else 1)

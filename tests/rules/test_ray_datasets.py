@@ -368,9 +368,17 @@ NOT_MAPPED = {
 @pytest.mark.parametrize(("before", "datasets"), MAPPED.values(), ids=MAPPED)
 def test_rows_that_are_counted_are_mapped_once_as_before(before: str, datasets: str) -> None:
     outcome = converted(COUNTED.format(arguments="num_train_epochs=3", before=before, datasets=datasets))
-    assert "name: dataset.materialize()" in outcome.text
+    each = datasets.replace(', "', '.materialize(), "').replace("}", ".materialize()}")
+    assert (f"datasets = {each}\n" if datasets != "datasets" else "name: dataset.materialize()") in outcome.text
     assert '["train"].count()' in outcome.text
     assert converted(outcome.text).text == outcome.text
+
+
+def test_datasets_of_a_long_dict_are_mapped_once_in_a_loop_over_it() -> None:
+    before, datasets = MAPPED["in place"]
+    long = datasets.replace("}", ', "evaluation": ray.data.read_csv("a_very_long_name_of_a_file.csv").limit(9)}')
+    text = converted(COUNTED.format(arguments="num_train_epochs=3", before=before, datasets=long)).text
+    assert "name: dataset.materialize()" in text
 
 
 @pytest.mark.parametrize(("before", "datasets"), NOT_MAPPED.values(), ids=NOT_MAPPED)

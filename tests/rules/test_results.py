@@ -119,6 +119,10 @@ if step % 5 == 0:
 session.report(**more)
 """,
     "unpacked in place": "session.report(metrics, **({'checkpoint': save(step)} if step == 11 else {}))",
+    "before the one that has none": "session.report(metrics, checkpoint=save(step))\nsession.report(metrics)",
+    "left before it": "session.report(metrics)\nif step == 5:\n    return\nsession.report({}, checkpoint=save(0))",
+    "next step before it": "session.report(metrics)\nif step == 5:\n    break\nsession.report({}, checkpoint=save(0))",
+    "in a loop behind it": "session.report(metrics)\nfor part in save(step):\n    session.report({}, checkpoint=part)",
 }
 ALL = {
     "always": "session.report(metrics, checkpoint=save(step))",
@@ -192,6 +196,25 @@ session.report(metrics, **more)
 """,
     "unpacked of a rank in place": "session.report(metrics, **({'checkpoint': save(step)} if rank == 0 else {}))",
     "unpacked and unseen": "session.report(metrics, **save(step))",
+    "by the last": "session.report({})\nsession.report(metrics, checkpoint=save(step))",
+    "by the last, after some": """
+for part in range(9):
+    if part % 3 == 0:
+        session.report({})
+session.report(metrics, checkpoint=save(step))
+""",
+    "by the last of a rank": """
+session.report({})
+if rank == 0:
+    session.report(metrics, checkpoint=save(step))
+else:
+    session.report(metrics)
+""",
+    "by the last in a block": """
+session.report({})
+with open("log") as log:
+    session.report(metrics, checkpoint=save(log))
+""",
 }
 
 

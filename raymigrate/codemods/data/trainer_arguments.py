@@ -16,6 +16,7 @@ from raymigrate.facts import values
 from raymigrate.facts.ray_data.datasets import IN_MEMORY, is_mapped
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.calls import calls_in
+from raymigrate.facts.syntax.literals import string_literal
 from raymigrate.facts.values import is_none
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
 
@@ -170,7 +171,8 @@ def prepare_datasets(
         edit.remove.add("preprocessor")
         before += [Code(applied.finish() + first.template, first.parts), *others]
     elif once:
-        before.append(transformed(source, name, "dataset.materialize()", choices, parts))
+        each = _each_materialized(call, name) if parts and not choices.untransformed else None
+        before.append(each or transformed(source, name, "dataset.materialize()", choices, parts))
     before += late
     if before:
         context.plan.statement(call.statement).before.extend(before)
@@ -178,6 +180,15 @@ def prepare_datasets(
     if known is not None:
         context.prepared[known] = name
     return name
+
+
+def _each_materialized(call: TrainerCall, name: str) -> Code | None:
+    """A dict that names the datasets one by one, with each materialized: `{"train": train_ds.materialize()}`."""
+    written, keys = call.datasets.node, call.datasets.keys
+    if not isinstance(written, ast.Dict) or keys is None or len(keys) != len(written.values):
+        return None
+    entries = [f"{string_literal(key)}: $part_{n}.materialize()" for n, key in enumerate(keys)]
+    return Code(f"{name} = {{{', '.join(entries)}}}", {f"part_{n}": value for n, value in enumerate(keys.values())})
 
 
 def _without_none(node: ast.expr) -> ast.expr:

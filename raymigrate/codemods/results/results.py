@@ -13,6 +13,7 @@ from raymigrate.codemods.results.filled_keys import INSTEAD
 from raymigrate.facts.projects.declared import is_declared
 from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.projects.project_uses import importing_modules
+from raymigrate.facts.ray_train.last_reports import last_carries_checkpoint
 from raymigrate.facts.ray_train.reports import (
     REPORTS,
     Carried,
@@ -248,13 +249,20 @@ def _last_report(context: Context, read: ast.Attribute, codes: Callable[[], Trai
     here = "here" if home is module else f"in {home.path}"
     if found is Carried.NONE and (context.of_legacy_job or _fails(module, read, codes())):
         context.manual(RM605, read, f"No report {here} carries a checkpoint, so result.metrics is None on Ray >= 2.51.")
-    elif found is Carried.SOME and context.of_legacy_job:
+    elif (
+        found is Carried.SOME and context.of_legacy_job and not _last_carries(Source(module, read.value), home, codes())
+    ):
         context.manual(
             RM605,
             read,
             f"Some reports {here} carry no checkpoint: on Ray >= 2.51 result.metrics are those of the last one that"
             " does.",
         )
+
+
+def _last_carries(result: Source, home: Module, codes: TrainingCodes) -> bool:
+    """Whether the last report of the run that gave a result carries a checkpoint."""
+    return last_carries_checkpoint(home, codes.of_results([result]))
 
 
 def _carried_by_run(result: Source, codes: TrainingCodes) -> tuple[Carried | None, Module]:

@@ -84,7 +84,7 @@ def keep_loss_scale(context: Context, call: TrainerCall, function: TrainFunction
         if context.converts(RM110, call.node, f"{ACCUMULATED[:-1]}; now {SWITCH} = False."):
             for other in _keep_loss_mean(context, function, f"else some losses grow with {STEPS}"):
                 context.manual(RM110, other, _trained_too(other, ACCUMULATED), SET_IT)
-    elif may_count_a_label_too_many(function.shown.modules):
+    elif may_count_a_label_too_many(function.shown.modules, function.shown.given(0, "model")):
         if context.converts(RM110, call.node, f"{COUNTED[:-1]}; now {SWITCH} = False."):
             for other in _keep_loss_mean(context, function, "else GPT-2's loss counts one label a row too many"):
                 context.note(RM110, other, f"{_trained_too(other, COUNTED)} {SET_IT}")

@@ -23,8 +23,10 @@ from raymigrate.facts.projects.places import Places
 from raymigrate.facts.ray_train.built_trainers import may_evaluate_by_steps, training_arguments
 from raymigrate.facts.ray_train.init_functions import InitFunctions
 from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.syntax.attribute_chains import root_of_chain
 from raymigrate.facts.syntax.functions import INIT_DATASETS, assigns_first, has_inline_form, trains
 from raymigrate.facts.syntax.import_places import is_seen, needs_at_once
+from raymigrate.facts.torch.indexed_datasets import has_index
 
 # Modules that the first lines of a training function use, and how it imports them where they are local to it.
 LOCAL = {"os": "import os", "ray": "import ray.train"}
@@ -133,6 +135,13 @@ class TrainFunction:
         """Whether Ray Datasets reach the Trainer: some are given, and the function reads them."""
         return self.call.datasets.node is not None and bool(self.read_dataset_parameters)
 
+    @cached_property
+    def loads_shard(self) -> bool:
+        """Whether the Trainer gets its batches from the shard, and not from rows with an index that were made of it."""
+        own = self.shown.given(3, "train_dataset")
+        makes_rows = bool(own) and all(has_index(source.module, source.node) for source in own)
+        return self.uses_ray_data and self.call.datasets.may_have("train") and not makes_rows
+
     # -- emission ------------------------------------------------------------------------------
 
     def emit(self) -> None:
@@ -184,7 +193,7 @@ class TrainFunction:
         """Those that hand over the data."""
         if not (self.uses_ray_data and self.call.datasets.may_have("train")):
             return []
-        return [emitted.TRAIN_SHARD, emitted.SHARD_DATALOADER]
+        return [emitted.TRAIN_SHARD, emitted.SHARD_DATALOADER] if self.loads_shard else [emitted.TRAIN_SHARD]
 
     def _support_place(self) -> ast.stmt:
         """The statement that the classes stand before."""
@@ -265,10 +274,8 @@ class TrainFunction:
 
     def _unless_callee(self, name: str, other: str) -> str:
         """A local name of the adapter; another one where it would hide what the adapter calls: `config.init(...)`."""
-        root: ast.expr = self.given
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        return other if isinstance(root, ast.Name) and root.id == name else name
+        root = root_of_chain(self.given)
+        return other if root is not None and root.id == name else name
 
     def _finish(self, trainer: str) -> str:
         """Lines that train with the built Trainer: loader, report callback, resume."""
@@ -282,7 +289,7 @@ class TrainFunction:
 
     def _hand_over_data(self, trainer: str) -> str:
         """Lines that let the built Trainer read this worker's data."""
-        if not (self.uses_ray_data and self.call.datasets.may_have("train")):
+        if not self.loads_shard:
             return ""
         line = f"{trainer}.get_train_dataloader = lambda: {self._support_name('shard_dataloader')}({trainer})\n"
         return f"if {self._rows} is not None:\n    {line}" if self.call.datasets.may_be_none else line
@@ -359,7 +366,8 @@ class TrainFunction:
         anchor = self.call.statement
         written = definition.replace("$init", self.module.source(self.given))
         there = None if before else same_definition(self.module, f"def {self.name}{written}", self._users)
-        init = self.init if self._place is self.init and self._is_at_top else None
+        is_at_top = self.init is not None and isinstance(self.module.parent_of[self.init], ast.Module)
+        init = self.init if self._place is self.init and is_at_top else None
         places = [init] if init is not None else first_of_blocks(self.module, anchor)
         emitted_here = self.context.emitted
         there = there or next((emitted_here[written, at] for at in places if (written, at) in emitted_here), None)
@@ -373,17 +381,11 @@ class TrainFunction:
         else:
             plan.statement(anchor).before.append(Code(before + code, {"init": self.given}))
 
-    @property
-    def _is_at_top(self) -> bool:
-        return self.init is not None and isinstance(self.module.parent_of[self.init], ast.Module)
-
     def _callee(self) -> tuple[str, str]:
         """How the adapter calls the init function, and the code that gives it a name where it has none."""
-        root: ast.expr = self.given
-        while isinstance(root, ast.Attribute):
-            root = root.value
+        root = root_of_chain(self.given)
         is_read_once = isinstance(self.given, ast.Attribute) and self.module.qualified(self.given) is None
-        if isinstance(root, ast.Name) and not (is_read_once and self._is_object(root)):
+        if root is not None and not (is_read_once and self._is_object(root)):
             return "$init", ""
         name = self.context.fresh("trainer_init_per_worker")
         return name, f"{name} = $init\n"

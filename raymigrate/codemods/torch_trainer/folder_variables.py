@@ -20,6 +20,7 @@ NOT_READ = (
 NO_EFFECT = "Ray >= 2.51 does not read {}."
 RAISES = "Where {} is set, Tuner.fit() and tune.run() raise a DeprecationWarning on Ray >= 2.51."
 ADVICE = "Take it out, and give RunConfig(storage_path=) that folder, as an absolute path."
+ELSEWHERE = "Take it out, and give that folder, as an absolute path, to each RunConfig that has no storage_path= yet."
 TAKE_OUT = "Take it out, with what else reads it: every run here has a storage_path= of its own."
 RUNS = (*TUNERS, "ray.tune.run", "ray.tune.run_experiments")
 RUN_CONFIGS = tuple(f"{module}.RunConfig" for module in ("ray.air", "ray.air.config", "ray.train", "ray.tune"))
@@ -31,12 +32,14 @@ def folder_variables(context: Context) -> None:
     """Reports where a script sets one of these variables, but not where it copies one for other processes."""
     module = context.module
     tunes, needless = any(module.calls(*RUNS)), _every_run_has_folder(module)
+    starts_others = not any(module.calls(*RUNS, *RUN_CONFIGS, *TRAINERS, *TORCH_TRAINERS))
+    advice = TAKE_OUT if needless else ELSEWHERE if starts_others else ADVICE
     places = list(variables_set(module, *VARIABLES))
     given = {name for place, name in places if not copies_variable(module, place, name)}
     for place, name in places:
         if name not in given or not copies_variable(module, place, name):
             message = RAISES if tunes else NO_EFFECT if needless else NOT_READ
-            context.manual(RM402, place, message.format(name), TAKE_OUT if needless else ADVICE)
+            context.manual(RM402, place, message.format(name), advice)
 
 
 def _every_run_has_folder(module: Module) -> bool:

@@ -53,7 +53,7 @@ def check_use_of_datasets(context: Context, function: TrainFunction) -> None:
             parent = module.parent_of[use]
             if isinstance(parent, ast.Attribute):
                 context.manual(RM106, parent, f"{name}.{parent.attr} was a Hugging Face IterableDataset's attribute.")
-    for node in module.of_type(ast.FunctionDef):
+    for node in module.of_type(ast.FunctionDef) if function.loads_shard else ():
         if node.name == "get_train_dataloader":
             context.manual(
                 RM106, node, "This get_train_dataloader() is not called: the shard's loader takes its place."
@@ -69,7 +69,7 @@ def tell_loader_processes(context: Context, function: TrainFunction) -> None:
         context: The module.
         function: The training function.
     """
-    if not function.uses_ray_data or not function.call.datasets.may_have("train"):
+    if not function.loads_shard:
         return
     made = [arguments for _, arguments in _made(function)]
     for home in dict.fromkeys((*function.shown.modules, context.module)):

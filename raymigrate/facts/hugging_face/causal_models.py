@@ -6,12 +6,12 @@ for `ForCausalLM` in the name of the class (5.23, trainer.py, `_loss_shifts_labe
 """
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import Source, argument
 
 # Of MODEL_FOR_CAUSAL_LM_MAPPING_NAMES in 5.23 those of another name whose forward() takes `self.loss_function`.
 CLASSES = frozenset(
@@ -50,13 +50,17 @@ OTHERS = lazy_regex(
 )
 
 
-def may_count_a_label_too_many(modules: Iterable[Module]) -> bool:
+def may_count_a_label_too_many(modules: Iterable[Module], trained: Sequence[Source] = ()) -> bool:
     """Whether a trained model may be one of these: one of them is, or which model it is cannot be seen.
 
     Args:
         modules: The files of which one makes the model.
+        trained: What the Trainer is given for its model, where that is seen: then others of the files do not count.
     """
     made = [(module, *model) for module in modules for model in _made(module)]
+    known = {origin.node for source in trained for origin in source.module.origins(source.node)}
+    if known and known <= {call for _, call, _, _ in made}:
+        made = [model for model in made if model[1] in known]
     return not made or any(_may_be_one(*model) for model in made)
 
 

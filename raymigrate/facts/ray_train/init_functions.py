@@ -55,6 +55,12 @@ class InitFunctions:
             return None
         return [source for made in self._returned for source in _arguments(made)]
 
+    def given(self, position: int, name: str) -> list[Source]:
+        """An argument of every Trainer, as it is written there; nothing unless each is seen to get it."""
+        found = [(made.module, _given(made, position, name)) for made in self._returned]
+        seen = [Source(module, node) for module, node in found if node is not None]
+        return seen if len(seen) == len(found) and not self.unfound else []
+
     @cached_property
     def _returned(self) -> list[Source]:
         """What they return."""
@@ -91,10 +97,16 @@ def _unseen_arguments(made: Source) -> list[Source]:
 
 def _arguments(made: Source) -> list[Source]:
     """Where the arguments of a Trainer come from; nothing where it is not seen to be given any."""
-    trainer = made.node
-    assert isinstance(trainer, ast.Call)
-    given = argument(trainer, 1, "args") or unpacked_value(made.module, trainer, "args")
+    given = _given(made, 1, "args")
     return made.module.origins(given) if given is not None else []
+
+
+def _given(made: Source, position: int, name: str) -> ast.expr | None:
+    """An argument of a Trainer, which may be unpacked into its call."""
+    trainer = made.node
+    if not isinstance(trainer, ast.Call):
+        return None
+    return argument(trainer, position, name) or unpacked_value(made.module, trainer, name)
 
 
 def _is_made(arguments: Source) -> bool:

@@ -1,0 +1,59 @@
+"""RM604: log_dir of what is called a result, where it is not seen what gave it.
+
+`job = TRAINERS[name](config); result = job.train(); print(result.log_dir)`: a class out of a registry.
+"""
+
+import ast
+
+from raymigrate.base.expressions import lazy_regex
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.results.results import RM604
+from raymigrate.facts.projects.declared import declared_class
+from raymigrate.facts.ray_train.results import trainers_of
+from raymigrate.facts.ray_tune.trials import is_of_rl_trainer, may_be_trial
+from raymigrate.facts.syntax.guards import is_guarded
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import class_named
+from raymigrate.facts.values.calls import called_function
+from raymigrate.facts.values.members import methods_of_object
+
+CALLED_SO = lazy_regex(r"_?(?:\w+_)?results?")
+MESSAGE = "If this is a result of Ray: result.log_dir raises an AttributeError on Ray >= 2.51."
+ADVICE = (
+    "result.path is the folder of the run: a str, not a Path, with checkpoints, but without Tune's result.json,"
+    " progress.csv and files that the workers wrote."
+)
+
+
+@codemod("log_dir", phase=Phase.RESULTS)
+def results_of_unseen(context: Context) -> None:
+    """Reports the attribute of results that methods of unknown objects gave, in what was written for old Ray."""
+    module = context.module
+    for read in module.attributes("log_dir") if context.of_legacy_job else ():
+        owner = read.value
+        name = owner.id if isinstance(owner, ast.Name) else owner.attr if isinstance(owner, ast.Attribute) else ""
+        if CALLED_SO.fullmatch(name.lower()) and isinstance(read.ctx, ast.Load) and _is_unseen(module, owner):
+            if not is_guarded(module, read, read.attr):
+                context.manual(RM604, read, MESSAGE, ADVICE)
+
+
+def _is_unseen(module: Module, result: ast.expr) -> bool:
+    """Whether a call of a method gives a value of which nothing is known, neither by whom nor of which class."""
+    if trainers_of(module, result) != {None} or may_be_trial(module, result) or is_of_rl_trainer(module, result):
+        return False
+    if declared_class(module, result) is not None:
+        return False
+    made = module.origins(result)
+    return bool(made) and all(_is_unseen_call(source.module, source.node) for source in made)
+
+
+def _is_unseen_call(module: Module, node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    if module.qualified(node.func) is not None or class_named(module, node.func) is not None:
+        return False
+    function = called_function(module, node, elsewhere=True)[1]
+    is_seen = isinstance(function, (ast.FunctionDef, ast.Lambda))
+    return not is_seen and methods_of_object(module, node.func.value, node.func.attr) is None

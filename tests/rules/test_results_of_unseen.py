@@ -1,0 +1,61 @@
+"""RM604: log_dir of what methods of unknown objects gave, by the name of a result."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+LEGACY = """
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersCheckpoint
+from torch.utils.tensorboard import SummaryWriter
+from jobs import TRAINERS, config
+
+"""
+OWN = "class Own:\n    def train(self):\n        return Outcome()\n\n\nclass Outcome:\n    log_dir = 'logs'\n\n\n"
+
+
+def told(script: str, head: str = LEGACY) -> list[str]:
+    outcome = converted(head + script)
+    assert not outcome.lines("RM604", Kind.CONVERTED)
+    return [message for message in outcome.messages if "result.log_dir" in message]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "job = TRAINERS['own'](config)\nresult = job.train()\nprint('log dir', result.log_dir)\n",
+        "def show(job):\n    train_result = job.run(config)\n    return train_result.log_dir\n",
+        "class Job:\n    def run(self):\n        self.result = self.make().go()\n        use(self.result.log_dir)\n",
+        "def show(factory):\n    result = factory.create('own').train()\n    open(f'{result.log_dir}/x')\n",
+    ],
+)
+def test_a_result_of_an_object_out_of_a_registry(script: str) -> None:
+    (message,) = told(script)
+    assert message.startswith("If this is a result of Ray")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        f"{OWN}result = Own().train()\nprint(result.log_dir)\n",
+        "writer = SummaryWriter()\nprint(writer.log_dir)\n",
+        "def show(job):\n    found = job.run()\n    return found.log_dir\n",
+        "def show(job):\n    result = job.run()\n    return result.log_dir if hasattr(result, 'log_dir') else ''\n",
+        "def show(job):\n    result = job.run()\n    result.log_dir = 'here'\n",
+        "result = config\nprint(result.log_dir)\n",
+    ],
+)
+def test_other_objects_may_have_it(script: str) -> None:
+    assert told(script) == []
+
+
+def test_only_in_what_was_written_for_old_ray() -> None:
+    script = "import ray\nfrom jobs import job\n\nresult = job.train()\nprint(result.log_dir)\n"
+    assert told(script, head="") == []
+
+
+def test_what_another_rule_tells_of_is_told_once() -> None:
+    script = "from ray.train.rl import RLTrainer\nresult = RLTrainer(algorithm='PPO').fit()\nuse(result.log_dir)\n"
+    (message,) = told(script)
+    assert not message.startswith("If this is")
