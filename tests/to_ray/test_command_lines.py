@@ -170,8 +170,29 @@ def test_the_one_command_of_an_application_of_typer_stays_on_the_driver() -> Non
     assert text.endswith("    app()\n")
 
 
+def test_its_other_commands_stay_as_they_are() -> None:
+    more = '\n@app.command()\ndef show(model: str):\n    print(AutoModel.from_pretrained(model))\n\n'
+    text = converted(APP.format(more=more), to_ray=True).text
+    assert "@app.command()\ndef train(" in text and "def train_func(config)" in text
+    assert more in text and text.endswith("    app()\n")
+
+
+AGAIN = """
+@app.command()
+def tune():
+    Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("tuned")).train()
+"""
+
+
 @pytest.mark.parametrize(
-    "more", ["\n@app.command()\ndef show():\n    pass\n", "\ntrain('other')\n", "\nfor _ in range(2):\n    app()\n"]
+    "more",
+    [
+        "\n@app.callback()\ndef begin():\n    pass\n",
+        "\n@app.command()\n@app.command('again')\ndef show():\n    pass\n",
+        AGAIN,
+        "\ntrain('other')\n",
+        "\nfor _ in range(2):\n    app()\n",
+    ],
 )
 def test_of_one_that_does_more_the_script_stays(more: str) -> None:
     outcome = converted(APP.format(more=more), to_ray=True)
