@@ -67,9 +67,11 @@ class OneProcess:
                 target, added = node.func.value, [*node.args, *(keyword.value for keyword in node.keywords)]
             else:
                 continue
-            names = {part.id for value in added for part in ast.walk(value) if isinstance(part, ast.Name)}
+            parts = [part for value in added for part in ast.walk(value)]
+            names = {part.id for part in parts if isinstance(part, ast.Name)}
+            is_of_all = any(self._adds_up(part) for part in parts if isinstance(part, ast.Call))
             is_single = isinstance(target, ast.Name) and target.id in single
-            is_own = is_single or self._is_added_up(target)
+            is_own = is_single or is_of_all or self._is_added_up(target)
             if names & anew and not names & of_all and not is_own and not self._is_tool(target):
                 yield node, target
 
