@@ -171,7 +171,7 @@ def test_the_one_command_of_an_application_of_typer_stays_on_the_driver() -> Non
 
 
 def test_its_other_commands_stay_as_they_are() -> None:
-    more = '\n@app.command()\ndef show(model: str):\n    print(AutoModel.from_pretrained(model))\n\n'
+    more = "\n@app.command()\ndef show(model: str):\n    print(AutoModel.from_pretrained(model))\n\n"
     text = converted(APP.format(more=more), to_ray=True).text
     assert "@app.command()\ndef train(" in text and "def train_func(config)" in text
     assert more in text and text.endswith("    app()\n")

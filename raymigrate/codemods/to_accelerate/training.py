@@ -266,7 +266,11 @@ class Training:
         """What a progress bar shows, perhaps one that has a name."""
         value = self.module.value(node) if isinstance(node, ast.Name) else node
         given = value.args[0] if isinstance(value, ast.Call) and value.args else None
-        if given is not None and isinstance(value, ast.Call) and (self.is_bar(value) or gives_items(self.module, value)):
+        if (
+            given is not None
+            and isinstance(value, ast.Call)
+            and (self.is_bar(value) or gives_items(self.module, value))
+        ):
             return self.unwrapped(given)
         return node
 
