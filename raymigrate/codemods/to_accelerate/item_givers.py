@@ -31,10 +31,11 @@ def gives_items(module: Module, call: ast.Call) -> bool:
     return any(name in CALLED for name in _classes(module, call.func))
 
 
-def _classes(module: Module, node: ast.expr) -> list[str | None]:
+def _classes(module: Module, node: ast.expr) -> list[str]:
     """The qualified names of what made an object, as the object of a `with` statement too."""
     value = module.value(node)
     if isinstance(value, ast.Name) and isinstance(target := module.definition(value), ast.Name):
         item = module.parent_of[target]
         value = item.context_expr if isinstance(item, ast.withitem) else value
-    return [module.qualified(value.func)] if isinstance(value, ast.Call) else []
+    name = module.qualified(value.func) if isinstance(value, ast.Call) else None
+    return [name] if name is not None else []
