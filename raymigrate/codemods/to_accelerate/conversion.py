@@ -160,8 +160,9 @@ class Conversion:
         make_folders(self.changes, self.processes)
         tell_rounds(self.changes, self.training, self.access)
         tell_draws(self.changes, self.training, loaders, self._training_loops())
-        OneProcess(self.training, self._training_loops()).tell(self.changes, self.counted)
-        OwnDecisions(self.training, self._training_loops()).tell(self.changes)
+        sums = OneProcess(self.training, self._training_loops())
+        sums.tell(self.changes, self.counted)
+        OwnDecisions(self.training, self._training_loops(), sums).tell(self.changes)
 
     # -- loops and loaders ---------------------------------------------------------------------
 

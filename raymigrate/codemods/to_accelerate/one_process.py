@@ -69,7 +69,7 @@ class OneProcess:
                 continue
             parts = [part for value in added for part in ast.walk(value)]
             names = {part.id for part in parts if isinstance(part, ast.Name)}
-            is_of_all = any(self._adds_up(part) for part in parts if isinstance(part, ast.Call))
+            is_of_all = any(self.adds_up(part) for part in parts if isinstance(part, ast.Call))
             is_single = isinstance(target, ast.Name) and target.id in single
             is_own = is_single or is_of_all or self._is_added_up(target)
             if names & anew and not names & of_all and not is_own and not self._is_tool(target):
@@ -124,7 +124,7 @@ class OneProcess:
     def _added_up(self) -> frozenset[str]:
         """What the script adds up over all processes, itself or by a function of its own, as it is spelled."""
         adding = [*self.module.calls(*ADDS_UP)]
-        adding += [call for call in self.module.of_type(ast.Call) if self._adds_up(call)]
+        adding += [call for call in self.module.of_type(ast.Call) if self.adds_up(call)]
         waiting = [value for call in adding for value in (*call.args, *(keyword.value for keyword in call.keywords))]
         found: set[str] = set()
         while waiting:
@@ -144,12 +144,12 @@ class OneProcess:
         for statement in self.module.below(loop):
             if isinstance(statement, ast.Assign):
                 calls = [part for part in ast.walk(statement.value) if isinstance(part, ast.Call)]
-                if any(map(self._adds_up, calls)):
+                if any(map(self.adds_up, calls)):
                     parts = [part for target in statement.targets for part in ast.walk(target)]
                     found |= {part.id for part in parts if isinstance(part, ast.Name)}
         return found
 
-    def _adds_up(self, call: ast.Call) -> bool:
+    def adds_up(self, call: ast.Call) -> bool:
         """Whether a function of the project, which is called, adds up over all processes."""
         module, function = self.module, self.training.variables.called(call)
         if function is None and (definition := module.elsewhere(call.func)) is not None:
