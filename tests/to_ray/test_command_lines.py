@@ -63,6 +63,7 @@ def test_options_of_click_go_to_the_workers(option: str, parameters: str, model:
         ("click.echo(trainer.state.best_metric)", True),
         ('click.secho(f"best {trainer.state.best_metric}", bold=True)', True),
         ("from click import echo\n    echo(trainer.state.best_metric)", True),
+        ("import typer\n    typer.echo(trainer.state.best_metric)", True),
         ('click.echo("done")', False),
     ],
 )
@@ -74,6 +75,7 @@ def test_what_click_shows_is_no_command_line(shown: str, moves: bool) -> None:
     shown = shown.rpartition("\n")[2].strip()
     assert after.index("def train_func") < after.index(shown)
     assert (after.index(shown) < after.index("@click.command")) == moves
+    assert not moves or f"    if trainer.is_world_process_zero():\n        {shown}\n" in after
 
 
 def test_what_click_asks_for_stays_a_command_line() -> None:

@@ -117,3 +117,13 @@ def test_comments_over_it_go_with_it_and_others_stay() -> None:
         in text
     )
     assert [text.count(comment) for comment in ("# deep", "# one", "# two", "# three", "# four")] == [1] * 5
+
+
+@pytest.mark.parametrize("before", ["", "    # the curves\n"])
+def test_the_blank_line_before_it_stays_behind_the_loop(before: str) -> None:
+    text = moved(f"\n{before}    accelerator.end_training()\n{SAVE}").text
+    above, _, below = text.partition("    accelerator.wait_for_everyone()\n")
+    assert (
+        above.endswith('ray.train.report({"epoch": epoch})\n\n')
+        and f"\n\n{before}    accelerator.end_training()\n" in below
+    )
