@@ -79,6 +79,7 @@ class Patience:
 
 """
 REDUCED = "        mean = loss.detach().clone()\n        torch.distributed.all_reduce(mean)\n"
+SLOTS = "        sums[0] += loss.detach()\n    torch.distributed.all_reduce(sums)\n"
 ADDING = "def of_all(value):\n    torch.distributed.all_reduce(value)\n    return value\n\n"
 
 
@@ -94,6 +95,15 @@ ADDING = "def of_all(value):\n    torch.distributed.all_reduce(value)\n    retur
         ("", REDUCED, "    if mean < 1:\n        break\n", 0),
         ("", REDUCED, "    if loss < 1:\n        break\n", 1),
         (ADDING, "        mean = of_all(loss.detach())\n", "    if mean < 1:\n        break\n", 0),
+        (
+            "losses = []\n",
+            "        losses.append(loss.item())\n",
+            "    if sum(losses) / len(losses) < 1:\n        break\n",
+            1,
+        ),
+        ("sums = [0.0, 0]\n", "        sums[0] += loss.item()\n", "    if sums[0] < 1:\n        break\n", 1),
+        ("sums = torch.zeros(2)\n", SLOTS, "    if sums[0] < 1:\n        break\n", 0),
+        ("names = []\n", "        names.append('x')\n", "    if len(names) > 9:\n        break\n", 0),
         ("", "", "    half = loss / 2\n    less = half - 1\n    if less < 0:\n        break\n", 1),
     ],
 )

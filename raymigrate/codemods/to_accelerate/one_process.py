@@ -36,7 +36,7 @@ class OneProcess:
             counted: The loops whose rows are gathered before they are counted.
         """
         for loop in self.loops:
-            for node, target in self._sums(loop) if loop not in counted else ():
+            for node, target in self.added(loop) if loop not in counted else ():
                 changes.note(
                     RM858,
                     node,
@@ -50,7 +50,7 @@ class OneProcess:
                     RM858, call, "With several processes the bar stops before its end: each of them takes fewer steps."
                 )
 
-    def _sums(self, loop: Loop) -> Iterator[tuple[ast.AST, ast.expr]]:
+    def added(self, loop: Loop) -> Iterator[tuple[ast.AST, ast.expr]]:
         """What a loop adds to from batch to batch, with where; a sum of losses begins anew in each."""
         below = list(self.module.below(loop.node))
         stores = [n for n in below if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
@@ -118,7 +118,7 @@ class OneProcess:
 
     def _is_added_up(self, target: ast.expr) -> bool:
         """Whether the script adds up what a sum, a slot of a tensor or of a dict, holds over all processes itself."""
-        return _whole(target) in self._added_up
+        return ast.unparse(whole(target)) in self._added_up
 
     @cached_property
     def _added_up(self) -> frozenset[str]:
@@ -174,8 +174,8 @@ class OneProcess:
         )
 
 
-def _whole(target: ast.expr) -> str:
+def whole(target: ast.expr) -> ast.expr:
     """The tensor, list or dict that a slot is of: `sums` of `sums[0]`."""
     while isinstance(target, ast.Subscript):
         target = target.value
-    return ast.unparse(target)
+    return target

@@ -6,10 +6,11 @@ import ast
 from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.changes import Changes
-from raymigrate.codemods.to_accelerate.one_process import ADDS_UP, OneProcess
+from raymigrate.codemods.to_accelerate.one_process import ADDS_UP, OneProcess, whole
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.step_counters import counts_steps
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
+from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.values import class_named
 from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.moments import asks_now, is_agreed
@@ -90,9 +91,10 @@ class OwnDecisions:
                 continue
             seen.add(part)
             added = [node for node in own if not counts_steps(self.module, node)]
-            if any(
-                self.module.inside(node, loop) and node is not loop.target for node in added for loop in self._inner
-            ):
+            pairs = ((node, loop) for node in added for loop in self._inner)
+            if any(self.module.inside(node, loop) and node is not loop.target for node, loop in pairs):
+                return True
+            if (part.id, self.module.bound_in(part)) in self._filled:
                 return True
             sources = [source.node for source in self.module.origins(part) if source.module is self.module]
             conditions = [test for node in own for test in self._conditions(node)]
@@ -102,6 +104,12 @@ class OwnDecisions:
     @cached_property
     def _inner(self) -> list[ast.For]:
         return [loop.node for loop in self.loops]
+
+    @cached_property
+    def _filled(self) -> set[tuple[str, Scope | None]]:
+        """What a training loop puts its losses into: a list, a slot of a tensor, an object that counts."""
+        targets = [whole(target) for loop in self.loops for _, target in self.sums.added(loop)]
+        return {(target.id, self.module.bound_in(target)) for target in targets if isinstance(target, ast.Name)}
 
     def _is_of_all(self, name: ast.Name, bound: ast.AST) -> bool:
         """Whether a name holds what the script adds up over all processes: in place, or by a function of its own."""
