@@ -115,7 +115,7 @@ class Visit(cst.CSTTransformer):
                 self.early.add(span)
                 return [cst.SimpleStatementLine([cst.Expr(cst.Name(TO_COME))])]
             found += (self._fitting(node, span[0][1]) for node in self.moved[span[0]])
-        found, _ = blocks.handed_down(found, self.gone, self.new)  # type: ignore[arg-type, assignment]
+        found, _ = blocks.handed_down(found, self.gone, self.new)  # type: ignore[assignment]
         block = blocks.gathered(blocks.joined(found, self.enclosing))  # type: ignore[arg-type]
         self.new.update(block)
         return blocks.spaced(block, self.new, blocks.IN_A_BLOCK)  # type: ignore[return-value]
