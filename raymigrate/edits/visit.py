@@ -115,6 +115,7 @@ class Visit(cst.CSTTransformer):
                 self.early.add(span)
                 return [cst.SimpleStatementLine([cst.Expr(cst.Name(TO_COME))])]
             found += (self._fitting(node, span[0][1]) for node in self.moved[span[0]])
+        found, _ = blocks.handed_down(found, self.gone, self.new)  # type: ignore[assignment]
         block = blocks.gathered(blocks.joined(found, self.enclosing))  # type: ignore[arg-type]
         self.new.update(block)
         return blocks.spaced(block, self.new, blocks.IN_A_BLOCK)  # type: ignore[return-value]
@@ -332,7 +333,7 @@ class Visit(cst.CSTTransformer):
         group = list(result) if isinstance(result, cst.FlattenSentinel) else left
         nodes: list[Statement]
         nodes, _ = blocks.handed_down(group, self.gone, self.new)  # type: ignore[arg-type, assignment]
-        self.moved[key] = nodes
+        self.moved[key] = nodes or group  # type: ignore[assignment]  # of what is gone the lines over it
         instead = self._statements(edit.instead)
         self.new.update(instead)
         if not instead and nodes:  # the blank lines set off what stands above

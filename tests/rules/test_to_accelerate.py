@@ -680,6 +680,27 @@ def test_a_loader_behind_a_bar_of_another_library_is_seen(imported: str, bar: st
     assert ".to(device)" not in text
 
 
+@pytest.mark.parametrize(
+    ("head", "bar"),
+    [
+        ("from rich.progress import Progress\nwith Progress() as bar:\n", "bar.track(loader, description='x')"),
+        ("import rich.progress\nif True:\n    shown = rich.progress.Progress()\n", "shown.track(loader)"),
+        ("import progressbar\nif True:\n    bar = progressbar.ProgressBar()\n", "bar(loader)"),
+    ],
+)
+def test_one_behind_the_method_of_a_bar_is_seen_too(head: str, bar: str) -> None:
+    text = accelerated(head + indent(LOOP.replace("in loader", f"in {bar}"), "    ")).text
+    assert "accelerator.prepare(model, optimizer, loader)" in text and f"in {bar}" in text
+    assert ".to(device)" not in text
+
+
+@pytest.mark.parametrize("made", ["helpers.Progress()", "rich.progress.Progress().console"])
+def test_a_method_of_that_name_of_something_else_is_none(made: str) -> None:
+    head = f"import helpers, rich.progress\nbar = {made}\n"
+    outcome = accelerated(head + LOOP.replace("in loader", "in bar.track(loader)"))
+    assert "accelerator" not in outcome.text and outcome.lines("RM851", Kind.MANUAL)
+
+
 def test_one_behind_what_is_not_known_is_not() -> None:
     outcome = accelerated(f"from helpers import progress_bar\n{LOOP.replace('in loader', 'in progress_bar(loader)')}")
     assert "accelerator" not in outcome.text and outcome.lines("RM851", Kind.MANUAL)

@@ -341,3 +341,32 @@ def test_what_is_loaded_behind_the_object_that_trains_keeps_the_loop() -> None:
     script = RESUMED.format(before="pass", after="model.load_state_dict(torch.load(path))")
     outcome = converted(script, to_accelerate=True)
     assert outcome.text == script and "is made before what it trains can be prepared" in outcome.messages[0]
+
+
+@pytest.mark.parametrize(
+    ("use", "becomes"),
+    [
+        (
+            "Trainer(0.2).fit()\nprint('done')\n",
+            "trainer = Trainer(0.2)\ntrainer.fit()\ntrainer.accelerator.print('done')\n",
+        ),
+        (
+            "def main():\n    best = Trainer().fit()\n    print(best)\n\nmain()\n",
+            "    trainer = Trainer()\n    best = trainer.fit()\n    trainer.accelerator.print(best)\n",
+        ),
+        ("def main():\n    print('start')\n    return Trainer().fit()\n\nmain()\n", "    return Trainer().fit()\n"),
+    ],
+)
+def test_an_object_without_a_name_gets_one_where_code_outside_needs_its_accelerator(use: str, becomes: str) -> None:
+    text = accelerated(INIT, FIT, use).text
+    assert becomes in text and "self.accelerator.backward(loss)" in text
+
+
+def test_one_that_a_longer_expression_makes_gets_none() -> None:
+    use = "found = [Trainer().fit()]\nprint(found)\n"
+    assert "this needs the Accelerator of a `Trainer` that has no name here" in refusal(INIT, FIT, use)
+
+
+def test_the_name_is_a_new_one() -> None:
+    text = accelerated(INIT, FIT, "trainer = 3\nTrainer(trainer).fit()\nprint(trainer)\n").text
+    assert "trainer_2 = Trainer(trainer)\ntrainer_2.fit()\ntrainer_2.accelerator.print(trainer)\n" in text

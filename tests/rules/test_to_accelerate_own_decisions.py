@@ -63,3 +63,54 @@ def test_other_ends_are_not(inner: str, outer: str) -> None:
 )
 def test_an_end_by_a_value_of_the_loop_is_told_but_not_by_another_of_the_same_name(outer: str, count: int) -> None:
     assert len(told(outer=outer, said=BY_LOSS)) == count
+
+
+STOPPER = """
+class Patience:
+    def __init__(self):
+        self.best, self.stop = None, False
+
+    def __call__(self, value):
+        self.stop = self.best is not None and value > self.best
+        self.best = value
+
+    def is_over(self):
+        return self.stop
+
+"""
+REDUCED = "        mean = loss.detach().clone()\n        torch.distributed.all_reduce(mean)\n"
+SLOTS = "        sums[0] += loss.detach()\n    torch.distributed.all_reduce(sums)\n"
+ADDING = "def of_all(value):\n    torch.distributed.all_reduce(value)\n    return value\n\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "inner", "outer", "count"),
+    [
+        ("bad = 0\n", "", "    if loss > 1:\n        bad += 1\n    if bad > 2:\n        break\n", 1),
+        ("end = False\n", "", "    if loss < 1:\n        end = True\n    if end:\n        break\n", 1),
+        ("bad = 0\n", "", "    if epoch > 1:\n        bad += 1\n    if bad > 2:\n        break\n", 0),
+        (f"{STOPPER}stopper = Patience()\n", "", "    stopper(loss.item())\n    if stopper.stop:\n        break\n", 1),
+        (f"{STOPPER}stopper = Patience()\n", "", "    stopper(loss)\n    if stopper.is_over():\n        break\n", 1),
+        (f"{STOPPER}stopper = Patience()\n", "", "    stopper(evaluate())\n    if stopper.stop:\n        break\n", 0),
+        ("", REDUCED, "    if mean < 1:\n        break\n", 0),
+        ("", REDUCED, "    if loss < 1:\n        break\n", 1),
+        (ADDING, "        mean = of_all(loss.detach())\n", "    if mean < 1:\n        break\n", 0),
+        (
+            "losses = []\n",
+            "        losses.append(loss.item())\n",
+            "    if sum(losses) / len(losses) < 1:\n        break\n",
+            1,
+        ),
+        ("sums = [0.0, 0]\n", "        sums[0] += loss.item()\n", "    if sums[0] < 1:\n        break\n", 1),
+        ("sums = torch.zeros(2)\n", SLOTS, "    if sums[0] < 1:\n        break\n", 0),
+        ("names = []\n", "        names.append('x')\n", "    if len(names) > 9:\n        break\n", 0),
+        ("", "", "    half = loss / 2\n    less = half - 1\n    if less < 0:\n        break\n", 1),
+    ],
+)
+def test_counters_flags_and_objects_are_followed_and_what_is_added_up_is_not_told(
+    before: str, inner: str, outer: str, count: int
+) -> None:
+    batches = f"    for x, y in loader:\n        x, y = x.to(device), y.to(device)\n{STEP.replace('    ', '        ')}"
+    outcome = accelerated(f"{before}for epoch in range(3):\n{batches}{inner}{outer}", head=START + HEAD)
+    assert "accelerator.backward(loss)" in outcome.text
+    assert len([message for message in outcome.messages if message.startswith(BY_LOSS)]) == count

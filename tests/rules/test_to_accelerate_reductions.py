@@ -234,6 +234,17 @@ def test_one_that_does_not_counts_those_of_one_process() -> None:
     assert any("`meter` counts the batches of one of them" in message for message in found.messages)
 
 
+def test_one_that_is_given_what_is_added_up_is_of_all_processes() -> None:
+    helper = HELPER + METER.partition("    def all_reduce")[0].replace("self, value", "self, value, n=1")
+    after = "meter.update({}.item(), x.size(0))"
+    found = outcome(helper, before="meter = Meter()", after=after.format("mean_of(loss.detach(), 2)"))
+    assert "meter.update(mean_of(loss.detach(), 2, accelerator).item(), x.size(0))" in found.text
+    assert not any("counts the batches of one of them" in message for message in found.messages)
+    after = "print(mean_of(loss.detach(), 2))\n" + after.format("loss.detach()")
+    found = outcome(helper, before="meter = Meter()", after=after)
+    assert any("counts the batches of one of them" in message for message in found.messages)
+
+
 def test_an_object_that_counts_finds_the_greatest_without_the_accelerator() -> None:
     helper = METER.replace("SUM", "MAX")
     found = outcome(helper, before="meter = Meter()", after="meter.update(loss.item())\nmeter.all_reduce()")

@@ -63,6 +63,7 @@ def test_options_of_click_go_to_the_workers(option: str, parameters: str, model:
         ("click.echo(trainer.state.best_metric)", True),
         ('click.secho(f"best {trainer.state.best_metric}", bold=True)', True),
         ("from click import echo\n    echo(trainer.state.best_metric)", True),
+        ("import typer\n    typer.echo(trainer.state.best_metric)", True),
         ('click.echo("done")', False),
     ],
 )
@@ -74,6 +75,7 @@ def test_what_click_shows_is_no_command_line(shown: str, moves: bool) -> None:
     shown = shown.rpartition("\n")[2].strip()
     assert after.index("def train_func") < after.index(shown)
     assert (after.index(shown) < after.index("@click.command")) == moves
+    assert not moves or f"    if trainer.is_world_process_zero():\n        {shown}\n" in after
 
 
 def test_what_click_asks_for_stays_a_command_line() -> None:
@@ -170,8 +172,29 @@ def test_the_one_command_of_an_application_of_typer_stays_on_the_driver() -> Non
     assert text.endswith("    app()\n")
 
 
+def test_its_other_commands_stay_as_they_are() -> None:
+    more = "\n@app.command()\ndef show(model: str):\n    print(AutoModel.from_pretrained(model))\n\n"
+    text = converted(APP.format(more=more), to_ray=True).text
+    assert "@app.command()\ndef train(" in text and "def train_func(config)" in text
+    assert more in text and text.endswith("    app()\n")
+
+
+AGAIN = """
+@app.command()
+def tune():
+    Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("tuned")).train()
+"""
+
+
 @pytest.mark.parametrize(
-    "more", ["\n@app.command()\ndef show():\n    pass\n", "\ntrain('other')\n", "\nfor _ in range(2):\n    app()\n"]
+    "more",
+    [
+        "\n@app.callback()\ndef begin():\n    pass\n",
+        "\n@app.command()\n@app.command('again')\ndef show():\n    pass\n",
+        AGAIN,
+        "\ntrain('other')\n",
+        "\nfor _ in range(2):\n    app()\n",
+    ],
 )
 def test_of_one_that_does_more_the_script_stays(more: str) -> None:
     outcome = converted(APP.format(more=more), to_ray=True)

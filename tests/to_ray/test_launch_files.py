@@ -292,3 +292,63 @@ def test_a_file_that_is_not_found_may_say_how_many_workers_train(
     assert ("--workers" in said) != known
     assert "distributed_type" not in said
     assert ("bf16" in said) == bool(flags)
+
+
+OFFLOADED = f"{DEEPSPEED}  offload_optimizer_device: cpu\n  gradient_accumulation_steps: 8\nmixed_precision: bf16\n"
+SHARDED = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  fsdp_offload_params: true\n"
+
+
+def with_plugin(folder: Path, plugin: str, file: str, more: str = "") -> tuple[str, str]:
+    """What becomes of a script that makes a plugin itself, and what is said of accelerate's file."""
+    script = f"from accelerate.utils import DeepSpeedPlugin, FullyShardedDataParallelPlugin\n{ACCELERATE}"
+    kind = "fsdp_plugin" if "FSDP" in file else "deepspeed_plugin"
+    script = script.replace("Accelerator()", f"Accelerator({kind}=plugin{more})").replace(
+        "\naccelerator =", f"\nplugin = {plugin}\naccelerator ="
+    )
+    return told(folder, script, {"default_config.yaml": file})
+
+
+@pytest.mark.parametrize(
+    ("plugin", "file", "becomes"),
+    [
+        (
+            "DeepSpeedPlugin(zero_stage=3, gradient_accumulation_steps=2)",
+            OFFLOADED,
+            'DeepSpeedPlugin(zero_stage=3, gradient_accumulation_steps=2, offload_optimizer_device="cpu")',
+        ),
+        (
+            "DeepSpeedPlugin(gradient_clipping=1.0, zero_stage=None)",
+            DEEPSPEED,
+            "DeepSpeedPlugin(gradient_clipping=1.0, zero_stage=2)",
+        ),
+        (
+            "FullyShardedDataParallelPlugin(fsdp_version=1, sharding_strategy='SHARD_GRAD_OP')",
+            SHARDED,
+            "use_orig_params=True",
+        ),
+        ("FullyShardedDataParallelPlugin(cpu_offload=False)", SHARDED, "cpu_offload=False"),
+    ],
+)
+def test_a_plugin_of_the_script_gets_what_it_had_from_the_file(
+    plugin: str, file: str, becomes: str, tmp_path: Path
+) -> None:
+    after, said = with_plugin(tmp_path, plugin, file)
+    assert becomes in " ".join(after.replace("(\n", "(").split()).replace("( ", "(").replace(", )", ")")
+    assert "which workers do not have" not in said
+
+
+def test_the_number_of_steps_of_its_own_plugin_is_the_one_that_counts(tmp_path: Path) -> None:
+    steps = ", gradient_accumulation_steps=4, mixed_precision='bf16'"
+    after, said = with_plugin(tmp_path, "DeepSpeedPlugin(gradient_accumulation_steps=4)", OFFLOADED, steps)
+    assert "gradient_accumulation_steps=4, mixed_precision='bf16')" in after and "=8" not in after
+    assert "gradient_accumulation_steps: 8: dropped: the plugin's own argument won" in said
+    assert said.count("dropped: the plugin's own") == 1 and "the script's own argument won" not in said
+    after, _ = with_plugin(tmp_path, "DeepSpeedPlugin(zero_stage=2)", OFFLOADED, steps)
+    assert after.count("gradient_accumulation_steps=8") == 2
+
+
+@pytest.mark.parametrize("plugin", ["DeepSpeedPlugin(**settings())", "made()", "DeepSpeedPlugin(None, 1.0)"])
+def test_what_a_plugin_that_is_not_seen_had_from_the_file_is_told(plugin: str, tmp_path: Path) -> None:
+    after, said = with_plugin(tmp_path, plugin, OFFLOADED)
+    assert f"plugin = {plugin}\n" in after
+    assert "What this DeepSpeedPlugin is not given came from default_config.yaml" in said

@@ -204,3 +204,13 @@ def test_what_runs_in_its_place_or_before_it_needs_no_word(in_train: str, in_mai
 def test_the_last_step_of_a_method_is_told_of_a_method_that_waits() -> None:
     outcome = converted(JOB.format(in_train=f"{END}\n        self.save()", in_main="job.train()"), to_ray=True)
     assert len(outcome.lines("RM828", Kind.CONVERTED)) == 1 and not outcome.lines("RM828", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("before", ["", "    # the curves\n"])
+def test_the_blank_line_before_it_stays_behind_the_loop(before: str) -> None:
+    text = moved(f"\n{before}    accelerator.end_training()\n{SAVE}").text
+    above, _, below = text.partition("    accelerator.wait_for_everyone()\n")
+    assert (
+        above.endswith('ray.train.report({"epoch": epoch})\n\n')
+        and f"\n\n{before}    accelerator.end_training()\n" in below
+    )

@@ -138,7 +138,7 @@ class Access(Side):
             return f"{OWN}{NAME}"
         if self.view is not None and self.owner is self.view.constructor:
             if not self.view.instance:
-                raise Refusal(node, "it is spread over a class and code outside of it")
+                raise Refusal(node, f"this needs the Accelerator of a `{self.view.owner.name}` that has no name here")
             return f"{self.view.instance}.{NAME}"
         return NAME
 

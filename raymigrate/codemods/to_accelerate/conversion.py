@@ -47,6 +47,7 @@ from raymigrate.codemods.to_accelerate.schedules import Schedules
 from raymigrate.codemods.to_accelerate.shares import Shares
 from raymigrate.codemods.to_accelerate.trackers import Trackers
 from raymigrate.codemods.to_accelerate.training import Loop, Training
+from raymigrate.codemods.to_accelerate.unnamed_objects import name_object
 from raymigrate.codemods.to_accelerate.variables import WRAPPERS, Variable
 from raymigrate.facts.syntax.named_lines import own_lines
 from raymigrate.facts.torch.schedule_lengths import reached
@@ -148,6 +149,7 @@ class Conversion:
         for function, names in self.processes.removed.items():
             changes.edits.append(lambda f=function, n=names: self.context.plan.function(f).without.update(n))  # type: ignore[misc]
         changes.need_import("accelerate", "Accelerator", import_place(self.module, access.owner))
+        name_object(changes, access)
         changes.carry_out(first_loop.node)
 
     def _tell(self, loaders: list[Variable]) -> None:
@@ -158,8 +160,9 @@ class Conversion:
         make_folders(self.changes, self.processes)
         tell_rounds(self.changes, self.training, self.access)
         tell_draws(self.changes, self.training, loaders, self._training_loops())
-        OneProcess(self.training, self._training_loops()).tell(self.changes, self.counted)
-        OwnDecisions(self.training, self._training_loops()).tell(self.changes)
+        sums = OneProcess(self.training, self._training_loops())
+        sums.tell(self.changes, self.counted)
+        OwnDecisions(self.training, self._training_loops(), sums).tell(self.changes)
 
     # -- loops and loaders ---------------------------------------------------------------------
 

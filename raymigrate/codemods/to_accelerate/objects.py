@@ -37,6 +37,7 @@ class ObjectView(Module):
         owner: The class.
         constructor: Its `__init__`; None where it has none.
         instance: The name that holds its object outside of it; empty where the file makes none.
+        unnamed: What makes the object where it gets no name: `Trainer()` of `Trainer().fit()`.
 
     Raises:
         Refusal: If the class, or what becomes of its object, cannot be followed.
@@ -45,6 +46,7 @@ class ObjectView(Module):
     owner: ast.ClassDef
     constructor: ast.FunctionDef | None
     instance: str
+    unnamed: ast.Call | None
 
     def __init__(self, module: Module, name: str) -> None:
         self._class_name = name
@@ -56,6 +58,7 @@ class ObjectView(Module):
         self.owner = next(node for node in classes if node.name == self._class_name)
         self.constructor = None
         self.instance = ""
+        self.unnamed = None
         _check_class(self.owner)
         attributes = [use for method in _methods(self.owner) for use in _attributes_in(plain, self.owner, method)]
         attributes += self._outside(plain)
@@ -89,6 +92,7 @@ class ObjectView(Module):
         if isinstance(method, ast.Attribute) and isinstance(outer, ast.Call) and outer.func is method:
             given = ast.keyword("self", calls[0])  # Trainer().fit() as Trainer.fit(self=Trainer())
             outer.keywords.append(ast.copy_location(given, calls[0]))
+            self.unnamed = calls[0]
             return [method]
         statement = plain.parent_of[calls[0]]
         target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None

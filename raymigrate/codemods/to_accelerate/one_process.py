@@ -36,7 +36,7 @@ class OneProcess:
             counted: The loops whose rows are gathered before they are counted.
         """
         for loop in self.loops:
-            for node, target in self._sums(loop) if loop not in counted else ():
+            for node, target in self.added(loop) if loop not in counted else ():
                 changes.note(
                     RM858,
                     node,
@@ -50,7 +50,7 @@ class OneProcess:
                     RM858, call, "With several processes the bar stops before its end: each of them takes fewer steps."
                 )
 
-    def _sums(self, loop: Loop) -> Iterator[tuple[ast.AST, ast.expr]]:
+    def added(self, loop: Loop) -> Iterator[tuple[ast.AST, ast.expr]]:
         """What a loop adds to from batch to batch, with where; a sum of losses begins anew in each."""
         below = list(self.module.below(loop.node))
         stores = [n for n in below if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
@@ -67,9 +67,11 @@ class OneProcess:
                 target, added = node.func.value, [*node.args, *(keyword.value for keyword in node.keywords)]
             else:
                 continue
-            names = {part.id for value in added for part in ast.walk(value) if isinstance(part, ast.Name)}
+            parts = [part for value in added for part in ast.walk(value)]
+            names = {part.id for part in parts if isinstance(part, ast.Name)}
+            is_of_all = any(self.adds_up(part) for part in parts if isinstance(part, ast.Call))
             is_single = isinstance(target, ast.Name) and target.id in single
-            is_own = is_single or self._is_added_up(target)
+            is_own = is_single or is_of_all or self._is_added_up(target)
             if names & anew and not names & of_all and not is_own and not self._is_tool(target):
                 yield node, target
 
@@ -116,13 +118,13 @@ class OneProcess:
 
     def _is_added_up(self, target: ast.expr) -> bool:
         """Whether the script adds up what a sum, a slot of a tensor or of a dict, holds over all processes itself."""
-        return _whole(target) in self._added_up
+        return ast.unparse(whole(target)) in self._added_up
 
     @cached_property
     def _added_up(self) -> frozenset[str]:
         """What the script adds up over all processes, itself or by a function of its own, as it is spelled."""
         adding = [*self.module.calls(*ADDS_UP)]
-        adding += [call for call in self.module.of_type(ast.Call) if self._adds_up(call)]
+        adding += [call for call in self.module.of_type(ast.Call) if self.adds_up(call)]
         waiting = [value for call in adding for value in (*call.args, *(keyword.value for keyword in call.keywords))]
         found: set[str] = set()
         while waiting:
@@ -142,12 +144,12 @@ class OneProcess:
         for statement in self.module.below(loop):
             if isinstance(statement, ast.Assign):
                 calls = [part for part in ast.walk(statement.value) if isinstance(part, ast.Call)]
-                if any(map(self._adds_up, calls)):
+                if any(map(self.adds_up, calls)):
                     parts = [part for target in statement.targets for part in ast.walk(target)]
                     found |= {part.id for part in parts if isinstance(part, ast.Name)}
         return found
 
-    def _adds_up(self, call: ast.Call) -> bool:
+    def adds_up(self, call: ast.Call) -> bool:
         """Whether a function of the project, which is called, adds up over all processes."""
         module, function = self.module, self.training.variables.called(call)
         if function is None and (definition := module.elsewhere(call.func)) is not None:
@@ -172,8 +174,8 @@ class OneProcess:
         )
 
 
-def _whole(target: ast.expr) -> str:
+def whole(target: ast.expr) -> ast.expr:
     """The tensor, list or dict that a slot is of: `sums` of `sums[0]`."""
     while isinstance(target, ast.Subscript):
         target = target.value
-    return ast.unparse(target)
+    return target

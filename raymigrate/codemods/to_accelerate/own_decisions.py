@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.one_process import ADDS_UP, OneProcess, whole
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.step_counters import counts_steps
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
+from raymigrate.facts.syntax.scopes import Scope
+from raymigrate.facts.values import class_named
 from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.moments import asks_now, is_agreed
 
@@ -24,13 +28,15 @@ class OwnDecisions:
     Args:
         training: What is trained.
         loops: The loops that train.
+        sums: What they add up.
     """
 
-    def __init__(self, training: Training, loops: list[Loop]) -> None:
+    def __init__(self, training: Training, loops: list[Loop], sums: OneProcess) -> None:
         self.training = training
         self.module = training.module
         self.variables = training.variables
         self.loops = loops
+        self.sums = sums
 
     def tell(self, changes: Changes) -> None:
         """Plans the findings."""
@@ -50,7 +56,7 @@ class OwnDecisions:
                 changes.manual(RM858, end, ASKED_BY_EACH, ASK_ONCE)
             if loops[0] in inner:
                 continue
-            names = [part for test in tests for part in ast.walk(test) if isinstance(part, ast.Name)]
+            names = [name for test in tests for name in _names(test)]
             if any(self._is_of_one_process(name) for name in names):
                 changes.manual(
                     RM858,
@@ -65,7 +71,7 @@ class OwnDecisions:
             assert isinstance(call.func, ast.Attribute)
             makers = [m for v in self.variables.of(call.func.value) for m in self.training.schedulers.get(v, ())]
             is_plateau = any((self.module.qualified(maker.func) or "").endswith(PLATEAU) for maker in makers)
-            names = [part for value in call.args for part in ast.walk(value) if isinstance(part, ast.Name)]
+            names = [name for value in call.args for name in _names(value)]
             if is_plateau and any(self._is_of_one_process(name) for name in names):
                 changes.manual(
                     RM858,
@@ -75,13 +81,67 @@ class OwnDecisions:
                 )
 
     def _is_of_one_process(self, name: ast.Name) -> bool:
-        """Whether a value is made of what a training loop has added up, or of its last loss."""
-        sources = [source.node for source in self.module.origins(name) if source.module is self.module]
-        parts = [part for node in [name, *sources] for part in ast.walk(node) if isinstance(part, ast.Name)]
-        loops = [loop.node for loop in self.loops]
-        for part in parts:
+        """Whether a value is made of what a training loop has added up, or of its last loss, or changes by them."""
+        waiting, seen = [name], set[ast.AST]()
+        while waiting:
+            part = waiting.pop()
             bound = [binding.node for binding in reaching(self.module, part)]  # not those of another use of the name
-            added = [node for node in bound if not counts_steps(self.module, node)]
-            if any(self.module.inside(node, loop) for node in added for loop in loops if node is not loop.target):
+            own = [node for node in bound if not self._is_of_all(part, node)]
+            if part in seen or (bound and not own):
+                continue
+            seen.add(part)
+            added = [node for node in own if not counts_steps(self.module, node)]
+            pairs = ((node, loop) for node in added for loop in self._inner)
+            if any(self.module.inside(node, loop) and node is not loop.target for node, loop in pairs):
                 return True
+            if (part.id, self.module.bound_in(part)) in self._filled:
+                return True
+            sources = [source.node for source in self.module.origins(part) if source.module is self.module]
+            conditions = [test for node in own for test in self._conditions(node)]
+            waiting += [other for node in (*sources, *conditions, *self._told(part)) for other in _names(node)]
         return False
+
+    @cached_property
+    def _inner(self) -> list[ast.For]:
+        return [loop.node for loop in self.loops]
+
+    @cached_property
+    def _filled(self) -> set[tuple[str, Scope | None]]:
+        """What a training loop puts its losses into: a list, a slot of a tensor, an object that counts."""
+        targets = [whole(target) for loop in self.loops for _, target in self.sums.added(loop)]
+        return {(target.id, self.module.bound_in(target)) for target in targets if isinstance(target, ast.Name)}
+
+    def _is_of_all(self, name: ast.Name, bound: ast.AST) -> bool:
+        """Whether a name holds what the script adds up over all processes: in place, or by a function of its own."""
+        here = self.module.function(name)
+        for call in self.module.calls(*ADDS_UP):
+            if self.module.function(call) is here and any(n.id == name.id for n in _names(call.args[0])):
+                return True
+        statement = self.module.statement(bound)
+        return any(self.sums.adds_up(part) for part in ast.walk(statement) if isinstance(part, ast.Call))
+
+    def _conditions(self, bound: ast.AST) -> list[ast.expr]:
+        """The conditions under which a loop over epochs changes a value, such as a counter or a flag."""
+        around = list(self.module.ancestors(bound))
+        place = next((n for n, parent in enumerate(around) if isinstance(parent, (ast.For, ast.While))), 0)
+        return [parent.test for parent in around[:place] if isinstance(parent, ast.If)]
+
+    def _told(self, name: ast.Name) -> list[ast.expr]:
+        """What an object of a class of the script is told, where something of it is asked: `stopper(loss)`."""
+        parent = self.module.parent_of[name]
+        variables = self.variables.of(name)
+        makers = [maker for variable in variables for maker in self.variables.makers(variable)]
+        if not isinstance(parent, ast.Attribute) or variables & {*self.training.models, *self.training.optimizers}:
+            return []
+        if not any(isinstance(maker, ast.Call) and class_named(self.module, maker.func) for maker in makers):
+            return []
+        found = []
+        for call in self.module.of_type(ast.Call):
+            told = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+            if self.variables.of(told) & variables:
+                found += [*call.args, *(keyword.value for keyword in call.keywords)]
+        return found
+
+
+def _names(node: ast.AST) -> list[ast.Name]:
+    return [part for part in ast.walk(node) if isinstance(part, ast.Name)]

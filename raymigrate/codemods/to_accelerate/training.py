@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from raymigrate.codemods.to_accelerate.item_givers import gives_items
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.trained_parameters import parameters_in, trained_by
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
@@ -18,11 +19,6 @@ from raymigrate.facts.values import argument, class_named, free_name, reaching
 DATA_LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 PLATEAU = "ReduceLROnPlateau"
 BARS = ("tqdm", "trange")
-# What gives the items of another iterable: over and over, only the first of them, or with a bar of another library.
-GIVES_ITEMS = (
-    *("itertools.cycle", "itertools.islice", "fastprogress.progress_bar", "fastprogress.fastprogress.progress_bar"),
-    *("rich.progress.track", "alive_progress.alive_it", "progressbar.progressbar"),
-)
 # Methods of a tensor, or of a batch, whose result is not on its device.
 OFF_DEVICE = frozenset({"cpu", "numpy", "tolist", "item", "keys", "size", "dim", "numel"})
 
@@ -269,13 +265,14 @@ class Training:
     def unwrapped(self, node: ast.expr) -> ast.expr:
         """What a progress bar shows, perhaps one that has a name."""
         value = self.module.value(node) if isinstance(node, ast.Name) else node
-        if isinstance(value, ast.Call) and (self.is_bar(value) or self._gives_items(value)) and value.args:
-            return self.unwrapped(value.args[0])
+        given = value.args[0] if isinstance(value, ast.Call) and value.args else None
+        if (
+            given is not None
+            and isinstance(value, ast.Call)
+            and (self.is_bar(value) or gives_items(self.module, value))
+        ):
+            return self.unwrapped(given)
         return node
-
-    def _gives_items(self, call: ast.Call) -> bool:
-        """Whether a call gives the items of another iterable."""
-        return self.module.qualified(call.func) in GIVES_ITEMS
 
     def is_bar(self, call: ast.Call) -> bool:
         """Whether a call makes a progress bar of tqdm."""

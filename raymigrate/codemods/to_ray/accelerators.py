@@ -12,6 +12,7 @@ from raymigrate.codemods.shared.cpu_workers import states_before
 from raymigrate.codemods.to_ray.launch_line import common_variables
 from raymigrate.codemods.to_ray.launched import GPU_PLUGINS, LaunchedOutline, precisions
 from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.own_plugins import OwnPlugins, is_same_code
 from raymigrate.facts.accelerate.launch_form import LaunchForm, Row
 from raymigrate.facts.syntax.literals import shortened
 from raymigrate.facts.values import argument, is_none
@@ -117,9 +118,13 @@ def apply_file(context: Context, outline: Outline, made: list[ast.Call], form: L
     outline.torch_config |= form.torch_config
     outline.resources = form.resources
     beaten, fallbacks = set[str](), set[str]()
+    plugins = OwnPlugins(context, RM822, form, name)
     for call in made:
+        is_decided = BEATS_ARGUMENT in plugins.complete(call)  # accelerator.py:2216: DeepSpeed's number wins
         for parameter, source in arguments.items():
             value = argument(call, PLACES.get(parameter, len(call.args)), parameter)
+            if parameter == BEATS_ARGUMENT and is_decided:
+                continue
             if value is None:
                 context.give(call, parameter, source)
             elif is_none(value) or parameter == BEATS_ARGUMENT:
@@ -127,16 +132,35 @@ def apply_file(context: Context, outline: Outline, made: list[ast.Call], form: L
             elif may_be_none(context.module, value):
                 context.plan.replace(value, f"$value or {source}", value=value)
                 fallbacks.add(parameter)
-            else:
+            elif not is_same_code(value, source):
                 beaten.add(parameter)
         near = context.module.import_of(call.func)
         for plugin, module in form.imports().items():
             context.plan.need_import(module, plugin, near=near)
-        if BEATS_ARGUMENT in arguments and argument(call, PLACES[BEATS_ARGUMENT], BEATS_ARGUMENT) is not None:
+        own_steps = argument(call, PLACES[BEATS_ARGUMENT], BEATS_ARGUMENT)
+        if BEATS_ARGUMENT in arguments and own_steps is not None and not is_decided:
             message = f"{name} says {BEATS_ARGUMENT}={arguments[BEATS_ARGUMENT]}, which won over the argument"
             context.converts(RM822, call, f"{message}: now it is that.")
     for row in form.rows:
-        _tell_row(context, made[0], row, name, beaten, fallbacks)
+        if not _tell_of_plugin(context, made[0], row, name, plugins):
+            _tell_row(context, made[0], row, name, beaten, fallbacks)
+
+
+def _tell_of_plugin(context: Context, place: ast.Call, row: Row, name: str, plugins: OwnPlugins) -> bool:
+    """Tells of a key that a plugin of the script got, or did not need; whether it is such a key."""
+    parameter, _, given = row.ray.partition(": ")
+    argument_name, _, source = given.partition("=")
+    key = parameter, argument_name
+    what = f"{name}, {row.key}: {shortened(row.value)}"
+    if key in plugins.given:
+        message = f"{what}: {argument_name}= of the script's own plugin, which had it from the file."
+        return context.converts(RM822, place, message) or True
+    if key not in plugins.kept:
+        return False
+    if row.in_file and not plugins.is_same(key, source):
+        unless = ", unless that is None" if plugins.may_give_way(key) else ""
+        context.note(RM822, place, f"{what}: dropped: the plugin's own argument won, and still does{unless}.")
+    return True
 
 
 def give_environment(context: Context, outline: LaunchedOutline, place: ast.AST) -> None:

@@ -74,14 +74,24 @@ def decorated_by(module: Module, function: ast.FunctionDef) -> str | None:
 
 
 def called_by_app(module: Module, function: ast.FunctionDef) -> ast.Call | None:
-    """The call of an application of typer, `app()`, whose one command a function is, and nothing else calls."""
-    match function.decorator_list:
-        case [ast.Call(ast.Attribute(ast.Name() as app, "command"))] if not module.uses_of(function):
-            made, definition = module.value(app), module.definition(app)
-            if isinstance(made, ast.Call) and module.qualified(made.func) == APP and definition is not None:
-                parents = [module.parent_of[use] for use in module.uses_of(definition) if use is not app]
-                if len(parents) == 1 and isinstance(call := parents[0], ast.Call) and not call.args:
-                    return call if isinstance(call.func, ast.Name) and not call.keywords else None
+    """The call of an application of typer, `app()`, of which a function is a command, and nothing else calls it."""
+    app = commanded_by(module, function)
+    definition = module.definition(app) if app is not None else None
+    if app is None or definition is None or module.uses_of(function):
+        return None
+    giving = {commanded_by(module, other) for other in module.of_type(ast.FunctionDef)}
+    parents = [module.parent_of[use] for use in module.uses_of(definition) if use not in giving]
+    if len(parents) == 1 and isinstance(call := parents[0], ast.Call) and not call.args:
+        return call if isinstance(call.func, ast.Name) and not call.keywords else None
+    return None
+
+
+def commanded_by(module: Module, function: ast.stmt) -> ast.Name | None:
+    """The application of typer in the only decorator of a function, which makes it a command: `@app.command()`."""
+    match function:
+        case ast.FunctionDef(decorator_list=[ast.Call(ast.Attribute(ast.Name() as app, "command"))]):
+            made = module.value(app)
+            return app if isinstance(made, ast.Call) and module.qualified(made.func) == APP else None
     return None
 
 

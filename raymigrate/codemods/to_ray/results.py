@@ -34,7 +34,7 @@ from raymigrate.facts.ray_train.ranks import rank_condition
 from raymigrate.facts.values import free_name, last_name, reaching
 
 DUMPS = ("json.dump", "yaml.dump", "yaml.safe_dump", "pickle.dump")
-SHOWING = ("print", "pprint.pprint", "click.echo", "click.secho", *DUMPS)
+SHOWING = ("print", "pprint.pprint", "click.echo", "click.secho", "typer.echo", "typer.secho", "rich.print", *DUMPS)
 # Methods that write, on whatever object but a Trainer, which asks for the rank itself.
 WRITING = frozenset({*SAVE_TO_PATHS, *TABLES, *TO_PATHS, "push_to_hub", "savefig"})
 ROWS = frozenset({"writelines", "writerow", "writerows", "writeheader"})  # of an open file, or of csv

@@ -24,6 +24,7 @@ from enum import Enum
 from functools import cache
 from itertools import pairwise, takewhile
 
+from raymigrate.codemods.to_ray.command_lines import commanded_by
 from raymigrate.codemods.to_ray.nested_parsing import make_parser, parser_steps
 from raymigrate.codemods.to_ray.own_objects import is_filled
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, called, executed, first_trained
@@ -175,6 +176,8 @@ class Roles:
         if isinstance(step, DEFINITIONS):
             if parses(self.module, step):
                 self._parsers.add(step)
+            elif commanded_by(self.module, step) is not None:
+                self.of[step] = Role.DRIVER  # another command of the application that trains
             elif self._makes(self.module.below(step)) or sets_process(self.module, step):
                 self.makers.add(step)
                 self._waiting.append(step)
