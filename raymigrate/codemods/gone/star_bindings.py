@@ -15,7 +15,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import import_bindings
 from raymigrate.facts.values import last_name
-from raymigrate.knowledge.libraries import look_up, names_of
+from raymigrate.knowledge.libraries import LIBRARIES, look_up, names_of
 
 RM699 = Rule(
     "RM699",
@@ -46,9 +46,11 @@ def star_bindings(context: Context) -> None:
 
 def _taken(module: Module, star: ast.ImportFrom, library: str) -> Iterator[str]:
     """The names of Ray's classes that an import above binds, and a star import to another class of today."""
-    brought = names_of(library)
+    brought = names_of(library) if library.partition(".")[0] in LIBRARIES else ()
     for statement in module.imports:
-        is_above = module.parent_of[statement] is module.parent_of[star] and module.start(statement) < module.start(star)
+        is_above = module.parent_of[statement] is module.parent_of[star] and module.start(statement) < module.start(
+            star
+        )
         for name, binding in import_bindings(statement) if is_above else ():
             qualified = binding.qualified or ""
             today = look_up(where_today(qualified) or qualified).place if qualified.startswith(RAY) else ""
