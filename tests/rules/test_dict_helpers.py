@@ -33,7 +33,8 @@ REPORT = 'session.report({"epoch": epoch}, checkpoint=save(model, epoch))'
     "helper",
     [
         HELPER,
-        'def save(model, epoch):\n    state = {"epoch": epoch, "model": model.state_dict()}\n    return Checkpoint.from_dict(state)',
+        'def save(model, epoch):\n    state = {"epoch": epoch, "model": model.state_dict()}\n'
+        "    return Checkpoint.from_dict(state)",
         "def save(model, epoch):\n    if epoch == 0:\n        return Checkpoint.from_dict({})\n"
         "    return Checkpoint.from_dict({'model': model.state_dict()})",
     ],
@@ -51,7 +52,8 @@ def test_the_function_gives_the_dict_and_its_reports_write_it(helper: str, repor
 @pytest.mark.parametrize(
     "helper",
     [
-        "def save(model, epoch):\n    if epoch % 2:\n        return Checkpoint.from_dict({'model': model.state_dict()})",
+        "def save(model, epoch):\n    if epoch % 2:\n"
+        "        return Checkpoint.from_dict({'model': model.state_dict()})",
         "def save(model, epoch):\n    if epoch % 2:\n        return None\n"
         "    return Checkpoint.from_dict({'model': model.state_dict()})",
         "def save(model, epoch):\n    return Checkpoint.from_dict({'model': model.state_dict()}) if epoch else None",

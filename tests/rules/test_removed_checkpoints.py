@@ -26,6 +26,8 @@ def loop(config):
 
 AccelerateTrainer(loop, scaling_config=ScalingConfig(num_workers={workers}, use_gpu=True)).fit()
 """
+SAVE = "accelerator.save_state(folder)"
+BY_MAIN = "if accelerator.is_main_process:\n    shutil.rmtree(folder)"
 REPORT = 'session.report({"epoch": epoch}, checkpoint=Checkpoint.from_directory(folder))'
 BY_RANK = """checkpoint = None
 if session.get_world_rank() == 0:
@@ -43,12 +45,12 @@ def found(body: str, workers: str = "2") -> list[int]:
 @pytest.mark.parametrize(
     "body",
     [
-        f'folder = f"ckpt_{{epoch}}"\naccelerator.save_state(folder)\n{REPORT}\nshutil.rmtree(folder, ignore_errors=True)',
-        f'folder = "/tmp/ckpt"\naccelerator.save_state(folder)\n{REPORT}\nshutil.rmtree(folder)',
-        f'folder = "out"\nshutil.rmtree(folder, ignore_errors=True)\naccelerator.save_state(folder)\n{REPORT}',
+        f'folder = f"ckpt_{{epoch}}"\n{SAVE}\n{REPORT}\nshutil.rmtree(folder, ignore_errors=True)',
+        f'folder = os.path.join("out", str(epoch))\n{SAVE}\n{REPORT}\nshutil.rmtree(folder)',
+        f'folder = "out"\nshutil.rmtree(folder, ignore_errors=True)\n{SAVE}\n{REPORT}',
         f"{BY_RANK}shutil.rmtree('out')",
         # all hand it in, so rank 0 may be faster than the others
-        f'folder = "out"\naccelerator.save_state(folder)\n{REPORT}\nif accelerator.is_main_process:\n    shutil.rmtree(folder)',
+        f'folder = "out"\n{SAVE}\n{REPORT}\n{BY_MAIN}',
         # the second one to come to it finds nothing
         f"{BY_RANK}accelerator.wait_for_everyone()\nshutil.rmtree('out')",
     ],
@@ -60,13 +62,14 @@ def test_a_folder_that_a_faster_worker_removes_is_told_once(body: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        f"folder = tempfile.mkdtemp()\naccelerator.save_state(folder)\n{REPORT}\nshutil.rmtree(folder)",
-        f'folder = f"out-{{uuid.uuid4()}}"\naccelerator.save_state(folder)\n{REPORT}\nshutil.rmtree(folder)',
-        f'folder = f"out-{{session.get_world_rank()}}"\naccelerator.save_state(folder)\n{REPORT}\nshutil.rmtree(folder)',
+        f"folder = tempfile.mkdtemp()\n{SAVE}\n{REPORT}\nshutil.rmtree(folder)",
+        f'folder = "/tmp/out"\n{SAVE}\n{REPORT}\nshutil.rmtree(folder)',
+        f'folder = f"out-{{uuid.uuid4()}}"\n{SAVE}\n{REPORT}\nshutil.rmtree(folder)',
+        f'folder = f"out-{{session.get_world_rank()}}"\n{SAVE}\n{REPORT}\nshutil.rmtree(folder)',
         f"{BY_RANK}if accelerator.is_main_process:\n    shutil.rmtree('out')",
         f"{BY_RANK}torch.distributed.barrier()\nif session.get_world_rank() == 0:\n    shutil.rmtree('out')",
-        f'folder = "out"\naccelerator.save_state(folder)\n{REPORT}\nshutil.rmtree("cache")',
-        f'folder = "out"\naccelerator.save_state(folder)\n{REPORT}',
+        f'folder = "out"\n{SAVE}\n{REPORT}\nshutil.rmtree("cache")',
+        f'folder = "out"\n{SAVE}\n{REPORT}',
     ],
 )
 def test_a_folder_of_its_own_or_that_the_reporting_worker_removes_is_not(body: str) -> None:
@@ -74,5 +77,5 @@ def test_a_folder_of_its_own_or_that_the_reporting_worker_removes_is_not(body: s
 
 
 def test_one_worker_has_nobody_to_wait_for() -> None:
-    body = f'folder = "out"\naccelerator.save_state(folder)\n{REPORT}\nshutil.rmtree(folder)'
+    body = f'folder = "out"\n{SAVE}\n{REPORT}\nshutil.rmtree(folder)'
     assert found(body) and not found(body, workers="1")

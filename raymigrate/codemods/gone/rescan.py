@@ -62,8 +62,8 @@ ADVICE = {
         for name, advice in {
             "max_concurrent_queries": "max_ongoing_requests= took its place.",
             "route_prefix": "Give it to serve.run(), with what .bind() of the deployment makes: serve.run(X.bind(...),"
-            " name=..., route_prefix=...). Where a command starts it, the same goes to serve run --route-prefix, or to the"
-            " application in the file of serve deploy.",
+            " name=..., route_prefix=...). Where a command starts it, the same goes to serve run --route-prefix, or to"
+            " the application in the file of serve deploy.",
             **dict.fromkeys(("init_args", "init_kwargs"), "Give them to .bind() of the deployment."),
             "prev_version": "Delete it.",
         }.items()

@@ -20,9 +20,9 @@ from raymigrate.knowledge.libraries import LIBRARIES, look_up, names_of
 RM699 = Rule(
     "RM699",
     "a name that a star import below binds",
-    "Current Ray has classes of one name in several packages, such as RunConfig in ray.train and ray.tune. A star import"
-    " brings in those of its package, over what an import above it has bound: a trainer that is given ray.tune.RunConfig"
-    " raises.",
+    "Current Ray has classes of one name in several packages, such as RunConfig in ray.train and ray.tune. A star"
+    " import brings in those of its package, over what an import above it has bound: a trainer that is given"
+    " ray.tune.RunConfig raises.",
     "Write out the names that the file uses, in place of the star import; or put it above the other imports.",
     "https://docs.ray.io/en/latest/tune/api/api.html",
     unproven="star imports are rare; read in ray.tune.__all__ of Ray 2.60",

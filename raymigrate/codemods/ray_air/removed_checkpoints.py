@@ -1,8 +1,8 @@
 """RM311: the folder of a checkpoint that one worker removes while another one may still copy it.
 
-Up to Ray 2.6 each worker had a working folder of its own, and up to Train V2 report() came back when the checkpoints of
-all workers were taken (2.6.3 train/_internal/session.py, `continue_lock`). Today the workers of a node share that folder
-(docs/semantics/traps.md#t24), and report() waits for its own copy alone (2.60 train/v2/_internal/execution/context.py).
+Up to Ray 2.6 each worker had a working folder of its own (docs/semantics/legacy-transformers.md). Today those of a node
+share one (docs/semantics/traps.md#t24), and report() waits for its own copy alone: Ray 2.60
+train/v2/_internal/execution/context.py, `report`.
 """
 
 import ast
@@ -20,6 +20,7 @@ from raymigrate.facts.projects.places import Place
 from raymigrate.facts.ray_train.checkpoint_folders import REMOVERS, removals_after
 from raymigrate.facts.ray_train.ranks import tests_rank
 from raymigrate.facts.ray_train.reports import REPORTS
+from raymigrate.facts.ray_train.storage import is_absolute
 from raymigrate.facts.ray_train.trainers import train_on_one_worker
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, keyword_argument, last_name
@@ -27,9 +28,9 @@ from raymigrate.facts.values import argument, keyword_argument, last_name
 RM311 = Rule(
     "RM311",
     "the folder of a checkpoint that is removed after the report",
-    "Legacy report() came back when the checkpoints of all workers were taken, and up to Ray 2.6 each worker had a"
-    " working folder of its own. Ray >= 2.51 waits for the worker's own copy alone, and the workers of a node share their"
-    " working folder: what one removes another one may still copy, which fails or leaves files out of the checkpoint.",
+    "Up to Ray 2.6 each worker had a working folder of its own. On Ray >= 2.51 those of a node share one, and report()"
+    " waits for the worker's own copy alone: a folder that one worker removes another one may still copy, which fails"
+    " or leaves files out of the checkpoint.",
     "Fill and report a folder of tempfile.TemporaryDirectory() on each worker.",
     API,
     unproven="which worker is faster is a matter of chance",
@@ -39,8 +40,8 @@ MESSAGE = (
     " one may remove it while another one still copies it."
 )
 ADVICE = (
-    "Let each worker fill and report a folder of tempfile.TemporaryDirectory(). Or call torch.distributed.barrier() after"
-    " the report, on all workers, and remove the folder on rank 0 alone."
+    "Let each worker fill and report a folder of tempfile.TemporaryDirectory(). Or call torch.distributed.barrier()"
+    " after the report, on all workers, and remove the folder on rank 0 alone."
 )
 WAITS = ("barrier", "wait_for_everyone")
 
@@ -73,8 +74,8 @@ def _by_one_of_several(context: Context, report: ast.Call, given: ast.expr) -> I
 
 
 def _is_own(module: Module, folder: ast.expr) -> bool:
-    """Whether each worker has a folder for itself."""
-    return is_own_path(module, folder) or tests_rank(module, folder)
+    """Whether each worker has a folder for itself, or all of them shared it before."""
+    return bool(is_absolute(module, folder)) or is_own_path(module, folder) or tests_rank(module, folder)
 
 
 def _waits_between(module: Module, report: ast.Call, removal: ast.Call) -> bool:
