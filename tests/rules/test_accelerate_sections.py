@@ -63,3 +63,20 @@ def test_of_fsdp_too() -> None:
     outcome = converted(SCRIPT.format(kind="FSDP", section="fsdp_config", value=value, before=""))
     assert 'sharding_strategy="SHARD_GRAD_OP"' in outcome.text
     assert any("fsdp_config.fsdp_offload_params = args.offload" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("from accelerate import DeepSpeedPlugin\n", "from accelerate import DeepSpeedPlugin\n"),
+        ("from accelerate.utils import DeepSpeedPlugin as Plugin\n", "from accelerate.utils import DeepSpeedPlugin\n"),
+        ("DeepSpeedPlugin = None\n", "from accelerate.utils import DeepSpeedPlugin as AccelerateDeepSpeedPlugin\n"),
+    ],
+)
+def test_a_plugin_that_the_file_imports_is_used_under_its_name(before: str, after: str) -> None:
+    text = converted(
+        SCRIPT.format(kind="DEEPSPEED", section="deepspeed_config", value='{"zero_stage": 2}', before=before)
+    ).text
+    assert after in text and text.count("import DeepSpeedPlugin\n") == (
+        not after.endswith("AccelerateDeepSpeedPlugin\n")
+    )

@@ -102,3 +102,66 @@ def test_the_constructor_of_ray_runs(text: str, kind: Kind) -> None:
 )
 def test_classes_that_need_nothing(text: str) -> None:
     assert not [code for code, _, _ in converted(HEAD + text).findings if code == "RM519"]
+
+
+TRAINED = """
+import ray
+from ray.air.config import ScalingConfig
+from ray.data.preprocessor import Preprocessor
+from ray.data.preprocessors import BatchMapper, Chain
+from ray.train.huggingface import TransformersTrainer
+from job import build, ds
+
+
+class Base(Preprocessor):
+    {fittable}
+
+
+class Tokenize(Base):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+
+    def _transform_{kind}(self, batch):
+        {body}
+        return batch
+
+
+{before}
+TransformersTrainer(
+    build, scaling_config=ScalingConfig(num_workers=2), datasets={{"train": ds}}, preprocessor={given}
+).fit()
+"""
+
+
+def _trained(given: str, before: str = "", fittable: str = "_is_fittable = False", body: str = "pass") -> str:
+    outcome = converted(TRAINED.format(given=given, before=before, fittable=fittable, body=body, kind="numpy"))
+    return outcome.text if outcome.lines("RM502", Kind.CONVERTED) or outcome.lines("RM501", Kind.CONVERTED) else ""
+
+
+@pytest.mark.parametrize(
+    ("given", "before"),
+    [
+        ('Tokenize("gpt2")', ""),
+        ("tokenize", 'tokenize = Tokenize("gpt2")'),
+        ("made()", 'def made():\n    return Tokenize("gpt2")\n'),
+    ],
+)
+def test_one_of_the_users_own_is_applied_to_each_dataset(given: str, before: str) -> None:
+    text = _trained(given, before)
+    assert ".transform(dataset).materialize()" in text and "preprocessor=" not in text
+    assert ".fit(" not in text.replace(").fit()", "").replace("trainer.fit()", "")
+
+
+def test_one_with_a_state_is_fitted_first() -> None:
+    assert 'preprocessor.fit(datasets["train"])' in _trained('Tokenize("gpt2")', fittable="size = 1")
+
+
+def test_one_behind_a_batch_mapper_follows_its_function() -> None:
+    text = _trained('Chain(BatchMapper(len, batch_format="numpy"), Tokenize("gpt2"))')
+    assert text.index("map_batches(len") < text.index(".transform(dataset)")
+
+
+@pytest.mark.parametrize("body", ['batch["x"][0] = 1', 'batch["x"] += 1', 'batch["x"].sort()'])
+def test_one_that_writes_into_its_batch_is_left_to_a_person(body: str) -> None:
+    assert not _trained('Tokenize("gpt2")', body=body)

@@ -285,14 +285,14 @@ def test_a_preprocessor_that_transforms_one_dataset_stays() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ('BatchMapper(fn, batch_format="pandas")', 'of each dataset dataset.map_batches(fn, batch_format="pandas"'),
+        ('BatchMapper(fn, batch_format="pandas")', 'for each dataset dataset.map_batches(fn, batch_format="pandas"'),
         (
             'Chain(BatchMapper(fn, batch_format="numpy"), StandardScaler(["x"]))',
             'batch_format="numpy", batch_size=4096), transform(dataset) of the fitted StandardScaler(["x"])',
         ),
         (
             f'BatchMapper(Tokenize("distilbert/distilbert-base-uncased", max_length={10**9}), batch_format="pandas")',
-            "of each dataset dataset.map_batches(Tokenize(...), batch_format",
+            "for each dataset dataset.map_batches(Tokenize(...), batch_format",
         ),
     ],
 )

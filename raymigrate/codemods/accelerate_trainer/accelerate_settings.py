@@ -20,6 +20,7 @@ from raymigrate.codemods.accelerate_trainer.precision import (
     send_precision,
     with_fallback,
 )
+from raymigrate.codemods.accelerate_trainer.script_plugins import package_of
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.cpu_workers import is_told, set_cpu, states_before
 from raymigrate.codemods.shared.definitions import drop_definition
@@ -238,4 +239,4 @@ def _edit_accelerator(context: Context, call: TrainerCall, accelerator: ast.Call
             context.give(accelerator, name, source, **parts)
     near = module.import_of(accelerator.func)
     for plugin in sorted(name for name in places.imports if any(name in source for source in sources)):
-        context.plan.need_import("accelerate.utils", plugin, near=near)
+        context.plan.need_import(package_of(module, plugin), plugin, near=near)

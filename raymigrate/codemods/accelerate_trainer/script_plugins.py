@@ -30,6 +30,13 @@ def own_plugins(call: TrainerCall, accelerators: list[ast.Call], name: str) -> l
     return [*made, *(source for source in sources if not is_made(source, name) or source.module is not module)]
 
 
+def package_of(module: Module, plugin: str) -> str:
+    """The package that a file imports a plugin's class from; that of the documents where it does not."""
+    bound = module.scope_of[module.tree].bindings.get(plugin, ())
+    imported = {binding.qualified for binding in bound}
+    return next((package for package in HOMES if f"{package}.{plugin}" in imported), "accelerate.utils")
+
+
 def is_made(plugin: Source, name: str) -> bool:
     """Whether a value is a plugin that is constructed there."""
     return isinstance(plugin.node, ast.Call) and plugin.module.qualified(plugin.node.func) in _names(name)

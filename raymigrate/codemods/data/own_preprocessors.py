@@ -6,18 +6,23 @@
 """
 
 import ast
-from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.edits.plan import Code
-from raymigrate.facts.ray_train.trainers import library_bases
+from raymigrate.facts.ray_data.own_preprocessors import (
+    BEFORE_RAY_2,
+    PREPROCESSOR,
+    bases,
+    is_fittable,
+    is_own_preprocessor,
+    own_line,
+)
 from raymigrate.facts.syntax.functions import is_generator_or_async, is_static, returns
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import class_named, is_none
-from raymigrate.facts.values.members import is_empty
-from raymigrate.knowledge.libraries import lineage, look_up
+from raymigrate.knowledge.libraries import look_up
 
 RM519 = Rule(
     "RM519",
@@ -31,8 +36,6 @@ RM519 = Rule(
         "object has no attribute '_stat_computation_plan'",
     ),
 )
-PREPROCESSOR = "ray.data.preprocessor.Preprocessor"
-BEFORE_RAY_2 = ("ray.ml.Preprocessor", "ray.ml.preprocessor.Preprocessor")
 RETURNS = "fit() of current Ray goes on with what _fit() returned"
 NO_CONSTRUCTOR = "fit() raises an AttributeError today where the constructor of Preprocessor did not run"
 DATACLASSES = ("dataclasses.dataclass", "dataclass")
@@ -43,8 +46,7 @@ LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Set, ast.Tuple, ast.JoinedStr)
 def own_preprocessors(context: Context) -> None:
     """Lets the methods of the script's own preprocessors do what the base class needs of them."""
     for home in context.module.of_type(ast.ClassDef):
-        bases = list(library_bases(context.module, home))
-        if not any(_is_preprocessor(base) for base in bases) or not _uses_fit_of_ray(context.module, home):
+        if not is_own_preprocessor(context.module, home) or not _uses_fit_of_ray(context.module, home):
             continue
         methods = {made.name: made for made in home.body if isinstance(made, ast.FunctionDef)}
         fit = methods.get("_fit")
@@ -53,36 +55,11 @@ def own_preprocessors(context: Context) -> None:
         _construct(context, home, methods)
 
 
-def _is_preprocessor(name: str) -> bool:
-    return name in BEFORE_RAY_2 or PREPROCESSOR in lineage(look_up(name).place)
-
-
 def _uses_fit_of_ray(module: Module, home: ast.ClassDef) -> bool:
     """Whether objects of a class are fitted by the method of Ray: they have a state, and no fit() of their own."""
-    for place, line in _own_line(module, home):
-        for made in line.body:
-            if isinstance(made, ast.FunctionDef) and made.name == "fit":
-                return False
-            if isinstance(made, (ast.Assign, ast.AnnAssign)) and made.value is not None:
-                targets = made.targets if isinstance(made, ast.Assign) else [made.target]
-                if any(isinstance(target, ast.Name) and target.id == "_is_fittable" for target in targets):
-                    return place.constant(made.value) is not False
-    return True
-
-
-def _own_line(module: Module, home: ast.ClassDef) -> Iterator[tuple[Module, ast.ClassDef]]:
-    """A class, and those of the project that it is made from, the nearest first; several bases end the line."""
-    seen = set[ast.ClassDef]()
-    found: tuple[Module, ast.ClassDef] | None = (module, home)
-    while found is not None and found[1] not in seen:
-        seen.add(found[1])
-        yield found
-        bases = _bases(*found)
-        found = class_named(found[0], bases[0]) if len(bases) == 1 else None
-
-
-def _bases(module: Module, home: ast.ClassDef) -> list[ast.expr]:
-    return [base for base in home.bases if not is_empty(module, base)]
+    bodies = (made for _, line in own_line(module, home) for made in line.body)
+    own = any(isinstance(made, ast.FunctionDef) and made.name == "fit" for made in bodies)
+    return not own and is_fittable(module, home)
 
 
 def _is_of_objects(module: Module, fit: ast.FunctionDef) -> bool:
@@ -148,14 +125,14 @@ def _runs_another(module: Module, constructor: ast.FunctionDef) -> bool:
 
 def _reaches_preprocessor(module: Module, home: ast.ClassDef) -> bool:
     """Whether `super().__init__()` of a class is the constructor of Preprocessor, which may set `stats_`."""
-    for place, line in _own_line(module, home):
+    for place, line in own_line(module, home):
         bound = place.scope_of[line.body[0]].bindings
         if "stats_" in bound or (line is not home and ("__init__" in bound or _is_dataclass(place, line))):
             return False
-        bases = _bases(place, line)
-        if len(bases) != 1:
+        above = bases(place, line)
+        if len(above) != 1:
             return False
-        name = place.qualified(bases[0])
-        if name is not None and class_named(place, bases[0]) is None:
+        name = place.qualified(above[0])
+        if name is not None and class_named(place, above[0]) is None:
             return name in BEFORE_RAY_2 or look_up(name).place == PREPROCESSOR
     return False

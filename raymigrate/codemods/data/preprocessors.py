@@ -66,8 +66,8 @@ PREPROCESSOR_KEPT = (
     f" it itself; {KEPT_IN_FILE}."
 )
 WITHOUT_MAPPERS = (
-    "Drop it: a BatchMapper is gone. Before the trainer is built, make of each dataset {0}, with .materialize()"
-    " after the last; where rows are counted for the trainer, count those of the new dataset."
+    "Drop it: a BatchMapper is gone. Before the trainer is built, call for each dataset {0}, with"
+    " .materialize() after the last; where rows are counted for the trainer, count those of the new dataset."
 )
 
 

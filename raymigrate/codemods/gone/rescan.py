@@ -62,7 +62,8 @@ ADVICE = {
         for name, advice in {
             "max_concurrent_queries": "max_ongoing_requests= took its place.",
             "route_prefix": "Give it to serve.run(), with what .bind() of the deployment makes: serve.run(X.bind(...),"
-            " name=..., route_prefix=...).",
+            " name=..., route_prefix=...). Where a command starts it, the same goes to serve run --route-prefix, or to"
+            " the application in the file of serve deploy.",
             **dict.fromkeys(("init_args", "init_kwargs"), "Give them to .bind() of the deployment."),
             "prev_version": "Delete it.",
         }.items()
@@ -204,7 +205,7 @@ def _made_on_request(context: Context, node: ast.AST, name: str) -> None:
 
 def _passed_on(context: Context, found: PassedName) -> None:
     """Tells of what is gone below a name that another file imports: where the name itself is, its import is told."""
-    today = _where_today(found.imported) or found.imported
+    today = where_today(found.imported) or found.imported
     name = gone_part(today + found.qualified.removeprefix(found.imported))
     if name is None or found.imported.startswith(SESSION) or gone_part(today) is not None:
         return
@@ -302,7 +303,7 @@ def _member_by_string(context: Context, node: ast.expr, enum: ast.expr, given: a
 def _arguments(context: Context, call: ast.Call, of_stars: Mapping[ast.AST, str]) -> None:
     function = function_of(context.module, call)
     name, given = _called(context.module, function, of_stars.get(function))
-    is_moved = _where_today(context.module.qualified(function) or "") is not None  # not gone
+    is_moved = where_today(context.module.qualified(function) or "") is not None  # not gone
     if given is None or call in context.tuned or (is_dealt_with(context, function) and not is_moved):
         return
     for keyword in call.keywords:
@@ -352,7 +353,7 @@ def _called(module: Module, function: ast.expr, of_star: str | None) -> tuple[st
     """The name of what a call calls, and its parameters; None if they are unknown."""
     name = of_star or module.qualified(function)
     if name is not None:
-        name = _where_today(name) or name
+        name = where_today(name) or name
         return name, parameters(look_up(name))
     if isinstance(function, ast.Attribute) and (kind := instance_of(module, function.value)):
         methods = [member(each, function.attr) for each in (kind, *declared_others(module, function.value))]
@@ -362,7 +363,7 @@ def _called(module: Module, function: ast.expr, of_star: str | None) -> tuple[st
     return "", None
 
 
-def _where_today(name: str) -> str | None:
+def where_today(name: str) -> str | None:
     """The name under which a rule takes what moved; None for one that did not."""
     move = AIR_MOVED.get(name) or MOVED.get(name)
     if move is not None:

@@ -4,8 +4,12 @@ import ast
 from dataclasses import dataclass
 
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.import_cleanup import is_exported
+from raymigrate.facts.projects.callers import is_used_elsewhere
 from raymigrate.facts.ray_train.reports import REPORTS
 from raymigrate.facts.ray_train.results import CHECKPOINTS
+from raymigrate.facts.syntax.functions import is_generator_or_async, returned_values
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, is_none, keyword_argument
 
 FROM_DICT = frozenset(f"{checkpoint}.from_dict" for checkpoint in CHECKPOINTS)
@@ -60,6 +64,8 @@ def flow_of(context: Context, made: ast.Call) -> Flow | None:
     top: ast.expr = made
     while isinstance(parent := module.parent_of[top], ast.IfExp):
         top = parent
+    if isinstance(parent, ast.Return):
+        return _flow_of_helper(context, parent)
     if isinstance(parent, ast.keyword):
         parent = module.parent_of[parent]
     contents = _made_in(context, top)
@@ -70,6 +76,44 @@ def flow_of(context: Context, made: ast.Call) -> Flow | None:
     if not isinstance(target, ast.Name):
         return None
     return _flow_of_variable(context, target)
+
+
+def _flow_of_helper(context: Context, end: ast.Return) -> Flow | None:
+    """Follows what a function of the file returns, which then gives the dict, to the reports that call it."""
+    module = context.module
+    helper = module.function(end)
+    if not isinstance(helper, ast.FunctionDef) or not _gives_to_this_file_alone(module, helper):
+        return None
+    given = [ast.Constant(None) if value is None else value for value in returned_values(module, helper)]
+    contents = [_made_in(context, value) for value in given]
+    reports = [_report_of(context, use) for use in module.uses_of(helper)]
+    if None in contents or None in reports or not reports:
+        return None
+    optional = helper.body[-1] not in module.leaving or any(may_be_none for _, may_be_none in filter(None, contents))
+    made = [call for calls, _ in filter(None, contents) for call in calls]
+    return Flow(made, [report for report in reports if report is not None], [], optional)
+
+
+def _gives_to_this_file_alone(module: Module, helper: ast.FunctionDef) -> bool:
+    """Whether a function may return something else: nothing says what it gives, and only this file calls it."""
+    return (
+        isinstance(module.parent_of[helper], ast.Module)
+        and not (helper.decorator_list or helper.returns or is_generator_or_async(module, helper))
+        and not is_exported(module, helper.name)
+        and not is_used_elsewhere(module, helper)
+    )
+
+
+def _report_of(context: Context, use: ast.expr) -> ast.Call | None:
+    """The report that is given as its checkpoint what a call of a function returns."""
+    module = context.module
+    call = module.parent_of[use]
+    above = module.parent_of[call]
+    report = module.parent_of[above] if isinstance(above, ast.keyword) else above
+    called = isinstance(call, ast.Call) and call.func is use
+    if called and isinstance(report, ast.Call) and _is_report(context, report):
+        return report if checkpoint_argument(report) is call else None
+    return None
 
 
 def _flow_of_variable(context: Context, target: ast.Name) -> Flow | None:

@@ -163,6 +163,15 @@ def _makers(context: Context) -> frozenset[str]:
     return SURELY_OLD | PERHAPS_OLD if context.from_ray.version < MERGED_SINCE else SURELY_OLD
 
 
+def is_handed_to_rank_0(context: Context, given: ast.expr) -> bool:
+    """Whether rank 0 alone, or some of the workers, hand in a checkpoint, perhaps because it is changed here."""
+    makers = [source for source in context.module.origins(given) if isinstance(source.node, ast.Call)]
+    by_some = [on_some_ranks(source.module, source.node) for source in makers]
+    return (
+        _is_of_every_worker(context, given) or on_some_ranks(context.module, given) or (bool(makers) and all(by_some))
+    )
+
+
 def _is_of_every_worker(context: Context, given: ast.expr) -> bool:
     """Whether a checkpoint may be made of a folder that every worker fills in its own way."""
     branch = given.body if isinstance(given, ast.IfExp) else given

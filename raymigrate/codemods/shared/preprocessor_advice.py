@@ -8,7 +8,7 @@ from raymigrate.facts.ray_data.plain_batches import takes_an_array
 from raymigrate.facts.ray_data.preprocessors import Mapper, Stage, Transformer, arguments, helper, stages
 from raymigrate.facts.ray_train.results import trainers_behind
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_none, keyword_argument, sources
+from raymigrate.facts.values import is_none, keyword_argument, last_name, sources
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.pins.written_for import NEWEST
 
@@ -148,5 +148,8 @@ def _to_batch(context: Context, stage: Stage) -> str:
 def _method(context: Context, stage: Transformer, call: str) -> str:
     """The call of a method of a preprocessor that is still there: of the one that was fitted."""
     source = context.module.source(stage.node)
-    source = source if len(source) <= LONGEST and "\n" not in source else "the next one"
+    if len(source) > LONGEST or "\n" in source:
+        made = context.module.value(stage.node)
+        source = f"the {last_name(made.func)}" if isinstance(made, ast.Call) else "the next one"
+        return f"{call} of {source}{', fitted' if stage.fittable else ''}"
     return f"{call} of the fitted {source}" if stage.fittable else f"{call} of {source}"

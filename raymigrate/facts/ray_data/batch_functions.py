@@ -97,17 +97,19 @@ class BatchFunction:
 
     Args:
         module: The module.
-        node: What is given as `fn`: a name, a lambda, or anything else.
+        node: What is given as `fn`: a name, a lambda, or anything else; or the function itself.
     """
 
-    def __init__(self, module: Module, node: ast.expr) -> None:
-        found = None if isinstance(node, ast.Lambda) else module.elsewhere(node)
+    def __init__(self, module: Module, node: ast.expr | ast.FunctionDef) -> None:
+        found = None if isinstance(node, (ast.Lambda, ast.FunctionDef)) else module.elsewhere(node)
         self.module = module if found is None else found.module
         self.given = node
         self.elsewhere = found is not None
         self.node = self._body_of(found.node if found is not None else self._definition(node))
 
-    def _definition(self, node: ast.expr) -> ast.AST | None:
+    def _definition(self, node: ast.expr | ast.FunctionDef) -> ast.AST | None:
+        if isinstance(node, ast.FunctionDef):
+            return node
         value = self.module.value(node)
         return value if isinstance(value, ast.Lambda) else self.module.definition(node)
 

@@ -3,6 +3,7 @@
 import ast
 from dataclasses import dataclass
 
+from raymigrate.facts.ray_data.own_preprocessors import is_fittable, own_preprocessor
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.functions import returns
 from raymigrate.facts.syntax.module import Module
@@ -101,6 +102,9 @@ def stages(module: Module, node: ast.expr) -> list[Stage] | None:
     """
     value = module.value(node)
     name = class_name(module, value)
+    own = own_preprocessor(module, value)
+    if own is not None:
+        return [Transformer(node, is_fittable(*own))]
     if not isinstance(value, ast.Call) or name is None:
         return None
     qualified = module.qualified(value.func)

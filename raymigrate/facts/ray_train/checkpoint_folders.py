@@ -87,6 +87,23 @@ def folder_ends_before(module: Module, checkpoint: ast.expr, made: ast.Call, use
     return any(_is_between(module, removal, made, user) for removal in _removals(module, folders, names))
 
 
+def removals_after(module: Module, report: ast.Call, checkpoint: ast.expr) -> Iterator[ast.Call]:
+    """The calls that delete the folder of a checkpoint, or move it away, when it was reported in the same function.
+
+    Args:
+        module: The module.
+        report: The call that reports it.
+        checkpoint: The checkpoint.
+    """
+    folders = [folder for source in sources(module, checkpoint) if (folder := _folder(module, source)) is not None]
+    names = [name for folder in folders for name in _names(module, folder)]
+    loops = [outer for outer in module.ancestors(report) if isinstance(outer, ast.For | ast.AsyncFor | ast.While)]
+    for removal in _removals(module, folders, names):
+        follows = module.start(report) < module.start(removal) or any(module.inside(removal, loop) for loop in loops)
+        if follows and module.function(removal) is module.function(report):
+            yield removal
+
+
 def _is_left_before(module: Module, name: ast.Name, user: ast.AST) -> bool:
     """Whether a `with` block that gives a name has ended when a node after it runs."""
     block = _block_giving(module, name)

@@ -1,0 +1,69 @@
+"""RM699: names that a star import binds today, over those that the file imports above it.
+
+ray.tune of Ray 2.60 has a RunConfig, CheckpointConfig and FailureConfig of its own, and `from ray.tune import *` brings
+them in (ray/tune/__init__.py, `__all__`). Trainers refuse them (docs/semantics/traps.md#t2).
+"""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.gone.rescan import where_today
+from raymigrate.codemods.phases import Phase
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import import_bindings
+from raymigrate.facts.values import last_name
+from raymigrate.knowledge.libraries import LIBRARIES, look_up, names_of
+
+RM699 = Rule(
+    "RM699",
+    "a name that a star import below binds",
+    "Current Ray has classes of one name in several packages, such as RunConfig in ray.train and ray.tune. A star"
+    " import brings in those of its package, over what an import above it has bound: a trainer that is given"
+    " ray.tune.RunConfig raises.",
+    "Write out the names that the file uses, in place of the star import; or put it above the other imports.",
+    "https://docs.ray.io/en/latest/tune/api/api.html",
+    unproven="star imports are rare; read in ray.tune.__all__ of Ray 2.60",
+)
+MESSAGE = "Today this brings in {names} of {module}, in place of what is imported above under that name."
+TUNER = "Tuner"  # takes the classes of ray.tune
+RAY = "ray."
+
+
+@codemod(r"import\s+\*", phase=Phase.GONE)
+def star_bindings(context: Context) -> None:
+    """Reports the star imports that bind names of Ray anew."""
+    module = context.module
+    for star in module.star_imports if context.takes_current_libraries else ():
+        library = module.imported(star, star.names[0]).removesuffix(".*")
+        names = sorted(set(_taken(module, star, library)))
+        if names:
+            listed = f"{', '.join(names[:-1])} and {names[-1]}" if names[1:] else names[0]
+            context.manual(RM699, star, MESSAGE.format(names=listed, module=library))
+
+
+def _taken(module: Module, star: ast.ImportFrom, library: str) -> Iterator[str]:
+    """The names of Ray's classes that an import above binds, and a star import to another class of today."""
+    brought = names_of(library) if library.partition(".")[0] in LIBRARIES else ()
+    for statement in module.imports:
+        is_above = module.parent_of[statement] is module.parent_of[star] and module.start(statement) < module.start(
+            star
+        )
+        for name, binding in import_bindings(statement) if is_above else ():
+            qualified = binding.qualified or ""
+            today = look_up(where_today(qualified) or qualified).place if qualified.startswith(RAY) else ""
+            other = look_up(f"{library}.{name}").place if name in brought else ""
+            if today and other and today != other and _is_used(module, name, star):
+                yield name
+
+
+def _is_used(module: Module, name: str, star: ast.ImportFrom) -> bool:
+    """Whether a name is read below a star import, for something else than what a Tuner is given."""
+    reads = (n for n in module.of_type(ast.Name) if n.id == name and module.start(n) > module.start(star))
+    return any(not any(_is_tuner(outer) for outer in module.ancestors(read)) for read in reads)
+
+
+def _is_tuner(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and last_name(node.func) == TUNER

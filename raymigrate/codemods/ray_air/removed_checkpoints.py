@@ -1,0 +1,87 @@
+"""RM311: the folder of a checkpoint that one worker removes while another one may still copy it.
+
+Up to Ray 2.6 each worker had a working folder of its own (docs/semantics/legacy-transformers.md). Today those of a node
+share one (docs/semantics/traps.md#t24), and report() waits for its own copy alone: Ray 2.60
+train/v2/_internal/execution/context.py, `report`.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.ray_air.directory_checkpoints import is_handed_to_rank_0
+from raymigrate.codemods.ray_air.ray_checkpoint import API
+from raymigrate.facts.folders.folder_writes import on_some_ranks
+from raymigrate.facts.folders.removals import is_own_path
+from raymigrate.facts.projects.places import Place
+from raymigrate.facts.ray_train.checkpoint_folders import REMOVERS, removals_after
+from raymigrate.facts.ray_train.ranks import tests_rank
+from raymigrate.facts.ray_train.reports import REPORTS
+from raymigrate.facts.ray_train.storage import is_absolute
+from raymigrate.facts.ray_train.trainers import train_on_one_worker
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import argument, keyword_argument, last_name
+
+RM311 = Rule(
+    "RM311",
+    "the folder of a checkpoint that is removed after the report",
+    "Up to Ray 2.6 each worker had a working folder of its own. On Ray >= 2.51 those of a node share one, and report()"
+    " waits for the worker's own copy alone: a folder that one worker removes another one may still copy, which fails"
+    " or leaves files out of the checkpoint.",
+    "Fill and report a folder of tempfile.TemporaryDirectory() on each worker.",
+    API,
+    unproven="which worker is faster is a matter of chance",
+)
+MESSAGE = (
+    "`{folder}` is one folder for all workers of a node on Ray >= 2.51, and report() does not wait for the other ones:"
+    " one may remove it while another one still copies it."
+)
+ADVICE = (
+    "Let each worker fill and report a folder of tempfile.TemporaryDirectory(). Or call torch.distributed.barrier()"
+    " after the report, on all workers, and remove the folder on rank 0 alone."
+)
+WAITS = ("barrier", "wait_for_everyone")
+
+
+@codemod(*(name.rpartition(".")[2] for name in REMOVERS), phase=Phase.RESULTS)
+def removed_checkpoints(context: Context) -> None:
+    """Reports the removal of a folder that other workers may still copy."""
+    module = context.module
+    if not context.of_legacy_job or train_on_one_worker(module):
+        return
+    told = set[ast.Call]()
+    for report in module.calls(*REPORTS):
+        given = argument(report, 1, "checkpoint")
+        if given is None or context.place_of(report) is Place.TRIAL:
+            continue
+        for removal in _by_one_of_several(context, report, given):
+            if removal not in told:
+                told.add(removal)
+                context.manual(RM311, removal, MESSAGE.format(folder=module.source(removal.args[0])), ADVICE)
+
+
+def _by_one_of_several(context: Context, report: ast.Call, given: ast.expr) -> Iterator[ast.Call]:
+    """The removals of a folder that one worker may come to while another one copies it."""
+    module = context.module
+    for removal in removals_after(module, report, given):
+        if not removal.args or _is_own(module, removal.args[0]) or _waits_between(module, report, removal):
+            continue
+        if not on_some_ranks(module, removal) or not is_handed_to_rank_0(context, given):
+            yield removal
+
+
+def _is_own(module: Module, folder: ast.expr) -> bool:
+    """Whether each worker has a folder for itself, or all of them shared it before."""
+    return bool(is_absolute(module, folder)) or is_own_path(module, folder) or tests_rank(module, folder)
+
+
+def _waits_between(module: Module, report: ast.Call, removal: ast.Call) -> bool:
+    """Whether the workers wait for each other after a report, and then one removes the folder, or whoever is first."""
+    if not on_some_ranks(module, removal) and keyword_argument(removal, "ignore_errors") is None:
+        return False  # the second one raises a FileNotFoundError
+    first, last = module.start(report), module.start(removal)
+    calls = (call for call in module.of_type(ast.Call) if last_name(call.func) in WAITS)
+    return any(first < module.start(call) < last for call in calls)
