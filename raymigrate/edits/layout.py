@@ -4,7 +4,6 @@ import ast
 from collections.abc import Collection, Iterator
 
 import libcst as cst
-from libcst import matchers
 
 from raymigrate.edits.positions import code_of
 
@@ -35,12 +34,17 @@ def dict_one_per_line_if_long(node: cst.Dict, depth: int = 0, longest: int = LON
     code = code_of(node)
     if len(code) <= longest or is_multiline(node.lbrace.whitespace_after):
         return node
-    if "#" in code and matchers.findall(node, matchers.Comment()):
+    if "#" in code and _has_comment(node):
         return node
     elements = [_inner(e, depth + 4).with_changes(comma=cst.Comma(whitespace_after=inside)) for e in node.elements]
     elements[-1] = elements[-1].with_changes(comma=cst.Comma(whitespace_after=closing))
     braces = {"lbrace": cst.LeftCurlyBrace(whitespace_after=inside), "rbrace": cst.RightCurlyBrace()}
     return node.with_changes(elements=elements, **braces)
+
+
+def _has_comment(node: cst.CSTNode) -> bool:
+    """Whether a comment stands in a node; to import LibCST's matchers for that would take as long as LibCST itself."""
+    return isinstance(node, cst.Comment) or any(map(_has_comment, node.children))
 
 
 def _inner(element: cst.BaseDictElement, depth: int) -> cst.BaseDictElement:
