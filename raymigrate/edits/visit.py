@@ -230,7 +230,7 @@ class Visit(cst.CSTTransformer):
     def _is_too_long(self, span: Span, call: cst.Call) -> bool:
         """Whether a call no longer fits on its line, and would on several."""
         (first, start), (last, end) = span
-        is_too_long = outgrows(self.excerpt.lines[first - 1 : last], start, end, code_of(call))
+        is_too_long = outgrows(self.excerpt.lines[first - 1 : last], start, end, lambda: code_of(call))
         return is_too_long and all(len(code_of(argument)) <= self._room(span) for argument in call.args)
 
     def _leave_import(self, updated: cst.CSTNode, original: cst.Import | cst.ImportFrom) -> object:
