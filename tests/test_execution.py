@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raymigrate.facts.syntax.execution import compile_error, definitions, unbound_names
+from raymigrate.facts.syntax.compiling import compile_error, definitions
+from raymigrate.facts.syntax.execution import unbound_names
 from raymigrate.facts.syntax.module import Module
 from raymigrate.run.engine import _newly_unbound
 from tests.rules.scripts import converted

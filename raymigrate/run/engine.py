@@ -19,7 +19,8 @@ from raymigrate.edits.import_names import NotRenamedError
 from raymigrate.edits.plan import RewriteError, SharedLineError
 from raymigrate.edits.stand_ins import fits_libcst
 from raymigrate.facts.projects.project import Project
-from raymigrate.facts.syntax.execution import compile_error, definitions, surely_unbound, unbound_names
+from raymigrate.facts.syntax.compiling import compile_error, definitions
+from raymigrate.facts.syntax.execution import surely_unbound, unbound_names
 from raymigrate.facts.syntax.kept import forget
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nesting import nesting

@@ -6,7 +6,6 @@ and by then all that it reads has to be bound. What only some branches bind is n
 
 import ast
 import builtins
-import warnings
 from collections.abc import Collection, Iterable, Sequence
 
 from raymigrate.facts.syntax.alternatives import EXITS
@@ -48,40 +47,6 @@ def surely_unbound(module: Module, names: Iterable[str]) -> set[str]:
         return set()
     unknown = (name for name in names if name not in KNOWN)
     return {name for name in unknown if any(module.scope_of[node].find(name) is None for node in module.reads(name))}
-
-
-def compile_error(module: Module, known: Collection[str] = ()) -> str:
-    """What Python finds only once a module is parsed, such as an argument that is given twice; else empty.
-
-    Args:
-        module: The module.
-        known: What `definitions` gives of another module: functions and classes of which that need not be asked again.
-    """
-    futures = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in module.imports)
-    known = () if futures else known  # which have to stand above all others
-    kept = [node for node in module.tree.body if not (known and _definition(module, node) in known)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of somebody's code, and not ours to report
-        try:
-            compile(ast.Module(kept, []), "<text>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-        except SyntaxError as error:
-            return error.msg
-        except (RecursionError, MemoryError, ValueError):
-            return ""  # it parsed, and that is all that can be said
-    return ""
-
-
-def definitions(module: Module) -> frozenset[str]:
-    """The functions and classes at the top of a module, as they are written."""
-    return frozenset(filter(None, (_definition(module, node) for node in module.tree.body)))
-
-
-def _definition(module: Module, node: ast.stmt) -> str:
-    """The lines of a function or class, with its decorators; empty for another statement."""
-    if not isinstance(node, DEFINITIONS):
-        return ""
-    first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
-    return "".join(module.lines_with_ends[first - 1 : node.end_lineno])
 
 
 class _Run:
