@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raymigrate.facts.syntax.compiling import compile_error, definitions
 from raymigrate.facts.syntax.execution import unbound_names
 from raymigrate.facts.syntax.module import Module
 from raymigrate.run.engine import _newly_unbound
@@ -153,3 +154,34 @@ def build(train_dataset, eval_dataset=None, **config):
 
 TransformersTrainer(build, scaling_config=ScalingConfig(num_workers=2), datasets={"train": rows}).fit()
 """
+
+
+TWICE = "def f(a, a):\n    pass\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TWICE,
+        f"x = 1\n{TWICE}",
+        "@f\nclass A:\n    return 1\n",
+        "x = 1\nreturn x\n",
+        f"from __future__ import a\n{TWICE}",
+    ],
+)
+def test_what_does_not_compile_is_found(text: str) -> None:
+    assert compile_error(Module(text))
+    assert compile_error(Module(text), definitions(Module("def g():\n    pass\n")))
+
+
+def test_definitions_that_were_there_before_are_not_compiled_again() -> None:
+    known = definitions(Module(TWICE))
+    assert not compile_error(Module(f"import os\n{TWICE}"), known)
+    assert compile_error(Module(f"@f\n{TWICE}"), known)  # another one
+    assert compile_error(Module(f"if x:\n    {TWICE.replace('pass', '    pass')}"), known)
+    assert compile_error(Module(f"{TWICE}from __future__ import annotations\n"), known)
+
+
+def test_only_functions_and_classes_at_the_top_are_known() -> None:
+    text = "x = 1\n@f\ndef g(): pass\nclass A:\n    def h(): pass\n"
+    assert definitions(Module(text)) == {"@f\ndef g(): pass\n", "class A:\n    def h(): pass\n"}

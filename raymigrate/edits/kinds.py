@@ -4,7 +4,13 @@ from functools import cache
 
 import libcst as cst
 
-WHITESPACE = (cst.BaseParenthesizableWhitespace, cst.TrailingWhitespace, cst.EmptyLine)
+# Operators, commas, brackets: what is in them is whitespace, however often it comes.
+MARKS = (
+    *(cst.BaseUnaryOp, cst.BaseBinaryOp, cst.BaseBooleanOp, cst.BaseCompOp, cst.BaseAugOp, cst.AssignEqual, cst.Dot),
+    *(cst.Comma, cst.Colon, cst.Semicolon, cst.LeftParen, cst.RightParen, cst.LeftSquareBracket),
+    *(cst.RightSquareBracket, cst.LeftCurlyBrace, cst.RightCurlyBrace, cst.Asynchronous),
+)
+BETWEEN = (*MARKS, cst.BaseParenthesizableWhitespace, cst.TrailingWhitespace)  # what stands between names and values
 
 
 @cache
@@ -18,8 +24,8 @@ def kind_of(node_class: type[cst.CSTNode]) -> str:
         return "statement"
     if issubclass(node_class, cst.FormattedStringExpression):
         return "braces"
-    if issubclass(node_class, WHITESPACE):
-        return "whitespace"
+    if issubclass(node_class, (*BETWEEN, cst.EmptyLine)):
+        return "between"
     if issubclass(node_class, (cst.SimpleStatementSuite, cst.IndentedBlock, cst.Module)):
         return "block"
     return ""

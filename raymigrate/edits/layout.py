@@ -4,7 +4,6 @@ import ast
 from collections.abc import Collection, Iterator
 
 import libcst as cst
-from libcst import matchers
 
 from raymigrate.edits.positions import code_of
 
@@ -35,12 +34,17 @@ def dict_one_per_line_if_long(node: cst.Dict, depth: int = 0, longest: int = LON
     code = code_of(node)
     if len(code) <= longest or is_multiline(node.lbrace.whitespace_after):
         return node
-    if "#" in code and matchers.findall(node, matchers.Comment()):
+    if "#" in code and _has_comment(node):
         return node
     elements = [_inner(e, depth + 4).with_changes(comma=cst.Comma(whitespace_after=inside)) for e in node.elements]
     elements[-1] = elements[-1].with_changes(comma=cst.Comma(whitespace_after=closing))
     braces = {"lbrace": cst.LeftCurlyBrace(whitespace_after=inside), "rbrace": cst.RightCurlyBrace()}
     return node.with_changes(elements=elements, **braces)
+
+
+def _has_comment(node: cst.CSTNode) -> bool:
+    """Whether a comment stands in a node; to import LibCST's matchers for that would take as long as LibCST itself."""
+    return isinstance(node, cst.Comment) or any(map(_has_comment, node.children))
 
 
 def _inner(element: cst.BaseDictElement, depth: int) -> cst.BaseDictElement:
@@ -60,8 +64,8 @@ def one_per_line_if_long(
         placed: Keywords whose values are indented for lines of their own already; None if all are.
         longest: How many characters of a call fit on a line.
     """
-    is_long = len(code_of(call)) > longest and call.args
-    return _one_per_line(call, depth, placed) if is_long and not is_over_lines(call) else call
+    may_grow = call.args and not is_over_lines(call)  # asked first, as to write the code out takes long
+    return _one_per_line(call, depth, placed) if may_grow and len(code_of(call)) > longest else call
 
 
 def one_per_line_if_broken(call: cst.Call, depth: int, placed: Collection[str]) -> cst.Call:
@@ -72,8 +76,9 @@ def one_per_line_if_broken(call: cst.Call, depth: int, placed: Collection[str]) 
         depth: As in `dict_one_per_line_if_long`.
         placed: As in `one_per_line_if_long`.
     """
-    is_broken = any("\n" in code_of(argument.value) for argument in call.args)
-    return _one_per_line(call, depth, placed) if is_broken and not is_over_lines(call) else call
+    if is_over_lines(call) or not any("\n" in code_of(argument.value) for argument in call.args):
+        return call
+    return _one_per_line(call, depth, placed)
 
 
 def one_per_line_if_full(call: cst.Call, depth: int, room: int) -> cst.Call:
@@ -95,12 +100,10 @@ def one_per_line_if_full(call: cst.Call, depth: int, room: int) -> cst.Call:
 def has_one_line_of_arguments(call: cst.Call) -> bool:
     """Whether all arguments stand on one line of their own between the brackets, as black joins them."""
     ends = [argument.comma.whitespace_after for argument in call.args[:-1] if isinstance(argument.comma, cst.Comma)]
+    if not is_multiline(call.whitespace_before_args) or any(map(is_multiline, ends)):
+        return False
     inside = "".join(code_of(argument) for argument in call.args).rstrip()
-    return (
-        is_multiline(call.whitespace_before_args)
-        and not any(map(is_multiline, ends))
-        and ("\n" not in inside and "#" not in code_of(call))
-    )
+    return "\n" not in inside and "#" not in code_of(call)
 
 
 def is_over_lines(call: cst.Call) -> bool:

@@ -1,6 +1,6 @@
 """How long the lines of a file may be."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from raymigrate.base.expressions import lazy_regex
@@ -25,17 +25,18 @@ def line_length(text: str) -> int:
     return LIMITS[-1]
 
 
-def outgrows(lines: Sequence[str], start: int, end: int, code: str) -> bool:
+def outgrows(lines: Sequence[str], start: int, end: int, written: Callable[[], str]) -> bool:
     """Whether new code of an expression is too long for one line, where that is the expression to break there.
 
     Args:
         lines: The lines that it is on.
         start: Where it starts in the first of them.
         end: Where it ends in the last.
-        code: The new code.
+        written: Writes its new code out, which takes long, and is mostly not needed.
     """
     before, behind = lines[0][:start], lines[-1][end:]
     is_inner = any(before.count(opening) > before.count(closing) for opening, closing in BRACKETS)
-    if is_inner or FOLLOWED.match(behind) or "\n" in code:
+    if is_inner or FOLLOWED.match(behind):
         return False
-    return len(before) + len(code) + len(behind) > max(LIMITS[-1], *map(len, lines))
+    code = written()
+    return "\n" not in code and len(before) + len(code) + len(behind) > max(LIMITS[-1], *map(len, lines))

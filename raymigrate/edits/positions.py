@@ -9,6 +9,7 @@ from libcst.metadata.position_provider import PositionProvidingCodegenState
 
 Place = tuple[int, int]  # line from 1, column in characters from 0
 Span = tuple[Place, Place]
+Spans = dict[int, Span]  # by the identity of a node: LibCST has that computed in Python, for each look into a dict
 
 
 NOTHING = nullcontext()
@@ -54,7 +55,7 @@ class Writing(PositionProvidingCodegenState):
 
     def __init__(self, module: cst.Module) -> None:
         super().__init__(module.default_indent, module.default_newline, provider=None)  # type: ignore[arg-type]
-        self.spans: dict[cst.CSTNode, Span] = {}
+        self.spans: Spans = {}
         self._starts: list[Place] = []
         module._codegen(self)
 
@@ -77,11 +78,11 @@ class Writing(PositionProvidingCodegenState):
 
     def after_codegen(self, node: cst.CSTNode) -> None:
         """Notes where a node ends, unless it told more exactly by itself."""
-        start = self._starts.pop()
-        if node not in self.spans:
-            self.spans[node] = start, (self.line, self.column)
+        start, key = self._starts.pop(), id(node)
+        if key not in self.spans:
+            self.spans[key] = start, (self.line, self.column)
         elif node.__class__ in BRACKETED and node.lpar:
-            self.spans[node] = self.spans[node.lpar[-1]][0], self.spans[node.rpar[0]][1]
+            self.spans[key] = self.spans[id(node.lpar[-1])][0], self.spans[id(node.rpar[0])][1]
 
     def record_syntactic_position(  # type: ignore[override]
         self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
@@ -106,6 +107,6 @@ class _Recording(AbstractContextManager[None]):
         if error is not None:  # Ctrl-C: the children may have no places yet
             return
         spans = self.writing.spans
-        start = self.start if self.start_node is None else spans[self.start_node][0]
-        end = (self.writing.line, self.writing.column) if self.end_node is None else spans[self.end_node][1]
-        spans[self.node] = start, end
+        start = self.start if self.start_node is None else spans[id(self.start_node)][0]
+        end = (self.writing.line, self.writing.column) if self.end_node is None else spans[id(self.end_node)][1]
+        spans[id(self.node)] = start, end

@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 import libcst as cst
 
 from raymigrate.base.expressions import lazy_regex
+from raymigrate.edits.kinds import BETWEEN
 from raymigrate.edits.layout import (
     LONG_CALL,
     chain_over_lines_if_long,
@@ -47,9 +48,13 @@ Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 ResolveBlock = Callable[[Sequence[ast.stmt]], Sequence[Statement]]
 
 
-WITHOUT_STATEMENTS = (cst.BaseExpression, cst.BaseParenthesizableWhitespace)
-# To ask a node for its abstract classes each time is slow.
-_is_one_of = cache(issubclass)
+WITHOUT_STATEMENTS = (*BETWEEN, cst.BaseExpression)
+
+
+@cache
+def _is_passed(node_class: type[cst.CSTNode], *, has_parts: bool) -> bool:
+    """Whether what is filled in passes over the nodes of a class; to ask each for its abstract classes is slow."""
+    return issubclass(node_class, BETWEEN if has_parts else WITHOUT_STATEMENTS)
 
 
 class _Fill(cst.CSTTransformer):
@@ -71,8 +76,7 @@ class _Fill(cst.CSTTransformer):
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         """Passes over what holds neither a placeholder nor a statement."""
-        passed = (cst.BaseParenthesizableWhitespace,) if self.parts else WITHOUT_STATEMENTS
-        return not _is_one_of(node.__class__, passed)
+        return not _is_passed(node.__class__, has_parts=bool(self.parts))
 
     def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
         """Nothing: LibCST would look for a method of its own for every attribute."""

@@ -14,7 +14,7 @@ from raymigrate.edits.kinds import kind_of
 from raymigrate.edits.layout import one_per_line_if_broken, one_per_line_if_long, shifted
 from raymigrate.edits.line_length import LIMITS, line_length, outgrows
 from raymigrate.edits.plan import CallEdit, Code, FunctionEdit, Part, Plan, RewriteError, StatementEdit, of_shared_line
-from raymigrate.edits.positions import Place, Span, code_of
+from raymigrate.edits.positions import Place, Span, Spans, code_of
 from raymigrate.edits.sequences import add_names, edit_call, edit_dict, import_within
 
 Statement = blocks.Statement
@@ -37,7 +37,7 @@ class Visit(cst.CSTTransformer):
         self,
         excerpt: Excerpt,
         plan: Plan,
-        spans: dict[cst.CSTNode, Span],
+        spans: Spans,
         edited: dict[Span, cst.BaseExpression],
         moved: dict[Place, list[Statement]],
     ) -> None:
@@ -157,7 +157,7 @@ class Visit(cst.CSTTransformer):
         return updated_node.with_changes(body=body, footer=[*below, *updated_node.footer])
 
     def _leave_expression(self, original: cst.BaseExpression, updated: cst.CSTNode) -> cst.CSTNode:
-        span = self.spans.get(original)
+        span = self.spans.get(id(original))
         if span is None or updated is original:  # nothing in it is touched: it was passed over
             return updated
         keeps_line = self.shares_line or self.braces > 0
@@ -200,14 +200,14 @@ class Visit(cst.CSTTransformer):
         if kind == "braces":
             self.braces += 1
         if kind == "statement":
-            start, end = self.spans[node]
+            start, end = self.spans[id(node)]
             self.statement_column = start[1]
             self.shares_line = isinstance(node, cst.SimpleStatementLine) and len(node.body) > 1
             decorators = node.decorators if isinstance(node, cst.FunctionDef | cst.ClassDef) else ()
-            return self._is_touched(self.spans[decorators[0].decorator][0] if decorators else start, end)
-        if kind == "expression" and node in self.spans:
-            return self._is_touched(*self.spans[node])
-        return kind != "whitespace"
+            return self._is_touched(self.spans[id(decorators[0].decorator)][0] if decorators else start, end)
+        if kind == "expression" and id(node) in self.spans:
+            return self._is_touched(*self.spans[id(node)])
+        return kind != "between"
 
     def _is_touched(self, start: Place, end: Place) -> bool:
         return bisect_left(self.touched, start) < bisect_left(self.touched, end)
@@ -231,13 +231,13 @@ class Visit(cst.CSTTransformer):
     def _is_too_long(self, span: Span, call: cst.Call) -> bool:
         """Whether a call no longer fits on its line, and would on several."""
         (first, start), (last, end) = span
-        is_too_long = outgrows(self.excerpt.lines[first - 1 : last], start, end, code_of(call))
+        is_too_long = outgrows(self.excerpt.lines[first - 1 : last], start, end, lambda: code_of(call))
         return is_too_long and all(len(code_of(argument)) <= self._room(span) for argument in call.args)
 
     def _leave_import(self, updated: cst.CSTNode, original: cst.Import | cst.ImportFrom) -> object:
         if isinstance(original.names, cst.ImportStar):
             return updated
-        place = self.spans[original][0]
+        place = self.spans[id(original)][0]
         source = self.import_modules.get(place)
         if source is not None:
             self.pending.discard(("import", place))
@@ -245,7 +245,7 @@ class Visit(cst.CSTTransformer):
         kept: list[cst.ImportAlias] = []
         names: Sequence[cst.ImportAlias] = updated.names  # type: ignore[attr-defined]
         for old, new in zip(original.names, names, strict=True):
-            key = self.spans[old][0]
+            key = self.spans[id(old)][0]
             if key in self.dropped:
                 self.pending.discard(("import", key))
             elif key in self.renamed:
@@ -267,7 +267,7 @@ class Visit(cst.CSTTransformer):
         return updated.with_changes(names=kept)
 
     def _leave_statement(self, original: Statement, updated: cst.CSTNode) -> object:
-        key = self.spans[original][0]
+        key = self.spans[id(original)][0]
         if isinstance(updated, cst.FunctionDef) and key in self.functions:
             updated = self._edit_function(updated, self.functions[key])
             self.pending.discard(("function", key))
@@ -287,14 +287,14 @@ class Visit(cst.CSTTransformer):
         """Whether something comes between the statements of a line, or one goes: each gets a line, but for magics."""
         if len(line.body) < 2:
             return False
-        start, *others = (self.spans[statement][0] for statement in line.body)
+        start, *others = (self.spans[id(statement)][0] for statement in line.body)
         first = self.statements.get(start, StatementEdit())
         alone = first.removed or first.replacement is not None or first.within is not None or bool(first.after)
         return alone or any(other in self.statements or other in self.moving for other in others)
 
     def _leave_magic(self, key: Place, original: Statement, updated: cst.SimpleStatementLine) -> object:
         """The line of a magic such as `%time`, whose statements stay on it, with what comes before and after it."""
-        magic, *starts = (self.spans[statement][0] for statement in original.body)  # type: ignore[union-attr]
+        magic, *starts = (self.spans[id(statement)][0] for statement in original.body)  # type: ignore[union-attr]
         edits = [self.statements.get(start, StatementEdit()) for start in starts]
         around, new = of_shared_line(edits), self._statements([edit.replacement for edit in edits if edit.replacement])
         line = blocks.behind_magic(updated, new) if new else updated
@@ -308,7 +308,7 @@ class Visit(cst.CSTTransformer):
         kept = [statement not in self.without_names for statement in original.body]
         body: list[cst.BaseStatement] = []
         for statement, line in zip(original.body, blocks.lines_of(updated, kept), strict=True):
-            result = self._leave_placed(self.spans[statement][0], cst.SimpleStatementLine([statement]), line)
+            result = self._leave_placed(self.spans[id(statement)][0], cst.SimpleStatementLine([statement]), line)
             if result is not cst.RemoveFromParent():
                 body += result if isinstance(result, cst.FlattenSentinel) else [result]  # type: ignore[list-item]
         return body
@@ -321,7 +321,7 @@ class Visit(cst.CSTTransformer):
 
     def _leave_suite(self, original: cst.SimpleStatementSuite, updated: cst.SimpleStatementSuite) -> cst.BaseSuite:
         """A body on the line of its head; it becomes a block where something comes before or after its statements."""
-        starts = [self.spans[statement][0] for statement in original.body]
+        starts = [self.spans[id(statement)][0] for statement in original.body]
         if not any(start in self.statements or start in self.moving for start in starts):
             return updated
         body, _ = blocks.handed_down(self._each_placed(original, updated), self.gone, self.new)

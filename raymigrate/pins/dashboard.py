@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from raymigrate.base.expressions import lazy_regex
-from raymigrate.pins.files import Dated, as_they_are, decode, read
+from raymigrate.pins.files import Dated, decode, read
 from raymigrate.pins.needed import COMMENT
 from raymigrate.pins.written_for import files_near
 
@@ -39,7 +39,7 @@ def has_dashboard(module: Module, path: str) -> bool:
     """
     if any(map(WITH_DASHBOARD.search, _installed_by(module, path))):
         return True
-    return any(_lists_it(as_they_are(files)) for files in (files_near(path) if path else ()))
+    return any(map(_lists_it, files_near(module, path) if path else ()))
 
 
 @lru_cache(maxsize=256)  # by folder: each script of one asks

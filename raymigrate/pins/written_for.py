@@ -16,6 +16,7 @@ from raymigrate.base.expressions import lazy_regex
 from raymigrate.documents.install_commands import install_commands
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.ray_train.results import is_any_checkpoint
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.knowledge.legacy import BATCH_PREDICTORS, TRAINERS
 from raymigrate.knowledge.versions import Pin, read_specifier
 from raymigrate.pins.environments import environment_pins
@@ -221,17 +222,23 @@ def _pins(module: Module, path: str, package: str) -> Iterator[list[str]]:
     if not path:
         return
     yield _in_files(as_they_are([(os.path.abspath(path), _install_commands)]), package)
-    for files in files_near(path):
-        yield _in_files(as_they_are(files), package)
+    for files in files_near(module, path):
+        yield _in_files(files, package)
 
 
-def files_near(path: str) -> Iterator[list[tuple[str, Reader]]]:
-    """The files that may pin versions in the folder of a script, and in each one above it up to the project's."""
+@kept
+def files_near(_: Module, path: str) -> list[tuple[Dated, ...]]:
+    """The files that may pin versions in the folder of a module, and in each one above it up to the project's.
+
+    They are looked for once, though it is asked for one package after the other.
+    """
+    found: list[tuple[Dated, ...]] = []
     folder, top = os.path.dirname(os.path.abspath(path)), Project().folder(path)
     while True:
-        yield [file for place in folders_of_lists(os.path.join(folder, "")) for file in readers_in(place)]
+        places = folders_of_lists(os.path.join(folder, ""))
+        found.append(as_they_are(file for place in places for file in readers_in(place)))
         if folder == top:
-            return
+            return found
         folder = os.path.dirname(folder)
 
 

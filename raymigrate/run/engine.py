@@ -19,7 +19,8 @@ from raymigrate.edits.import_names import NotRenamedError
 from raymigrate.edits.plan import RewriteError, SharedLineError
 from raymigrate.edits.stand_ins import fits_libcst
 from raymigrate.facts.projects.project import Project
-from raymigrate.facts.syntax.execution import compile_error, surely_unbound, unbound_names
+from raymigrate.facts.syntax.compiling import compile_error, definitions
+from raymigrate.facts.syntax.execution import surely_unbound, unbound_names
 from raymigrate.facts.syntax.kept import forget
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nesting import nesting
@@ -200,7 +201,7 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
             raise Refused(RM901, f"cannot be compiled: {problem}.")
         codes = codes_of(finding for finding in again.findings if finding.kind is Kind.CONVERTED)
         raise Refused(RM903, f"left as it was: a second run would change it again ({codes}).")
-    if (problem := compile_error(again.module)) and not compile_error(context.module):
+    if (problem := compile_error(again.module, definitions(context.module))) and not compile_error(context.module):
         raise Refused(RM903, f"left as it was: the result does not compile: {problem}.")
     if read_too_early := _newly_unbound(context.module, again.module):
         raise Refused(RM903, f"left as it was: the result would read {read_too_early} before it is bound.")

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from raymigrate.base.expressions import lazy_regex
@@ -97,7 +98,7 @@ def _lines_around(script: Path, module: Module | None) -> list[Launch]:
     if not script.exists():  # a cell of a notebook writes it
         return [launch for file in notebooks_writing(script) for launch in _launches_of_file(str(file))]
     searched = _searched(module) if module is not None else Searched()
-    below = (folder for above in _folders(script) for folder in _with_folders_below(searched, above, DEEPEST))
+    below = (folder for above in _folders(script) for folder in _with_folders_below(searched, str(above), DEEPEST))
     return [launch for folder in dict.fromkeys(below) for launch in _launches_in(searched, folder)]
 
 
@@ -214,27 +215,32 @@ def _folders(script: Path) -> list[Path]:
 
 
 @kept
-def _with_folders_below(searched: Searched, folder: Path, depth: int) -> tuple[Path, ...]:
-    """A folder, and those in it that may hold source of the project, down to a depth."""
+def _names_in(_: Searched, folder: str) -> tuple[list[str], list[str]]:
+    """The names of the folders in a folder, and of all that is in it; links lead nowhere."""
     try:
-        names = sorted(entry.name for entry in os.scandir(folder) if depth and entry.is_dir(follow_symlinks=False))
+        with os.scandir(folder) as entries:
+            found = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
     except OSError:
-        return (folder,)
-    inside = [folder / name for name in names if name not in SKIPPED and not name.startswith(".")][:MOST_FOLDERS]
-    return (folder, *(deeper for below in inside for deeper in _with_folders_below(searched, below, depth - 1)))
+        return [], []
+    return [name for name, is_folder in found if is_folder], [name for name, _ in found]
 
 
 @kept
-def _launches_in(_: Searched, folder: Path) -> tuple[Launch, ...]:
+def _with_folders_below(searched: Searched, folder: str, depth: int) -> tuple[str, ...]:
+    """A folder, and those in it that may hold source of the project, down to a depth."""
+    names = _names_in(searched, folder)[0] if depth else ()
+    inside = [name for name in names if name not in SKIPPED and not name.startswith(".")][:MOST_FOLDERS]
+    paths = [os.path.join(folder, name) for name in inside]  # noqa: PTH118 - to make a path of each is slow
+    return (folder, *chain.from_iterable(_with_folders_below(searched, path, depth - 1) for path in paths))
+
+
+@kept
+def _launches_in(searched: Searched, folder: str) -> tuple[Launch, ...]:
     """The launch lines in the files of a folder: those of shells, of notebooks, and of what Python hands a shell."""
-    try:
-        names = sorted(os.listdir(folder))[: 10 * MOST_FILES]  # noqa: PTH208 - a path for each file is slow
-    except OSError:
-        return ()
-    suffixes = {name: os.path.splitext(name)[1] for name in names}  # noqa: PTH122 - likewise
-    wanted = [name for name in names if name in NAMES or suffixes[name] in (*SCRIPTS, NOTEBOOK)][:MOST_FILES]
-    wanted += [name for name in names if suffixes[name] == PYTHON][:MOST_FILES]
-    files = [os.path.join(folder, name) for name in wanted]  # noqa: PTH118
+    names = _names_in(searched, folder)[1][: 10 * MOST_FILES]
+    wanted = [name for name in names if name in NAMES or name.endswith((*SCRIPTS, NOTEBOOK))][:MOST_FILES]
+    wanted += [name for name in names if name.endswith(PYTHON)][:MOST_FILES]
+    files = [os.path.join(folder, name) for name in wanted]  # noqa: PTH118 - likewise
     return tuple(launch for file in files for launch in _launches_of_file(file))
 
 

@@ -6,7 +6,6 @@ and by then all that it reads has to be bound. What only some branches bind is n
 
 import ast
 import builtins
-import warnings
 from collections.abc import Collection, Iterable, Sequence
 
 from raymigrate.facts.syntax.alternatives import EXITS
@@ -48,19 +47,6 @@ def surely_unbound(module: Module, names: Iterable[str]) -> set[str]:
         return set()
     unknown = (name for name in names if name not in KNOWN)
     return {name for name in unknown if any(module.scope_of[node].find(name) is None for node in module.reads(name))}
-
-
-def compile_error(module: Module) -> str:
-    """What Python finds only once a module is parsed, such as an argument that is given twice; else empty."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of somebody's code, and not ours to report
-        try:
-            compile(module.tree, "<text>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-        except SyntaxError as error:
-            return error.msg
-        except (RecursionError, MemoryError, ValueError):
-            return ""  # it parsed, and that is all that can be said
-    return ""
 
 
 class _Run:

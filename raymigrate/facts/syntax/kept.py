@@ -19,6 +19,7 @@ class Keeper(Protocol):
 Asked = TypeVar("Asked", bound=Keeper)
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
+UNKNOWN = object()
 
 
 def kept(find: Callable[Concatenate[Asked, Given], Found]) -> Callable[Concatenate[Asked, Given], Found]:
@@ -30,9 +31,10 @@ def kept(find: Callable[Concatenate[Asked, Given], Found]) -> Callable[Concatena
     @wraps(find)
     def asked(about: Asked, /, *given: Given.args, **named: Given.kwargs) -> Found:
         key = (find, given, *named.items())
-        if key not in about.kept:
-            about.kept[key] = find(about, *given, **named)
-        return about.kept[key]  # type: ignore[return-value]
+        found = about.kept.get(key, UNKNOWN)
+        if found is UNKNOWN:
+            found = about.kept[key] = find(about, *given, **named)
+        return found  # type: ignore[return-value]
 
     return asked
 

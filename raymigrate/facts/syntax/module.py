@@ -275,9 +275,11 @@ class Module(Nodes):
                 node, name = node.value, name.rpartition(".")[0]
         return result
 
-    def qualified(self, node: ast.AST) -> str | None:
-        """What a name or attribute chain stands for, if it starts at an import; else None."""
-        return self._qualified.get(node)
+    @cached_property
+    def qualified(self) -> Callable[[ast.AST], str | None]:
+        """What a name or attribute chain stands for, if it starts at an import; else None. No other question is as
+        frequent, so that it is that of the dict itself."""
+        return self._qualified.get
 
     def calls(self, *names: str) -> Iterator[ast.Call]:
         """Calls of the objects with these qualified names, in source order."""
@@ -357,27 +359,13 @@ class Module(Nodes):
             found.setdefault(reference.binding.node, []).append(reference)
         return found
 
-    # -- values --------------------------------------------------------------------------------
+    # -- values: the functions themselves, as to hand on a million questions takes long -------------
 
-    def definition(self, node: ast.expr) -> ast.AST | None:
-        """See `values.definition`."""
-        return values.definition(self, node)
-
-    def value(self, node: ast.expr) -> ast.expr:
-        """See `values.value`."""
-        return values.value(self, node)
-
-    def assigned(self, target: ast.AST) -> ast.expr | None:
-        """See `values.assigned`."""
-        return values.assigned(self, target)
-
-    def origins(self, node: ast.expr, *, elsewhere: bool = True) -> list[values.Source]:
-        """See `values.origins`."""
-        return values.origins(self, node, elsewhere=elsewhere)
-
-    def entries(self, node: ast.expr) -> dict[str, ast.expr] | None:
-        """See `values.entries`."""
-        return values.entries(self, node)
+    definition = values.definition
+    value = values.value
+    assigned = values.assigned
+    origins = values.origins
+    entries = values.entries
 
     @cached_property
     def names_of_files(self) -> frozenset[str]:
