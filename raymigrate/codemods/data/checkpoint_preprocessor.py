@@ -24,7 +24,7 @@ from raymigrate.facts.projects.project_uses import files_with
 from raymigrate.facts.ray_train.results import is_any_checkpoint, is_called_checkpoint, trainers_behind
 from raymigrate.facts.syntax.comments import comments_over
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_none, keyword_argument, sources
+from raymigrate.facts.values import is_method_call, is_none, keyword_argument, sources
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM510 = Rule(
@@ -82,7 +82,7 @@ def _held_that_of_trainer(module: Module, checkpoint: ast.expr) -> bool:
 def _of_run(module: Module, checkpoint: ast.expr) -> ast.expr:
     """The checkpoint itself of which `TorchCheckpoint.from_checkpoint(checkpoint)` made another."""
     made = module.value(checkpoint)
-    if isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr == "from_checkpoint":
+    if is_method_call(made, "from_checkpoint"):
         return made.args[0] if made.args else checkpoint
     return checkpoint
 

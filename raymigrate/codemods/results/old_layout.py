@@ -20,7 +20,7 @@ from raymigrate.facts.folders.read_back import path_key
 from raymigrate.facts.ray_train.runs import name_of_run
 from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, is_method_call
 from raymigrate.facts.values.items import looped_over
 
 TRAINERS = ("TorchTrainer", "HuggingFaceTrainer", "TransformersTrainer", "AccelerateTrainer")
@@ -88,7 +88,7 @@ def _is_matched(module: Module, node: ast.expr, *, named: bool = False) -> bool:
 def _is_beginning(module: Module, node: ast.Constant) -> bool:
     """Whether a folder is looked for by how its name begins; without a `_` it has to be seen that it is one."""
     outer = module.parent_of[node]
-    if not isinstance(outer, ast.Call) or not isinstance(outer.func, ast.Attribute) or outer.func.attr != "startswith":
+    if not is_method_call(outer, "startswith"):
         return False
     owner = outer.func.value
     if isinstance(owner, ast.Attribute) and owner.attr == "__name__":

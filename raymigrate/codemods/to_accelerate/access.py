@@ -25,7 +25,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.projects.project_uses import uses_of
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import has_unpacking
+from raymigrate.facts.values import has_unpacking, is_method_call
 
 HARMLESS_DECORATORS = ("torch.no_grad", "torch.inference_mode", "torch.enable_grad")
 
@@ -396,5 +396,4 @@ class Access(Side):
 
 def _is_option(statement: ast.Expr) -> bool:
     """Whether a statement only adds an option to a parser, as `--local_rank`."""
-    call = statement.value
-    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"
+    return is_method_call(statement.value, "add_argument")

@@ -17,7 +17,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Loop
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import reaching
+from raymigrate.facts.values import is_method_call, reaching
 
 # Attributes of what models of transformers return: one value for a batch, and one for each row.
 LOSS = "loss"
@@ -203,10 +203,8 @@ class Evaluation(Side):
         if isinstance(target, ast.Tuple):
             values = [part for part in target.elts if isinstance(part, ast.Name) and not part.id.startswith("_")]
             name = self.module.qualified(statement.value.func) if isinstance(statement.value, ast.Call) else None
-            is_max = name in ("torch.max", "torch.topk", "torch.sort") or (
-                isinstance(statement.value, ast.Call)
-                and isinstance(statement.value.func, ast.Attribute)
-                and statement.value.func.attr in ("max", "topk", "sort")
+            is_max = name in ("torch.max", "torch.topk", "torch.sort") or is_method_call(
+                statement.value, "max", "topk", "sort"
             )
             return values[0] if len(values) == 1 and is_max else None
         return target if isinstance(target, ast.Name) else None

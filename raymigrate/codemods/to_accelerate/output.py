@@ -19,7 +19,7 @@ from raymigrate.facts.folders.read_back import path_keys
 from raymigrate.facts.folders.removals import is_own_path, removes_files
 from raymigrate.facts.ray_train.ranks import OF_ONE
 from raymigrate.facts.torch.gradients import switches_gradients_off
-from raymigrate.facts.values import argument, free_name, methods, methods_of_object
+from raymigrate.facts.values import argument, free_name, is_method_call, methods, methods_of_object
 
 # What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
 OF_WRAPPED = frozenset({"train", "eval", "parameters", "zero_grad", "modules", "training", "buffers"})
@@ -201,7 +201,7 @@ class Output(Side):
         found: list[ast.AST] = []  # the methods that it can be
         for source in self.module.origins(node.value):
             made = source.node
-            while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr in MOVES:
+            while is_method_call(made, *MOVES):
                 made = made.func.value  # Net().to(device)
             methods = methods_of_object(source.module, made, node.attr) if isinstance(made, ast.Call) else None
             found += [method for _, method in methods or []]

@@ -22,7 +22,7 @@ from raymigrate.facts.ray_train.storage import begins_with, is_absolute
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
-from raymigrate.facts.values import Source, argument, free_name, is_none
+from raymigrate.facts.values import Source, argument, free_name, is_method_call, is_none
 
 ENDINGS = (
     *("csv", "tsv", "jsonl?", "txt", "parquet", "arrow", "pt", "pth", "ckpt", "bin", "pkl", "np[yz]", "ya?ml", "h5"),
@@ -301,8 +301,7 @@ def _is_put_together(value: ast.expr) -> bool:
 
 def _template(value: ast.expr) -> ast.expr | None:
     """What `.format` fills; None for any other value."""
-    is_call = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "format"
-    return value.func.value if is_call else None  # type: ignore[attr-defined]
+    return value.func.value if is_method_call(value, "format") else None
 
 
 def _ends_as_file(value: ast.expr) -> bool:

@@ -13,7 +13,7 @@ from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.functions import default_of
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, class_named, has_unpacking, is_none, sources
+from raymigrate.facts.values import Source, argument, class_named, has_unpacking, is_method_call, is_none, sources
 from raymigrate.facts.values.calls import called_function, returned_by
 from raymigrate.facts.values.items import collections_of, items_behind, items_of
 from raymigrate.facts.values.members import methods, methods_of_object
@@ -200,7 +200,7 @@ def _looked_up(function: Source) -> Iterator[str]:
 def _asked(function: Source) -> list[Source]:
     """The dicts of `trainers.get(kind)`."""
     call = function.node
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in READERS:
+    if not is_method_call(call, *READERS):
         return []
     return function.module.origins(call.func.value)
 

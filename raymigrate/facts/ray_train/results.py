@@ -14,7 +14,7 @@ from raymigrate.facts.ray_tune.tune_objects import is_tune_checkpoint
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.threads import run_elsewhere, waited_for
-from raymigrate.facts.values import Source, argument, is_none, reaching, sources
+from raymigrate.facts.values import Source, argument, is_method_call, is_none, reaching, sources
 from raymigrate.facts.values.classes_behind import class_called
 from raymigrate.facts.values.items import DEEPEST, is_item_of, items_behind
 from raymigrate.knowledge.legacy import HF, HF_UNRELEASED, IN_ML, TRANSFORMERS_TRAINERS
@@ -106,7 +106,7 @@ def _is_fitted(module: Module, result: ast.expr) -> bool:
 
 def _fitted(node: ast.expr) -> ast.expr | None:
     """What `fit()` is called on; None for other expressions."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit":
+    if is_method_call(node, "fit"):
         return node.func.value
     run = run_elsewhere(node)
     return run.value if run is not None and run.attr == "fit" else None

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from raymigrate.facts.syntax.functions import default_of, is_generator_or_async, returns
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
@@ -80,6 +80,17 @@ def last_name(node: ast.AST | None) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
+class MethodCall(ast.Call):
+    """The type of `owner.method(...)`; no node is of this class."""
+
+    func: ast.Attribute
+
+
+def is_method_call(node: object, *methods: str) -> TypeGuard[MethodCall]:
+    """Whether a node is `owner.method(...)` with one of these methods, whatever the owner is."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods
+
+
 def has_unpacking(call: ast.Call) -> bool:
     """Whether a call has arguments that cannot be seen."""
     return any(isinstance(given, ast.Starred) for given in call.args) or bool(unpacked_dicts(call))
@@ -130,14 +141,10 @@ def _task(module: Module, call: ast.Call) -> ast.expr | None:
     if module.qualified(call.func) != "ray.get" or len(call.args) != 1:
         return None
     started = module.value(call.args[0])
-    if (
-        not isinstance(started, ast.Call)
-        or not isinstance(started.func, ast.Attribute)
-        or started.func.attr != "remote"
-    ):
+    if not is_method_call(started, "remote"):
         return None
     task = started.func.value
-    if isinstance(task, ast.Call) and isinstance(task.func, ast.Attribute) and task.func.attr == "options":
+    if is_method_call(task, "options"):
         task = task.func.value
     is_made = isinstance(task, ast.Call) and module.qualified(task.func) == "ray.remote" and len(task.args) == 1
     return task.args[0] if is_made and isinstance(task, ast.Call) else task

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.threads import COMPLETED, gathered, given_by_task
-from raymigrate.facts.values import Source, entry, fillings, free_name, is_none, reaching, seen_items
+from raymigrate.facts.values import Source, entry, fillings, free_name, is_method_call, is_none, reaching, seen_items
 
 # Functions that give one item of a collection, and those that give the items again, in whatever order.
 PICKS = ("max", "min", "next")
@@ -36,7 +36,7 @@ def collections_of(source: Source) -> list[Source]:
         picked = node.value
     elif isinstance(node, ast.Call) and _builtin(module, node) in PICKS and node.args:
         picked = node.args[0]
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "pop":
+    elif is_method_call(node, "pop"):
         picked = node.func.value
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Call) and len(node.args) == 1:
         picked = node.args[0] if module.qualified(node.func.func) == GETTER and len(node.func.args) == 1 else None
@@ -234,9 +234,9 @@ def _filled(module: Module, name: ast.Name) -> list[ast.expr]:
         call = statement.value if isinstance(statement, ast.Expr) else None
         if isinstance(statement, ast.Assign):
             items.append(statement.value)
-        elif isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append":
+        elif is_method_call(call, "append"):
             items += call.args[:1]
-        elif isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "extend":
+        elif is_method_call(call, "extend"):
             items += [item for given in call.args[:1] for item in _written(given)]
     return items
 
