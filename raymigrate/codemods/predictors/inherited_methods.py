@@ -68,8 +68,7 @@ def inherited_methods(context: Context) -> None:
         base = _base_with(module, node) if isinstance(node.ctx, ast.Load) else None
         advice = _inherited(base).get(node.attr) if base is not None else None
         if advice is not None and not is_guarded(module, node, node.attr):
-            parent = module.parent_of[node]
-            what = f"{node.attr}()" if isinstance(parent, ast.Call) and parent.func is node else node.attr
+            what = f"{node.attr}()" if module.calling(node) is not None else node.attr
             message = f"{what} came from {base}, which is gone: without that base class this raises an AttributeError."
             context.manual(RM603, node, message, DELETE if _sets_none(module, node) else advice)
 

@@ -232,9 +232,8 @@ def _name(reference: Reference) -> str:
 
 def _call(context: Context, reference: Reference, *methods: str) -> ast.Call | None:
     """The call of the class, or of one of these methods of it, that a reference is the function of."""
-    call = context.module.parent_of[reference.node]
     method = reference.qualified.removeprefix(_name(reference)).removeprefix(".")
-    return call if isinstance(call, ast.Call) and call.func is reference.node and method in methods else None
+    return context.module.calling(reference.node) if method in methods else None
 
 
 def _predictor(context: Context, reference: Reference, pipeline: PipelinePredictor) -> None:

@@ -163,8 +163,8 @@ def _trainers_elsewhere(module: Module, node: ast.AST) -> Iterator[tuple[Module,
 
 def _holds_model(module: Module, writer: Reference) -> bool:
     """Whether a checkpoint is made from a dict with a model of transformers."""
-    call = module.parent_of[writer.node]
-    given = call.args[:1] if isinstance(call, ast.Call) and call.func is writer.node else []
+    call = module.calling(writer.node)
+    given = call.args[:1] if call is not None else []
     return any(models_in(module, data) for data in given)
 
 

@@ -172,8 +172,8 @@ def constructed(context: Context, reference: Reference, by_position: bool, kept:
         by_position: Whether its arguments by position are those of old Ray for sure.
         kept: What the class keeps without a dict.
     """
-    call = context.module.parent_of[reference.node]
-    if not isinstance(call, ast.Call) or call.func is not reference.node:
+    call = context.module.calling(reference.node)
+    if call is None:
         return
     name = reference.qualified.rpartition(".")[2]
     given = constructor_arguments(context.module, call, by_position=by_position)

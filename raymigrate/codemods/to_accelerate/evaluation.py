@@ -126,11 +126,9 @@ class Evaluation(Side):
         output: ast.expr = call
         while True:
             parent = self.module.parent_of[output]
-            outer = self.module.parent_of.get(parent)
-            is_method = isinstance(parent, ast.Attribute) and isinstance(outer, ast.Call) and outer.func is parent
-            if not is_method or not isinstance(parent, ast.Attribute) or parent.attr not in BY_ROW:
+            outer = self.module.calling(parent)
+            if outer is None or not isinstance(parent, ast.Attribute) or parent.attr not in BY_ROW:
                 break
-            assert isinstance(outer, ast.Call)
             output = outer
         return Gathering(loop, statement, is_after=False, outputs=[output], name="predictions")
 

@@ -153,8 +153,8 @@ class Output(Side):
         """The model, or what gives it on: `model.to("cpu").eval()`."""
         value: ast.expr = model
         while isinstance(method := self.module.parent_of[value], ast.Attribute) and method.attr in SAME:
-            call = self.module.parent_of[method]
-            if not isinstance(call, ast.Call) or call.func is not method:
+            call = self.module.calling(method)
+            if call is None:
                 break
             value = call
         return value
@@ -168,8 +168,8 @@ class Output(Side):
 
     def _is_without_sync(self, changes: Changes, node: ast.Attribute) -> bool:
         """Whether a model is asked not to synchronize its gradients; in one process it has no method for that."""
-        call = self.module.parent_of[node]
-        if node.attr != "no_sync" or not isinstance(call, ast.Call) or call.func is not node or call.args:
+        call = self.module.calling(node)
+        if node.attr != "no_sync" or call is None or call.args:
             return False
         changes.converted(RM856, call, "no_sync() of DistributedDataParallel is accelerator.no_sync() now.")
         changes.replace(call, "accelerator.no_sync($model)", model=node.value)
@@ -177,8 +177,7 @@ class Output(Side):
 
     def _check_forward(self, node: ast.Attribute) -> None:
         """Refuses what trains by another method than forward(): no gradients would be averaged over the processes."""
-        parent = self.module.parent_of[node]
-        if not (isinstance(parent, ast.Call) and parent.func is node) or node.attr in (*STATES, *NAMED):
+        if self.module.calling(node) is None or node.attr in (*STATES, *NAMED):
             return
         if node.attr == "generate" and self._generates_without_gradients(node):
             return

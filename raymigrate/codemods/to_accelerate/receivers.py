@@ -247,6 +247,4 @@ def _is_reached(module: Module, use: ast.expr) -> bool:
 
 def _is_run(module: Module, use: ast.expr) -> bool:
     """Whether a model is run with gradients."""
-    parent = module.parent_of[use]
-    is_called = isinstance(parent, ast.Call) and parent.func is use
-    return is_called and not any(map(switches_gradients_off, module.ancestors(use)))
+    return module.calling(use) is not None and not any(map(switches_gradients_off, module.ancestors(use)))

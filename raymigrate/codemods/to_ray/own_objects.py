@@ -25,7 +25,7 @@ def is_changed(module: Module, node: ast.Name) -> bool:
     Or a method is called that changes its object: `meter.update(loss)`, where the project has the class.
     """
     method = module.parent_of[node]
-    if isinstance(method, ast.Attribute) and _is_called(module, method):
+    if isinstance(method, ast.Attribute) and module.calling(method) is not None:
         if any(method.attr in changing for changing, _ in _objects(module, node)):
             return True
     return bool(_put_into(module, node))
@@ -57,18 +57,13 @@ def is_handed_on(module: Module, node: ast.Name) -> bool:
     return made is not None and _changing(*made)[1] and _is_container(module, node)
 
 
-def _is_called(module: Module, method: ast.Attribute) -> bool:
-    call = module.parent_of[method]
-    return isinstance(call, ast.Call) and call.func is method
-
-
 def _put_into(module: Module, node: ast.expr) -> int:
     """How many attributes and items deep something is put into what a name stands for; 0 where nothing is."""
     depth, parent = 1, module.parent_of[node]
     while isinstance(parent, (ast.Attribute, ast.Subscript)) and parent.value is node:
         if not isinstance(parent.ctx, ast.Load):
             return depth
-        if isinstance(parent, ast.Attribute) and _is_called(module, parent):
+        if isinstance(parent, ast.Attribute) and module.calling(parent) is not None:
             in_place = parent.attr.endswith("_") and not parent.attr.startswith("_")  # of a tensor
             return depth if in_place or parent.attr in CHANGING else 0
         node, parent, depth = parent, module.parent_of[parent], depth + 1

@@ -141,7 +141,7 @@ def is_for_one_process(module: Module, node: ast.AST) -> bool:
 def is_asked_rank(module: Module, part: ast.AST) -> bool:
     """Whether a part of a test is what a script asks to learn whether its process is the first one."""
     if isinstance(part, ast.Attribute) and part.attr == SAVES:
-        is_called = isinstance(call := module.parent_of.get(part), ast.Call) and call.func is part
+        is_called = module.calling(part) is not None
         made = module.value(part.value)
         is_own = isinstance(made, ast.Call) and class_named(module, made.func) is not None
         return not is_called and not is_own and last_name(part.value) not in ("control", "self")

@@ -283,8 +283,8 @@ def calls_for_value(module: Module, model: ast.expr) -> bool:
     name = node.attr
     while isinstance(module.parent_of[node], ast.Attribute):
         node = module.parent_of[node]
-    call = module.parent_of[node]
-    if not (isinstance(call, ast.Call) and call.func is node):
+    call = module.calling(node)
+    if call is None:
         return False
     last = node.attr if isinstance(node, ast.Attribute) else name
     is_known = {name, last} & (WITHOUT_GRADIENTS | STATES) or name.endswith("config")

@@ -38,8 +38,7 @@ def called_elsewhere(project: Project, module: Module, function: ast.AST | None)
     if not isinstance(function, ast.FunctionDef) or module.parent_of[function] is not module.tree:
         return False
     for user, read in uses_of(project, Definition(module, function, function.name)).reads:
-        call = user.parent_of[read]
-        is_called = isinstance(call, ast.Call) and call.func is read and user.path != module.path
+        is_called = user.path != module.path and user.calling(read) is not None
         if is_called and _places_in(user).of(read) is Place.UNKNOWN:
             if place_by_callers(project, user, read) is Place.UNKNOWN:
                 return True

@@ -88,8 +88,8 @@ def _arguments_elsewhere(module: Module, parameter: ast.arg) -> Iterator[Source]
     positional = [*function.args.posonlyargs, *function.args.args][0 if called is function else 1 :]
     place = positional.index(parameter) if parameter in positional else len(positional)
     for user, read in uses_of(project, Definition(module, called, called.name)).reads:
-        call = user.parent_of[read]
-        if isinstance(call, ast.Call) and call.func is read and not has_unpacking(call):
+        call = user.calling(read)
+        if call is not None and not has_unpacking(call):
             given = argument(call, place, parameter.arg) or default_of(parameter, function.args)
             if given is not None:
                 yield Source(user if given in user.parent_of else module, given)

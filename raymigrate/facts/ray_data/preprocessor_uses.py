@@ -39,8 +39,8 @@ def has_place(definition: Definition) -> bool:
 def _goes_to_trainers(module: Module, node: ast.expr, *, called: bool) -> bool:
     """Whether a preprocessor, or the call of the function that makes it, is given to trainers and nothing else."""
     if called:
-        call = module.parent_of[node]
-        if not isinstance(call, ast.Call) or call.func is not node:
+        call = module.calling(node)
+        if call is None:
             return False
         node = call
     return goes_to_trainers(module, node)

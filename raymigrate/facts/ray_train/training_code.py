@@ -166,9 +166,9 @@ class TrainingCodes:
         code = TrainingCode(self.homes)
         for home in self.homes:
             for reference in home.references_within("ray.train"):
-                made, call = reference.qualified.removesuffix(".restore"), home.parent_of[reference.node]
+                made, call = reference.qualified.removesuffix(".restore"), home.calling(reference.node)
                 has_loop = made.endswith("Trainer") and made not in TRANSFORMERS_TRAINERS
-                if has_loop and isinstance(call, ast.Call) and call.func is reference.node:
+                if has_loop and call is not None:
                     code.add(home, argument(call, int(made != reference.qualified), *TRAINING_FUNCTION))
         return code
 
