@@ -18,6 +18,7 @@ from raymigrate.facts.folders.opened_files import written_files
 from raymigrate.facts.folders.read_back import path_keys
 from raymigrate.facts.folders.removals import is_own_path, removes_files
 from raymigrate.facts.ray_train.ranks import OF_ONE
+from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import argument, free_name, is_method_call, methods, methods_of_object
 
@@ -123,7 +124,7 @@ class Output(Side):
         if definition is None or function is None:
             self._tell_of_unseen(changes, call, model)
             return
-        if not reaches_into(function, self._parameter(call, function, value)):
+        if not reaches_into(function, parameter_for(function, call, value)):
             return
         if any(map(switches_gradients_off, ast.walk(function))):
             changes.replace(model, "accelerator.unwrap_model($model)", model=self.module.source(model))
@@ -158,13 +159,6 @@ class Output(Side):
                 break
             value = call
         return value
-
-    def _parameter(self, call: ast.Call, function: ast.FunctionDef, value: ast.expr) -> str:
-        """The name that a function gives to what a call hands it."""
-        named = next((k.arg for k in call.keywords if k.value is value), None)
-        positions = [p.arg for p in (*function.args.posonlyargs, *function.args.args)]
-        place = call.args.index(value) if value in call.args else len(positions)
-        return named or (positions[place] if place < len(positions) else "")
 
     def _is_without_sync(self, changes: Changes, node: ast.Attribute) -> bool:
         """Whether a model is asked not to synchronize its gradients; in one process it has no method for that."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
+from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import last_name
 
@@ -114,9 +115,8 @@ def is_place(variables: Variables, read: ast.expr, seen: frozenset[ast.AST] = fr
         return False
     function = variables.called(call)
     if function is not None:
-        names = [p.arg for p in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
-        given = next((n for n in names if variables.argument_for(call, function, n) is read), None)
-        if given is None or function in seen:
+        given = parameter_for(function, call, read)
+        if not given or function in seen:
             return False
         reads = variables.reads(Variable(module.scope(function), given))
         return bool(reads) and all(is_place(variables, other, seen | {function}) for other in reads)

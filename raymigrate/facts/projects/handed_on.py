@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from raymigrate.facts.projects.project_uses import uses_of
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.definitions import Definition
-from raymigrate.facts.syntax.functions import default_of
+from raymigrate.facts.syntax.functions import by_position, default_of
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, class_named, has_unpacking, is_method_call, is_none, sources
@@ -85,7 +85,7 @@ def _arguments_elsewhere(module: Module, parameter: ast.arg) -> Iterator[Source]
     if not isinstance(module.parent_of[called], ast.Module) or function.decorator_list:
         return
     project.read_others(module.path)
-    positional = [*function.args.posonlyargs, *function.args.args][0 if called is function else 1 :]
+    positional = by_position(function)[0 if called is function else 1 :]
     place = positional.index(parameter) if parameter in positional else len(positional)
     for user, read in uses_of(project, Definition(module, called, called.name)).reads:
         call = user.calling(read)
@@ -104,7 +104,7 @@ def _arguments_of_method(module: Module, parameter: ast.arg) -> Iterator[Source]
     bound = [] if "staticmethod" in map(ast.unparse, function.decorator_list) else function.args.args[:1]
     if parameter in bound or function.name == "__init__":
         return
-    positional = [*function.args.posonlyargs, *function.args.args][len(bound) :]
+    positional = by_position(function)[len(bound) :]
     place = positional.index(parameter) if parameter in positional else len(positional)
     for user in (module, *_users_of_class(module, home)):
         for call in _calls_of_methods(user, function.name).get(function, ()):

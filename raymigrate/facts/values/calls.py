@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, TypeGuard
 
-from raymigrate.facts.syntax.functions import default_of, is_generator_or_async, returns
+from raymigrate.facts.syntax.functions import by_position, default_of, is_generator_or_async, returns
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
 from raymigrate.facts.values.fixtures import of_fixture
 from raymigrate.facts.values.parametrized import parametrized
@@ -189,7 +189,7 @@ def given_to(module: Module, parameter: ast.arg) -> Behind:
     if given is not None:
         return given
     called = module.parent_of[function]
-    positional = [*function.args.posonlyargs, *function.args.args]
+    positional = by_position(function)
     if isinstance(called, ast.Call) and called.func is function and parameter in positional:
         at_once = argument(called, positional.index(parameter), parameter.arg) or default  # `(lambda one: ...)(one)`
         is_seen = at_once is not None and not has_unpacking(called)
@@ -233,7 +233,7 @@ def _given_by(module: Module, use: ast.Name, function: FunctionNode, parameter: 
     if isinstance(outer, ast.Call) and module.qualified(outer.func) in TRAINERS | TORCH_TRAINERS:
         return _given_by_trainer(module, outer, use, function, parameter)
     handed = _handed(module, use, outer, makes_object=bool(skipped))
-    positional = [*function.args.posonlyargs, *function.args.args][skipped:]
+    positional = by_position(function)[skipped:]
     if handed is None or parameter not in (*positional, *function.args.kwonlyargs):
         return UNKNOWN
     place = positional.index(parameter) if parameter in positional else len(handed.positional)

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode, Scope
@@ -326,11 +327,8 @@ def _taker(module: Module, call: ast.Call, given: ast.expr) -> tuple[Module, Fun
         found, home = other.node, other.module
     if not isinstance(found, ast.FunctionDef):
         return None
-    named = next((keyword.arg for keyword in call.keywords if keyword.value is given), None)
-    positional = [parameter.arg for parameter in (*found.args.posonlyargs, *found.args.args)]
-    by_place = dict(zip(call.args, positional, strict=False))
-    parameter = named or by_place.get(given)
-    return (home, found, parameter) if parameter is not None else None
+    parameter = parameter_for(found, call, given)
+    return (home, found, parameter) if parameter else None
 
 
 def _made_dict(module: Module, node: ast.expr) -> ast.expr | None:
