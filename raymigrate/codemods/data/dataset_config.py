@@ -16,7 +16,7 @@ from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ray_train.trainers import TrainerCall, trainers_with_function
 from raymigrate.facts.syntax.literals import string_literal
-from raymigrate.facts.values import is_none, keyword_argument, names_of, written
+from raymigrate.facts.values import called_name, is_none, keyword_argument, names_of, written
 from raymigrate.knowledge.legacy import TRAINERS, TRANSFORMERS_TRAINERS
 
 RM504 = Rule(
@@ -130,7 +130,7 @@ def untransformed(context: Context, call: ast.Call) -> list[str] | None:
     if given is None or is_none(given):
         return []
     made = context.module.value(given)
-    if isinstance(made, ast.Call) and (context.module.qualified(made.func) or "").endswith(".DataConfig"):
+    if called_name(context.module, made).endswith(".DataConfig"):
         return []
     choices = dataset_choices(context, given)
     if choices is not None:

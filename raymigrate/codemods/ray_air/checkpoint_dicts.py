@@ -37,7 +37,7 @@ from raymigrate.facts.ray_train.results import (
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Reference
-from raymigrate.facts.values import is_none, keyword_argument, sources
+from raymigrate.facts.values import called_name, is_none, keyword_argument, sources
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM304 = Rule(
@@ -138,7 +138,7 @@ def to_dict(context: Context) -> None:
 def _may_be_older(module: Module, node: ast.Call, checkpoint: ast.expr) -> bool:
     """Whether a training function may be given a checkpoint of an earlier run, by resume_from_checkpoint=."""
     made = [(s.module, s.node) for s in module.origins(checkpoint)]
-    if not any(isinstance(get, ast.Call) and home.qualified(get.func) in GET_CHECKPOINT for home, get in made):
+    if not any(called_name(home, get) in GET_CHECKPOINT for home, get in made):
         return False
     here = [(module, call) for call in module.calls(*TORCH_TRAINERS, *TRAINERS)]
     for home, call in (*here, *_trainers_elsewhere(module, node)):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from raymigrate.facts.ray_train.ranks import OF_ONE, rank_condition, tests_rank
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import keyword_argument, last_name, unpacked_dicts
+from raymigrate.facts.values import called_name, keyword_argument, last_name, unpacked_dicts
 
 START = "wandb.init"
 # What of the module belongs to the run: without one it raises (sdk/lib/preinit.py).
@@ -143,7 +143,7 @@ def _given(module: Module, binding: ast.AST) -> ast.AST | None:
 
 
 def _is_start(module: Module, value: ast.AST | None) -> bool:
-    return isinstance(value, ast.Call) and module.qualified(value.func) == START
+    return called_name(module, value) == START
 
 
 def troubles(module: Module) -> Iterator[Trouble]:

@@ -9,7 +9,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
 from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import last_name
+from raymigrate.facts.values import called_name, last_name
 
 DEVICE = "accelerator.device"
 MAKER = "torch.device"
@@ -106,7 +106,7 @@ def is_place(variables: Variables, read: ast.expr, seen: frozenset[ast.AST] = fr
     """Whether a rank says where something shall be: `x.to(rank)`, `torch.zeros(1, device=rank)`."""
     module = variables.module
     whole = device_named(module, read)
-    if isinstance(whole, ast.Call) and module.qualified(whole.func) == MAKER:
+    if called_name(module, whole) == MAKER:
         return True
     read = whole
     parent = module.parent_of[read]

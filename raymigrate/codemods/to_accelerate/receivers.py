@@ -16,7 +16,7 @@ from raymigrate.facts.syntax.functions import is_static, parameter_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.torch.main_process import is_for_main
-from raymigrate.facts.values import method_of, methods_of_object
+from raymigrate.facts.values import called_name, method_of, methods_of_object
 
 Method = tuple[Module, ast.FunctionDef]
 SAVE = "accelerate.utils.save"  # as accelerator.save(), where no Accelerator is at hand
@@ -226,7 +226,7 @@ def _uses(module: Module, function: ast.FunctionDef, parameter: str) -> list[ast
 def _is_reached(module: Module, use: ast.expr) -> bool:
     """Whether an attribute of a model is used that its wrapper does not have, or another with its wrapper in it."""
     parent = module.parent_of[use]
-    is_saved = isinstance(parent, ast.Call) and module.qualified(parent.func) in (
+    is_saved = called_name(module, parent) in (
         *EXPORTS,
         "pickle.dump",
         "joblib.dump",

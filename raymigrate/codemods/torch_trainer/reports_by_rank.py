@@ -13,6 +13,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ray_train.ranks import rank_condition, skipped_by_rank
 from raymigrate.facts.ray_train.reports import REPORTS
+from raymigrate.facts.values import called_name
 
 RM407 = Rule(
     "RM407",
@@ -69,9 +70,7 @@ def _every_branch_reports(context: Context, condition: ast.If) -> bool:
         for statement in condition.orelse
         for node in ast.walk(statement)
     ) and any(
-        isinstance(node, ast.Call) and context.module.qualified(node.func) in REPORTS
-        for statement in condition.body
-        for node in ast.walk(statement)
+        called_name(context.module, node) in REPORTS for statement in condition.body for node in ast.walk(statement)
     )
 
 

@@ -8,7 +8,7 @@ from raymigrate.facts.projects.callers import is_used_elsewhere
 from raymigrate.facts.ray_data.preprocessors import class_name
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, is_method_call, is_none, keyword_argument
+from raymigrate.facts.values import Source, argument, called_name, is_method_call, is_none, keyword_argument
 from raymigrate.facts.values.items import collections_of, items_behind, items_of
 from raymigrate.knowledge.legacy import BATCH_PREDICTORS
 
@@ -353,8 +353,7 @@ def is_shard(module: Module, node: ast.expr) -> bool:
 
 def asks_for_shard(source: Source) -> bool:
     """Whether a value is a call of get_dataset_shard."""
-    made = source.node
-    return isinstance(made, ast.Call) and source.module.qualified(made.func) in GET_SHARD
+    return called_name(*source) in GET_SHARD
 
 
 def may_be_shard(module: Module, node: ast.expr) -> bool:

@@ -14,7 +14,7 @@ from raymigrate.facts.ray_tune.tune_objects import is_tune_checkpoint
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.threads import run_elsewhere, waited_for
-from raymigrate.facts.values import Source, argument, is_method_call, is_none, reaching, sources
+from raymigrate.facts.values import Source, argument, called_name, is_method_call, is_none, reaching, sources
 from raymigrate.facts.values.classes_behind import class_called
 from raymigrate.facts.values.items import DEEPEST, is_item_of, items_behind
 from raymigrate.knowledge.legacy import HF, HF_UNRELEASED, IN_ML, TRANSFORMERS_TRAINERS
@@ -158,7 +158,7 @@ def _is_known_checkpoint(module: Module, source: ast.expr) -> bool:
         or is_tune_checkpoint(module, source)
         or made_by_script(module, source) is not None
         or class_method(module, source) is not None
-        or (isinstance(source, ast.Call) and module.qualified(source.func) in GET_CHECKPOINT)
+        or called_name(module, source) in GET_CHECKPOINT
     )
 
 

@@ -8,7 +8,7 @@ from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import blocks
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values.calls import called_function
+from raymigrate.facts.values.calls import called_function, called_name
 
 RANKS = ("torch.distributed.get_rank", "torch.distributed.get_node_local_rank")
 RANK_VARIABLES = ("RANK", "LOCAL_RANK")
@@ -103,7 +103,7 @@ def asks_for_main(module: Module, test: ast.expr, seen: Seen = frozenset()) -> b
 def _asks_for_no_group(module: Module, test: ast.expr) -> bool:
     """`not dist.is_initialized()`, beside which a test of the rank counts for nothing in a run of one process."""
     inner = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else None
-    return isinstance(inner, ast.Call) and module.qualified(inner.func) in IS_THERE
+    return called_name(module, inner) in IS_THERE
 
 
 def is_rank(module: Module, node: ast.expr, seen: Seen = frozenset()) -> bool:

@@ -14,6 +14,7 @@ from raymigrate.facts.values.behind import UNKNOWN, Asked, Behind, Source
 from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.calls import (
     argument,
+    called_name,
     free_name,
     given_to,
     has_unpacking,
@@ -65,6 +66,7 @@ __all__ = [
     "all_items",
     "argument",
     "assigned",
+    "called_name",
     "class_named",
     "class_of_cls",
     "constant",

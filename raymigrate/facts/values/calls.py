@@ -91,6 +91,11 @@ def is_method_call(node: object, *methods: str) -> TypeGuard[MethodCall]:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods
 
 
+def called_name(module: Module, node: ast.AST | None) -> str:
+    """The qualified name of what a node calls; empty where it calls nothing that is imported, or is no call."""
+    return (module.qualified(node.func) or "") if isinstance(node, ast.Call) else ""
+
+
 def has_unpacking(call: ast.Call) -> bool:
     """Whether a call has arguments that cannot be seen."""
     return any(isinstance(given, ast.Starred) for given in call.args) or bool(unpacked_dicts(call))

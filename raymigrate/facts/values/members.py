@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from raymigrate.facts.syntax.functions import returns
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
 from raymigrate.facts.values.bindings import reaching
-from raymigrate.facts.values.calls import argument, given_back, has_unpacking, is_drawn, returned_by
+from raymigrate.facts.values.calls import argument, called_name, given_back, has_unpacking, is_drawn, returned_by
 from raymigrate.facts.values.dicts import attribute_fillings, holds_items, imported_value
 from raymigrate.facts.values.given import may_be_given, may_be_member, options
 from raymigrate.facts.values.just_stored import just_stored
@@ -141,7 +141,7 @@ def _targets(module: Module, home: ast.ClassDef, name: str) -> list[ast.AST]:
 def _assigned_to(module: Module, targets: list[ast.AST]) -> Behind:
     given = [module.assigned(target) for target in targets]
     found = [Source(module, value) for node in given if (value := _default(module, node)) is not None]
-    varies = any(isinstance(n, ast.Call) and module.qualified(n.func) == "metaflow.Parameter" for n in given)
+    varies = any(called_name(module, n) == "metaflow.Parameter" for n in given)
     return Behind(found, len(found) == len(targets) and not varies)
 
 
