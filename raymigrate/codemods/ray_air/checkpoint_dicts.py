@@ -155,9 +155,8 @@ def _trainers_elsewhere(module: Module, node: ast.AST) -> Iterator[tuple[Module,
         return
     module.project.read_others(module.path)
     for user, read in uses_of(module.project, Definition(module, function, function.name)).reads:
-        parent = user.parent_of[read]
-        call = user.parent_of[parent] if isinstance(parent, ast.keyword) else parent
-        if isinstance(call, ast.Call) and user.qualified(call.func) in TORCH_TRAINERS | TRAINERS:
+        call = user.taking(read)
+        if call is not None and user.qualified(call.func) in TORCH_TRAINERS | TRAINERS:
             yield user, call
 
 

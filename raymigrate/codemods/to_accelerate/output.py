@@ -112,9 +112,8 @@ class Output(Side):
     def _hand_to_other_file(self, changes: Changes, model: ast.Name) -> None:
         """Hands the model without its wrapper to functions of other files that reach into it."""
         value = self._given_on(model)
-        parent = self.module.parent_of[value]
-        call = self.module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
-        if not isinstance(call, ast.Call) or call.func is value:
+        call = self.module.taking(value)
+        if call is None:
             return
         if PIPELINE.fullmatch(self.module.qualified(call.func) or ""):
             changes.replace(model, "accelerator.unwrap_model($model)", model=self.module.source(model))

@@ -110,8 +110,8 @@ def is_place(variables: Variables, read: ast.expr, seen: frozenset[ast.AST] = fr
         return True
     read = whole
     parent = module.parent_of[read]
-    call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
-    if not isinstance(call, ast.Call) or call.func is read:
+    call = module.taking(read)
+    if call is None:
         return False
     function = variables.called(call)
     if function is not None:

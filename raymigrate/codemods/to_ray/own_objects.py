@@ -46,14 +46,12 @@ def is_handed_on(module: Module, node: ast.Name) -> bool:
 
     It may be an object of the project whose methods change it, or a list or dict for one that fills what it holds.
     """
-    parent = module.parent_of[node]
-    call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
-    is_argument = isinstance(call, ast.Call) and call.func is not node
-    if not is_argument and not isinstance(parent, HANDED):
+    call = module.taking(node)
+    if call is None and not isinstance(module.parent_of[node], HANDED):
         return False
     if any(changing for changing, _ in _objects(module, node)):
         return True
-    made = class_named(module, call.func) if isinstance(call, ast.Call) and is_argument else None
+    made = class_named(module, call.func) if call is not None else None
     return made is not None and _changing(*made)[1] and _is_container(module, node)
 
 

@@ -15,7 +15,7 @@ from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.functions import by_position, is_static
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
-from raymigrate.facts.values import argument, keyword_argument
+from raymigrate.facts.values import argument, called_name, keyword_argument
 from raymigrate.facts.values.keys import is_unpacked, unpacked_value
 
 PREPROCESSORS = frozenset(
@@ -118,9 +118,7 @@ def _methods(module: Module) -> Iterator[FrameReader]:
 
 
 def _makes_batch_predictor(module: Module, read: ast.Name) -> bool:
-    outer = module.parent_of[read]
-    call = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
-    return isinstance(call, ast.Call) and "BatchPredictor" in (module.qualified(call.func) or "")
+    return "BatchPredictor" in called_name(module, module.taking(read))
 
 
 def _of_function(

@@ -124,6 +124,12 @@ class Nodes:
         call = self.parent_of.get(node)
         return call if isinstance(call, ast.Call) and call.func is node else None
 
+    def taking(self, node: ast.AST) -> ast.Call | None:
+        """The call that a node is an argument of, by position or by name; None where it is none."""
+        outer = self.parent_of.get(node)
+        call = self.parent_of.get(outer) if isinstance(outer, ast.keyword) else outer
+        return call if isinstance(call, ast.Call) and call.func is not node else None
+
     def calls_of(self, node: ast.AST | None) -> list[ast.Call]:
         """Every `f(...)` of what a name or a definition stands for; `mp.spawn(f)` is none."""
         return [call for use in self.uses_of(node) if (call := self.calling(use)) is not None]

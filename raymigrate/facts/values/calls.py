@@ -341,9 +341,8 @@ def _given_by_trainer(
 
 def configuration_for(module: Module, use: ast.expr) -> ast.expr | None:
     """The dict of which an init function gets the entries; None where a use of it hands it to no trainer."""
-    outer = module.parent_of[use]
-    call = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
-    if not isinstance(call, ast.Call) or module.qualified(call.func) not in TRANSFORMERS_TRAINERS:
+    call = module.taking(use)
+    if call is None or module.qualified(call.func) not in TRANSFORMERS_TRAINERS:
         return None
     handed, key = INITS
     return argument(call, len(call.args), key) if argument(call, 0, handed) is use else None
