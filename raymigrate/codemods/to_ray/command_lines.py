@@ -10,7 +10,7 @@ import ast
 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Reference
-from raymigrate.facts.values import argument, called_name
+from raymigrate.facts.values import argument
 
 HYDRA = "hydra.main"
 APP = "typer.Typer"
@@ -78,7 +78,7 @@ def called_by_app(module: Module, function: ast.FunctionDef) -> ast.Call | None:
     match function.decorator_list:
         case [ast.Call(ast.Attribute(ast.Name() as app, "command"))] if not module.uses_of(function):
             made, definition = module.value(app), module.definition(app)
-            if called_name(module, made) == APP and definition is not None:
+            if isinstance(made, ast.Call) and module.qualified(made.func) == APP and definition is not None:
                 parents = [module.parent_of[use] for use in module.uses_of(definition) if use is not app]
                 if len(parents) == 1 and isinstance(call := parents[0], ast.Call) and not call.args:
                     return call if isinstance(call.func, ast.Name) and not call.keywords else None

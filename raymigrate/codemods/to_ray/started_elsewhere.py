@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from raymigrate.base.words import few
+from raymigrate.base.words import FEW, listed
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.all_workers import body_of, leads_to
 from raymigrate.codemods.to_ray.launched import RM824, tell_starts
@@ -104,8 +104,8 @@ def tell_other_starts(context: Context, trains: Iterable[ast.AST], main: ast.AST
                 reads = _reads_elsewhere(module, definition)
                 found += [(line_of_file(m, n), definition.name) for m, n in reads if not _is_run_by_ray(m, n)]
         if found:
-            places = few(place for place, _ in found)
-            names = few(f"{name}()" for _, name in found)
+            places = _few(place for place, _ in found)
+            names = _few(f"{name}()" for _, name in found)
             verb = "starts" if len(found) == 1 else "start"
             message = CALLED_TOO.format(f"{places[0].upper()}{places[1:]}", verb, names)
             context.manual(RM824, node, message, START_THIS)
@@ -121,6 +121,12 @@ def _leading(module: Module, node: ast.AST, main: ast.AST | None) -> Iterator[as
                 seen.add(definition)
                 yield definition
                 waiting += [top_definition(module, use) for use in module.uses_of(definition)]
+
+
+def _few(parts: Iterable[str]) -> str:
+    """The first of some parts, each once, as words of a sentence."""
+    found = [*dict.fromkeys(parts)]
+    return listed([*found[:FEW], *(["others"] if len(found) > FEW else [])])
 
 
 def _reads_elsewhere(module: Module, definition: ast.FunctionDef | ast.ClassDef) -> list[tuple[Module, ast.expr]]:

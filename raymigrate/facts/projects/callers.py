@@ -130,6 +130,14 @@ def is_taken_elsewhere(module: Module, node: ast.AST) -> bool:
     return uses is not None and (bool(uses.named) or bool(_others(module, uses)))
 
 
+def reads_elsewhere(module: Module, definition: ast.FunctionDef | ast.ClassDef) -> list[tuple[Module, ast.expr]]:
+    """Where other files of the project read a function or class of a module, each with its file."""
+    if module.project is None or not module.path:
+        return []
+    uses = uses_of(module.project, Definition(module, definition, definition.name))
+    return [(user, read) for user, read in uses.reads if user.path != module.path]
+
+
 def users_of(module: Module, node: ast.AST) -> list[Module]:
     """The other files that use the function or class that a node is part of; none where some may do so unseen."""
     uses = _uses(module, node)

@@ -354,12 +354,11 @@ def _is_same(module: Module, one: ast.expr, other: ast.expr) -> bool:
 
 def is_set_to_none(module: Module, use: ast.expr) -> bool:
     """Whether a value is read in a statement `value.set_preprocessor(None)`."""
-    method = module.parent_of[use]
-    call = module.parent_of[method]
-    if not isinstance(method, ast.Attribute) or method.attr != "set_preprocessor" or not isinstance(call, ast.Call):
+    call = module.calling(module.parent_of[use])
+    if not is_method_call(call, "set_preprocessor") or not module.is_statement(call):
         return False
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    return len(given) == 1 and module.constant(given[0]) is None and isinstance(module.parent_of[call], ast.Expr)
+    return len(given) == 1 and module.constant(given[0]) is None
 
 
 def _carries(module: Module, node: ast.expr, seen: set[ast.AST]) -> bool | None:
