@@ -75,7 +75,7 @@ def _reads_of_copy(module: Module, read: ast.Attribute) -> list[ast.expr]:
         return list(module.uses(path.id, module.scope_of[path]))
     if not isinstance(path, ast.Constant) or not isinstance(path.value, str):
         return []
-    return [node for node in module.of_type(ast.Constant) if node.value == path.value and node is not path]
+    return [node for node in module.texts(path.value) if node is not path]
 
 
 def _comes_from_elsewhere(module: Module, checkpoint: ast.expr) -> bool:

@@ -19,6 +19,7 @@ from raymigrate.facts.folders.shell_downloads import COMMAND, STARTERS
 from raymigrate.facts.projects.callees import functions_elsewhere
 from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.ray_train.storage import begins_with, is_absolute
+from raymigrate.facts.syntax.attribute_chains import root_of_chain
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
@@ -251,10 +252,8 @@ def _given(function: FunctionNode, call: ast.Call) -> Iterator[tuple[str, ast.ex
 
 def name_by_star(module: Module, node: ast.expr) -> str:
     """The name of what only a star import of others can give, as it is written; empty for anything else."""
-    root = node
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    if not module.star_imports or not isinstance(root, ast.Name) or hasattr(builtins, root.id):
+    root = root_of_chain(node)
+    if not module.star_imports or root is None or hasattr(builtins, root.id):
         return ""
     return "" if module.bound_in(root) is not None else ast.unparse(node)
 

@@ -163,6 +163,10 @@ class Nodes:
                 found.setdefault(word, []).append(node)
         return found
 
+    def texts(self, word: str) -> list[ast.Constant]:
+        """Every string that is a word, in source order."""
+        return [node for node in self.spelling(word) if isinstance(node, ast.Constant)]
+
     def attributes(self, *names: str) -> list[ast.Attribute]:
         """Every `owner.name` with one of these names, in source order."""
         return in_order(self._attributes, names)

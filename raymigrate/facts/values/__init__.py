@@ -26,7 +26,16 @@ from raymigrate.facts.values.calls import (
     returned,
     unpacked_dicts,
 )
-from raymigrate.facts.values.constants import constant, constants, head, is_none, leading_text, trailing_text, written
+from raymigrate.facts.values.constants import (
+    constant,
+    constants,
+    head,
+    is_none,
+    known_text,
+    leading_text,
+    trailing_text,
+    written,
+)
 from raymigrate.facts.values.dicts import (
     WELL_KNOWN_KEYS,
     all_items,
@@ -85,6 +94,7 @@ __all__ = [
     "key_name",
     "keyword_argument",
     "keyword_named",
+    "known_text",
     "last_name",
     "leading_text",
     "lineage",
