@@ -97,7 +97,7 @@ def dataset_choices(context: Context, given: ast.expr | None) -> DatasetChoices 
         made = context.module.value(entry)
         if not isinstance(made, ast.Call) or context.module.qualified(made.func) not in NAMES:
             return None
-        options = _options(context, made)
+        options = _options(made)
         if options is None:
             return None
         found.calls.append(made)
@@ -147,7 +147,7 @@ def untransformed(context: Context, call: ast.Call) -> list[str] | None:
     return [] if says_nothing and all(says_nothing) else None
 
 
-def _options(context: Context, made: ast.Call) -> dict[str, object] | None:
+def _options(made: ast.Call) -> dict[str, object] | None:
     """The arguments of a DatasetConfig; None where one has no literal value or no counterpart today."""
     given: list[tuple[str | None, ast.expr]] = list(zip(PARAMETERS, made.args, strict=False))
     given += [(keyword.arg, keyword.value) for keyword in made.keywords]

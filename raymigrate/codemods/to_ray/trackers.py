@@ -86,7 +86,7 @@ def keep_one_run(context: Context, outline: Outline) -> None:
             context.plan.need_import("ray.train")
             outline.start.append(f'if {FIRST.replace("== 0", "> 0")}:\n    wandb.init(mode="disabled")')
     if started or missing:
-        _tell_of_disabled(context, outline)
+        _tell_of_disabled(context)
 
 
 def _disable(context: Context, call: ast.Call) -> bool:
@@ -116,7 +116,7 @@ def _uses_without_run(context: Context, outline: Outline) -> list[ast.expr]:
     ]
 
 
-def _tell_of_disabled(context: Context, outline: Outline) -> None:
+def _tell_of_disabled(context: Context) -> None:
     """Tells what a disabled run has not, and takes from the run what it does not put into the module."""
     module = context.module
     for function in unkept(module):

@@ -133,7 +133,7 @@ def is_arguments_class(module: Module, node: ast.expr) -> bool:
     )
 
 
-def given_arguments(module: Module, call: ast.Call) -> ast.expr | None:
+def given_arguments(call: ast.Call) -> ast.expr | None:
     """The TrainingArguments that a Trainer is given."""
     return argument(call, 1, "args")
 

@@ -87,7 +87,7 @@ def _stands_alone(context: Context, condition: ast.If, call: ast.Call) -> bool:
     if any(keyword.arg not in ("metrics", "checkpoint") for keyword in call.keywords):
         return False
     metrics = call.args[:1] or [keyword.value for keyword in call.keywords if keyword.arg == "metrics"]
-    return len(metrics) == 1 and _is_plain(context, metrics[0], condition)
+    return len(metrics) == 1 and _is_plain(context, metrics[0])
 
 
 def _names_rank(condition: ast.If) -> bool:
@@ -95,7 +95,7 @@ def _names_rank(condition: ast.If) -> bool:
     return any(isinstance(node, (ast.BoolOp, ast.NamedExpr)) for node in ast.walk(condition.test))
 
 
-def _is_plain(context: Context, node: ast.expr, condition: ast.If) -> bool:
+def _is_plain(context: Context, node: ast.expr) -> bool:
     module = context.module
     for part in ast.walk(node):
         if isinstance(part, ast.Call):
