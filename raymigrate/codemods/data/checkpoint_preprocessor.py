@@ -20,7 +20,7 @@ from raymigrate.codemods.shared.preprocessor_advice import (
     stages_of,
 )
 from raymigrate.facts.hugging_face.instances import has_method
-from raymigrate.facts.projects.project_uses import files_with
+from raymigrate.facts.projects.project_uses import is_named_elsewhere
 from raymigrate.facts.ray_train.results import is_any_checkpoint, is_called_checkpoint, is_set_to_none, trainers_behind
 from raymigrate.facts.syntax.comments import comments_over
 from raymigrate.facts.syntax.module import Module
@@ -120,11 +120,7 @@ def _what_to_do(context: Context, call: ast.Call, method: ast.Attribute) -> str 
 def _may_be_mapper_elsewhere(context: Context) -> bool:
     """Whether the checkpoint comes from a trainer of another file, and one of the project makes a BatchMapper."""
     module = context.module
-    if module.project is None or not module.path or any(module.calls(*TRAINERS, *TORCH_TRAINERS)):
-        return False
-    project, folder = module.project, module.project.folder(module.path)
-    own = project.real(module.path)
-    return any(project.real(path) != own for path, _ in files_with(project, folder, b"BatchMapper"))
+    return not any(module.calls(*TRAINERS, *TORCH_TRAINERS)) and is_named_elsewhere(module, b"BatchMapper")
 
 
 def _replaced(context: Context, call: ast.Call, method: ast.Attribute, gone: str) -> bool:

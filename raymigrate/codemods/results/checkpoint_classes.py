@@ -318,9 +318,8 @@ def _from_path(
 
 def _names_itself(context: Context, call: ast.Call, given: ast.expr) -> bool:
     """Whether a statement is `checkpoint = Class.from_checkpoint(checkpoint)` and no more."""
-    statement = context.module.parent_of[call]
-    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
-    return isinstance(target, ast.Name) and isinstance(given, ast.Name) and target.id == given.id
+    target = context.module.name_of(call)
+    return target is not None and isinstance(given, ast.Name) and target.id == given.id
 
 
 def _is_type(context: Context, node: ast.expr) -> bool:

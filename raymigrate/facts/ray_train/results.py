@@ -1,7 +1,7 @@
 """The result of a trainer's fit(), and the checkpoints in it: which expressions stand for them."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from enum import Enum
 
 from raymigrate.facts.projects.declared import is_declared
@@ -254,13 +254,11 @@ def tuners_behind(module: Module, checkpoint: ast.expr) -> list[Source]:
     return [tuner for result in results for tuner in tuners_of(result.module, result.node) if tuner is not None]
 
 
-def class_method(module: Module, call: ast.expr) -> str | None:
+def class_method(module: Module, call: ast.expr, classes: Collection[str] = CHECKPOINT_CLASSES) -> str | None:
     """The method of a legacy checkpoint class that a call calls: `from_checkpoint`; "" for the class itself."""
-    name = module.qualified(call.func) if isinstance(call, ast.Call) else None
-    if name is None:
-        return None
-    owner = next((c for c in CHECKPOINT_CLASSES if name == c or name.startswith(f"{c}.")), None)
-    return name.removeprefix(owner).removeprefix(".") if owner else None
+    name = called_name(module, call)
+    owner = next((c for c in classes if f"{name}.".startswith(f"{c}.")), None)
+    return name.removeprefix(owner).removeprefix(".") if owner is not None else None
 
 
 def layout(module: Module, node: ast.expr) -> Layout | None:

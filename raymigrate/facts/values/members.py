@@ -96,14 +96,8 @@ def _stored(module: Module, name: str) -> Iterator[Source]:
 
 def _class_of(module: Module, owner: ast.expr, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
     """The class that an expression is, or whose method has it as `self`."""
-    found = module.definition(owner)
-    home = found if isinstance(found, ast.ClassDef) else class_of_self(module, owner)
-    if home is not None:
-        return module, home
-    definition = module.elsewhere(owner) if elsewhere else None
-    if definition is not None and isinstance(definition.node, ast.ClassDef):
-        return definition.module, definition.node
-    return None
+    home = class_of_self(module, owner)
+    return (module, home) if home is not None else class_named(module, owner, elsewhere=elsewhere)
 
 
 def _annotated_class(module: Module, owner: ast.expr, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
