@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import GPU_PLUGINS, LaunchedOutline
 from raymigrate.codemods.to_ray.prepared import MODEL_ATTRIBUTES, RM829, Prepare, prepares
-from raymigrate.facts.syntax.attribute_chains import root_of_chain
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.runs_before import methods_run_before
@@ -214,8 +213,10 @@ def _used_as_models(module: Module) -> frozenset[str]:
 def accelerator_at(module: Module, model: ast.expr, used: list[Prepare]) -> str:
     """The Accelerator as the code around a model can name it; empty if it is not sure that it can."""
     receiver = used[0].call.func.value  # type: ignore[attr-defined]
-    root = root_of_chain(receiver)
-    if root is None:
+    root = receiver
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name):
         return ""
     own, there = module.scope_of[model].find(root.id), module.bound_in(root)
     if own is not None and own is there:

@@ -15,13 +15,13 @@ from raymigrate.facts.hugging_face.models import PIPELINES, SAME, models_in
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.projects.places import TAKE_TRAINABLES, TRAINABLE
 from raymigrate.facts.ray_train.reports import REPORTS
+from raymigrate.facts.ray_train.result_metrics import COPIES
 from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, library_bases, trainers_with_function
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.torch.tensors import Kind, as_number, kinds_of
 from raymigrate.facts.values import Source, argument, class_named, reaching
-from raymigrate.facts.values.dicts import COPIES
 
 RM423 = Rule(
     "RM423",

@@ -8,10 +8,10 @@ from enum import Enum
 from raymigrate.facts.ray_train.best_checkpoints import METRICS, results_of_part
 from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source
-from raymigrate.facts.values.dicts import dicts_in
+from raymigrate.facts.values import Source, unpacked_dicts
 from raymigrate.facts.values.items import DEEPEST, collected, items_behind, items_of
 
+COPIES = ("copy.copy", "copy.deepcopy")
 LOOPS = (ast.For, ast.AsyncFor, ast.comprehension)
 
 
@@ -58,7 +58,7 @@ def _in_source(source: Source, depth: int) -> Found | None:
     results = results_of_part(source, METRICS)
     if any(_is_of_trainer(result.module, result.node) for result in results):
         return Found(Metrics.OF_CHECKPOINT, tuple(results))
-    parts = [Source(module, part) for part in (*dicts_in(module, node), *_changed_later(module, node))]
+    parts = [Source(module, part) for part in (*_copied(module, node), *_changed_later(module, node))]
     parts += items_behind(source)
     return _joined(_in_any(part.module, part.node, depth + 1) for part in parts)
 
@@ -79,6 +79,20 @@ def _joined(parts: Iterator[Found | None]) -> Found | None:
 
 def _is_of_trainer(module: Module, result: ast.expr) -> bool:
     return bool(trainers_of(module, result) - {None})
+
+
+def _copied(module: Module, node: ast.expr) -> list[ast.expr]:
+    """The dicts whose entries a dict takes over: `dict(metrics)`, `metrics.copy()`, `{**metrics}`, `metrics | more`."""
+    if isinstance(node, ast.Dict):
+        return [value for key, value in zip(node.keys, node.values, strict=True) if key is None]
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right] if isinstance(node.op, ast.BitOr) else []
+    if not isinstance(node, ast.Call):
+        return []
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "copy" and not node.args:
+        return [node.func.value]
+    takes_over = module.qualified(node.func) in COPIES or (isinstance(node.func, ast.Name) and node.func.id == "dict")
+    return [*node.args, *unpacked_dicts(node)] if takes_over else []
 
 
 def _in_table(module: Module, node: ast.expr, depth: int) -> Found | None:

@@ -26,11 +26,11 @@ from raymigrate.facts.values import (
     unpacked_dicts,
 )
 from raymigrate.facts.values.calls import configuration_for
-from raymigrate.facts.values.dicts import COPIES
 from raymigrate.facts.values.keys import is_later, places_taken_out
 from raymigrate.facts.values.lineages import lineage
 from raymigrate.facts.values.members import methods
 
+COPIES = ("copy.copy", "copy.deepcopy")
 MAKERS = ("dict", "OrderedDict")
 # What makes a dict of the fields of an object: functions, and methods of pydantic's models.
 OF_FIELDS = ("dataclasses.asdict", "attr.asdict", "attrs.asdict")
