@@ -145,7 +145,7 @@ def _fills(module: Module, use: ast.expr) -> bool:
         return False
     if (filled := FILLING.get(module.qualified(call.func) or "")) is not None:
         return argument(call, 0, filled) is use
-    return isinstance(module.parent_of[call], ast.Expr) and _is_own(module, call.func)
+    return module.is_statement(call) and _is_own(module, call.func)
 
 
 def _is_own(module: Module, called: ast.expr) -> bool:

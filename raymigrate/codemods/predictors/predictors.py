@@ -1,6 +1,6 @@
 """RM603: the predictors of Ray Train, and BatchPredictor, which ran them over a Dataset.
 
-What they did: Ray 2.6.3, train/predictor.py, train/batch_predictor.py:126-330, and codemods/pipeline_predictor.py here.
+What they did: Ray 2.6.3, train/predictor.py, train/batch_predictor.py:126-330, and pipeline_predictor.py beside this.
 """
 
 import ast

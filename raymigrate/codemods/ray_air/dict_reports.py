@@ -103,5 +103,5 @@ def _is_report(context: Context, call: ast.Call) -> bool:
         and len(call.args) + len(call.keywords) == 2
         and not any(isinstance(argument, ast.Starred) for argument in call.args)
         and metrics_argument(call) is not None
-        and isinstance(context.module.parent_of[call], ast.Expr)
+        and context.module.is_statement(call)
     )

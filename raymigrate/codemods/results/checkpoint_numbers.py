@@ -42,7 +42,7 @@ def numbered_checkpoints(context: Context) -> None:
     for node in module.of_type(ast.Constant):
         text = node.value
         if isinstance(text, str) and NUMBERED.search(text) and not ONE_RUN.search(_whole(module, node)):
-            if not isinstance(module.parent_of[node], ast.Expr):
+            if not module.is_statement(node):
                 context.manual(RM609, node, BY_TIME, RM609.fix + _other_form(module, node, text))
 
 

@@ -61,7 +61,7 @@ def folders_of_trials(context: Context) -> None:
     """Reports patterns that find the folders of trials of legacy trainers."""
     module = context.module
     for node in module.of_type(ast.Constant):
-        if not isinstance(node.value, str) or isinstance(module.parent_of[node], ast.Expr):
+        if not isinstance(node.value, str) or module.is_statement(node):
             continue
         is_pattern = PATTERN.search(node.value) and not re.search(r"\s", node.value) and _is_matched(module, node)
         if is_pattern or (BEGINNING.fullmatch(node.value) and _is_beginning(module, node)):
@@ -138,9 +138,7 @@ def packed_dicts(context: Context) -> None:
     if any(CHECKPOINT_FILE in node.value for node in texts):  # type: ignore[operator]
         return
     found = [
-        node
-        for node in texts
-        if str(node.value).rpartition("/")[2] == DICT_FILE and not isinstance(module.parent_of[node], ast.Expr)
+        node for node in texts if str(node.value).rpartition("/")[2] == DICT_FILE and not module.is_statement(node)
     ]
     if any(_is_written(module, node) for node in found):
         return

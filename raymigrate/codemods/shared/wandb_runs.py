@@ -159,7 +159,7 @@ def troubles(module: Module) -> Iterator[Trouble]:
         is_called = isinstance(parent, ast.Call) and parent.func is node
         of_module = (module.qualified(node) or "").startswith("wandb.")
         if node.attr in LOADS and is_called and (of_module or is_run(module, node.value)):
-            if not isinstance(module.parent_of[parent], ast.Expr):
+            if not module.is_statement(parent):
                 yield Trouble(
                     node,
                     f"{node.attr}() has nothing to give where the run is disabled: it is None, or this raises.",

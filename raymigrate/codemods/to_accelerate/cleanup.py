@@ -186,7 +186,7 @@ class Cleanup(Side):
                     self.changes.drop(function)
 
     def _is_statement(self, call: ast.Call) -> bool:
-        return isinstance(self.module.parent_of[call], ast.Expr)
+        return self.module.is_statement(call)
 
     def _drop_unread(self) -> None:
         """Drops names whose every read is gone."""

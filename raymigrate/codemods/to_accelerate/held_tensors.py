@@ -116,7 +116,7 @@ class HeldTensors(Side):
         returned = returned_values(self.module, function)
         reads = [{part.id for part in ast.walk(value) if isinstance(part, ast.Name)} for value in returned if value]
         calls = self.module.calls_of(function)
-        is_taken = not any(isinstance(self.module.parent_of[call], ast.Expr) for call in calls)
+        is_taken = not any(self.module.is_statement(call) for call in calls)
         return bool(reads) and len(reads) == len(returned) and all(name in read for read in reads) and is_taken
 
 

@@ -55,7 +55,7 @@ class Spawn:
         if len(variables.module.uses_of(self.function)) != 1:
             raise Refusal(self.call, f"`{self.function.name}`, which mp.spawn() starts, is used in another way too")
         joins = argument(self.call, 3, "join")
-        if not isinstance(self.module.parent_of[self.call], ast.Expr):
+        if not self.module.is_statement(self.call):
             raise Refusal(self.call, "what mp.spawn() returns is used")
         if joins is not None and self.module.constant(joins) is not True:
             raise Refusal(self.call, "mp.spawn() does not wait for the processes")

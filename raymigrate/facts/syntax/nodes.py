@@ -250,7 +250,7 @@ class Nodes:
                 return candidate
         raise ValueError("the module itself has no statement around it")
 
-    def is_statement(self, node: ast.expr) -> bool:
+    def is_statement(self, node: ast.AST) -> bool:
         """Whether an expression is a statement by itself, whose value nothing takes."""
         return isinstance(self.parent_of.get(node), ast.Expr)
 
