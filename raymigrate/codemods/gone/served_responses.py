@@ -177,7 +177,7 @@ def _may_be_bound(module: Module, node: ast.expr) -> bool:
 
 def _bound_with(module: Module, node: ast.expr) -> list[ast.expr | None] | None:
     """What the calls of `bind()` give for `self.translate`, a parameter of `__init__`; None where it is none."""
-    home = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
+    home = module.class_around(node)
     if home is None or not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
         return None
     stored = [place for place in module.stores(node.attr) if module.inside(place, home)]

@@ -128,7 +128,7 @@ def _class(module: Module, node: ast.expr) -> tuple[Module, ast.ClassDef] | None
     if isinstance(node, ast.Call) and ast.unparse(node.func) == "super":  # `super().from_checkpoint(...)`
         node = node.func
     if isinstance(node, ast.Name) and node.id == "super":
-        around = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
+        around = module.class_around(node)
         return (module, around) if around is not None else None
     definition = module.definition(node)
     if isinstance(definition, ast.ClassDef):

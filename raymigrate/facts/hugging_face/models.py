@@ -82,7 +82,7 @@ def stored_in_self(module: Module, node: ast.expr) -> list[ast.expr | None]:
     """What a class stores in `self.bert`, with None where that is not seen; any other expression stands for itself."""
     if not is_of_self(node):
         return [node]
-    owner = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
+    owner = module.class_around(node)
     stores = [store for store in module.stores(node.attr) if is_of_self(store)] if owner else []
     return [module.assigned(store) for store in stores if owner is not None and module.inside(store, owner)]
 

@@ -233,7 +233,7 @@ def _of_self(module: Module, parameter: ast.AST | None) -> Iterator[str]:
 
 def _of_class(module: Module, node: ast.AST) -> Iterator[str]:
     """The trainer class from which the class is made that a node is part of."""
-    home = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
+    home = module.class_around(node)
     yield from _bases(module, home) if home is not None else ()
 
 

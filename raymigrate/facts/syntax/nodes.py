@@ -292,6 +292,10 @@ class Nodes:
             outer = parent_of.get(outer)
         return outer
 
+    def class_around(self, node: ast.AST) -> ast.ClassDef | None:
+        """The innermost class around a node, also around the function that it is in."""
+        return next((outer for outer in self.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
+
     def scope(self, node: ast.AST) -> Scope:
         """The scope inside a module, class, function: where its own body binds names."""
         if isinstance(node, ast.Module):

@@ -290,14 +290,10 @@ def _not_unpacked(module: Module, scope: Scope, name: str) -> list[ast.Name]:
 
 def _filled_attribute(module: Module, node: ast.Attribute, above: frozenset[ast.AST]) -> Iterator[Carried]:
     """What a dict gets by an attribute that holds it, of the same object as far as the file shows it."""
-    home, owner = _class_around(module, node), ast.unparse(node.value)
+    home, owner = module.class_around(node), ast.unparse(node.value)
     for use in module.attributes(node.attr):
-        if use is not node and ast.unparse(use.value) == owner and _class_around(module, use) is home:
+        if use is not node and ast.unparse(use.value) == owner and module.class_around(use) is home:
             yield from _by_use(module, use, above)
-
-
-def _class_around(module: Module, node: ast.AST) -> ast.ClassDef | None:
-    return next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
 
 
 def _by_use(module: Module, use: ast.expr, above: frozenset[ast.AST]) -> Iterator[Carried]:
