@@ -28,7 +28,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import CLASS
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import given_by_name, keyword_argument, keyword_named, seen_entries, unpacked_dicts
+from raymigrate.facts.values import given_by_name, keyword_argument, seen_entries, unpacked_dicts
 from raymigrate.facts.values.carried import COPIES
 
 RM767 = Rule(
@@ -131,13 +131,11 @@ def rotary_keywords(context: Context) -> None:
             set_none = module.constant(given[SCALING]) is None and isinstance(given[SCALING], ast.Constant)
             load = "Leave it out." if set_none else f"Load the config, and set its {SCALING} before the model is made. "
             advice = load if set_none else f"{load}{KEEP}"
-            context.manual(RM767, keyword_named(call, SCALING) or call, f"{condition}{SCALING}= {TAKES}.", advice)
+            context.manual(RM767, _place(call, SCALING), f"{condition}{SCALING}= {TAKES}.", advice)
         if THETA in given:
             does = "raises a TypeError" if is_model else "has no effect"
             advice = f'Load the config, set its {WHOLE}["{THETA}"], and make the model with config=.'
-            context.manual(
-                RM767, keyword_named(call, THETA) or call, f"{condition}{NOWHERE}: {THETA}= {does} here.", advice
-            )
+            context.manual(RM767, _place(call, THETA), f"{condition}{NOWHERE}: {THETA}= {does} here.", advice)
 
 
 def _set_scaling(context: Context, node: ast.Attribute, config: Config, value: ast.expr | None) -> None:
@@ -263,6 +261,10 @@ def _set_by_call(module: Module) -> Iterator[tuple[ast.Call, Config, dict[str, a
         config = _config(module, method.value) if {SCALING, THETA}.intersection(given) else None
         if config is not None:
             yield call, config, given
+
+
+def _place(call: ast.Call, name: str) -> ast.AST:
+    return next((keyword for keyword in call.keywords if keyword.arg == name), call)
 
 
 def _asks(call: ast.Call) -> str:
