@@ -15,13 +15,13 @@ from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.ray_train.training_code import TrainingCode
 from raymigrate.facts.syntax.guards import tested as tested_values
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import ITERATIONS
 from raymigrate.facts.values import argument, constants, is_none, seen_entries
 from raymigrate.facts.values.items import items_behind
 from raymigrate.facts.values.keys import unpacked_value
 from raymigrate.facts.values.looped_keys import looped_keys
 
 READING = ("iter_batches", "iter_rows", "iter_tf_batches", "iter_torch_batches", "materialize", "to_tf", "to_torch")
-LOOPS = (ast.For, ast.AsyncFor, ast.comprehension)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def has_dataset(trainer: TrainerCall, name: str) -> bool | None:
 def _used(module: Module) -> set[ast.AST]:
     """The shards of a module that are asked for rows, also as items of a dict or a list."""
     owners = [attribute.value for attribute in attributes_of_shards(module)]
-    owners += [loop.iter for kind in LOOPS for loop in module.of_type(kind)]  # type: ignore[attr-defined]
+    owners += [loop.iter for kind in ITERATIONS for loop in module.of_type(kind)]  # type: ignore[attr-defined]
     found: set[ast.AST] = {source.node for owner in owners for source in module.origins(owner)}
     for _, method in module.method_calls(*READING):
         read = module.origins(method.value)

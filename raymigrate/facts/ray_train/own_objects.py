@@ -18,12 +18,11 @@ from raymigrate.facts.ray_train.pickling import given_functions
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.functions import by_position, default_of
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import FUNCTIONS
+from raymigrate.facts.syntax.scopes import DEFINITIONS, FUNCTIONS
 from raymigrate.facts.values import Source, class_named, fillings, is_none, reaching
 from raymigrate.facts.values.dicts import attribute_fillings
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 CLASS_MAKERS = ("collections.namedtuple", "dataclasses.make_dataclass", "type", "typing.NamedTuple")
 PICKLERS = ("cloudpickle", "dill", "pickle", "ray.cloudpickle")
 # What gives back any object that was saved or sent.

@@ -6,7 +6,7 @@ import ast
 
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import blocks
+from raymigrate.facts.syntax.nodes import LEAVES, blocks
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values.calls import called_function, called_name
 
@@ -19,7 +19,6 @@ RANK_ATTRIBUTES = frozenset({"rank", "local_rank", "process_index", "local_proce
 LIMITS = {ast.LtE: 0, ast.Lt: 1}  # `rank <= 0`, `rank < 1`
 FIRST_OR_ONLY = ([-1, 0], [0, -1], (-1, 0), (0, -1), {-1, 0}, [0], (0,), {0})
 IS_THERE = ("torch.distributed.is_initialized", "torch.distributed.is_available")
-LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 Seen = frozenset[ast.AST]
 
 
