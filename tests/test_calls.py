@@ -1,10 +1,13 @@
 """What a call calls, what calls a node, what an argument goes to: the questions that most rules ask."""
 
 import ast
+from pathlib import Path
 
 import pytest
 
 from raymigrate.base.words import few
+from raymigrate.facts.projects.callees import functions_elsewhere, functions_run
+from raymigrate.facts.projects.project import Project
 from raymigrate.facts.syntax.functions import by_position, parameter_for
 from raymigrate.facts.syntax.guards import is_condition
 from raymigrate.facts.syntax.module import Module
@@ -100,3 +103,17 @@ def test_of_many_names_the_first_are_said_once() -> None:
     assert few(["a", "b", "a"]) == "a and b"
     assert few("abcd") == "a, b, c and 1 more"
     assert few([]) == ""
+
+
+def test_a_call_carries_out_functions_and_constructors_also_inherited_ones(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text(
+        "class Base:\n    def __init__(self): ...\n\nclass Saver(Base): ...\n\ndef save(): ...\n"
+    )
+    (tmp_path / "train.py").write_text("from helper import Saver, save\n\ndef own(): ...\n\nSaver()\nsave()\nown()\n")
+    project = Project()
+    module = project.module(str(tmp_path / "train.py"))
+    assert module is not None
+    calls = module.of_type(ast.Call)
+    found = [[getattr(function, "name", "") for _, function in functions_run(module, call)] for call in calls]
+    assert found == [["__init__"], ["save"], ["own"]]
+    assert [len(list(functions_elsewhere(module, call))) for call in calls] == [1, 1, 0]
