@@ -205,10 +205,11 @@ def of_texts(module: Module, predictor: ast.expr) -> str:
         module: The module.
         predictor: What stands for the class of the predictor, or for the method that makes it.
     """
-    call = module.taking(predictor)
-    given = given_by_name(module, call) if call is not None else {}
+    call = module.parent_of[predictor]
+    call = module.parent_of[call] if isinstance(call, ast.keyword) else call
+    given = given_by_name(module, call) if isinstance(call, ast.Call) else {}
     task = module.constant(given["task"]) if "task" in given else None
-    is_open = "task" in given or (call is not None and has_unpacking(call)) or GENERATING in module.text
+    is_open = "task" in given or (isinstance(call, ast.Call) and has_unpacking(call)) or GENERATING in module.text
     if task != GENERATING and (isinstance(task, str) or not is_open):
         return ""
     calls = calls_on(module, call, "predict", "predict_pipelined") if isinstance(call, ast.Call) else []
