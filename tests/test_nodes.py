@@ -80,3 +80,10 @@ def test_what_is_asked_by_several_names_comes_once_and_in_source_order() -> None
     assert found == [4, 5, 6, 8]
     assert [reference.qualified for reference in module.references_within("b.c.g")] == ["b.c.g"]
     assert module.references_within("z", "b.c.g.h") == module.references_within() == []
+
+
+def test_the_innermost_class_is_around_a_method_and_what_is_in_it() -> None:
+    job = MODULE.of_type(ast.ClassDef)[0]
+    method = MODULE.functions("train")[1]
+    assert MODULE.class_around(method) is MODULE.class_around(method.body[0]) is job
+    assert MODULE.class_around(job) is None

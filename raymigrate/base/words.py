@@ -11,6 +11,12 @@ def listed(parts: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def few(parts: Iterable[str]) -> str:
+    """The first of some parts, each once, and how many there are besides: `a, b, c and 2 more`."""
+    found = [*dict.fromkeys(parts)]
+    return listed([*found[:FEW], *([f"{len(found) - FEW} more"] if len(found) > FEW else [])])
+
+
 def one_line(text: str) -> str:
     """A text as it may be in any line of output: what is not printable is escaped, as in `repr`.
 

@@ -201,7 +201,7 @@ class _Renaming:
         reads = [(node, self.module.scope_of[node].find(name)) for node in self.module.reads(name)]
         homes = {home for _, home in reads if home is not None and self._has_others(home, name, meant)}
         chains = [_chain(self.module, node)[-1] for node, home in reads if home in homes]
-        return {self.module.source(_called(self.module, function) or function) for function in chains}
+        return {self.module.source(self.module.calling(function) or function) for function in chains}
 
     def _free(self, name: str) -> str:
         numbered = (f"{name}_{number}" for number in count(2))
@@ -300,12 +300,6 @@ def _chain(nodes: Nodes, name: ast.Name) -> list[ast.expr]:
     return found
 
 
-def _called(nodes: Nodes, function: ast.expr) -> ast.Call | None:
-    """The call of a function."""
-    parent = nodes.parent_of.get(function)
-    return parent if isinstance(parent, ast.Call) and parent.func is function else None
-
-
 def tree_of(text: str) -> tuple[ast.Module, int]:
     """The syntax tree of a template, and how many lines were put before it."""
     source = PLACEHOLDER.sub("_", text)
@@ -337,7 +331,7 @@ def uses_in(text: str, name: str) -> list[Use]:
     for node in nodes.reads(name):
         if nodes.scope_of[node].find(name) is None:
             chain_of_node = _chain(nodes, node)
-            call = _called(nodes, chain_of_node[-1])
+            call = nodes.calling(chain_of_node[-1])
             spans = [span(part) for part in chain_of_node]
             start, end = spans[0]
             if source[start:end] != name:  # in an f-string before Python 3.12

@@ -23,8 +23,8 @@ from itertools import count, groupby
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.edits.plan import Plan
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import DEFINITIONS
 
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 MARK = "_raymigrate_hidden_"  # what the names of all stand-ins begin with
 MAX_NODES = 100_000  # LibCST takes 5 kB of memory for each: half a GB for these, some ten thousand lines
 CASE = lazy_regex(r"\s*case\b")

@@ -87,7 +87,7 @@ def told_in_settings(
             started.setdefault(project.folder(result.path), set()).add(result.path)
     for folder in dict.fromkeys(project.folder(result.path) for result in jobs):
         scripts, read_by = started.get(folder, set()), list(parsers.get(folder, {}))
-        for file, data in (*settings_files(project, folder), *_pages(project, folder, scripts)):
+        for file, data in (*settings_files(project, folder), *_pages(folder, scripts)):
             path = project.name(file)
             if (read_by or ANY.search(data)) and covers(path):
                 script = decode(data)
@@ -164,7 +164,7 @@ def _unpacks_file(module: Module) -> bool:
     return any(module.calls(*LOADS)) and any(not carried(module, given).whole for given in unpacked)
 
 
-def _pages(project: Project, folder: str, scripts: Collection[str]) -> Iterator[tuple[str, bytes]]:
+def _pages(folder: str, scripts: Collection[str]) -> Iterator[tuple[str, bytes]]:
     """The pages beside some scripts, and at the top of their project, with what is in them."""
     homes = dict.fromkeys(
         [folder, *(os.path.dirname(os.path.abspath(script)) for script in scripts)] if scripts else []

@@ -13,7 +13,7 @@ from raymigrate.codemods.shared.cpu_workers import can_be_read
 from raymigrate.facts.accelerate.accelerate_config import Destination
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_none, keyword_argument, written
+from raymigrate.facts.values import is_method_call, is_none, keyword_argument, written
 from raymigrate.facts.values.keys import unpacked_value
 from raymigrate.facts.values.nothing import may_be_none
 
@@ -137,10 +137,5 @@ def _looks_up(module: Module, read: ast.Name) -> bool:
     outer = module.parent_of[read]
     if isinstance(outer, ast.Subscript):
         return isinstance(outer.ctx, ast.Load) and written(outer.slice) not in (PRECISION, ...)
-    call = module.parent_of.get(outer)
-    is_get = (
-        isinstance(outer, ast.Attribute) and outer.attr == "get" and isinstance(call, ast.Call) and call.func is outer
-    )
-    return (
-        is_get and isinstance(call, ast.Call) and written(call.args[0] if call.args else None) not in (PRECISION, ...)
-    )
+    call = module.calling(outer)
+    return is_method_call(call, "get") and written(call.args[0] if call.args else None) not in (PRECISION, ...)

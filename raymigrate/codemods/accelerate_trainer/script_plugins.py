@@ -6,7 +6,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
-from raymigrate.facts.values import Source, is_none, keyword_argument
+from raymigrate.facts.values import Source, called_name, is_none, keyword_argument
 from raymigrate.facts.values.keys import is_unpacked, unpacked_value
 
 HOMES = ("accelerate", "accelerate.utils", "accelerate.utils.dataclasses")
@@ -39,7 +39,7 @@ def package_of(module: Module, plugin: str) -> str:
 
 def is_made(plugin: Source, name: str) -> bool:
     """Whether a value is a plugin that is constructed there."""
-    return isinstance(plugin.node, ast.Call) and plugin.module.qualified(plugin.node.func) in _names(name)
+    return called_name(*plugin) in _names(name)
 
 
 def _names(name: str) -> list[str]:

@@ -20,11 +20,11 @@ from raymigrate.codemods.shared.preprocessor_advice import (
     stages_of,
 )
 from raymigrate.facts.hugging_face.instances import has_method
-from raymigrate.facts.projects.project_uses import files_with
-from raymigrate.facts.ray_train.results import is_any_checkpoint, is_called_checkpoint, trainers_behind
+from raymigrate.facts.projects.project_uses import is_named_elsewhere
+from raymigrate.facts.ray_train.results import is_any_checkpoint, is_called_checkpoint, is_set_to_none, trainers_behind
 from raymigrate.facts.syntax.comments import comments_over
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_none, keyword_argument, sources
+from raymigrate.facts.values import is_method_call, is_none, keyword_argument, sources
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM510 = Rule(
@@ -61,7 +61,7 @@ def checkpoint_preprocessors(context: Context) -> None:
             continue
         known |= held
         gone = f"Checkpoint.{method.attr}() {'gives None' if held else 'raises an AttributeError'}"
-        if _sets_none(module, call):
+        if is_set_to_none(module, method.value):
             _delete(context, call, gone if known else f"If this is a checkpoint of Ray: {gone}", sure=known)
         elif not _replaced(context, call, method, gone):
             outcome = f"{gone}: Ray Train puts no preprocessor into a checkpoint."
@@ -82,21 +82,9 @@ def _held_that_of_trainer(module: Module, checkpoint: ast.expr) -> bool:
 def _of_run(module: Module, checkpoint: ast.expr) -> ast.expr:
     """The checkpoint itself of which `TorchCheckpoint.from_checkpoint(checkpoint)` made another."""
     made = module.value(checkpoint)
-    if isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr == "from_checkpoint":
+    if is_method_call(made, "from_checkpoint"):
         return made.args[0] if made.args else checkpoint
     return checkpoint
-
-
-def _sets_none(module: Module, call: ast.Call) -> bool:
-    """Whether a statement is `checkpoint.set_preprocessor(None)`, after which no preprocessor was applied."""
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    return (
-        isinstance(call.func, ast.Attribute)
-        and call.func.attr == "set_preprocessor"
-        and len(given) == 1
-        and is_none(given[0])
-        and isinstance(module.parent_of[call], ast.Expr)
-    )
 
 
 def _delete(context: Context, call: ast.Call, gone: str, *, sure: bool) -> None:
@@ -132,11 +120,7 @@ def _what_to_do(context: Context, call: ast.Call, method: ast.Attribute) -> str 
 def _may_be_mapper_elsewhere(context: Context) -> bool:
     """Whether the checkpoint comes from a trainer of another file, and one of the project makes a BatchMapper."""
     module = context.module
-    if module.project is None or not module.path or any(module.calls(*TRAINERS, *TORCH_TRAINERS)):
-        return False
-    project, folder = module.project, module.project.folder(module.path)
-    own = project.real(module.path)
-    return any(project.real(path) != own for path, _ in files_with(project, folder, b"BatchMapper"))
+    return not any(module.calls(*TRAINERS, *TORCH_TRAINERS)) and is_named_elsewhere(module, b"BatchMapper")
 
 
 def _replaced(context: Context, call: ast.Call, method: ast.Attribute, gone: str) -> bool:

@@ -85,10 +85,9 @@ def _runs(module: Module, dataset: ast.Name) -> list[Run]:
     found = []
     for use in reads(module, dataset) or ():
         method = module.parent_of[use]
-        call = module.parent_of[method]
-        if isinstance(method, ast.Attribute) and method.attr in RUNS:
-            if isinstance(call, ast.Call) and call.func is method:
-                found.append(Run(call, method.attr))
+        call = module.calling(method)
+        if call is not None and isinstance(method, ast.Attribute) and method.attr in RUNS:
+            found.append(Run(call, method.attr))
     return sorted(found, key=lambda run: module.end(run.call))  # arguments come first
 
 

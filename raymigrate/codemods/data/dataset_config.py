@@ -16,7 +16,7 @@ from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ray_train.trainers import TrainerCall, trainers_with_function
 from raymigrate.facts.syntax.literals import string_literal
-from raymigrate.facts.values import is_none, keyword_argument, names_of, written
+from raymigrate.facts.values import called_name, is_none, keyword_argument, names_of, written
 from raymigrate.knowledge.legacy import TRAINERS, TRANSFORMERS_TRAINERS
 
 RM504 = Rule(
@@ -97,7 +97,7 @@ def dataset_choices(context: Context, given: ast.expr | None) -> DatasetChoices 
         made = context.module.value(entry)
         if not isinstance(made, ast.Call) or context.module.qualified(made.func) not in NAMES:
             return None
-        options = _options(context, made)
+        options = _options(made)
         if options is None:
             return None
         found.calls.append(made)
@@ -130,7 +130,7 @@ def untransformed(context: Context, call: ast.Call) -> list[str] | None:
     if given is None or is_none(given):
         return []
     made = context.module.value(given)
-    if isinstance(made, ast.Call) and (context.module.qualified(made.func) or "").endswith(".DataConfig"):
+    if called_name(context.module, made).endswith(".DataConfig"):
         return []
     choices = dataset_choices(context, given)
     if choices is not None:
@@ -147,7 +147,7 @@ def untransformed(context: Context, call: ast.Call) -> list[str] | None:
     return [] if says_nothing and all(says_nothing) else None
 
 
-def _options(context: Context, made: ast.Call) -> dict[str, object] | None:
+def _options(made: ast.Call) -> dict[str, object] | None:
     """The arguments of a DatasetConfig; None where one has no literal value or no counterpart today."""
     given: list[tuple[str | None, ast.expr]] = list(zip(PARAMETERS, made.args, strict=False))
     given += [(keyword.arg, keyword.value) for keyword in made.keywords]

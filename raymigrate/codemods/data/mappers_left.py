@@ -51,8 +51,8 @@ def report_batch_mappers(context: Context) -> None:
 
 def _advice(context: Context, reference: Reference) -> str:
     """What to do about a BatchMapper, or about a name of the class: in an annotation, an isinstance()."""
-    call = context.module.parent_of[reference.node]
-    if not isinstance(call, ast.Call) or call.func is not reference.node:
+    call = context.module.calling(reference.node)
+    if call is None:
         return NOT_MADE
     mapper, found = Mapper(call), set(_uses(context.module, call))
     known = [use for use in Use if use in found] if found and Use.UNKNOWN not in found else [Use.UNKNOWN]

@@ -15,7 +15,7 @@ from raymigrate.facts.ray_train.scaling import has_one_worker
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.literals import string_literal
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, has_unpacking, is_none, keyword_argument, written
+from raymigrate.facts.values import Source, argument, called_name, has_unpacking, is_none, keyword_argument, written
 
 PLACE_OF_ORDER = 2  # of preserve_order= among the parameters of ExecutionOptions, in the oldest versions
 DATA_CONFIG = "ray.train.DataConfig"
@@ -51,7 +51,7 @@ def made_here(context: Context, call: TrainerCall) -> ast.Call | None:
     """The DataConfig that a trainer is given, if this file makes it."""
     given = call.arguments.get("dataset_config")
     made = context.module.value(given) if given is not None else None
-    is_one = isinstance(made, ast.Call) and context.module.qualified(made.func) == DATA_CONFIG
+    is_one = called_name(context.module, made) == DATA_CONFIG
     return made if is_one else None  # type: ignore[return-value]
 
 

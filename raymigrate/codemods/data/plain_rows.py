@@ -16,7 +16,7 @@ from raymigrate.facts.ray_data.datasets import FROM_TORCH, MAPPERS, is_dataset, 
 from raymigrate.facts.ray_data.plain_batches import is_used_as_dict, of_plain_use, takes_an_array
 from raymigrate.facts.ray_data.preprocessors import BATCH_MAPPERS, arguments
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, keyword_argument, last_name, sources
+from raymigrate.facts.values import argument, called_name, keyword_argument, last_name, sources
 
 RM511 = Rule(
     "RM511",
@@ -261,7 +261,7 @@ def _is_list(node: ast.expr) -> bool:
 def _is_pipeline(module: Module, node: ast.expr) -> bool:
     """Whether a value is a pipeline of transformers, which gives a list for a list."""
     made = sources(module, node)
-    return all(isinstance(call, ast.Call) and module.qualified(call.func) in PIPELINES for call in made)
+    return all(called_name(module, call) in PIPELINES for call in made)
 
 
 def _rows(value: ast.expr) -> Iterator[ast.expr]:

@@ -242,7 +242,7 @@ def preprocessing(context: Context, call: TrainerCall) -> Preprocessing | None:
         found = [Transformer(given, any(isinstance(s, Transformer) and s.fittable for s in found))]
         if not context.converts(RM502, given, "The preprocessor is fitted and applied to each dataset here."):
             return None
-    elif not _only_the_trainer_uses(context, given, call) or not context.converts(
+    elif not _only_the_trainer_uses(context, given) or not context.converts(
         RM501, given, "The preprocessor is applied to each dataset with map_batches."
     ):
         return None
@@ -284,7 +284,7 @@ def _helper_is_ours(context: Context, made: Helper, given: ast.expr) -> bool:
     )
 
 
-def _only_the_trainer_uses(context: Context, given: ast.expr, call: TrainerCall) -> bool:
+def _only_the_trainer_uses(context: Context, given: ast.expr) -> bool:
     """Whether a name for BatchMappers is read by this trainer call alone: elsewhere it would be missing."""
     module = context.module
     return all(

@@ -16,7 +16,7 @@ from raymigrate.facts.ray_data.batch_functions import BatchFunction
 from raymigrate.facts.ray_data.datasets import PIPELINES, attributes_of_shards, is_dataset
 from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, trainer_calls
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, keyword_argument, unpacked_dicts
+from raymigrate.facts.values import argument, is_method_call, keyword_argument, unpacked_dicts
 from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
@@ -123,7 +123,7 @@ def _is_own(context: Context, name: str) -> bool:
 
 def _without_lazy(node: ast.expr) -> ast.expr:
     """What comes before `.lazy()`, which goes."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "lazy":
+    while is_method_call(node, "lazy"):
         node = node.func.value
     return node
 

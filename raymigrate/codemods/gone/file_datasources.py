@@ -45,8 +45,7 @@ def _has_paths(call: ast.Call) -> bool:
 
 def _without_paths(context: Context, call: ast.Call, name: str) -> None:
     """Reports an object that is made without paths, with those that read_datasource() is given beside it."""
-    outer = context.module.parent_of[call]
-    reader = context.module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
-    given = keyword_argument(reader, "paths") if isinstance(reader, ast.Call) else None
+    reader = context.module.taking(call)
+    given = keyword_argument(reader, "paths") if reader is not None else None
     paths = context.module.source(given) if given is not None else "paths"
     context.manual(RM692, call, NO_PATHS.format(name=name), WITH_PATHS.format(name=name, paths=paths))

@@ -212,9 +212,7 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
 def _has_no_other_trainer(context: Context, local: str, scope: Scope) -> bool:
     """Whether a legacy trainer that may be missing is constructed all the same: `except ImportError: X = None`."""
     module = context.module
-    called = any(
-        isinstance(call := module.parent_of[use], ast.Call) and call.func is use for use in module.uses(local, scope)
-    )
+    called = any(module.calling(use) is not None for use in module.uses(local, scope))
     others = [binding for binding in scope.lookup(local) if not isinstance(binding.node, (ast.alias, ast.Name))]
     return called and not others and not any(True for _ in module.calls(*TORCH_TRAINERS))
 
@@ -289,8 +287,7 @@ def _unguarded_use(context: Context, alias: ast.alias, bindings: Sequence[Bindin
 
 def _fails_on_none(module: Module, use: ast.Name) -> bool:
     """Whether a name is called, or an attribute of it is read."""
-    parent = module.parent_of[use]
-    return isinstance(parent, ast.Attribute) or (isinstance(parent, ast.Call) and parent.func is use)
+    return isinstance(module.parent_of[use], ast.Attribute) or module.calling(use) is not None
 
 
 def _exists(binding: Binding) -> bool:

@@ -30,6 +30,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED as AIR_MOVED
 from raymigrate.facts.hugging_face.instances import declared_others, instance_of
 from raymigrate.facts.projects.passed_names import PassedName, passed_names
+from raymigrate.facts.syntax.attribute_chains import root_of_chain
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.magics import runs_other_files
 from raymigrate.facts.syntax.module import Module
@@ -379,10 +380,7 @@ def _is_taken(name: str, given: tuple[str, ...], keyword: str) -> bool:
 
 def is_dealt_with(context: Context, function: ast.expr) -> bool:
     """Whether another rule replaces what is called, or says that it is gone."""
-    root = function
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    return root in context.handled
+    return root_of_chain(function) in context.handled
 
 
 def is_spoken_of(context: Context, call: ast.Call, keyword: ast.keyword) -> bool:

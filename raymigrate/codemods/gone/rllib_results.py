@@ -16,7 +16,7 @@ from raymigrate.facts.projects.places import TRAINABLE
 from raymigrate.facts.ray_tune.tuners import TUNERS
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, constants
+from raymigrate.facts.values import Source, argument, constants, is_method_call
 from raymigrate.facts.values.written_keys import WrittenKeys
 
 KEYS = {
@@ -117,7 +117,7 @@ def _use_by_tune(module: Module, node: ast.Constant, goals: Collection[ast.AST])
     parent = module.parent_of[node]
     if isinstance(parent, ast.keyword) and parent.arg in METRIC:
         return "so that Tune raises an error"
-    if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and parent.func.attr in BEST:
+    if is_method_call(parent, *BEST):
         return "so that none is found"
     is_goal = isinstance(parent, ast.Dict) and parent in goals and node in parent.keys
     return "so that no trial ends by it" if is_goal else ""

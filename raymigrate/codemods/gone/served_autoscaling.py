@@ -80,8 +80,7 @@ def _carried(context: Context, given: ast.keyword, entry: Entry, *, is_beside: b
 
 def _is_asked_for(module: Module) -> bool:
     """Whether something in the file asks for the key of a dict by its name, or sets it."""
-    texts = (node for node in module.of_type(ast.Constant) if node.value == OLD)
-    return any(not isinstance(module.parent_of.get(node), ast.Dict) for node in texts)
+    return any(not isinstance(module.parent_of.get(node), ast.Dict) for node in module.texts(OLD))
 
 
 def _renamed(context: Context, call: ast.Call, keyword: ast.AST) -> None:

@@ -17,7 +17,7 @@ from raymigrate.facts.projects.declared import is_declared
 from raymigrate.facts.syntax.alternatives import kinds_of
 from raymigrate.facts.syntax.guards import is_guarded, waits_for
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, is_method_call
 
 Kind = Callable[[Module, ast.expr], bool]
 
@@ -145,10 +145,7 @@ def _is_response(module: Module, node: ast.expr, kind: Kind) -> bool:
     """
     sources = [source.node for source in module.origins(node, elsewhere=False)]
     return bool(sources) and all(
-        isinstance(made, ast.Call)
-        and isinstance(made.func, ast.Attribute)
-        and made.func.attr == "remote"
-        and any(kind(module, owner) for owner in _owners(made.func.value))
+        is_method_call(made, "remote") and any(kind(module, owner) for owner in _owners(made.func.value))
         for made in sources
     )
 
@@ -157,7 +154,7 @@ def _owners(node: ast.expr) -> Iterator[ast.expr]:
     """What may be the handle in what has `.remote()`: it, what it is a method of, what `options()` is called on."""
     while True:
         yield node
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "options":
+        if is_method_call(node, "options"):
             node = node.func.value
         elif isinstance(node, ast.Attribute):
             node = node.value
@@ -180,7 +177,7 @@ def _may_be_bound(module: Module, node: ast.expr) -> bool:
 
 def _bound_with(module: Module, node: ast.expr) -> list[ast.expr | None] | None:
     """What the calls of `bind()` give for `self.translate`, a parameter of `__init__`; None where it is none."""
-    home = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
+    home = module.class_around(node)
     if home is None or not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
         return None
     stored = [place for place in module.stores(node.attr) if module.inside(place, home)]
@@ -202,7 +199,7 @@ def _binds(module: Module, home: ast.ClassDef) -> Iterator[ast.Call]:
     """The calls of `bind` of a deployment that a class is, also behind `options()`."""
     for call, method in module.method_calls("bind"):
         owner = method.value
-        if isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr == "options":
+        if is_method_call(owner, "options"):
             owner = owner.func.value
         if isinstance(owner, ast.Name) and module.definition(owner) is home:
             yield call
@@ -211,10 +208,10 @@ def _binds(module: Module, home: ast.ClassDef) -> Iterator[ast.Call]:
 def _is_application(module: Module, node: ast.expr) -> bool:
     """Whether a value is a deployment with its arguments: `Translate.bind()`, `PredictorDeployment.bind(...)`."""
     made = module.value(node)
-    if not isinstance(made, ast.Call) or not isinstance(made.func, ast.Attribute) or made.func.attr != "bind":
+    if not is_method_call(made, "bind"):
         return False
     owner = made.func.value
-    if isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr == "options":
+    if is_method_call(owner, "options"):
         owner = owner.func.value
     name = module.qualified(owner) or ""
     is_gone = name.startswith("ray.serve.") and name.rpartition(".")[2] in GONE_DEPLOYMENTS

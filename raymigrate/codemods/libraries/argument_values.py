@@ -12,6 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.argument_objects import is_arguments_object, may_be_arguments_object
+from raymigrate.facts.syntax.guards import is_condition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import last_name
 
@@ -126,17 +127,8 @@ def _asked(module: Module, node: ast.Attribute) -> tuple[ast.expr, str]:
     outer = module.parent_of[call]
     if isinstance(outer, ast.Compare) and outer.left is call and len(outer.ops) == 1:
         asked = (module.constant(outer.comparators[0]), type(outer.ops[0]))
-        is_test = _is_test(module, outer)
+        is_test = is_condition(module, outer)
         if asked in ASKS_FOR_MORE:
             return outer, "$options" if is_test else "bool($options)"
         return (outer, "not $options" if is_test else "(not $options)") if asked in ASKS_FOR_NONE else (node, "")
-    return (call, "$options") if _is_test(module, call) else (node, "")
-
-
-def _is_test(module: Module, node: ast.expr) -> bool:
-    """Whether only the truth of an expression counts: it is the test of an `if`, or a part of one."""
-    parent = module.parent_of[node]
-    if isinstance(parent, (ast.BoolOp, ast.UnaryOp)):
-        is_not = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
-        return is_not or (isinstance(parent, ast.BoolOp) and _is_test(module, parent))
-    return isinstance(parent, (ast.If, ast.IfExp, ast.While)) and parent.test is node
+    return (call, "$options") if is_condition(module, call) else (node, "")

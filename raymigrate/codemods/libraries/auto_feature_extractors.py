@@ -5,8 +5,6 @@ feature_extraction_auto.py, and raises a ValueError for a model of images, which
 preprocessor_config.json has (measured: image_processor_type, feature_extractor_type, neither).
 """
 
-import ast
-
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -33,8 +31,8 @@ LOADS = f"{OLD}.from_pretrained"
 def auto_feature_extractors(context: Context) -> None:
     """Loads what prepares images with AutoImageProcessor."""
     for reference in context.references(LOADS):
-        call = context.module.parent_of[reference.node]
-        if not isinstance(call, ast.Call) or call.func is not reference.node:
+        call = context.module.calling(reference.node)
+        if call is None:
             continue
         modality = modality_of(context.module, call)
         if modality is Modality.AUDIO:

@@ -16,7 +16,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.hugging_face.callbacks import EVENTS, event_methods
 from raymigrate.facts.projects.places import functions_behind
-from raymigrate.facts.syntax.functions import default_of, parameters
+from raymigrate.facts.syntax.functions import default_of, parameter_for, parameters
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import FunctionNode
@@ -150,7 +150,7 @@ def _handed_on(context: Context, use: ast.Name) -> Iterator[Handed]:
         yield from _unpacked(context, call, use)
     else:
         for function in functions_behind(module, call.func):
-            parameter = _parameter_for(module, call, use, function)
+            parameter = parameter_for(function, call, use, _is_bound(module, call, function))
             yield from [Handed(function, parameter)] if parameter else []
 
 
@@ -164,16 +164,10 @@ def _copy(module: Module, use: ast.Name) -> ast.expr:
     return outer if isinstance(outer, ast.Dict) and outer.keys[outer.values.index(use)] is None else use
 
 
-def _parameter_for(module: Module, call: ast.Call, use: ast.Name, function: FunctionNode) -> str:
-    """The parameter of a function of the module that gets an argument of a call; empty where that is not seen."""
-    if use not in call.args:
-        return next(str(keyword.arg) for keyword in call.keywords if keyword.value is use)
-    names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
-    is_bound = isinstance(module.parent_of[function], ast.ClassDef) and not isinstance(
-        module.definition(getattr(call.func, "value", call.func)), ast.ClassDef
-    )
-    place = call.args.index(use) + is_bound
-    return names[place] if place < len(names) else ""
+def _is_bound(module: Module, call: ast.Call, function: FunctionNode) -> bool:
+    """Whether a function is a method that a call calls of an object, which Python itself gives it."""
+    owner = module.definition(getattr(call.func, "value", call.func))
+    return isinstance(module.parent_of[function], ast.ClassDef) and not isinstance(owner, ast.ClassDef)
 
 
 def _unpacked(context: Context, call: ast.Call, use: ast.Name) -> Iterator[Handed]:

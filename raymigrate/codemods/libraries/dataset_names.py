@@ -341,9 +341,8 @@ def _are_all_loaded(uses: Uses) -> bool:
 
 def _is_loaded(module: Module, use: ast.expr) -> bool:
     """Whether an expression is the name that a loader is given."""
-    call = module.parent_of[use]
-    call = module.parent_of[call] if isinstance(call, ast.keyword) else call
-    return isinstance(call, ast.Call) and module.qualified(call.func) in LOADERS and argument(call, 0, "path") is use
+    call = module.taking(use)
+    return call is not None and module.qualified(call.func) in LOADERS and argument(call, 0, "path") is use
 
 
 def _parquet_copy(context: Context, call: ast.Call, given: ast.expr, name: str, *, sure: bool) -> None:

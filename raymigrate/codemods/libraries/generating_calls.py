@@ -14,7 +14,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.generation import LENGTHS, RM752
 from raymigrate.facts.hugging_face.models import GET_MODEL
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, unpacked_dicts
+from raymigrate.facts.values import Source, argument, is_method_call, unpacked_dicts
 from raymigrate.facts.values.carried import carried
 
 GENERATE = "generate"
@@ -57,10 +57,8 @@ def _sets_lengths(module: Module) -> bool:
 def _classes(module: Module, node: ast.expr) -> list[str | None]:
     """The classes that a model may be of, also one of a legacy checkpoint: `checkpoint.get_model(T5Model)`."""
     value = module.value(node)
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == GET_MODEL:
-        given = next(
-            iter([*value.args, *(keyword.value for keyword in value.keywords if keyword.arg == "model")]), None
-        )
+    if is_method_call(value, GET_MODEL):
+        given = argument(value, 0, "model")
         name = module.qualified(given) if given is not None else None
         return [name.rpartition(".")[2]] if name else classes_of_model(module, given) if given is not None else []
     return classes_of_model(module, node)

@@ -9,7 +9,7 @@ from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import sources, written
+from raymigrate.facts.values import called_name, sources, written
 
 CLASSES = tuple(f"transformers.{module}TokenClassificationPipeline" for module in ("", "pipelines."))
 GROUPED, SUBWORDS, NEW = "grouped_entities", "ignore_subwords", "aggregation_strategy"
@@ -40,7 +40,7 @@ def _called(module: Module, call: ast.Call) -> Iterator[ast.AST]:
 
 
 def _makes_pipeline(module: Module, made: ast.AST) -> bool:
-    return isinstance(made, ast.Call) and module.qualified(made.func) in (*PIPELINES, *CLASSES)
+    return called_name(module, made) in (*PIPELINES, *CLASSES)
 
 
 def _change(context: Context, call: ast.Call, given: list[ast.keyword]) -> None:

@@ -12,6 +12,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import MODEL_NAME, is_model_class
+from raymigrate.facts.syntax.attribute_chains import root_of_chain
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, has_unpacking, keyword_named, written
@@ -155,10 +156,8 @@ def _identity(value: Source) -> Hashable:
         return known
     sources = value.module.origins(value.node)
     source = sources[0] if len(sources) == 1 else value
-    root = source.node
-    while isinstance(root, ast.Attribute):
-        root = root.value
+    root = root_of_chain(source.node)
     scope = source.module.bound_in(root)
-    if scope is None or not isinstance(root, ast.Name) or len(scope.bindings[root.id]) != 1:
+    if scope is None or root is None or len(scope.bindings[root.id]) != 1:
         return source
     return ast.dump(source.node).encode(), scope  # the same expression of the same name

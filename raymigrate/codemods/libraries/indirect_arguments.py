@@ -141,7 +141,7 @@ def _options(context: Context, parsing: Parsing) -> list[tuple[ast.Constant, str
     found = [
         (node, option["name"])
         for node in module.of_type(ast.Constant)
-        if isinstance(node.value, str) and not isinstance(module.parent_of[node], ast.Expr)
+        if isinstance(node.value, str) and not module.is_statement(node)
         for option in OPTION.finditer(node.value)
     ]
     own = {module.constant(flag) for call, _ in module.method_calls("add_argument") for flag in call.args}

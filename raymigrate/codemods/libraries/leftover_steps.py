@@ -71,5 +71,4 @@ def _stored(module: Module, arguments: ast.Call, name: str) -> list[ast.expr]:
 
 def _is_named(module: Module) -> bool:
     """Whether something of a module is called as the argument: what nobody shows may be it."""
-    named = any(node.value == STEPS for node in module.of_type(ast.Constant))
-    return named or any(node.arg == STEPS for node in module.of_type(ast.keyword))
+    return bool(module.texts(STEPS)) or any(module.keywords(STEPS))

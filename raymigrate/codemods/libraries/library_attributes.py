@@ -35,7 +35,7 @@ from raymigrate.facts.ray_tune.tune_objects import ANALYSIS
 from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import is_method_call, is_none
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
 from raymigrate.knowledge.libraries import lineage, member
 from raymigrate.knowledge.successors import PREPROCESSED
@@ -288,7 +288,7 @@ def _is_namespace(module: Module, node: ast.AST) -> bool:
     several = module.parent_of[target] if target is not None else None
     statement = module.parent_of[several] if isinstance(several, (ast.Tuple, ast.List)) else None
     call = node.value if isinstance(node, ast.Subscript) else getattr(statement, "value", None)
-    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in PARTLY_PARSED
+    return is_method_call(call, *PARTLY_PARSED)
 
 
 def _attribute(context: Context, node: ast.Attribute, kind: str, new: str | None) -> None:

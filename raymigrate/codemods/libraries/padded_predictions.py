@@ -21,7 +21,7 @@ from raymigrate.facts.syntax.functions import parameters
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import FUNCTIONS, FunctionNode
-from raymigrate.facts.values import argument, last_name, reaching
+from raymigrate.facts.values import argument, is_method_call, last_name, reaching
 
 DECODES = {"batch_decode": ("sequences",), "decode": ("token_ids",)}  # and the name of what is decoded
 METRICS = "compute_metrics"
@@ -145,7 +145,7 @@ def _fills(module: Module, use: ast.expr) -> bool:
         return False
     if (filled := FILLING.get(module.qualified(call.func) or "")) is not None:
         return argument(call, 0, filled) is use
-    return isinstance(module.parent_of[call], ast.Expr) and _is_own(module, call.func)
+    return module.is_statement(call) and _is_own(module, call.func)
 
 
 def _is_own(module: Module, called: ast.expr) -> bool:
@@ -188,8 +188,7 @@ def _takes_tokens(module: Module, read: ast.Name) -> bool:
 def _has_predictions(module: Module, node: ast.expr) -> bool:
     """Whether an object has the predictions of a Trainer, as the first of its parts too."""
     made = module.value(node)
-    of_trainer = isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr == "predict"
-    return (of_trainer and SEQ2SEQ in module.text) or _is_evaluated(module, node)
+    return (is_method_call(made, "predict") and SEQ2SEQ in module.text) or _is_evaluated(module, node)
 
 
 def _is_evaluated(module: Module, node: ast.expr) -> bool:

@@ -16,7 +16,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Part
 from raymigrate.facts.hugging_face.models import ADAPTED
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_none, named_arguments, written
+from raymigrate.facts.values import called_name, is_none, named_arguments, written
 
 CONFIG = "quantization_config"
 CLASS = "BitsAndBytesConfig"
@@ -109,7 +109,7 @@ def _is_object(module: Module, config: ast.expr | None) -> bool:
 
 def _makes_object(module: Module, node: ast.AST) -> bool:
     """Whether a class is called, by its capital: a function may return None."""
-    return isinstance(node, ast.Call) and (module.qualified(node.func) or "").rpartition(".")[2][:1].isupper()
+    return called_name(module, node).rpartition(".")[2][:1].isupper()
 
 
 def is_quantized(module: Module, call: ast.Call) -> bool | None:

@@ -111,8 +111,7 @@ def load_metric(context: Context) -> None:
         if context.converts(RM713, reference.node, "datasets has no load_metric today; now evaluate.load."):
             context.plan.need_import("evaluate", near=reference.binding.statement)
             context.replace_reference(reference, "evaluate.load")
-            call = context.module.parent_of[reference.node]
-            if isinstance(call, ast.Call) and call.func is reference.node:
+            if (call := context.module.calling(reference.node)) is not None:
                 context.plan.call(call).names = names_for_evaluate(call)
 
 

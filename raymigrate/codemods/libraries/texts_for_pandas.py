@@ -12,7 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import import_bindings
-from raymigrate.facts.values import Source, argument, is_none, leading_text
+from raymigrate.facts.values import Source, argument, is_method_call, is_none, leading_text
 
 RM728 = Rule(
     "RM728",
@@ -57,7 +57,7 @@ def _is_text(source: Source, starts: tuple[str, ...], writer: str) -> bool:
     module, node = source.module, source.node
     if isinstance(node, ast.Call) and module.qualified(node.func) == "json.dumps":
         return True
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == writer:
+    if is_method_call(node, writer):
         return is_none(argument(node, 0, *TARGETS))
     return leading_text(module, node).lstrip().startswith(starts)
 

@@ -85,7 +85,7 @@ def _makes_tokenizer(module: Module, value: ast.expr) -> bool:
 def _classes(module: Module, node: ast.expr) -> list[str]:
     """The names of the classes of transformers that an object may be of; empty texts for what is not seen."""
     if isinstance(node, ast.Name) and node.id == "self":
-        owner = next((above for above in module.ancestors(node) if isinstance(above, ast.ClassDef)), None)
+        owner = module.class_around(node)
         return [_base(module, owner)]
     return [_made(source.module, source.node) for source in module.origins(node)]
 

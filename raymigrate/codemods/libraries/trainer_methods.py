@@ -85,7 +85,7 @@ def _calls_of_log(context: Context) -> None:
     """Tells of calls by `self` or super() with the arguments of transformers 4, of the method of Trainer itself."""
     module = context.module
     for call, method in module.method_calls(LOG):
-        home = next((parent for parent in module.ancestors(call) if isinstance(parent, ast.ClassDef)), None)
+        home = module.class_around(call)
         is_super = isinstance(method.value, ast.Call) and ast.unparse(method.value.func) == "super"
         if home is None or not is_transformers_trainer(module, home):
             continue

@@ -17,7 +17,7 @@ from raymigrate.codemods.libraries.old_transformers import is_for_old_transforme
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, constants, seen_entries
+from raymigrate.facts.values import Source, argument, constants, is_method_call, seen_entries
 
 RM754 = Rule(
     "RM754",
@@ -141,7 +141,7 @@ def _repositories(module: Module, named: ast.expr | None) -> set[Repository]:
                 found.add(name)
             elif node in seen:
                 continue
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LOADS:
+            elif is_method_call(node, *LOADS):
                 named = _named(source.module, node)
                 waiting += [Source(source.module, named)] if named is not None else []
             else:

@@ -13,10 +13,9 @@ from raymigrate.codemods.libraries.library_attributes import RM723
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.projects.handed_on import handed_on
 from raymigrate.facts.ray_train.trainers import library_bases
-from raymigrate.facts.syntax.functions import is_static
+from raymigrate.facts.syntax.functions import by_position, is_static
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.knowledge.libraries import lineage, look_up
 
 BACKEND = "ray.train.backend.Backend"
@@ -78,11 +77,11 @@ def _is_declared(module: Module, parameter: ast.arg) -> bool:
 
 def _is_given_to_backend(module: Module, parameter: ast.arg) -> bool:
     """Whether a parameter is the first, after `self`, of such a method of a class made from Backend."""
-    method = next((outer for outer in module.ancestors(parameter) if isinstance(outer, FUNCTIONS)), None)
+    method = module.function(parameter)
     home = module.parent_of.get(method) if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
     if not isinstance(home, ast.ClassDef) or not isinstance(method, ast.FunctionDef) or is_static(method):
         return False
-    given = [*method.args.posonlyargs, *method.args.args]
+    given = by_position(method)
     if method.name not in METHODS or parameter not in given[1:2]:
         return False
     return any(BACKEND in lineage(look_up(base).place) for base in library_bases(module, home))

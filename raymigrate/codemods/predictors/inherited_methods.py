@@ -7,9 +7,10 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.predictors.predictors import OTHERS, PIPELINE_PREDICTORS, RM603
 from raymigrate.facts.projects.declared import Declared, own_lineage
+from raymigrate.facts.ray_train.results import is_set_to_none
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, is_none
+from raymigrate.facts.values import Source
 from raymigrate.facts.values.items import DEEPEST, collections_of, items_of
 from raymigrate.knowledge.legacy import BATCH_PREDICTORS
 
@@ -68,10 +69,9 @@ def inherited_methods(context: Context) -> None:
         base = _base_with(module, node) if isinstance(node.ctx, ast.Load) else None
         advice = _inherited(base).get(node.attr) if base is not None else None
         if advice is not None and not is_guarded(module, node, node.attr):
-            parent = module.parent_of[node]
-            what = f"{node.attr}()" if isinstance(parent, ast.Call) and parent.func is node else node.attr
+            what = f"{node.attr}()" if module.calling(node) is not None else node.attr
             message = f"{what} came from {base}, which is gone: without that base class this raises an AttributeError."
-            context.manual(RM603, node, message, DELETE if _sets_none(module, node) else advice)
+            context.manual(RM603, node, message, DELETE if is_set_to_none(module, node.value) else advice)
 
 
 def _inherited(base: str) -> dict[str, str]:
@@ -128,7 +128,7 @@ def _class(module: Module, node: ast.expr) -> tuple[Module, ast.ClassDef] | None
     if isinstance(node, ast.Call) and ast.unparse(node.func) == "super":  # `super().from_checkpoint(...)`
         node = node.func
     if isinstance(node, ast.Name) and node.id == "super":
-        around = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
+        around = module.class_around(node)
         return (module, around) if around is not None else None
     definition = module.definition(node)
     if isinstance(definition, ast.ClassDef):
@@ -141,11 +141,3 @@ def _class(module: Module, node: ast.expr) -> tuple[Module, ast.ClassDef] | None
         return (module, owner) if is_first and isinstance(owner, ast.ClassDef) else None
     other = module.elsewhere(node)
     return (other.module, other.node) if other is not None and isinstance(other.node, ast.ClassDef) else None
-
-
-def _sets_none(module: Module, node: ast.Attribute) -> bool:
-    """Whether a statement is `predictor.set_preprocessor(None)`."""
-    call = module.parent_of[node]
-    given = [*call.args, *(keyword.value for keyword in call.keywords)] if isinstance(call, ast.Call) else []
-    is_alone = isinstance(module.parent_of[call], ast.Expr)
-    return node.attr == "set_preprocessor" and is_alone and len(given) == 1 and is_none(given[0])

@@ -8,7 +8,7 @@ from raymigrate.codemods.shared.checkpoint_files import in_words, layout_after
 from raymigrate.facts.ray_train.results import Layout
 from raymigrate.facts.syntax.calls import calls_on
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, sources
+from raymigrate.facts.values import argument, called_name, sources
 from raymigrate.knowledge.legacy import BATCH_PREDICTORS
 
 LOADED = "The model is in {files}, inside `with checkpoint.as_directory() as folder:`."
@@ -51,8 +51,4 @@ def is_of_batch_predictor(module: Module, node: ast.expr) -> bool:
         module: The module.
         node: What names the class.
     """
-    outer = module.parent_of[node]
-    outer = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
-    if not isinstance(outer, ast.Call) or outer.func is node:
-        return False
-    return (module.qualified(outer.func) or "").startswith(BATCH_PREDICTORS)
+    return called_name(module, module.taking(node)).startswith(BATCH_PREDICTORS)

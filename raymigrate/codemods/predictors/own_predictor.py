@@ -147,12 +147,12 @@ def own_predictor(context: Context, node: ast.expr) -> OwnPredictor:
             raise NotSure(f"The class of its predictors uses {part.attr}.")
         if isinstance(part, ast.Name) and part.id == "super":
             call = module.parent_of[module.parent_of[module.parent_of[part]]]
-            if not _is_init_of_base(module, call) or not isinstance(module.parent_of[call], ast.Expr):
+            if not _is_init_of_base(module, call) or not module.is_statement(call):
                 raise NotSure("The class of its predictors calls its base class.")
     for reference in module.references_within(*BASES):
         call = module.parent_of[reference.node]
         if module.inside(reference.node, definition) and reference.node is not definition.bases[0]:
-            if not _is_init_of_base(module, call) or not isinstance(module.parent_of[call], ast.Expr):
+            if not _is_init_of_base(module, call) or not module.is_statement(call):
                 raise NotSure("The class of its predictors names its base class.")
     return predictor
 

@@ -1,6 +1,6 @@
 """RM603: the predictors of Ray Train, and BatchPredictor, which ran them over a Dataset.
 
-What they did: Ray 2.6.3, train/predictor.py, train/batch_predictor.py:126-330, and codemods/pipeline_predictor.py here.
+What they did: Ray 2.6.3, train/predictor.py, train/batch_predictor.py:126-330, and pipeline_predictor.py beside this.
 """
 
 import ast
@@ -232,9 +232,8 @@ def _name(reference: Reference) -> str:
 
 def _call(context: Context, reference: Reference, *methods: str) -> ast.Call | None:
     """The call of the class, or of one of these methods of it, that a reference is the function of."""
-    call = context.module.parent_of[reference.node]
     method = reference.qualified.removeprefix(_name(reference)).removeprefix(".")
-    return call if isinstance(call, ast.Call) and call.func is reference.node and method in methods else None
+    return context.module.calling(reference.node) if method in methods else None
 
 
 def _predictor(context: Context, reference: Reference, pipeline: PipelinePredictor) -> None:

@@ -103,9 +103,8 @@ def _uses_of_class(module: Module, own: ast.ClassDef) -> Iterator[ast.expr]:
 
 def _is_given_to_serve(module: Module, value: ast.expr) -> bool:
     """Whether a value is an argument of a call of Ray Serve, or of a method of what such a call gives."""
-    outer = module.parent_of[value]
-    call = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
-    if not isinstance(call, ast.Call) or value is call.func:
+    call = module.taking(value)
+    if call is None:
         return False
     function: ast.expr = call.func
     while isinstance(function, (ast.Attribute, ast.Call)):

@@ -37,7 +37,7 @@ from raymigrate.facts.ray_train.results import (
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Reference
-from raymigrate.facts.values import is_none, keyword_argument, sources
+from raymigrate.facts.values import called_name, is_none, keyword_argument, sources
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM304 = Rule(
@@ -138,7 +138,7 @@ def to_dict(context: Context) -> None:
 def _may_be_older(module: Module, node: ast.Call, checkpoint: ast.expr) -> bool:
     """Whether a training function may be given a checkpoint of an earlier run, by resume_from_checkpoint=."""
     made = [(s.module, s.node) for s in module.origins(checkpoint)]
-    if not any(isinstance(get, ast.Call) and home.qualified(get.func) in GET_CHECKPOINT for home, get in made):
+    if not any(called_name(home, get) in GET_CHECKPOINT for home, get in made):
         return False
     here = [(module, call) for call in module.calls(*TORCH_TRAINERS, *TRAINERS)]
     for home, call in (*here, *_trainers_elsewhere(module, node)):
@@ -155,16 +155,15 @@ def _trainers_elsewhere(module: Module, node: ast.AST) -> Iterator[tuple[Module,
         return
     module.project.read_others(module.path)
     for user, read in uses_of(module.project, Definition(module, function, function.name)).reads:
-        parent = user.parent_of[read]
-        call = user.parent_of[parent] if isinstance(parent, ast.keyword) else parent
-        if isinstance(call, ast.Call) and user.qualified(call.func) in TORCH_TRAINERS | TRAINERS:
+        call = user.taking(read)
+        if call is not None and user.qualified(call.func) in TORCH_TRAINERS | TRAINERS:
             yield user, call
 
 
 def _holds_model(module: Module, writer: Reference) -> bool:
     """Whether a checkpoint is made from a dict with a model of transformers."""
-    call = module.parent_of[writer.node]
-    given = call.args[:1] if isinstance(call, ast.Call) and call.func is writer.node else []
+    call = module.calling(writer.node)
+    given = call.args[:1] if call is not None else []
     return any(models_in(module, data) for data in given)
 
 

@@ -75,22 +75,17 @@ def _runs_in(module: Module, node: ast.AST) -> ast.AST | None:
 
 def _handed_on(module: Module) -> Iterator[Asked]:
     """What gives the function itself to one that calls it: an argument, or the default of a parameter."""
-    if all(_is_called(module, reference.node) for reference in module.references_within(*NAMES)):
+    if all(module.calling(reference.node) is not None for reference in module.references_within(*NAMES)):
         return
     for call in module.of_type(ast.Call):
         if not isinstance(module.definition(call.func), ast.arg):
             continue
         for given in module.origins(call.func):
             name = given.module.qualified(given.node)
-            if name in NAMES and given.module is module and not _is_called(module, given.node):
+            if name in NAMES and given.module is module and module.calling(given.node) is None:
                 is_default = isinstance(module.parent_of[given.node], ast.arguments)
                 place = call if is_default else given.node
                 yield Asked(given.node, _runs_in(module, place), name.rpartition(".")[2])
-
-
-def _is_called(module: Module, function: ast.expr) -> bool:
-    call = module.parent_of[function]
-    return isinstance(call, ast.Call) and call.func is function
 
 
 def _outside(context: Context, asked: Asked) -> tuple[ast.AST, str] | None:

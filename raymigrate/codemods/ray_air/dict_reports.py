@@ -133,9 +133,8 @@ def _flow_of_variable(context: Context, target: ast.Name) -> Flow | None:
         optional = optional or contents[1]
     reports = []
     for use in module.uses(target.id, scope):
-        parent = module.parent_of[use]
-        call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
-        if not (isinstance(call, ast.Call) and _is_report(context, call) and checkpoint_argument(call) is use):
+        call = module.taking(use)
+        if call is None or not _is_report(context, call) or checkpoint_argument(call) is not use:
             return None
         reports.append(call)
     return Flow(made, reports, bindings, optional) if reports else None
@@ -148,5 +147,5 @@ def _is_report(context: Context, call: ast.Call) -> bool:
         and len(call.args) + len(call.keywords) == 2
         and not any(isinstance(argument, ast.Starred) for argument in call.args)
         and metrics_argument(call) is not None
-        and isinstance(context.module.parent_of[call], ast.Expr)
+        and context.module.is_statement(call)
     )

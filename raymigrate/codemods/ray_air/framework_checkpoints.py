@@ -24,6 +24,7 @@ from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.shared.torch_models import TORCH_CHECKPOINTS, lacks_model_file, makes_both
 from raymigrate.facts.hugging_face.instances import instance_of
 from raymigrate.facts.ray_train.framework_checkpoints import CLASSES
+from raymigrate.facts.ray_train.results import class_method
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import sources
 
@@ -82,23 +83,16 @@ def torch_models(context: Context) -> None:
 def _is_old(module: Module, source: ast.expr) -> bool:
     """Whether what makes a TorchCheckpoint is written as no Ray of today takes it."""
     names = {keyword.arg for keyword in source.keywords} if isinstance(source, ast.Call) else set()
-    return _maker(module, source) == "from_uri" or not names.isdisjoint(PATHS)
+    return class_method(module, source, TORCH_CHECKPOINTS) == "from_uri" or not names.isdisjoint(PATHS)
 
 
 def _reads_file(context: Context, checkpoint: ast.expr) -> bool:
     """Whether a value is a TorchCheckpoint of a folder that this file does not fill by methods of the class."""
     module = context.module
-    makers = {_maker(module, source) for source in sources(module, checkpoint)} - {None}
+    makers = {class_method(module, source, TORCH_CHECKPOINTS) for source in sources(module, checkpoint)} - {None}
     if not makers.isdisjoint(TOLD) or (makers and makers <= set(FILLED)):
         return False
     return bool(makers & {"", "from_uri", "from_directory"}) or instance_of(module, checkpoint) in TORCH_CHECKPOINTS
-
-
-def _maker(module: Module, source: ast.expr) -> str | None:
-    """The method of TorchCheckpoint that makes a value, empty for the class itself; None of what is something else."""
-    name = (module.qualified(source.func) or "") if isinstance(source, ast.Call) else ""
-    owner = next((owner for owner in TORCH_CHECKPOINTS if f"{name}.".startswith(f"{owner}.")), None)
-    return None if owner is None else name.removeprefix(owner).removeprefix(".")
 
 
 def _kept(name: str) -> str:

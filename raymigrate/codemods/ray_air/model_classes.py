@@ -60,8 +60,8 @@ BY_HAND = (
 def model_classes(context: Context) -> None:
     """Writes such models as legacy Ray did."""
     for reference in context.references(*(f"{name}.from_model" for name in NAMES)):
-        call = context.module.parent_of[reference.node]
-        if not isinstance(call, ast.Call) or call.func is not reference.node:
+        call = context.module.calling(reference.node)
+        if call is None:
             continue
         model = argument(call, 0, "model")
         in_training = context.place_of(call) is not Place.UNKNOWN

@@ -129,8 +129,7 @@ def session_functions(context: Context) -> None:
         if function == "get_trial_resources" and read_worker_cpus(context, reference.node, reference):
             continue
         target = SESSION_FUNCTIONS.get(function)
-        parent = context.module.parent_of[reference.node]
-        is_call = isinstance(parent, ast.Call) and parent.func is reference.node
+        is_call = context.module.calling(reference.node) is not None
         rule = RM305 if function.startswith("get_trial") else RM302
         if target is None or rest or (not is_call and "get_context" in target):
             what = f"session.{function}" if function else "ray.air.session"

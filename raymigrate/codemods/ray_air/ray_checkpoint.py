@@ -21,7 +21,7 @@ from raymigrate.facts.ray_train.own_objects import may_hold_own
 from raymigrate.facts.ray_train.results import CHECKPOINTS
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Reference
-from raymigrate.facts.values import given_by_name, is_none
+from raymigrate.facts.values import given_by_name, is_method_call, is_none
 
 API = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
 
@@ -147,7 +147,7 @@ def instead_of_dict(context: Context, reference: Reference, given: ast.expr | No
 def is_of_checkpoint(module: Module, given: ast.expr) -> bool:
     """Whether a dict is what `checkpoint.to_dict()` gives."""
     made = module.value(given)
-    return isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr == "to_dict"
+    return is_method_call(made, "to_dict")
 
 
 def constructor_arguments(module: Module, call: ast.Call, *, by_position: bool) -> dict[str, ast.expr]:
@@ -172,8 +172,8 @@ def constructed(context: Context, reference: Reference, by_position: bool, kept:
         by_position: Whether its arguments by position are those of old Ray for sure.
         kept: What the class keeps without a dict.
     """
-    call = context.module.parent_of[reference.node]
-    if not isinstance(call, ast.Call) or call.func is not reference.node:
+    call = context.module.calling(reference.node)
+    if call is None:
         return
     name = reference.qualified.rpartition(".")[2]
     given = constructor_arguments(context.module, call, by_position=by_position)

@@ -18,7 +18,7 @@ from raymigrate.facts.ray_train.checkpoint_folders import carried_files, open_fo
 from raymigrate.facts.ray_train.pickling import sent_values
 from raymigrate.facts.ray_train.reports import REPORTS
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source
+from raymigrate.facts.values import Source, called_name
 
 UNKNOWN = (ast.Name, ast.Attribute, ast.Subscript)  # values that were followed no further
 MESSAGE = "Another process looks for a relative path in its own folder on Ray >= 2.7; now it is made absolute here."
@@ -60,9 +60,7 @@ def _made(module: Module) -> Iterator[Source]:
 
 def _is_reported(module: Module, made: ast.expr) -> bool:
     """Whether a checkpoint is made for a report, and so on a worker."""
-    return any(
-        isinstance(outer, ast.Call) and module.qualified(outer.func) in REPORTS for outer in module.ancestors(made)
-    )
+    return any(called_name(module, outer) in REPORTS for outer in module.ancestors(made))
 
 
 def _sent(module: Module) -> Iterator[ast.expr]:

@@ -13,6 +13,7 @@ from raymigrate.codemods.ray_air.ray_air import RM305, note_one_name
 from raymigrate.codemods.ray_air.worker_cpus import read_worker_cpus
 from raymigrate.facts.projects.places import Place
 from raymigrate.facts.ray_train.checkpoint_storage import LOCAL, scheme_of_run
+from raymigrate.facts.values import called_name
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 GET_CONTEXT = ("ray.train.get_context", "ray.train.context.get_context")
@@ -46,7 +47,7 @@ def trial_of_context(context: Context) -> None:
             context.manual(RM305, node, f"{method}() raises a DeprecationWarning on Ray >= 2.51.")
     for call, owner_ in module.method_calls("get_experiment_name") if asked else ():
         made_by = module.value(owner_.value)
-        if isinstance(made_by, ast.Call) and module.qualified(made_by.func) in GET_CONTEXT:
+        if called_name(module, made_by) in GET_CONTEXT:
             asked.setdefault("get_experiment_name", call)
     note_one_name(context, asked)
 

@@ -12,7 +12,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.wrapped_models import is_wrapped, is_wrapped_by_accelerate
-from raymigrate.facts.values import argument, last_name, reads, seen_entries
+from raymigrate.facts.values import argument, is_method_call, last_name, reads, seen_entries
 
 NAMES_SINCE = (2, 3)
 ITSELF = 'getattr($model, "module", $model)'
@@ -89,5 +89,4 @@ def _takes_names_off(module: Module, entry: ast.expr, values: list[ast.expr]) ->
 
 def _owner_of_state(value: ast.expr) -> ast.expr | None:
     """The model whose state_dict() a value is; None where it is none."""
-    is_state = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "state_dict"
-    return value.func.value if is_state else None  # type: ignore[attr-defined]
+    return value.func.value if is_method_call(value, "state_dict") else None

@@ -59,8 +59,7 @@ def _above(module: Module, folder: ast.expr) -> Iterator[ast.expr]:
 def _in_other_form(module: Module, folder: ast.expr, outer: ast.AST) -> ast.expr | None:
     """The same folder, as what stands around it gives it: `Path(folder)`, `str(folder)`, `folder.resolve()`."""
     if isinstance(outer, ast.Attribute):
-        call = module.parent_of[outer]
-        return call if outer.attr in SAME_METHODS and isinstance(call, ast.Call) and call.func is outer else None
+        return module.calling(outer) if outer.attr in SAME_METHODS else None
     if not isinstance(outer, ast.Call) or outer.args != [folder]:
         return None
     is_text = isinstance(outer.func, ast.Name) and outer.func.id == "str"

@@ -256,12 +256,11 @@ def checkpoint_classes(context: Context) -> None:
 
 def _instead(context: Context, reference: Reference, method: str) -> str | None:
     """What to do where a class or a method of it is left; None: what the rule says."""
-    parent = context.module.parent_of[reference.node]
-    if isinstance(parent, ast.ClassDef):
+    if isinstance(context.module.parent_of[reference.node], ast.ClassDef):
         return SUBCLASS
-    if not method and not (isinstance(parent, ast.Call) and parent.func is reference.node):
+    call = context.module.calling(reference.node)
+    if not method and call is None:
         return CLASS_ITSELF
-    call = parent if isinstance(parent, ast.Call) and parent.func is reference.node else None
     given = constructor_arguments(context.module, call, by_position=True) if call is not None and not method else {}
     makes = method or ("from_dict" if "data_dict" in given else "from_object_ref" if "obj_ref" in given else "")
     handed = [*call.args, *given.values(), *(k.value for k in call.keywords)] if call is not None else []
@@ -272,8 +271,7 @@ def _instead(context: Context, reference: Reference, method: str) -> str | None:
 
 def _replacement(context: Context, reference: Reference, method: str) -> Callable[[], None] | None:
     """What plans the replacement of `Class.method(...)` or of the class; None where nothing can take its place."""
-    parent = context.module.parent_of[reference.node]
-    call = parent if isinstance(parent, ast.Call) and parent.func is reference.node else None
+    call = context.module.calling(reference.node)
     spelling = _spelling(context, reference)
     if call is None:
         named = not method and _is_type(context, reference.node)
@@ -320,9 +318,8 @@ def _from_path(
 
 def _names_itself(context: Context, call: ast.Call, given: ast.expr) -> bool:
     """Whether a statement is `checkpoint = Class.from_checkpoint(checkpoint)` and no more."""
-    statement = context.module.parent_of[call]
-    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
-    return isinstance(target, ast.Name) and isinstance(given, ast.Name) and target.id == given.id
+    target = context.module.name_of(call)
+    return target is not None and isinstance(given, ast.Name) and target.id == given.id
 
 
 def _is_type(context: Context, node: ast.expr) -> bool:

@@ -11,7 +11,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import leading_text
+from raymigrate.facts.values import called_name, leading_text
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM609 = Rule(
@@ -42,7 +42,7 @@ def numbered_checkpoints(context: Context) -> None:
     for node in module.of_type(ast.Constant):
         text = node.value
         if isinstance(text, str) and NUMBERED.search(text) and not ONE_RUN.search(_whole(module, node)):
-            if not isinstance(module.parent_of[node], ast.Expr):
+            if not module.is_statement(node):
                 context.manual(RM609, node, BY_TIME, RM609.fix + _other_form(module, node, text))
 
 
@@ -69,4 +69,4 @@ def _other_form(module: Module, node: ast.Constant, text: str) -> str:
 
 def _joins(module: Module, node: ast.AST) -> bool:
     """Whether a node is `os.path.join(...)`."""
-    return isinstance(node, ast.Call) and module.qualified(node.func) == "os.path.join"
+    return called_name(module, node) == "os.path.join"

@@ -317,7 +317,7 @@ def _to_directory(context: Context, call: ast.Call, method: ast.Attribute, place
     if not given:
         if (
             not any(leads_to_files(context, use) for use in [call, *_uses_of_name(module, call)])
-            and not isinstance(module.parent_of[call], ast.Expr)
+            and not module.is_statement(call)
             and context.converts(RM602, call, f"{DEEPER}; the folder is added.")
         ):
             _go_deeper(context, call, place)

@@ -14,6 +14,7 @@ from raymigrate.facts.ray_train.framework_checkpoints import is_of_any_class, ma
 from raymigrate.facts.ray_train.results import CHECKPOINT_CLASSES, CHECKPOINTS, Layout
 from raymigrate.facts.syntax.guards import is_asked_for
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import called_name
 
 RM607 = Rule(
     "RM607",
@@ -75,9 +76,7 @@ def _convert(context: Context, node: ast.Attribute, place: Layout | None) -> Non
 
 def _advice(module: Module, node: ast.Attribute, found: set[str | None]) -> str:
     """What to write for a URI that something works with."""
-    call = module.parent_of[node]
-    call = module.parent_of[call] if isinstance(call, ast.keyword) else call
-    name = (module.qualified(call.func) or "") if isinstance(call, ast.Call) else ""
+    name = called_name(module, module.taking(node))
     if name.removesuffix(".from_uri") in (*CHECKPOINTS, *CHECKPOINT_CLASSES):
         return ITSELF
     if found == {LOCAL}:

@@ -14,7 +14,7 @@ from raymigrate.facts.ray_train.results import (
     made_by_script,
 )
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, sources
+from raymigrate.facts.values import Source, argument, is_method_call, sources
 from raymigrate.facts.values.items import is_item_of
 from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 
@@ -75,7 +75,7 @@ def _reads_of_copy(module: Module, read: ast.Attribute) -> list[ast.expr]:
         return list(module.uses(path.id, module.scope_of[path]))
     if not isinstance(path, ast.Constant) or not isinstance(path.value, str):
         return []
-    return [node for node in module.of_type(ast.Constant) if node.value == path.value and node is not path]
+    return [node for node in module.texts(path.value) if node is not path]
 
 
 def _comes_from_elsewhere(module: Module, checkpoint: ast.expr) -> bool:
@@ -140,7 +140,7 @@ def name_of_folder(module: Module, read: ast.Attribute) -> ast.Name | None:
     """
     value = module.parent_of[read] if isinstance(module.parent_of[read], ast.Call) else read
     outer = module.parent_of[value]
-    if isinstance(outer, ast.Call) and isinstance(outer.func, ast.Attribute) and outer.func.attr == "enter_context":
+    if is_method_call(outer, "enter_context"):
         outer = module.parent_of[outer]
     target: ast.AST | None = outer.optional_vars if isinstance(outer, ast.withitem) else None
     if isinstance(outer, ast.Assign) and len(outer.targets) == 1:

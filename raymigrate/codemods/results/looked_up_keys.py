@@ -20,7 +20,7 @@ from raymigrate.facts.ray_train.results import results as reads_of_results
 from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.ray_train.training_code import TrainingCodes
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, keyword_argument, sources, unpacked_dicts
+from raymigrate.facts.values import Source, argument, keyword_argument, known_text, sources, unpacked_dicts
 from raymigrate.facts.values.asked_names import patterns
 from raymigrate.facts.values.items import GETTER
 from raymigrate.facts.values.keys import keys_of
@@ -115,7 +115,7 @@ def _lookups(module: Module) -> Iterator[Lookup]:
             outcome = f"this is {isinstance(test.ops[0], ast.NotIn)}"
             yield Lookup(test.comparators[0], _names(module, test.left), outcome)
     for filled in module.of_type(ast.BinOp):
-        if isinstance(filled.op, ast.Mod) and (fields := re.findall(r"%\((\w+)\)", _text(module, filled.left))):
+        if isinstance(filled.op, ast.Mod) and (fields := re.findall(r"%\((\w+)\)", known_text(module, filled.left))):
             yield Lookup(filled.right, frozenset(fields), RAISES)
     for name in INSTEAD:
         for read in module.attributes(name):
@@ -161,9 +161,9 @@ def _by_call(module: Module, call: ast.Call) -> Iterator[Lookup]:
         outcome = RAISES if method == "pop" and len(call.args) == 1 and not call.keywords else DEFAULT
         yield Lookup(owner, _names(module, call.args[0]), outcome)
     elif method in IN_TEXT and call.args:
-        yield Lookup(owner, frozenset(re.findall(r"\w+", _text(module, call.args[0]))), FAILS, of_table=True)
+        yield Lookup(owner, frozenset(re.findall(r"\w+", known_text(module, call.args[0]))), FAILS, of_table=True)
     elif method == "format":
-        fields = frozenset(re.findall(r"\{(\w+)", _text(module, owner)))
+        fields = frozenset(re.findall(r"\{(\w+)", known_text(module, owner)))
         yield from (Lookup(given, fields, RAISES) for given in unpacked_dicts(call))
     else:
         names = named | (_all_names(module, call.args) if BY_COLUMN.fullmatch(method) else frozenset())
@@ -172,11 +172,6 @@ def _by_call(module: Module, call: ast.Call) -> Iterator[Lookup]:
     if named:
         for table in (*call.args[:1], *(k.value for k in call.keywords if k.arg in DATA)):
             yield Lookup(table, named, FAILS, of_table=True)
-
-
-def _text(module: Module, node: ast.expr) -> str:
-    text = module.constant(node)
-    return text if isinstance(text, str) else ""
 
 
 def _all_names(module: Module, nodes: Iterator[ast.expr] | list[ast.expr]) -> frozenset[str]:

@@ -20,7 +20,7 @@ from raymigrate.facts.folders.read_back import path_key
 from raymigrate.facts.ray_train.runs import name_of_run
 from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, is_method_call
 from raymigrate.facts.values.items import looped_over
 
 TRAINERS = ("TorchTrainer", "HuggingFaceTrainer", "TransformersTrainer", "AccelerateTrainer")
@@ -61,7 +61,7 @@ def folders_of_trials(context: Context) -> None:
     """Reports patterns that find the folders of trials of legacy trainers."""
     module = context.module
     for node in module.of_type(ast.Constant):
-        if not isinstance(node.value, str) or isinstance(module.parent_of[node], ast.Expr):
+        if not isinstance(node.value, str) or module.is_statement(node):
             continue
         is_pattern = PATTERN.search(node.value) and not re.search(r"\s", node.value) and _is_matched(module, node)
         if is_pattern or (BEGINNING.fullmatch(node.value) and _is_beginning(module, node)):
@@ -88,7 +88,7 @@ def _is_matched(module: Module, node: ast.expr, *, named: bool = False) -> bool:
 def _is_beginning(module: Module, node: ast.Constant) -> bool:
     """Whether a folder is looked for by how its name begins; without a `_` it has to be seen that it is one."""
     outer = module.parent_of[node]
-    if not isinstance(outer, ast.Call) or not isinstance(outer.func, ast.Attribute) or outer.func.attr != "startswith":
+    if not is_method_call(outer, "startswith"):
         return False
     owner = outer.func.value
     if isinstance(owner, ast.Attribute) and owner.attr == "__name__":
@@ -138,9 +138,7 @@ def packed_dicts(context: Context) -> None:
     if any(CHECKPOINT_FILE in node.value for node in texts):  # type: ignore[operator]
         return
     found = [
-        node
-        for node in texts
-        if str(node.value).rpartition("/")[2] == DICT_FILE and not isinstance(module.parent_of[node], ast.Expr)
+        node for node in texts if str(node.value).rpartition("/")[2] == DICT_FILE and not module.is_statement(node)
     ]
     if any(_is_written(module, node) for node in found):
         return

@@ -318,8 +318,8 @@ def _has_all_rows(module: Module, result: ast.expr) -> bool:
 def _has_own_checkpoint(report: Source) -> bool:
     """Whether a report is called with a checkpoint that is made there, not with what a caller may leave out."""
     module = report.module
-    call = module.parent_of[report.node]
-    given = checkpoint_argument(call) if isinstance(call, ast.Call) and call.func is report.node else None
+    call = module.calling(report.node)
+    given = checkpoint_argument(call) if call is not None else None
     made = [found.node for found in module.origins(given)] if given is not None else []
     return bool(made) and all(isinstance(node, ast.Call) and not may_give_none(node) for node in made)
 

@@ -69,9 +69,8 @@ def not_carried(module: Module, checkpoint: ast.expr, who: str) -> str:
 
 def _of_open_folder(folder: Source) -> bool:
     """Whether the checkpoint of a folder is one of those whose path is made absolute where they are made."""
-    made = folder.module.parent_of[folder.node]
-    made = folder.module.parent_of[made] if isinstance(made, ast.keyword) else made
-    return isinstance(made, ast.Call) and open_folder(Source(folder.module, made)) is folder.node
+    made = folder.module.taking(folder.node)
+    return made is not None and open_folder(Source(folder.module, made)) is folder.node
 
 
 def layout_after(context: Context, checkpoint: ast.expr) -> Layout | None:

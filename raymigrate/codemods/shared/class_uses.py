@@ -56,7 +56,7 @@ def tell_calls_of_stored(context: Context, rule: Rule, classes: Collection[str])
         classes: The qualified names of the class.
     """
     module = context.module
-    stores = any(_is_stored(module, reference) for reference in module.references_within(*TRAINERS))
+    stores = any(module.calling(reference.node) is None for reference in module.references_within(*TRAINERS))
     by_arguments = {call for call, _ in module.keywords(*ARGUMENTS)}
     for call in module.of_type(ast.Call) if stores or by_arguments else ():
         if call not in by_arguments and not (stores and _may_be_stored(module, call.func)):
@@ -68,12 +68,6 @@ def tell_calls_of_stored(context: Context, rule: Rule, classes: Collection[str])
         for name in sorted({found.rpartition(".")[2] for found in called.intersection(classes)}):
             message = f"This calls {name}, which Ray >= 2.9 does not have, through what stores the class."
             context.manual(rule, call, message, BY_NAME.format(name=name))
-
-
-def _is_stored(module: Module, reference: Reference) -> bool:
-    """Whether a class is not called where it is named."""
-    outer = module.parent_of[reference.node]
-    return not (isinstance(outer, ast.Call) and outer.func is reference.node)
 
 
 def _may_be_stored(module: Module, called: ast.expr) -> bool:

@@ -12,6 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.emitted import ON_CPU, ON_GPU
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.facts.ray_train.trainers import TrainerCall
+from raymigrate.facts.syntax.attribute_chains import root_of_chain
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import LOOPS
@@ -225,10 +226,8 @@ def can_be_read(context: Context, node: ast.expr, place: ast.AST) -> bool:
     """
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         node = node.operand
-    root = node
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    if not isinstance(root, ast.Name):
+    root = root_of_chain(node)
+    if root is None:
         return False
     module = context.module
     scope = module.bound_in(root)

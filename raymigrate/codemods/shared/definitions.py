@@ -4,8 +4,7 @@ import ast
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import is_exported
-from raymigrate.facts.projects.project_uses import files_with
-from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.projects.project_uses import is_named_elsewhere
 from raymigrate.facts.values import fillings, last_name
 from raymigrate.facts.values.own_classes import class_of_self
 
@@ -93,16 +92,7 @@ def _stored_for(context: Context, given: ast.Attribute) -> list[ast.stmt]:
     is_alone = isinstance(statement, ast.Assign) and statement.targets == [stores[0]]
     block = getattr(module.parent_of[statement], "body", [])
     is_alone = is_alone and statement in block and len(block) > 1
-    return [statement] if is_alone and not _is_named_elsewhere(module, name) else []  # type: ignore[list-item]
-
-
-def _is_named_elsewhere(module: Module, name: str) -> bool:
-    """Whether another file of the project names an attribute: it may get the objects, or be given them."""
-    project = module.project
-    if project is None or not module.path:
-        return False
-    named = files_with(project, project.folder(module.path), f".{name}".encode())
-    return any(project.real(path) != project.real(module.path) for path, _ in named)
+    return [statement] if is_alone and not is_named_elsewhere(module, f".{name}".encode()) else []  # type: ignore[list-item]
 
 
 def _goes_away(context: Context, use: ast.Name) -> bool:

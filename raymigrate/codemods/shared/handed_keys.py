@@ -51,7 +51,7 @@ def _spells(module: Module, key: str) -> bool:
     if key not in module.spelled:
         return False
     handed = set(_handed(module))
-    words: list[ast.AST] = [node for node in module.of_type(ast.Constant) if node.value == key]
+    words: list[ast.AST] = [*module.texts(key)]
     words += [node for node in module.of_type(ast.keyword) if node.arg == key]
     words += [node for node in module.of_type(ast.arg) if node.arg == key]
     words += module.attributes(key)

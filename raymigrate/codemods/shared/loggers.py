@@ -1,12 +1,10 @@
 """What makes a logger of Python's logging."""
 
-import ast
-
-from raymigrate.facts.values import Source
+from raymigrate.facts.values import Source, called_name
 
 MAKES_LOGGER = "logging.getLogger"
 
 
 def makes_logger(source: Source) -> bool:
     """Whether a value is a logger."""
-    return isinstance(source.node, ast.Call) and source.module.qualified(source.node.func) == MAKES_LOGGER
+    return called_name(*source) == MAKES_LOGGER

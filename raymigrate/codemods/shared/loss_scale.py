@@ -179,8 +179,7 @@ def _is_given(module: Module, arguments: ast.Call) -> bool:
 
 
 def _is_named(module: Module) -> bool:
-    keywords = (keyword.arg for keyword in module.of_type(ast.keyword))
-    return ARGUMENT in keywords or any(node.value == ARGUMENT for node in module.of_type(ast.Constant))
+    return bool(module.texts(ARGUMENT)) or any(module.keywords(ARGUMENT))
 
 
 def average_on_each_worker(context: Context, arguments: ast.Call) -> None:

@@ -1,6 +1,6 @@
 """Names that other files of the project take from a module which has imported them itself."""
 
-from raymigrate.base.words import FEW, listed
+from raymigrate.base.words import few
 from raymigrate.facts.projects.takers import takers
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import named_line
@@ -11,6 +11,4 @@ def taken_elsewhere(module: Module, name: str) -> str:
     found = [(other.path, named_line(other, place)) for other, place in takers(module, name)]
     if len(found) < 2:
         return "".join(f"{path} takes {name} from here ({line})" for path, line in found)
-    places = [f"{path} ({line})" for path, line in found[:FEW]]
-    rest = [f"{len(found) - FEW} more"] if len(found) > FEW else []
-    return f"{listed([*places, *rest])} take {name} from here"
+    return f"{few(f'{path} ({line})' for path, line in found)} take {name} from here"

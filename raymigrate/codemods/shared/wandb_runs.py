@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from raymigrate.facts.ray_train.ranks import OF_ONE, rank_condition, tests_rank
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import keyword_argument, last_name, unpacked_dicts
+from raymigrate.facts.values import called_name, keyword_argument, last_name, unpacked_dicts
 
 START = "wandb.init"
 # What of the module belongs to the run: without one it raises (sdk/lib/preinit.py).
@@ -143,7 +143,7 @@ def _given(module: Module, binding: ast.AST) -> ast.AST | None:
 
 
 def _is_start(module: Module, value: ast.AST | None) -> bool:
-    return isinstance(value, ast.Call) and module.qualified(value.func) == START
+    return called_name(module, value) == START
 
 
 def troubles(module: Module) -> Iterator[Trouble]:
@@ -159,7 +159,7 @@ def troubles(module: Module) -> Iterator[Trouble]:
         is_called = isinstance(parent, ast.Call) and parent.func is node
         of_module = (module.qualified(node) or "").startswith("wandb.")
         if node.attr in LOADS and is_called and (of_module or is_run(module, node.value)):
-            if not isinstance(module.parent_of[parent], ast.Expr):
+            if not module.is_statement(parent):
                 yield Trouble(
                     node,
                     f"{node.attr}() has nothing to give where the run is disabled: it is None, or this raises.",

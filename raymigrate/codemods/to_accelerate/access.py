@@ -22,10 +22,9 @@ from raymigrate.codemods.to_accelerate.stores import stores_of
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.edits.plan import Code
-from raymigrate.facts.projects.project_uses import uses_of
-from raymigrate.facts.syntax.definitions import Definition
+from raymigrate.facts.projects.callers import reads_elsewhere
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import has_unpacking
+from raymigrate.facts.values import has_unpacking, is_method_call
 
 HARMLESS_DECORATORS = ("torch.no_grad", "torch.inference_mode", "torch.enable_grad")
 
@@ -360,16 +359,9 @@ class Access(Side):
             raise Refusal(function, f"not every call of {function.name}(), which needs the Accelerator, can be seen")
         if any(map(has_unpacking, calls)):
             raise Refusal(calls[0], f"what {function.name}() is given cannot be seen")
-        project = self.module.project
-        if project is not None and changes.context.path and self._is_used_elsewhere(function):
+        if reads_elsewhere(self.module, function):
             raise Refusal(function, f"{function.name}() needs the Accelerator, and another file uses it too")
         return calls
-
-    def _is_used_elsewhere(self, function: ast.FunctionDef) -> bool:
-        project = self.module.project
-        assert project is not None
-        found = uses_of(project, Definition(self.module, function, function.name))
-        return any(user.path != self.module.path for user, _ in found.reads)
 
     # -- where it is there ---------------------------------------------------------------------
 
@@ -396,5 +388,4 @@ class Access(Side):
 
 def _is_option(statement: ast.Expr) -> bool:
     """Whether a statement only adds an option to a parser, as `--local_rank`."""
-    call = statement.value
-    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"
+    return is_method_call(statement.value, "add_argument")

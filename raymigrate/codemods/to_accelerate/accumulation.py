@@ -8,6 +8,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM853
 from raymigrate.codemods.to_accelerate.training import Loop, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.values import is_method_call
 
 
 class Accumulation:
@@ -148,8 +149,7 @@ class Accumulation:
     def _loss(self, call: ast.Call) -> ast.expr:
         assert isinstance(call.func, ast.Attribute)
         owner = call.func.value
-        scaled = isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr == "scale"
-        return owner.args[0] if scaled and isinstance(owner, ast.Call) and owner.args else owner
+        return owner.args[0] if is_method_call(owner, "scale") and owner.args else owner
 
     def _is_divided(self, node: ast.expr, steps: ast.expr) -> bool:
         is_division = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)

@@ -10,7 +10,7 @@ from raymigrate.codemods.to_accelerate.gathering import Gathering
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.tensors import gives_mean
-from raymigrate.facts.values import argument, free_name
+from raymigrate.facts.values import argument, free_name, is_method_call
 
 AS_NUMBER = frozenset({"item", "detach", "cpu"})
 FEWER = (
@@ -39,7 +39,7 @@ def tell_batch_means(changes: Changes, module: Module, gatherings: Iterable[Gath
 def _is_mean(module: Module, value: ast.expr, found: Gathering) -> bool:
     if isinstance(value, ast.Call) and free_name(module, value.func) == "float" and value.args:
         value = value.args[0]
-    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in AS_NUMBER:
+    while is_method_call(value, *AS_NUMBER):
         value = value.func.value
     made = module.value(value)
     return value in found.losses or made in found.losses or (isinstance(made, ast.Call) and gives_mean(module, made))

@@ -12,9 +12,9 @@ from raymigrate.codemods.to_accelerate.obstacles import mentions_accelerator
 from raymigrate.codemods.to_accelerate.rules import RM851
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import DEFINITIONS
 from raymigrate.knowledge.legacy import ACCELERATORS
 
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 BESIDE = (
     "The training loop stays native: another one of this file has an Accelerator, and of such a file none is converted."
 )

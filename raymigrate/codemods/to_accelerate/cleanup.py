@@ -12,6 +12,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.projects.project_uses import importing_modules
+from raymigrate.facts.values import is_method_call
 
 # Calls that only look, so that they can go with what was made of them.
 LOOKS = frozenset(
@@ -185,7 +186,7 @@ class Cleanup(Side):
                     self.changes.drop(function)
 
     def _is_statement(self, call: ast.Call) -> bool:
-        return isinstance(self.module.parent_of[call], ast.Expr)
+        return self.module.is_statement(call)
 
     def _drop_unread(self) -> None:
         """Drops names whose every read is gone."""
@@ -233,5 +234,4 @@ class Cleanup(Side):
 
 def _owner_of_cpu(node: ast.expr) -> str:
     """`model` of `model.cpu()`, which beside `model.cuda()` is for machines without a GPU; empty if it is none."""
-    is_move = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "cpu"
-    return ast.unparse(node.func.value) if is_move else ""  # type: ignore[attr-defined]
+    return ast.unparse(node.func.value) if is_method_call(node, "cpu") else ""

@@ -128,7 +128,7 @@ class Cpu(Side):
             if keyword.arg is not None and not is_none and not self._is_cpu(keyword.value):
                 yield keyword.arg
         for constant in self.module.of_type(ast.Constant):
-            if isinstance(constant.value, str) and not isinstance(self.module.parent_of[constant], ast.Expr):
+            if isinstance(constant.value, str) and not self.module.is_statement(constant):
                 if not self._is_said(constant):
                     yield constant.value
 
@@ -136,7 +136,7 @@ class Cpu(Side):
         """Whether a text is for a reader alone: `print("Using device:", device)`."""
         for call in (parent for parent in self.module.ancestors(text) if isinstance(parent, ast.Call)):
             name = last_name(call.func)
-            if isinstance(self.module.parent_of[call], ast.Expr):
+            if self.module.is_statement(call):
                 return name in SAYING
             if name != "format":
                 return False

@@ -26,7 +26,7 @@ from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.tensors import Kind, kinds_of
-from raymigrate.facts.values import argument, named_arguments
+from raymigrate.facts.values import argument, keyword_named, named_arguments
 
 NAMES = ("cuda", "cpu", "mps", "xpu", "npu")
 MAKERS = ("torch.device", "torch.accelerator.current_accelerator")
@@ -292,7 +292,7 @@ class Devices:
         assert isinstance(call.func, ast.Attribute)
         parts = self._kept_arguments(call)
         rest = "".join(f", ${name}" if name.startswith("kept_") else f", {name}=${name}" for name in parts)
-        copying = next((k for k in call.keywords if k.arg == "non_blocking"), None)
+        copying = keyword_named(call, "non_blocking")
         if copying is not None:
             parts, rest = {**parts, "copying": copying.value}, f"{rest}, non_blocking=$copying"
         changes.replace(call, f"$owner.to({DEVICE}{rest})", owner=call.func.value, **parts)

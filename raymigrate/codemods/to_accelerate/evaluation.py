@@ -17,7 +17,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Loop
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import reaching
+from raymigrate.facts.values import is_method_call, reaching
 
 # Attributes of what models of transformers return: one value for a batch, and one for each row.
 LOSS = "loss"
@@ -126,11 +126,9 @@ class Evaluation(Side):
         output: ast.expr = call
         while True:
             parent = self.module.parent_of[output]
-            outer = self.module.parent_of.get(parent)
-            is_method = isinstance(parent, ast.Attribute) and isinstance(outer, ast.Call) and outer.func is parent
-            if not is_method or not isinstance(parent, ast.Attribute) or parent.attr not in BY_ROW:
+            outer = self.module.calling(parent)
+            if outer is None or not isinstance(parent, ast.Attribute) or parent.attr not in BY_ROW:
                 break
-            assert isinstance(outer, ast.Call)
             output = outer
         return Gathering(loop, statement, is_after=False, outputs=[output], name="predictions")
 
@@ -160,7 +158,7 @@ class Evaluation(Side):
 
     def _cut(self, loop: Loop, statement: ast.Assign, call: ast.Call) -> Gathering | None:
         current: ast.Assign = statement
-        target = self._only_target(statement, call)
+        target = self._only_target(statement)
         if self._leaves_torch(statement):
             return None
         while target is not None:
@@ -172,7 +170,7 @@ class Evaluation(Side):
                 return self._cut_parts(loop, current, parts)
             following = self.module.statement(reads[0])
             is_only = len(reads) == 1 and isinstance(following, ast.Assign) and self.is_in_body(following, loop)
-            further = self._only_target(following, reads[0]) if is_only and isinstance(following, ast.Assign) else None
+            further = self._only_target(following) if is_only and isinstance(following, ast.Assign) else None
             if further is None or not self._goes_on(current, following):
                 found = Gathering(loop, current, is_after=True, name=target.id)
                 found.on_cpu = moved_to_cpu(current)
@@ -195,7 +193,7 @@ class Evaluation(Side):
         roots = {(self.module.qualified(call.func) or "").partition(".")[0] for call in calls}
         return bool(methods & {"numpy", "tolist", "item"} or roots & ARRAYS)
 
-    def _only_target(self, statement: ast.Assign, source: ast.AST) -> ast.Name | None:
+    def _only_target(self, statement: ast.Assign) -> ast.Name | None:
         """The name that a value gets, also of `_, predicted = torch.max(outputs, 1)`."""
         if len(statement.targets) != 1:
             return None
@@ -203,10 +201,8 @@ class Evaluation(Side):
         if isinstance(target, ast.Tuple):
             values = [part for part in target.elts if isinstance(part, ast.Name) and not part.id.startswith("_")]
             name = self.module.qualified(statement.value.func) if isinstance(statement.value, ast.Call) else None
-            is_max = name in ("torch.max", "torch.topk", "torch.sort") or (
-                isinstance(statement.value, ast.Call)
-                and isinstance(statement.value.func, ast.Attribute)
-                and statement.value.func.attr in ("max", "topk", "sort")
+            is_max = name in ("torch.max", "torch.topk", "torch.sort") or is_method_call(
+                statement.value, "max", "topk", "sort"
             )
             return values[0] if len(values) == 1 and is_max else None
         return target if isinstance(target, ast.Name) else None
@@ -237,7 +233,7 @@ class Evaluation(Side):
             return None
         first = self.module.statement(rows[0])
         if len(rows) == 1 and isinstance(first, ast.Assign) and self.is_in_body(first, loop):
-            target = self._only_target(first, rows[0])
+            target = self._only_target(first)
             if target is not None and not self._reads_batch(first) and not self._leaves_torch(first):
                 found = self._further(loop, first, target)
                 found.losses = losses
@@ -251,7 +247,7 @@ class Evaluation(Side):
             following = self.module.statement(reads[0]) if len(reads) == 1 else None
             if not isinstance(following, ast.Assign) or not self.is_in_body(following, loop):
                 break
-            further = self._only_target(following, reads[0])
+            further = self._only_target(following)
             if further is None or not self._goes_on(statement, following):
                 break
             statement, target = following, further

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.training import Loop
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import is_method_call
 
 IGNORED = -100  # the label of tokens that do not count, in transformers and in the losses of torch
 ON_CPU = frozenset({"cpu", "detach", "numpy", "tolist"})
@@ -152,7 +153,7 @@ def split_tail(call: ast.Call) -> tuple[ast.expr, str]:
     """A tensor before it goes to the CPU, and what is done to it there: `x` and `.detach().numpy()`."""
     steps: list[str] = []
     node: ast.expr = call
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ON_CPU:
+    while is_method_call(node, *ON_CPU):
         if node.args or node.keywords:
             break
         steps.insert(0, node.func.attr)

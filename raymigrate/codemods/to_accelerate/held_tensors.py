@@ -7,7 +7,7 @@ import ast
 from raymigrate.codemods.to_accelerate.objects import is_attribute
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.facts.syntax.functions import returned_values
-from raymigrate.facts.values import reaching
+from raymigrate.facts.values import is_method_call, reaching
 
 PLACES = (ast.Name, ast.Attribute, ast.Subscript)  # what a new tensor can be put into
 LOOPS = (ast.For, ast.AsyncFor)
@@ -116,13 +116,13 @@ class HeldTensors(Side):
         returned = returned_values(self.module, function)
         reads = [{part.id for part in ast.walk(value) if isinstance(part, ast.Name)} for value in returned if value]
         calls = self.module.calls_of(function)
-        is_taken = not any(isinstance(self.module.parent_of[call], ast.Expr) for call in calls)
+        is_taken = not any(self.module.is_statement(call) for call in calls)
         return bool(reads) and len(reads) == len(returned) and all(name in read for read in reads) and is_taken
 
 
 def _without_view(value: ast.expr) -> ast.expr:
     """What a value is a view of, down to the object that holds it: `output` of `output.loss.detach()`."""
-    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in VIEWS:
+    while is_method_call(value, *VIEWS):
         value = value.func.value
         while isinstance(value, (ast.Attribute, ast.Subscript)):
             value = value.value

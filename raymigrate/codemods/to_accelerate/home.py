@@ -13,9 +13,9 @@ from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import own_lines
 from raymigrate.facts.syntax.nodes import blocks
+from raymigrate.facts.syntax.scopes import DEFINITIONS
 
 Block = list[ast.stmt]
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def blocks_around(module: Module, node: ast.AST) -> Iterator[tuple[Block, int]]:

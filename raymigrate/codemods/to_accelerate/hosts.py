@@ -55,8 +55,8 @@ class Hosts:
     def _is_wanted_there(self, part: ast.expr) -> bool:
         """Whether code needs a tensor on the CPU."""
         parent = self.module.parent_of[part]
-        outer = self.module.parent_of.get(parent)
-        if isinstance(parent, ast.Attribute) and isinstance(outer, ast.Call) and outer.func is parent:
+        outer = self.module.calling(parent)
+        if isinstance(parent, ast.Attribute) and outer is not None:
             return parent.attr == "numpy" or self._is_beside_cpu(outer, part)
         if isinstance(parent, ast.Call) and part in parent.args:
             library = (self.module.qualified(parent.func) or "").partition(".")[0]

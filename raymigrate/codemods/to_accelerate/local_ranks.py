@@ -47,7 +47,7 @@ def tell_of_local_ranks(changes: Changes, module: Module, place: ast.AST) -> Non
     others = [other for other in related(module) if other is not module and other.text != module.text]
     is_option = any(map(local_rank_options, [module, *others]))
     for other in others if is_option else ():
-        if local_rank_reads(other) and not _asks_environment(other):
+        if local_rank_reads(other) and not other.texts(VARIABLE):
             changes.manual(
                 RM856,
                 place,
@@ -66,11 +66,7 @@ def tell_of_local_ranks(changes: Changes, module: Module, place: ast.AST) -> Non
         )
 
 
-def _asks_environment(module: Module) -> bool:
-    return any(node.value == VARIABLE for node in module.of_type(ast.Constant))
-
-
 def _is_given(module: Module) -> bool:
     """Whether the file has the value from somewhere itself: the environment, or a class with such a field."""
     fields = {node.target.id for node in module.of_type(ast.AnnAssign) if isinstance(node.target, ast.Name)}
-    return _asks_environment(module) or ATTRIBUTE in fields
+    return bool(module.texts(VARIABLE)) or ATTRIBUTE in fields

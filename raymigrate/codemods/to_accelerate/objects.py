@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.codemods.to_accelerate.rules import Refusal
-from raymigrate.facts.syntax.functions import is_static
+from raymigrate.facts.syntax.functions import by_position, is_static
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Binding, Scope, ScopeBuilder
 
@@ -193,7 +193,7 @@ def _check_class(owner: ast.ClassDef) -> None:
 
 def _own_name(method: ast.FunctionDef) -> str:
     """The name by which a method calls its object."""
-    return next((parameter.arg for parameter in [*method.args.posonlyargs, *method.args.args]), "")
+    return next((parameter.arg for parameter in by_position(method)), "")
 
 
 def _returns(node: ast.AST, name: str) -> bool:

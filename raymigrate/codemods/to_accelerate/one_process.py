@@ -9,7 +9,7 @@ from functools import cached_property
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Loop, Training
-from raymigrate.facts.values import class_named, reaching
+from raymigrate.facts.values import class_named, is_method_call, reaching
 
 ADDS_UP = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "all_gather", "all_gather_object", "reduce"))
 FILLS = ("append", "extend", "update", "add", "add_batch")
@@ -63,7 +63,7 @@ class OneProcess:
                 target, added = node.target, [node.value]
             elif isinstance(node, ast.Assign) and self._goes_on(node):
                 target, added = node.targets[0], [node.value]
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in FILLS:
+            elif is_method_call(node, *FILLS):
                 target, added = node.func.value, [*node.args, *(keyword.value for keyword in node.keywords)]
             else:
                 continue

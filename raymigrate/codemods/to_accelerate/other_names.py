@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.codemods.to_accelerate.changes import Changes
-from raymigrate.codemods.to_accelerate.home import DEFINITIONS, Home
+from raymigrate.codemods.to_accelerate.home import Home
 from raymigrate.codemods.to_accelerate.objects import is_attribute
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.variables import WRAPPERS, Variable
+from raymigrate.facts.syntax.scopes import DEFINITIONS
 
 COMPILE = "torch.compile"
 

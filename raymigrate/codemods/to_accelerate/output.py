@@ -18,8 +18,9 @@ from raymigrate.facts.folders.opened_files import written_files
 from raymigrate.facts.folders.read_back import path_keys
 from raymigrate.facts.folders.removals import is_own_path, removes_files
 from raymigrate.facts.ray_train.ranks import OF_ONE
+from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.torch.gradients import switches_gradients_off
-from raymigrate.facts.values import argument, free_name, methods, methods_of_object
+from raymigrate.facts.values import argument, free_name, is_method_call, methods, methods_of_object
 
 # What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
 OF_WRAPPED = frozenset({"train", "eval", "parameters", "zero_grad", "modules", "training", "buffers"})
@@ -111,9 +112,8 @@ class Output(Side):
     def _hand_to_other_file(self, changes: Changes, model: ast.Name) -> None:
         """Hands the model without its wrapper to functions of other files that reach into it."""
         value = self._given_on(model)
-        parent = self.module.parent_of[value]
-        call = self.module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
-        if not isinstance(call, ast.Call) or call.func is value:
+        call = self.module.taking(value)
+        if call is None:
             return
         if PIPELINE.fullmatch(self.module.qualified(call.func) or ""):
             changes.replace(model, "accelerator.unwrap_model($model)", model=self.module.source(model))
@@ -123,7 +123,7 @@ class Output(Side):
         if definition is None or function is None:
             self._tell_of_unseen(changes, call, model)
             return
-        if not reaches_into(function, self._parameter(call, function, value)):
+        if not reaches_into(function, parameter_for(function, call, value)):
             return
         if any(map(switches_gradients_off, ast.walk(function))):
             changes.replace(model, "accelerator.unwrap_model($model)", model=self.module.source(model))
@@ -153,23 +153,16 @@ class Output(Side):
         """The model, or what gives it on: `model.to("cpu").eval()`."""
         value: ast.expr = model
         while isinstance(method := self.module.parent_of[value], ast.Attribute) and method.attr in SAME:
-            call = self.module.parent_of[method]
-            if not isinstance(call, ast.Call) or call.func is not method:
+            call = self.module.calling(method)
+            if call is None:
                 break
             value = call
         return value
 
-    def _parameter(self, call: ast.Call, function: ast.FunctionDef, value: ast.expr) -> str:
-        """The name that a function gives to what a call hands it."""
-        named = next((k.arg for k in call.keywords if k.value is value), None)
-        positions = [p.arg for p in (*function.args.posonlyargs, *function.args.args)]
-        place = call.args.index(value) if value in call.args else len(positions)
-        return named or (positions[place] if place < len(positions) else "")
-
     def _is_without_sync(self, changes: Changes, node: ast.Attribute) -> bool:
         """Whether a model is asked not to synchronize its gradients; in one process it has no method for that."""
-        call = self.module.parent_of[node]
-        if node.attr != "no_sync" or not isinstance(call, ast.Call) or call.func is not node or call.args:
+        call = self.module.calling(node)
+        if node.attr != "no_sync" or call is None or call.args:
             return False
         changes.converted(RM856, call, "no_sync() of DistributedDataParallel is accelerator.no_sync() now.")
         changes.replace(call, "accelerator.no_sync($model)", model=node.value)
@@ -177,8 +170,7 @@ class Output(Side):
 
     def _check_forward(self, node: ast.Attribute) -> None:
         """Refuses what trains by another method than forward(): no gradients would be averaged over the processes."""
-        parent = self.module.parent_of[node]
-        if not (isinstance(parent, ast.Call) and parent.func is node) or node.attr in (*STATES, *NAMED):
+        if self.module.calling(node) is None or node.attr in (*STATES, *NAMED):
             return
         if node.attr == "generate" and self._generates_without_gradients(node):
             return
@@ -201,7 +193,7 @@ class Output(Side):
         found: list[ast.AST] = []  # the methods that it can be
         for source in self.module.origins(node.value):
             made = source.node
-            while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr in MOVES:
+            while is_method_call(made, *MOVES):
                 made = made.func.value  # Net().to(device)
             methods = methods_of_object(source.module, made, node.attr) if isinstance(made, ast.Call) else None
             found += [method for _, method in methods or []]

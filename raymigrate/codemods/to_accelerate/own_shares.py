@@ -82,8 +82,7 @@ class _Search:
 
     def _is_rank(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Attribute):
-            parent = self.module.parent_of[node]
-            return node.attr in RANKS and not (isinstance(parent, ast.Call) and parent.func is node)  # frame.rank()
+            return node.attr in RANKS and self.module.calling(node) is None  # frame.rank()
         if isinstance(node, ast.Name):
             return bool(self.variables.of(node) & self.processes.ranks)
         return self.processes.number(node) in MAIN

@@ -117,7 +117,7 @@ class Packed:
             return [maker for variable in self.variables.of(callee) for maker in self.variables.makers(variable)]
         if not isinstance(callee, ast.Attribute) or ast.unparse(callee.value) != "self":
             return []
-        around = next((a for a in self.module.ancestors(callee) if isinstance(a, ast.ClassDef)), None)
+        around = self.module.class_around(callee)
         stored = [part for part in ast.walk(around) if isinstance(part, ast.Attribute)] if around is not None else []
         stored = [part for part in stored if isinstance(part.ctx, ast.Store) and part.attr == callee.attr]
         values = [self.module.assigned(part) for part in stored]

@@ -105,8 +105,7 @@ class Phases:
         reads = self.module.uses_of(outputs)
         for read in (read for read in reads if self.module.inside(read, loop.node)):
             parent = self.module.parent_of[read]
-            outer = self.module.parent_of.get(parent)
-            is_method = isinstance(outer, ast.Call) and outer.func is parent
+            is_method = self.module.calling(parent) is not None
             if isinstance(parent, ast.Attribute) and not is_method and parent.attr not in ("data", "shape"):
                 return False
             if isinstance(parent, (ast.Subscript, ast.Starred)) and parent.value is read:

@@ -149,9 +149,8 @@ class Precision:
             changes.replace(head, "accelerator.autocast()")
         reads = [read for read in self._reads(target) if read not in entered] if target is not None else []
         for read in reads:
-            outer = self.module.parent_of[read]
-            given_to = self.module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
-            if not (isinstance(given_to, ast.Call) and self.training.variables.called(given_to) is not None):
+            given_to = self.module.taking(read)
+            if given_to is None or self.training.variables.called(given_to) is None:
                 raise Refusal(read, f"`{ast.unparse(read)}` is autocast() by a name; write `with autocast(...):`")
         if target is not None and not reads:
             changes.drop(statement)
@@ -335,10 +334,9 @@ class Precision:
         for read in self.module.of_type(ast.Name):
             if not isinstance(read.ctx, ast.Load) or not variables.of(read) & scalers or changes.is_gone(read):
                 continue
-            parent = self.module.parent_of[read]
-            call = self.module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
-            function = variables.called(call) if isinstance(call, ast.Call) and call.func is not read else None
-            if function is None or not isinstance(call, ast.Call):
+            call = self.module.taking(read)
+            function = variables.called(call) if call is not None else None
+            if function is None or call is None:
                 raise Refusal(read, f"`{read.id}`, a GradScaler, is used for more than scaling the loss")
             named = [p.arg for p in [*function.args.args, *function.args.kwonlyargs]]
             given = [name for name in named if variables.argument_for(call, function, name) is read]

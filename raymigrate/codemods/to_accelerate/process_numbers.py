@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
+from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import last_name
+from raymigrate.facts.values import called_name, last_name
 
 DEVICE = "accelerator.device"
 MAKER = "torch.device"
@@ -105,18 +106,17 @@ def is_place(variables: Variables, read: ast.expr, seen: frozenset[ast.AST] = fr
     """Whether a rank says where something shall be: `x.to(rank)`, `torch.zeros(1, device=rank)`."""
     module = variables.module
     whole = device_named(module, read)
-    if isinstance(whole, ast.Call) and module.qualified(whole.func) == MAKER:
+    if called_name(module, whole) == MAKER:
         return True
     read = whole
     parent = module.parent_of[read]
-    call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
-    if not isinstance(call, ast.Call) or call.func is read:
+    call = module.taking(read)
+    if call is None:
         return False
     function = variables.called(call)
     if function is not None:
-        names = [p.arg for p in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
-        given = next((n for n in names if variables.argument_for(call, function, n) is read), None)
-        if given is None or function in seen:
+        given = parameter_for(function, call, read)
+        if not given or function in seen:
             return False
         reads = variables.reads(Variable(module.scope(function), given))
         return bool(reads) and all(is_place(variables, other, seen | {function}) for other in reads)

@@ -229,10 +229,10 @@ class Processes(Side):
             number = self.number(node) if isinstance(getattr(node, "ctx", ast.Load()), ast.Load) else None
             if number is not None and not changes.is_gone(node):
                 statement = self.module.statement(node)
-                if not self._only_names(statement, node):
+                if not self._only_names(statement):
                     replace_number(changes, node, number)
 
-    def _only_names(self, statement: ast.stmt, node: ast.expr) -> bool:
+    def _only_names(self, statement: ast.stmt) -> bool:
         """Whether a statement only gives a number a name that is read, and whose reads say it themselves now."""
         target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
         variable = self.variables.spelled(target) if target is not None else None

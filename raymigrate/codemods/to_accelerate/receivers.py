@@ -12,11 +12,11 @@ from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM857, RM858
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.facts.syntax.functions import is_static
+from raymigrate.facts.syntax.functions import is_static, parameter_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.torch.main_process import is_for_main
-from raymigrate.facts.values import method_of, methods_of_object
+from raymigrate.facts.values import called_name, method_of, methods_of_object
 
 Method = tuple[Module, ast.FunctionDef]
 SAVE = "accelerate.utils.save"  # as accelerator.save(), where no Accelerator is at hand
@@ -72,7 +72,7 @@ class Receivers(Side):
         uses = [
             (module, use)
             for module, method in self._methods(call)
-            for use in _uses(module, method, _parameter(call, method, model, has_self=True))
+            for use in _uses(module, method, parameter_for(method, call, model, not is_static(method)))
         ]
         reached = [use for module, use in uses if _is_reached(module, use)]
         if not reached:
@@ -191,17 +191,6 @@ class Receivers(Side):
                 yield call
 
 
-def _parameter(call: ast.Call, function: ast.FunctionDef, value: ast.expr, *, has_self: bool) -> str:
-    """The name that a function gives to what a call hands it; empty where it has none."""
-    named = next((k.arg for k in call.keywords if k.value is value), None)
-    if named is not None:
-        return named
-    positions = [p.arg for p in (*function.args.posonlyargs, *function.args.args)]
-    positions = positions[1:] if has_self and not is_static(function) else positions
-    place = call.args.index(value) if value in call.args else len(positions)
-    return positions[place] if place < len(positions) else ""
-
-
 def _uses(module: Module, function: ast.FunctionDef, parameter: str) -> list[ast.expr]:
     """Where a class uses what one of its methods gets: in that, in others that it hands it to, as an attribute."""
     owner = module.parent_of[function]
@@ -228,16 +217,16 @@ def _uses(module: Module, function: ast.FunctionDef, parameter: str) -> list[ast
             ):
                 if isinstance(call.func.value, ast.Name) and call.func.value.id in ("self", "cls", owner.name):
                     for method in method_of(module, owner, call.func.attr):
-                        waiting.append((method, _parameter(call, method, node, has_self=True)))
+                        waiting.append((method, parameter_for(method, call, node, not is_static(method))))
             elif isinstance(call, ast.Call) and isinstance(other := module.definition(call.func), ast.FunctionDef):
-                waiting.append((other, _parameter(call, other, node, has_self=False)))
+                waiting.append((other, parameter_for(other, call, node)))
     return list(found)
 
 
 def _is_reached(module: Module, use: ast.expr) -> bool:
     """Whether an attribute of a model is used that its wrapper does not have, or another with its wrapper in it."""
     parent = module.parent_of[use]
-    is_saved = isinstance(parent, ast.Call) and module.qualified(parent.func) in (
+    is_saved = called_name(module, parent) in (
         *EXPORTS,
         "pickle.dump",
         "joblib.dump",
@@ -247,6 +236,4 @@ def _is_reached(module: Module, use: ast.expr) -> bool:
 
 def _is_run(module: Module, use: ast.expr) -> bool:
     """Whether a model is run with gradients."""
-    parent = module.parent_of[use]
-    is_called = isinstance(parent, ast.Call) and parent.func is use
-    return is_called and not any(map(switches_gradients_off, module.ancestors(use)))
+    return module.calling(use) is not None and not any(map(switches_gradients_off, module.ancestors(use)))

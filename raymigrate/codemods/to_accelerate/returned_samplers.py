@@ -7,8 +7,7 @@ import ast
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.variables import Variable
-from raymigrate.facts.projects.project_uses import uses_of
-from raymigrate.facts.syntax.definitions import Definition
+from raymigrate.facts.projects.callers import reads_elsewhere
 from raymigrate.facts.syntax.functions import returned_values
 
 
@@ -41,7 +40,7 @@ class ReturnedSamplers(Side):
             returned = self._tuples(returned_values(self.module, function))
             taken = self._taken(function)
             lengths = {len(values.elts) for values in (*returned, *taken)}
-            if not returned or not taken or len(lengths) != 1 or self._is_used_elsewhere(changes, function):
+            if not returned or not taken or len(lengths) != 1 or reads_elsewhere(self.module, function):
                 continue
             names = [(target, self.variables.spelled(target.elts[item])) for target in taken for item in items]
             named = [(target, name) for target, name in names if name is not None]
@@ -69,13 +68,6 @@ class ReturnedSamplers(Side):
             is_assigned = isinstance(statement, ast.Assign) and statement.value is call and len(statement.targets) == 1
             targets.append(statement.targets[0] if isinstance(statement, ast.Assign) and is_assigned else None)
         return self._tuples(targets) if not function.decorator_list else []
-
-    def _is_used_elsewhere(self, changes: Changes, function: ast.FunctionDef) -> bool:
-        project = self.module.project
-        if project is None or not changes.context.path:
-            return False
-        found = uses_of(project, Definition(self.module, function, function.name))
-        return any(user.path != self.module.path for user, _ in found.reads)
 
 
 def _has_star(values: ast.Tuple) -> bool:

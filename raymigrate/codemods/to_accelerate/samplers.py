@@ -17,6 +17,7 @@ from raymigrate.facts.torch.random_draws import SEEDS
 from raymigrate.facts.values import (
     Source,
     argument,
+    called_name,
     class_named,
     keyword_argument,
     keyword_named,
@@ -140,7 +141,7 @@ class Samplers(Side):
         calls = [part for part in ast.walk(loop) if isinstance(part, ast.Call)]
         found = [function for call in calls if (function := self.variables.called(call)) is not None]
         parts = [part for node in (loop, *found) for part in ast.walk(node)]
-        return any(isinstance(part, ast.Call) and self.module.qualified(part.func) == ALL_GATHER for part in parts)
+        return any(called_name(self.module, part) == ALL_GATHER for part in parts)
 
     def _is_cut(self, maker: ast.Call, loop: ast.AST) -> bool:
         """Whether code below cuts what was gathered to the length of a dataset: `torch.cat(parts)[: len(rows)]`."""

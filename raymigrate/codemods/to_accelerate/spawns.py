@@ -11,7 +11,7 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variables
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import LOOPS
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, called_name
 
 TORCH = "torch.multiprocessing"
 SPAWN = tuple(f"{TORCH}.{name}" for name in ("spawn", "spawn.spawn", "start_processes", "spawn.start_processes"))
@@ -55,7 +55,7 @@ class Spawn:
         if len(variables.module.uses_of(self.function)) != 1:
             raise Refusal(self.call, f"`{self.function.name}`, which mp.spawn() starts, is used in another way too")
         joins = argument(self.call, 3, "join")
-        if not isinstance(self.module.parent_of[self.call], ast.Expr):
+        if not self.module.is_statement(self.call):
             raise Refusal(self.call, "what mp.spawn() returns is used")
         if joins is not None and self.module.constant(joins) is not True:
             raise Refusal(self.call, "mp.spawn() does not wait for the processes")
@@ -94,7 +94,7 @@ class Spawn:
 
     def _counts_devices(self, node: ast.expr) -> bool:
         source = self.module.value(node)
-        return isinstance(source, ast.Call) and self.module.qualified(source.func) == "torch.cuda.device_count"
+        return called_name(self.module, source) == "torch.cuda.device_count"
 
 
 def check_processes(training: Training) -> None:
@@ -118,7 +118,7 @@ def _processes(module: Module) -> Iterator[ast.Call]:
     yield from module.calls(*PROCESSES)
     for call, method in module.method_calls("Process"):
         made = ((source.module, source.node) for source in module.origins(method.value))
-        if any(isinstance(node, ast.Call) and home.qualified(node.func) in CONTEXTS for home, node in made):
+        if any(called_name(home, node) in CONTEXTS for home, node in made):
             yield call
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from raymigrate.codemods.to_accelerate.objects import OWN
-from raymigrate.facts.syntax.functions import returned_values
+from raymigrate.facts.syntax.functions import by_position, returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import LOOPS, Scope
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, is_method_call
 
 # What gives the same object back, or wraps it: nn.Module.to() and cuda() return the model itself.
 SAME = frozenset({"to", "cuda", "cpu", "train", "eval", "float", "double", "module", "requires_grad_"})
@@ -122,7 +122,7 @@ class Variables:
         while True:
             if isinstance(node, ast.Call) and self.module.qualified(node.func) in WRAPPERS and node.args:
                 node = node.args[0]
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SAME:
+            elif is_method_call(node, *SAME):
                 node = node.func.value
             elif isinstance(node, ast.Attribute) and node.attr == "module":
                 node = node.value
@@ -214,7 +214,7 @@ class Variables:
     def argument_for(self, call: ast.Call, function: ast.AST, name: str) -> ast.expr | None:
         """What a call of a function gives for one of its parameters; None where it gives nothing that is seen."""
         assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-        positional = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
+        positional = [parameter.arg for parameter in by_position(function)]
         position = positional.index(name) if name in positional else len(call.args)
         return argument(call, position, name)
 

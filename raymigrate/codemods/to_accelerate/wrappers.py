@@ -9,7 +9,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.documents import NOTEBOOK
-from raymigrate.facts.values import argument, named_arguments
+from raymigrate.facts.values import argument, is_method_call, named_arguments
 
 DDP = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
 DATA_PARALLEL = (
@@ -175,7 +175,7 @@ class Wrappers:
 
     def _averages(self, statement: ast.stmt) -> bool:
         value = statement.value if isinstance(statement, ast.Assign) else None
-        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.func.attr != "mean":
+        if not is_method_call(value, "mean"):
             return False
         assert isinstance(statement, ast.Assign)
         return ast.unparse(statement.targets[0]) == ast.unparse(value.func.value) and not value.args

@@ -20,7 +20,7 @@ from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.torch.main_process import is_for_main
-from raymigrate.facts.values import last_name
+from raymigrate.facts.values import called_name, last_name
 from raymigrate.knowledge.legacy import ACCELERATORS
 
 VALUES = (ast.List, ast.Dict, ast.Set, ast.Tuple, ast.Constant)
@@ -148,10 +148,7 @@ def is_accelerator(module: Module, node: ast.expr) -> bool:
     """Whether an object is an Accelerator, or is named like one."""
     if last_name(node) == "accelerator":
         return True
-    return any(
-        isinstance(source.node, ast.Call) and (source.module.qualified(source.node.func) or "") in ACCELERATORS
-        for source in module.origins(node)
-    )
+    return any(called_name(*source) in ACCELERATORS for source in module.origins(node))
 
 
 def _leads_there(module: Module, named: ast.expr, depth: int, seen: set[ast.AST]) -> bool:

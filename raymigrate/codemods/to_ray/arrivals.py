@@ -26,8 +26,7 @@ def calls_of(module: Module, function: ast.FunctionDef) -> list[ast.Call]:
         calls = [pair for pair in module.method_calls(function.name) if not is_trainer(module, pair[1].value)]
         own = [call for call, method in calls if any(c.function is function for c in callees(module, method))]
         return own or [call for call, _ in calls]
-    parents = [(use, module.parent_of[use]) for use in live_uses(module, function)]
-    return [parent for use, parent in parents if isinstance(parent, ast.Call) and parent.func is use]
+    return [call for use in live_uses(module, function) if (call := module.calling(use)) is not None]
 
 
 def arrivals(module: Module, trains: Iterable[ast.Call]) -> list[ast.Call]:

@@ -66,8 +66,8 @@ def _error(asked: Reference) -> type[Exception]:
 
 def _is_silent(module: Module, asked: ast.AST) -> bool:
     """Whether click gives None in place of an error: `get_current_context(silent=True)`."""
-    call = module.parent_of[asked]
-    silent = argument(call, 0, "silent") if isinstance(call, ast.Call) and call.func is asked else None
+    call = module.calling(asked)
+    silent = argument(call, 0, "silent") if call is not None else None
     return silent is not None and module.constant(silent) is not False
 
 

@@ -132,9 +132,8 @@ def _changed_in(script: Script, use: ast.Name) -> ast.stmt | None:
     module, step = script.module, script.step_of(use)
     if step is None or is_changed(module, use):
         return step
-    outer = module.parent_of[use]
-    call = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
-    if isinstance(step, DEFINITIONS) or not isinstance(call, ast.Call) or use is call.func:
+    call = module.taking(use)
+    if isinstance(step, DEFINITIONS) or call is None:
         return None
     if isinstance(definition := module.definition(call.func), DEFINITIONS):
         return step if any(_puts_in(node) for node in module.below(definition)) else None

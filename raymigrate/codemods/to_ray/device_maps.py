@@ -21,7 +21,7 @@ from raymigrate.facts.hugging_face.spread_models import loads_model, makers_of, 
 from raymigrate.facts.ray_train.pickling import sent_with
 from raymigrate.facts.ray_train.ranks import rank_condition
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, has_unpacking
+from raymigrate.facts.values import argument, called_name, has_unpacking
 
 OTHER_MODELS = lazy_regex(r"(?:ref|reward|teacher|value|judge)_?(?:model|funcs)?")  # that a Trainer of trl prepares
 REFUSED = 'device_map="{}" spreads one model over all GPUs; {} refuses that on several workers.'
@@ -131,7 +131,7 @@ def _reads_number(node: ast.AST) -> bool:
 def _is_of_pipeline(module: Module, word: ast.keyword) -> bool:
     """Whether a device is that of a pipeline, whose model is moved there: `pipeline(task, model=model, device=0)`."""
     call = module.parent_of[word]
-    return isinstance(call, ast.Call) and module.qualified(call.func) in PIPELINES
+    return called_name(module, call) in PIPELINES
 
 
 def _is_numbered(module: Module, given: ast.expr) -> bool:

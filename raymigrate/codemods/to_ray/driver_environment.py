@@ -105,22 +105,13 @@ def _function(module: Module, name: ast.expr) -> tuple[Module, ast.FunctionDef] 
     """The function that a name stands for; of a method the one of that name, where the file has one alone."""
     function = module.definition(name)
     if isinstance(name, ast.Attribute) and not isinstance(function, ast.FunctionDef):
-        own = _by_name(module).get(name.attr, [])
+        own = module.functions(name.attr)
         function = own[0] if len(own) == 1 and isinstance(module.parent_of[own[0]], ast.ClassDef) else None
     if isinstance(function, ast.FunctionDef):
         return module, function
     other = module.elsewhere(name)
     is_function = other is not None and isinstance(other.node, ast.FunctionDef)
     return (other.module, other.node) if is_function else None  # type: ignore[union-attr,return-value]
-
-
-@kept
-def _by_name(module: Module) -> dict[str, list[ast.FunctionDef]]:
-    """The functions and methods of a file by their names."""
-    found: dict[str, list[ast.FunctionDef]] = {}
-    for function in module.of_type(ast.FunctionDef):
-        found.setdefault(function.name, []).append(function)
-    return found
 
 
 def _always_runs(module: Module, node: ast.AST, block: ast.AST) -> bool:

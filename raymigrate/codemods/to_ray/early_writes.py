@@ -19,13 +19,13 @@ from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.facts.folders.downloads import is_in_turn
 from raymigrate.facts.folders.opened_files import COPIERS, SAVE, WRITERS, opens_file, writes_by_method
 from raymigrate.facts.folders.removals import is_own_path, removes_files
-from raymigrate.facts.projects.callees import callees, functions_elsewhere
+from raymigrate.facts.projects.callees import functions_elsewhere, functions_run
 from raymigrate.facts.ray_train.ranks import rank_condition, tests_rank
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.torch.main_process import is_for_main
-from raymigrate.facts.values import argument, class_named, method_of
+from raymigrate.facts.values import argument
 
 WRITES = (SAVE, *WRITERS, *COPIERS)
 SAVE_TO_PATHS = ("save_to_disk", "save_pretrained")
@@ -92,20 +92,13 @@ def called_by(
     for node in executed(module, code):
         if isinstance(node, ast.Call):
             yield node
-            for function in _functions(module, node) if depth else ():
+            for home, function in functions_run(module, node) if depth else ():
+                if home is not module or not isinstance(function, ast.FunctionDef):
+                    continue
                 if followed.get(function, 0) < depth and not is_for_one(module, node):
                     followed[function] = depth
                     for statement in function.body:
                         yield from called_by(module, statement, depth - 1, followed)
-
-
-def _functions(module: Module, call: ast.Call) -> Iterator[ast.FunctionDef]:
-    """The functions and methods of the module that a call runs; of a class its constructor."""
-    for callee in callees(module, call.func):
-        if callee.module is module and isinstance(callee.function, ast.FunctionDef):
-            yield callee.function
-    made = class_named(module, call.func, elsewhere=False)
-    yield from method_of(*made, "__init__") if made is not None else ()
 
 
 def done_by_all(module: Module, call: ast.Call) -> str:

@@ -102,7 +102,7 @@ def _by_class(module: Module) -> dict[ast.ClassDef, list[ast.Attribute]]:
     """The attributes of that name in the methods of classes, by the class."""
     found: dict[ast.ClassDef, list[ast.Attribute]] = {}
     for target in module.attributes(SCHEDULE):
-        home = next((parent for parent in module.ancestors(target) if isinstance(parent, ast.ClassDef)), None)
+        home = module.class_around(target)
         if home is not None:
             found.setdefault(home, []).append(target)
     return found

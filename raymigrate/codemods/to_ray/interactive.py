@@ -12,7 +12,7 @@ from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import ends_process, uses_of_function
 from raymigrate.facts.projects.callees import functions_elsewhere
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import free_name, last_name
+from raymigrate.facts.values import free_name, is_method_call, last_name
 
 ASKS = ("pdb.set_trace", "ipdb.set_trace", "IPython.embed", "code.interact")
 BUILTINS = ("input", "breakpoint")
@@ -126,7 +126,9 @@ def _is_for_main_thread(module: Module, call: ast.Call) -> bool:
 
 def _is_in_training(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:
     for around in module.ancestors(node):
-        if isinstance(around, (ast.For, ast.While)) and any(map(_is_backward, ast.walk(around))):
+        if isinstance(around, (ast.For, ast.While)) and any(
+            is_method_call(node, "backward") for node in ast.walk(around)
+        ):
             return True
         if isinstance(around, ast.ClassDef):
             names = [last_name(base) for base in around.bases]
@@ -137,7 +139,3 @@ def _is_in_training(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:
             if any(_is_in_training(module, use, seen) for use in uses_of_function(module, around)):
                 return True
     return False
-
-
-def _is_backward(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward"

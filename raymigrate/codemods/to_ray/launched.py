@@ -11,7 +11,7 @@ from shlex import quote
 
 from raymigrate.base.findings import Rule
 from raymigrate.base.options import ACCELERATE_LAUNCH
-from raymigrate.base.words import FEW
+from raymigrate.base.words import few
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
@@ -256,8 +256,7 @@ def _tell_named(context: Context, place: ast.AST, launches: list[Launch]) -> boo
     """Tells of files of accelerate that lines name and that are not taken; whether there are some."""
     names = [file.name if file.is_file() else str(file) for file in named_files(context.path, launches)]
     if len(names) > 1:
-        few = ", ".join(names[:FEW]) + (" and others" if len(names) > FEW else "")
-        message = f"What launches it names {few}, one of which was in force: the workers train without."
+        message = f"What launches it names {few(names)}, one of which was in force: the workers train without."
         context.manual(RM825, place, message, ONE_OF_SEVERAL)
     elif names:
         message = f"What launches it names {names[0]}, which is not found: the workers train without."
@@ -272,8 +271,8 @@ def _tell_passed_over(context: Context, place: ast.AST) -> None:
         return
     others = other_scripts(Path(context.path), context.module.project)
     if others:
-        names = ", ".join(others[:FEW]) + (" and others" if len(others) > FEW else "")
-        message = f"{file.name} lies beside {names} too, and no line says which script it was for: it is not taken."
+        beside = f"{file.name} lies beside {few(others)} too"
+        message = f"{beside}, and no line says which script it was for: it is not taken."
         context.note(RM825, place, f"{message} {_command(context, file)} shows what to write if it was this one.")
 
 

@@ -53,6 +53,4 @@ def _parsing(script: Script, step: ast.stmt) -> list[ast.Call]:
 
 def _is_given(script: Script, call: ast.Call) -> bool:
     """Whether what a call gives is an argument of another one."""
-    outer = script.module.parent_of[call]
-    outer = script.module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
-    return isinstance(outer, ast.Call) and outer.func is not call and not call.args and not call.keywords
+    return script.module.taking(call) is not None and not call.args and not call.keywords

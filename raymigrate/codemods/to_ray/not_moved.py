@@ -63,8 +63,7 @@ def tell(context: Context) -> None:
 
 def _is_handed_on(module: Module, method: ast.Attribute) -> bool:
     """Whether a method is read and something else calls it: a thread, an executor, a name that it gets."""
-    call = module.parent_of[method]
-    return isinstance(method.ctx, ast.Load) and not (isinstance(call, ast.Call) and call.func is method)
+    return isinstance(method.ctx, ast.Load) and module.calling(method) is None
 
 
 def _unknown_trainer(module: Module, node: ast.AST) -> str:

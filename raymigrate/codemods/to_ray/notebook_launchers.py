@@ -62,7 +62,7 @@ def launch_of(module: Module) -> NotebookLaunch | Reason | None:
     if len(calls) > 1:
         return several(module, calls)
     function, arguments = argument(call, 0, "function"), argument(call, 1, "args")
-    if has_unpacking(call) or function is None or not isinstance(module.parent_of[call], ast.Expr):
+    if has_unpacking(call) or function is None or not module.is_statement(call):
         return Reason(call, "What notebook_launcher starts cannot be seen here.")
     on_cpu = (module.qualified(call.func) or "") in ON_CPU
     number = argument(call, 2, "num_processes")

@@ -19,10 +19,11 @@ from raymigrate.facts.folders.shell_downloads import COMMAND, STARTERS
 from raymigrate.facts.projects.callees import functions_elsewhere
 from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.ray_train.storage import begins_with, is_absolute
+from raymigrate.facts.syntax.attribute_chains import root_of_chain
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
-from raymigrate.facts.values import Source, argument, free_name, is_none
+from raymigrate.facts.values import Source, argument, free_name, is_method_call, is_none
 
 ENDINGS = (
     *("csv", "tsv", "jsonl?", "txt", "parquet", "arrow", "pt", "pth", "ckpt", "bin", "pkl", "np[yz]", "ya?ml", "h5"),
@@ -251,10 +252,8 @@ def _given(function: FunctionNode, call: ast.Call) -> Iterator[tuple[str, ast.ex
 
 def name_by_star(module: Module, node: ast.expr) -> str:
     """The name of what only a star import of others can give, as it is written; empty for anything else."""
-    root = node
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    if not module.star_imports or not isinstance(root, ast.Name) or hasattr(builtins, root.id):
+    root = root_of_chain(node)
+    if not module.star_imports or root is None or hasattr(builtins, root.id):
         return ""
     return "" if module.bound_in(root) is not None else ast.unparse(node)
 
@@ -301,8 +300,7 @@ def _is_put_together(value: ast.expr) -> bool:
 
 def _template(value: ast.expr) -> ast.expr | None:
     """What `.format` fills; None for any other value."""
-    is_call = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "format"
-    return value.func.value if is_call else None  # type: ignore[attr-defined]
+    return value.func.value if is_method_call(value, "format") else None
 
 
 def _ends_as_file(value: ast.expr) -> bool:

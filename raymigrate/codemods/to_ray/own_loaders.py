@@ -21,7 +21,7 @@ from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.syntax.scopes import FunctionNode
-from raymigrate.facts.values import last_name, lineage
+from raymigrate.facts.values import is_method_call, last_name, lineage
 
 TRAIN = "get_train_dataloader"
 METHODS = (TRAIN, "get_eval_dataloader", "get_test_dataloader")
@@ -134,9 +134,7 @@ def _replaced(module: Module) -> Iterator[tuple[Module, FunctionNode, str, ast.A
 def _is_of_trainer(module: Module, value: ast.expr) -> bool:
     """Whether a value is what the Trainer makes itself: `super().get_train_dataloader()`, another one's method."""
     ends = [source.node for source in module.origins(value)]
-    return bool(ends) and all(
-        isinstance(end, ast.Call) and isinstance(end.func, ast.Attribute) and end.func.attr in METHODS for end in ends
-    )
+    return bool(ends) and all(is_method_call(end, *METHODS) for end in ends)
 
 
 def _shares(module: Module, function: FunctionNode) -> bool:

@@ -25,7 +25,7 @@ def is_changed(module: Module, node: ast.Name) -> bool:
     Or a method is called that changes its object: `meter.update(loss)`, where the project has the class.
     """
     method = module.parent_of[node]
-    if isinstance(method, ast.Attribute) and _is_called(module, method):
+    if isinstance(method, ast.Attribute) and module.calling(method) is not None:
         if any(method.attr in changing for changing, _ in _objects(module, node)):
             return True
     return bool(_put_into(module, node))
@@ -46,20 +46,13 @@ def is_handed_on(module: Module, node: ast.Name) -> bool:
 
     It may be an object of the project whose methods change it, or a list or dict for one that fills what it holds.
     """
-    parent = module.parent_of[node]
-    call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
-    is_argument = isinstance(call, ast.Call) and call.func is not node
-    if not is_argument and not isinstance(parent, HANDED):
+    call = module.taking(node)
+    if call is None and not isinstance(module.parent_of[node], HANDED):
         return False
     if any(changing for changing, _ in _objects(module, node)):
         return True
-    made = class_named(module, call.func) if isinstance(call, ast.Call) and is_argument else None
+    made = class_named(module, call.func) if call is not None else None
     return made is not None and _changing(*made)[1] and _is_container(module, node)
-
-
-def _is_called(module: Module, method: ast.Attribute) -> bool:
-    call = module.parent_of[method]
-    return isinstance(call, ast.Call) and call.func is method
 
 
 def _put_into(module: Module, node: ast.expr) -> int:
@@ -68,7 +61,7 @@ def _put_into(module: Module, node: ast.expr) -> int:
     while isinstance(parent, (ast.Attribute, ast.Subscript)) and parent.value is node:
         if not isinstance(parent.ctx, ast.Load):
             return depth
-        if isinstance(parent, ast.Attribute) and _is_called(module, parent):
+        if isinstance(parent, ast.Attribute) and module.calling(parent) is not None:
             in_place = parent.attr.endswith("_") and not parent.attr.startswith("_")  # of a tensor
             return depth if in_place or parent.attr in CHANGING else 0
         node, parent, depth = parent, module.parent_of[parent], depth + 1

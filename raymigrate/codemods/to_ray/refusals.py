@@ -189,7 +189,7 @@ def _is_of_others(module: Module, call: ast.Call, besides: tuple[str, ...]) -> b
 def _arguments_made_elsewhere(module: Module, training: Training) -> Reason | None:
     """Why a script cannot be converted whose TrainingArguments another file makes while it is imported."""
     for call in training.makes:
-        given = given_arguments(module, call)
+        given = given_arguments(call)
         for source in module.origins(given) if given is not None else ():
             made = source.node
             if source.module is module or not isinstance(made, ast.Call) or not makes_arguments(source.module, made):

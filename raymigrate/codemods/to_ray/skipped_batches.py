@@ -10,6 +10,7 @@ import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from raymigrate.facts.syntax.guards import is_condition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, is_none, last_name
 
@@ -125,10 +126,7 @@ def _is_tested(module: Module, read: ast.AST) -> bool:
     test = module.parent_of[read]
     if isinstance(test, ast.Compare):
         return len(test.ops) == 1 and isinstance(test.ops[0], (ast.Is, ast.IsNot)) and is_none(test.comparators[0])
-    if isinstance(test, (ast.BoolOp, ast.UnaryOp)):
-        is_negation = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
-        return is_negation or (isinstance(test, ast.BoolOp) and _is_tested(module, test))
-    return isinstance(test, (ast.If, ast.IfExp, ast.While)) and test.test is read
+    return is_condition(module, read)
 
 
 def _takes_none(module: Module, read: ast.Name) -> bool:

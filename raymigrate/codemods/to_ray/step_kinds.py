@@ -13,7 +13,7 @@ from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.projects.environment import VISIBLE, set_by_call
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import class_named, free_name
+from raymigrate.facts.values import called_name, class_named, free_name
 from raymigrate.facts.values.config_objects import is_bare_dataclass
 from raymigrate.facts.values.moments import CLOCKS, ON_DISK, TIMES
 
@@ -134,7 +134,7 @@ def names_by_time(module: Module, step: ast.AST) -> Iterator[ast.Call]:
 def _asks_clock(module: Module, node: ast.expr) -> bool:
     """Whether a moment is that at which the code runs: `datetime.now()`, and not one of a file or of a text."""
     parts = [*ast.walk(node), *ast.walk(module.value(node))]
-    return any(isinstance(part, ast.Call) and module.qualified(part.func) in CLOCKS for part in parts)
+    return any(called_name(module, part) in CLOCKS for part in parts)
 
 
 def _becomes_text(module: Module, call: ast.Call) -> bool:

@@ -86,7 +86,7 @@ def keep_one_run(context: Context, outline: Outline) -> None:
             context.plan.need_import("ray.train")
             outline.start.append(f'if {FIRST.replace("== 0", "> 0")}:\n    wandb.init(mode="disabled")')
     if started or missing:
-        _tell_of_disabled(context, outline)
+        _tell_of_disabled(context)
 
 
 def _disable(context: Context, call: ast.Call) -> bool:
@@ -116,7 +116,7 @@ def _uses_without_run(context: Context, outline: Outline) -> list[ast.expr]:
     ]
 
 
-def _tell_of_disabled(context: Context, outline: Outline) -> None:
+def _tell_of_disabled(context: Context) -> None:
     """Tells what a disabled run has not, and takes from the run what it does not put into the module."""
     module = context.module
     for function in unkept(module):
@@ -141,7 +141,7 @@ def is_for_one_process(module: Module, node: ast.AST) -> bool:
 def is_asked_rank(module: Module, part: ast.AST) -> bool:
     """Whether a part of a test is what a script asks to learn whether its process is the first one."""
     if isinstance(part, ast.Attribute) and part.attr == SAVES:
-        is_called = isinstance(call := module.parent_of.get(part), ast.Call) and call.func is part
+        is_called = module.calling(part) is not None
         made = module.value(part.value)
         is_own = isinstance(made, ast.Call) and class_named(module, made.func) is not None
         return not is_called and not is_own and last_name(part.value) not in ("control", "self")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import is_method_call
 
 Loop = ast.For | ast.While
 Way = list[tuple[Module, ast.AST]]
@@ -44,9 +45,7 @@ def trained_elsewhere(module: Module) -> TrainedElsewhere | None:
 
 def is_backward(node: ast.AST) -> bool:
     """Whether a node is `accelerator.backward(loss)`."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return False
-    return node.func.attr == "backward" and bool(node.args)
+    return is_method_call(node, "backward") and bool(node.args)
 
 
 def _way(module: Module, function: ast.AST, seen: set[ast.AST]) -> Way:

@@ -10,7 +10,7 @@ from itertools import combinations
 from raymigrate.facts.ray_train.trainers import classes_behind, is_named_as_trainer, is_transformers_trainer
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import argument, method_of, methods_of_object, origins
+from raymigrate.facts.values import argument, is_method_call, method_of, methods_of_object, origins
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
 RESUME = "resume_from_checkpoint"
@@ -87,7 +87,7 @@ def _taken_to_resume(method: ast.FunctionDef) -> str:
     if RESUME in names or method.args.kwarg is not None:
         return RESUME
     for node in ast.walk(method):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "train":
+        if is_method_call(node, "train"):
             given = argument(node, 0, RESUME)
             if isinstance(given, ast.Name) and given.id in names:
                 return given.id
@@ -133,7 +133,7 @@ def is_arguments_class(module: Module, node: ast.expr) -> bool:
     )
 
 
-def given_arguments(module: Module, call: ast.Call) -> ast.expr | None:
+def given_arguments(call: ast.Call) -> ast.expr | None:
     """The TrainingArguments that a Trainer is given."""
     return argument(call, 1, "args")
 

@@ -24,7 +24,7 @@ RESET = "reset"  # of what counts an epoch or a step anew
 
 def unsaved_numbers(module: Module, loop: ast.For) -> list[str]:
     """Attributes of the object that trains which begin as a number or None, and hand on what an epoch made of them."""
-    owner = next((parent for parent in module.ancestors(loop) if isinstance(parent, ast.ClassDef)), None)
+    owner = module.class_around(loop)
     if owner is None:
         return []
     own = [node for home, node in code_of_epochs(module, loop) if home is module and module.inside(node, owner)]

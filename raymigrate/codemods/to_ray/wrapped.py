@@ -19,7 +19,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.runs_before import methods_run_before
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.torch.gradients import switches_gradients_off
-from raymigrate.facts.values import Source, free_name, is_none, origins, reaching
+from raymigrate.facts.values import Source, called_name, free_name, is_none, origins, reaching
 from raymigrate.facts.values.calls import given_to
 from raymigrate.knowledge.legacy import ACCELERATORS
 
@@ -258,13 +258,7 @@ def _is_accelerator(module: Module, parameter: ast.arg) -> bool:
     """Whether every caller gives an Accelerator to a parameter."""
     given = given_to(module, parameter)
     sources = [end for source in given.found for end in origins(source.module, source.node)]
-    return (
-        bool(sources)
-        and given.whole
-        and all(
-            isinstance(end.node, ast.Call) and end.module.qualified(end.node.func) in ACCELERATORS for end in sources
-        )
-    )
+    return bool(sources) and given.whole and all(called_name(*end) in ACCELERATORS for end in sources)
 
 
 def is_trained_by(module: Module, model: ast.expr) -> bool:
@@ -296,8 +290,8 @@ def calls_for_value(module: Module, model: ast.expr) -> bool:
         return False
     while isinstance(module.parent_of[node], ast.Attribute):
         node = module.parent_of[node]
-    call = module.parent_of[node]
-    if not (isinstance(call, ast.Call) and call.func is node):
+    call = module.calling(node)
+    if call is None:
         return False
     last = node.attr if isinstance(node, ast.Attribute) else name
     is_known = {name, last} & (WITHOUT_GRADIENTS | STATES) or name.endswith("config")

@@ -121,8 +121,7 @@ def _never_reports(module: Module, trainer: ast.Call) -> bool:
 def _may_report(module: Module, used: Reference) -> bool:
     """Whether a name of another package may report a checkpoint: a callback does, or a report() that is handed on."""
     if used.qualified in REPORTS:
-        call = module.parent_of[used.node]
-        return not (isinstance(call, ast.Call) and call.func is used.node)
+        return module.calling(used.node) is None
     package = used.qualified.partition(".")[0]
     if package in STRANGERS:
         return False

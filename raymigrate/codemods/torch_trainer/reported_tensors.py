@@ -288,8 +288,8 @@ def _is_shown(module: Module, use: ast.expr) -> bool:
         return True
     if isinstance(outer, ast.Dict):  # in which it is reported
         return any(isinstance(above, ast.Call) and _is_report(module, above) for above in module.ancestors(outer))
-    call = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
-    if not isinstance(call, ast.Call) or call.func is use:
+    call = module.taking(use)
+    if call is None:
         return False
     name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
     return name in SHOWN_BY or _is_report(module, call)

@@ -13,6 +13,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ray_train.ranks import rank_condition, skipped_by_rank
 from raymigrate.facts.ray_train.reports import REPORTS
+from raymigrate.facts.values import called_name
 
 RM407 = Rule(
     "RM407",
@@ -69,9 +70,7 @@ def _every_branch_reports(context: Context, condition: ast.If) -> bool:
         for statement in condition.orelse
         for node in ast.walk(statement)
     ) and any(
-        isinstance(node, ast.Call) and context.module.qualified(node.func) in REPORTS
-        for statement in condition.body
-        for node in ast.walk(statement)
+        called_name(context.module, node) in REPORTS for statement in condition.body for node in ast.walk(statement)
     )
 
 
@@ -88,7 +87,7 @@ def _stands_alone(context: Context, condition: ast.If, call: ast.Call) -> bool:
     if any(keyword.arg not in ("metrics", "checkpoint") for keyword in call.keywords):
         return False
     metrics = call.args[:1] or [keyword.value for keyword in call.keywords if keyword.arg == "metrics"]
-    return len(metrics) == 1 and _is_plain(context, metrics[0], condition)
+    return len(metrics) == 1 and _is_plain(context, metrics[0])
 
 
 def _names_rank(condition: ast.If) -> bool:
@@ -96,7 +95,7 @@ def _names_rank(condition: ast.If) -> bool:
     return any(isinstance(node, (ast.BoolOp, ast.NamedExpr)) for node in ast.walk(condition.test))
 
 
-def _is_plain(context: Context, node: ast.expr, condition: ast.If) -> bool:
+def _is_plain(context: Context, node: ast.expr) -> bool:
     module = context.module
     for part in ast.walk(node):
         if isinstance(part, ast.Call):

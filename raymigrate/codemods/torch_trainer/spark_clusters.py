@@ -64,7 +64,7 @@ def spark_clusters(context: Context) -> None:
         _both_or_none(context, call)
         if not _arguments(context, call):
             _result(context, call)
-        elif not isinstance(module.parent_of[call], ast.Expr) and not _is_taken_apart(module, call):
+        elif not module.is_statement(call) and not _is_taken_apart(module, call):
             context.plan.replace(call, "$cluster[0]", cluster=call)
     for reference in context.references(*SETUP):
         outer = module.parent_of[reference.node]
@@ -189,7 +189,7 @@ def _result(context: Context, call: ast.Call) -> None:
     if isinstance(parent, ast.Assign) and isinstance(target := parent.targets[0], ast.Name):
         uses = [*module.uses_of(target)]
     for use in uses:
-        if not isinstance(module.parent_of[use], ast.Expr) and not _is_taken_apart(module, use):
+        if not module.is_statement(use) and not _is_taken_apart(module, use):
             context.manual(RM425, use, PAIR, "Where it is used as the address, take its first item.")
 
 

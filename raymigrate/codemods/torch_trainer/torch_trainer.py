@@ -127,12 +127,8 @@ def _trains(functions: set[ast.AST]) -> bool:
     return any(isinstance(call.func, ast.Attribute) and call.func.attr == "train" for call in calls)
 
 
-def _is_told_by_variable(context: Context) -> bool:
-    return any(node.value == VARIABLE for node in context.module.of_type(ast.Constant))
-
-
 def _join_trainers(context: Context, runs: list[Run]) -> None:
-    if not _is_told_by_variable(context):
+    if not context.module.texts(VARIABLE):
         for arguments, call in _made_by(context, TRAINING_ARGUMENTS, runs):
             if call.use_gpu is not True:
                 set_use_cpu(context, call, arguments)
@@ -144,7 +140,7 @@ def _join_trainers(context: Context, runs: list[Run]) -> None:
 
 
 def _join_accelerators(context: Context, runs: list[Run]) -> None:
-    if _is_told_by_variable(context):
+    if context.module.texts(VARIABLE):
         return
     joined = [run for run in runs if _is_joined_by_ray(context, run)]
     twice = {accelerator for accelerator, _ in _made_by(context, ACCELERATORS, joined)}

@@ -199,7 +199,7 @@ def _trainer(context: Context, node: ast.expr) -> _Trainer | None:
     if base := trainer_base(look_up(name).place):
         return _Trainer(name.rpartition(".")[2], is_older=base == BEFORE_V2 and not is_moved)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super":
-        home = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
+        home = module.class_around(node)
         bases = home.bases if home is not None else []
         return next(filter(None, (_trainer(context, base) for base in bases)), None)
     derived = module.definition(node)

@@ -31,7 +31,7 @@ from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.ray_train.storage import is_absolute, may_be_absolute, may_be_relative
 from raymigrate.facts.ray_train.trainers import train_on_one_worker
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, head, is_none, last_name, leading_text
+from raymigrate.facts.values import Source, argument, called_name, head, is_none, last_name, leading_text
 from raymigrate.knowledge.legacy import ACCELERATORS, HF
 
 STORAGE = "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html"
@@ -276,7 +276,7 @@ def _makes_path(module: Module, node: ast.expr) -> bool:
     value = module.value(node)
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div):
         return _makes_path(module, value.left)
-    return isinstance(value, ast.Call) and (module.qualified(value.func) or "").startswith("pathlib.")
+    return called_name(module, value).startswith("pathlib.")
 
 
 def _owner(module: Module, call: ast.Call) -> str:

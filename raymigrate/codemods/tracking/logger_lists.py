@@ -6,7 +6,7 @@ from itertools import takewhile
 from raymigrate.codemods.tracking.user_callbacks import LOGGERS
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import COMPREHENSIONS, LOOPS
-from raymigrate.facts.values import fillings
+from raymigrate.facts.values import called_name, fillings
 
 HOLDS = (ast.List, ast.Tuple, ast.Starred, ast.IfExp, ast.BoolOp, ast.BinOp, ast.NamedExpr)
 AGAIN = (*LOOPS, *COMPREHENSIONS)
@@ -21,7 +21,7 @@ def is_written_out(module: Module, listed: ast.keyword) -> bool:
     if not isinstance(value, (ast.List, ast.Tuple)):
         return False
     items = (module.value(item) for item in value.elts)
-    return all(isinstance(item, ast.Call) and module.qualified(item.func) in LOGGERS for item in items)
+    return all(called_name(module, item) in LOGGERS for item in items)
 
 
 def serves_only(module: Module, made: ast.expr, listed: ast.keyword) -> bool:

@@ -32,6 +32,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
     Source,
     all_items,
+    called_name,
     has_unpacking,
     is_none,
     keyword_named,
@@ -223,7 +224,7 @@ def _report_stored(context: Context, stored: ast.Attribute) -> None:
     """Reports loggers that a RunConfig gets once it was constructed, `run_config.callbacks = [...]`: none is called."""
     assignment = context.module.parent_of[stored]
     made = [source.node for source in context.module.origins(stored.value, elsewhere=False)]
-    configs = [c for c in made if isinstance(c, ast.Call) and context.module.qualified(c.func) in RUN_CONFIGS]
+    configs = [c for c in made if called_name(context.module, c) in RUN_CONFIGS]
     if not isinstance(assignment, ast.Assign) or not any(config not in context.tuned for config in configs):
         return
     if names := _tune_callbacks(_items(context.module, assignment.value)[0]):

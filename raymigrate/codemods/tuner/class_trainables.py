@@ -12,7 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.tune_functions import RM414
 from raymigrate.facts.ray_train.trainers import library_bases
-from raymigrate.facts.syntax.functions import is_static, returns
+from raymigrate.facts.syntax.functions import by_position, is_static, returns
 from raymigrate.facts.syntax.module import Module
 from raymigrate.knowledge.libraries import lineage, look_up
 
@@ -37,7 +37,7 @@ def saved_paths(context: Context) -> None:
 def _returned(module: Module) -> Iterator[tuple[str, ast.expr]]:
     """What save_checkpoint() of a Trainable's class returns, with the name of the folder that it gets."""
     for method in module.functions("save_checkpoint"):
-        home, given = module.parent_of[method], [*method.args.posonlyargs, *method.args.args]
+        home, given = module.parent_of[method], by_position(method)
         if isinstance(home, ast.ClassDef) and len(given) > 1 and not is_static(method):
             if any(TRAINABLE in lineage(look_up(base).place) for base in library_bases(module, home)):
                 values = (end.value for end in returns(module, method))

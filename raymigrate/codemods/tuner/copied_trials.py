@@ -8,7 +8,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.trial_checkpoints import FOLDER, are_of_trials
 from raymigrate.codemods.tuner.tuner_results import ANY_OF_THEM, RM608
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, last_name
+from raymigrate.facts.values import Source, is_method_call, last_name
 
 # Functions and methods that take a folder with all that is in it.
 PLACES_OF_TARGETS = {"copytree": 1, "copy_tree": 1, "move": 1, "cp": 1, "put": 1, "make_archive": 0}
@@ -63,7 +63,7 @@ def _same(module: Module, node: ast.expr) -> ast.expr | None:
     """What holds the same path, or with a scheme in front: `"file:" + str(path)`."""
     if isinstance(node, ast.Call) and node.args and (module.qualified(node.func) or last_name(node.func)) in SAME:
         return node.args[0]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "as_posix":
+    if is_method_call(node, "as_posix"):
         return node.func.value
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return node.right

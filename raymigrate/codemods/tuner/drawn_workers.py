@@ -8,6 +8,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.tuner import RM405
 from raymigrate.facts.ray_tune.tuners import config_names
+from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument
 from raymigrate.facts.values.partials import function_of
@@ -89,9 +90,7 @@ def _made_with(module: Module, call: ast.Call, drawn: ast.Call, name: str | None
             function = source.module.function(made)
             if not isinstance(function, ast.FunctionDef):
                 continue
-            names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
-            place = call.args.index(drawn) if name is None else len(names)
-            parameter = name or (names[place] if place < len(names) else None)
+            parameter = name or parameter_for(function, call, drawn)
             for argued, (position, _) in REFUSED.items():
                 given = argument(made, position, argued)
                 if isinstance(given, ast.Name) and given.id == parameter:

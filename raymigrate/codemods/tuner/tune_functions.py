@@ -75,10 +75,10 @@ def tune_functions(context: Context) -> None:
         place = context.place_of(reference.root)
         if place is Place.TRIAL:
             _in_trial(context, reference)
-        elif place is Place.BOTH and _session_function(context, reference):
+        elif place is Place.BOTH and _session_function(reference):
             message = "This runs in Tune trials and on the workers of a trainer, which need ray.tune and ray.train."
             _undecided(context, reference, message)
-        elif place is Place.UNKNOWN and unseen and _session_function(context, reference):
+        elif place is Place.UNKNOWN and unseen and _session_function(reference):
             if not on_workers.isdisjoint(context.module.ancestors(reference.node)):
                 continue
             message = "A Tuner here runs functions that cannot be seen; a Tune function needs ray.tune, not ray.train."
@@ -91,10 +91,10 @@ def _undecided(context: Context, reference: Reference, message: str) -> None:
 
 def _belongs_to_a_session(context: Context, reference: Reference) -> bool:
     """Whether it matters to a reference where it runs."""
-    return bool(_session_function(context, reference)) or any(reference.is_within(name) for name in CHECKPOINTS)
+    return bool(_session_function(reference)) or any(reference.is_within(name) for name in CHECKPOINTS)
 
 
-def _session_function(context: Context, reference: Reference) -> str:
+def _session_function(reference: Reference) -> str:
     """The function of a session that a reference stands for, with what follows it; "" for anything else."""
     for session in SESSIONS:
         name = reference.qualified.removeprefix(f"{session}.")
@@ -105,11 +105,11 @@ def _session_function(context: Context, reference: Reference) -> str:
 
 def _is_of_workers(context: Context, reference: Reference) -> bool:
     """Whether only a trainer's workers have what is asked for: in a trial it raised an error in legacy Ray too."""
-    return _session_function(context, reference) in WORKERS_ONLY or _then(context, reference) in WORKERS_ONLY
+    return _session_function(reference) in WORKERS_ONLY or _then(context, reference) in WORKERS_ONLY
 
 
 def _in_trial(context: Context, reference: Reference) -> None:
-    name = _session_function(context, reference)
+    name = _session_function(reference)
     old, source = reference.qualified.removeprefix("ray."), IN_TRIALS.get(name, name)
     checkpoint = next((c for c in CHECKPOINTS if reference.is_within(c)), None)
     if checkpoint is not None:

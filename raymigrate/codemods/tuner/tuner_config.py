@@ -31,7 +31,7 @@ from raymigrate.facts.ray_tune.tuners import (
 )
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
-from raymigrate.facts.values import is_none, keyword_argument, names_of, reads
+from raymigrate.facts.values import called_name, is_none, keyword_argument, names_of, reads
 from raymigrate.knowledge.legacy import RL_TRAINERS
 
 RM411 = Rule(
@@ -153,7 +153,7 @@ def _is_for_tuners(module: Module, given: ast.expr) -> bool:
 def _is_given_to_tuner(module: Module, use: ast.expr) -> bool:
     keyword = module.parent_of[use]
     call = module.parent_of[keyword] if isinstance(keyword, ast.keyword) and keyword.arg == "run_config" else None
-    return isinstance(call, ast.Call) and module.qualified(call.func) in TAKE_TUNES
+    return called_name(module, call) in TAKE_TUNES
 
 
 def to_tune(context: Context, config: ast.Call, tune: str, name: str = "RunConfig") -> None:

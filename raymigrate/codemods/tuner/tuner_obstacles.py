@@ -135,7 +135,7 @@ def _search_space(context: Context, tuner: TunerCall) -> str | None:
     others = sorted(space.keys() - {key, "scaling_config"})
     if others:
         return f'param_space["{others[0]}"] {BY_HAND}'
-    if "scaling_config" in space and not _can_be_drawn(context, tuner):
+    if "scaling_config" in space and not _can_be_drawn(tuner):
         return 'param_space["scaling_config"] has choices that cannot be seen'
     if key not in space:
         return None
@@ -178,7 +178,7 @@ def may_give_dict(module: Module, value: ast.expr, depth: int = 0) -> bool:
     return depth < DEEPEST and any(may_give_dict(module, part, depth + 1) for part in parts)
 
 
-def _can_be_drawn(context: Context, tuner: TunerCall) -> bool:
+def _can_be_drawn(tuner: TunerCall) -> bool:
     """Whether only the number of workers is searched, among numbers that can be seen."""
     scaling = tuner.tuned_scaling
     if scaling is None or scaling is not (tuner.param_space or {})["scaling_config"] or not all_keywords(scaling):

@@ -216,8 +216,8 @@ def _tell_of_folders(context: Context) -> None:
 def _goes_deeper(context: Context, opened: ast.Attribute) -> bool:
     """Whether the files are looked for in that folder already: by a person, or by code of an earlier run."""
     module = context.module
-    call, name = module.parent_of[opened], name_of_folder(module, opened)
-    folders = [opened, *([call] if isinstance(call, ast.Call) and call.func is opened else [])]
+    call, name = module.calling(opened), name_of_folder(module, opened)
+    folders = [opened, *([call] if call is not None else [])]
     folders += module.uses_of(name)
     return any(leads_to_files(context, folder) for folder in folders)
 

@@ -17,13 +17,13 @@ from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.ray_tune.tuners import TUNERS, config_names
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
+from raymigrate.facts.syntax.scopes import DEFINITIONS
 from raymigrate.facts.values import Source, keyword_argument
 from raymigrate.facts.values.keys import is_unpacked, unpacked_value
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 ARGUMENT = "run_config"
 COPIES = ("dataclasses.replace", "copy.copy", "copy.deepcopy", "copy.replace")
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 UNSEEN = "Whether a Tuner gets this RunConfig cannot be seen: with that of ray.train a Tuner fails on Ray >= 2.51"
 ADVICE = "Make it a ray.tune.RunConfig for a Tuner, a ray.train.RunConfig for a trainer."
 

@@ -2,7 +2,7 @@
 
 import ast
 
-from raymigrate.facts.syntax.functions import is_static
+from raymigrate.facts.syntax.functions import by_position, is_static
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, has_unpacking
 
@@ -28,7 +28,7 @@ def given_by_methods(module: Module, parameter: Source, *, private: bool = False
         return []
     if private and not function.name.startswith("_"):
         return []
-    positional = [*function.args.posonlyargs, *function.args.args][0 if is_static(function) else 1 :]
+    positional = by_position(function)[0 if is_static(function) else 1 :]
     names = (*OWN, owner.name) if is_static(function) else OWN  # by the class any other gets its object too
     found = list[tuple[Module, ast.expr]]()
     for call, method in module.method_calls(function.name):

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import blocks
+from raymigrate.facts.syntax.nodes import LEAVES, blocks
 from raymigrate.facts.values import is_none
 
 FUNCTIONS = frozenset(f"os.path.{name}" for name in ("exists", "lexists", "isdir", "isfile"))
@@ -12,7 +12,6 @@ METHODS = frozenset(["exists", "is_dir", "is_file"])  # of a pathlib.Path
 MAKES_PATH = frozenset(
     ["pathlib.Path", "os.path.abspath", "os.path.expanduser", "os.path.realpath", "str", "os.fspath"]
 )
-ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 def is_on_disk(module: Module, path: ast.expr) -> bool:
@@ -49,7 +48,7 @@ def _found(module: Module, node: ast.AST) -> Iterator[ast.expr]:
 
 def _left_by(module: Module, step: ast.AST) -> Iterator[ast.expr]:
     """The paths without which a statement does not let code go on: `if not path.exists(): raise`, `assert`."""
-    if isinstance(step, ast.If) and isinstance(step.body[-1], ENDS):
+    if isinstance(step, ast.If) and isinstance(step.body[-1], LEAVES):
         yield from _asked(module, step.test, holds=False)
     elif isinstance(step, ast.Assert):
         yield from _asked(module, step.test, holds=True)

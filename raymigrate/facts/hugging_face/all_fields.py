@@ -7,7 +7,7 @@ made of `vars(args)` and `dataclasses.asdict(args)`: transformers 4 raised a Typ
 import ast
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, unpacked_dicts
+from raymigrate.facts.values import Source, is_method_call, unpacked_dicts
 
 METHODS = ("to_dict", "to_json_string")
 MOST = 50  # dicts around dicts
@@ -32,7 +32,7 @@ def _holds_all(module: Module, unpacked: ast.expr) -> bool:
             continue
         seen.add(current.node)
         for source in current.module.origins(current.node):
-            if _is_all(source.node):
+            if is_method_call(source.node, *METHODS):
                 return True
             waiting += [Source(source.module, part) for part in _parts(source.node)]
     return False
@@ -52,7 +52,3 @@ def _parts(node: ast.expr) -> list[ast.expr]:
         case ast.Call(args=[*given], keywords=[*named]):
             return [*given, *(keyword.value for keyword in named if keyword.arg is None)]
     return []
-
-
-def _is_all(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS

@@ -9,7 +9,7 @@ from raymigrate.facts.projects.declared import Declared, declared_class, named_c
 from raymigrate.facts.ray_train.trainers import is_transformers_trainer
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, class_named, last_name, reaching
+from raymigrate.facts.values import argument, class_named, is_method_call, last_name, reaching
 from raymigrate.facts.values.parsers import HF_PARSING
 from raymigrate.knowledge.libraries import lineage, look_up
 
@@ -54,13 +54,13 @@ def may_be_arguments_object(module: Module, node: ast.expr) -> bool:
 
 def parsed_for_trainers(module: Module) -> list[ast.Call]:
     """The calls of an HfArgumentParser that make what a Trainer is given, of whatever class that is."""
-    found = []
+    found = list[ast.Call]()
     for given, is_known in (pair for pairs in _given_to_trainers(module).values() for pair in pairs):
         for bound in reaching(module, given) if is_known else ():
             place = module.parent_of[bound.node]
             assigned = module.parent_of[place] if isinstance(place, (ast.Tuple, ast.List)) else place
             call = assigned.value if isinstance(assigned, ast.Assign) else None
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in HF_PARSING:
+            if is_method_call(call, *HF_PARSING):
                 found.append(call)
     return found
 

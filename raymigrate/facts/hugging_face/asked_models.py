@@ -57,9 +57,7 @@ def _uses(module: Module, value: ast.expr) -> Sequence[ast.expr]:
 def _method_of(module: Module, value: ast.expr) -> ast.Attribute | None:
     """The method that is called on a value."""
     outer = module.parent_of[value]
-    call = module.parent_of.get(outer)
-    is_called = isinstance(outer, ast.Attribute) and isinstance(call, ast.Call) and call.func is outer
-    return outer if is_called else None  # type: ignore[return-value]
+    return outer if isinstance(outer, ast.Attribute) and module.calling(outer) is not None else None
 
 
 def _asks(module: Module, use: ast.expr) -> bool | None:

@@ -124,7 +124,7 @@ def _is_open(module: Module, node: ast.expr) -> bool:
     parameter = definition(module, node) if isinstance(node, ast.Name) else None
     if not isinstance(parameter, ast.arg):
         return False
-    owner = next((parent for parent in module.ancestors(parameter) if isinstance(parent, ast.ClassDef)), None)
+    owner = module.class_around(parameter)
     mixed = (made.bases for made in module.of_type(ast.ClassDef) if owner is not None and len(made.bases) > 1)
     return parameter.annotation is not None or any(definition(module, b) is owner for bases in mixed for b in bases)
 
@@ -142,7 +142,7 @@ def _made_by_cls(module: Module, value: ast.expr) -> str:
     maker = maker.value if isinstance(maker, ast.Attribute) else maker
     if not isinstance(maker, ast.Name) or maker.id != "cls":
         return ""
-    return library_base(module, next((p for p in module.ancestors(value) if isinstance(p, ast.ClassDef)), None))
+    return library_base(module, module.class_around(value))
 
 
 def _class_of_value(module: Module, node: ast.expr, depth: int) -> str:

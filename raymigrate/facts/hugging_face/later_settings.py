@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from raymigrate.facts.hugging_face.argument_objects import is_arguments_object
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, has_unpacking
+from raymigrate.facts.values import argument, has_unpacking, is_method_call
 
 BATCH = "per_device_train_batch_size"
 # The methods with their parameters, in order, and the fields that these are; None for what no rule asks for.
@@ -117,6 +117,6 @@ def _setattr_calls(module: Module) -> Iterator[tuple[ast.Call, object]]:
 def _owner(method: ast.Attribute) -> ast.expr:
     """The object that a method sets fields of; each gives it back: `args.set_save(steps=5).set_training(seed=1)`."""
     owner = method.value
-    while isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr in SETTERS:
+    while is_method_call(owner, *SETTERS):
         owner = owner.func.value
     return owner

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Collection
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, constants
+from raymigrate.facts.values import argument, constants, is_method_call
 
 LOAD_METRIC = ("datasets.load_metric", "datasets.load.load_metric")
 LOAD = ("evaluate.load", "evaluate.loading.load")
@@ -54,7 +54,7 @@ def depth_in_result(module: Module, node: ast.expr, metric: str, steps: int = 0)
 
 
 def _depth(module: Module, node: ast.expr, metric: str, steps: int) -> int | None:
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "compute":
+    if is_method_call(node, "compute"):
         return 0 if metric in metrics_of(module, node.func.value) else None
     whole, of_dict = _whole(module, node)
     around = depth_in_result(module, whole, metric, steps + 1) if whole is not None else None
@@ -65,7 +65,7 @@ def _whole(module: Module, node: ast.expr) -> tuple[ast.expr | None, bool]:
     """What a value is read from, and whether by its key in a dict; of a name, what a loop takes its values from."""
     if isinstance(node, ast.Subscript):
         return node.value, not isinstance(module.constant(node.slice), int)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "pop"):
+    if is_method_call(node, "get", "pop"):
         return node.func.value, True
     target = module.definition(node) if isinstance(node, ast.Name) else None
     place = module.parent_of.get(target) if target is not None else None

@@ -89,7 +89,7 @@ def _kept_as(module: Module, folder: ast.AST) -> list[ast.Attribute] | None:
     if not isinstance(kept, ast.Assign) or len(kept.targets) != 1 or kept.value is not folder:
         return None
     [target] = kept.targets
-    home = next((outer for outer in module.ancestors(kept) if isinstance(outer, ast.ClassDef)), None)
+    home = module.class_around(kept)
     if home is None or not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name):
         return None
     owner = target.value.id

@@ -9,7 +9,7 @@ from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.functions import default_of
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, methods, seen_entries
+from raymigrate.facts.values import Source, argument, known_text, methods, seen_entries
 from raymigrate.knowledge.pickled_models import Pickling, pickling
 
 # AutoModelForCausalLM, BertForSequenceClassification, GPT2LMHeadModel, UperNetForSemanticSegmentation, SwinBackbone.
@@ -82,7 +82,7 @@ def stored_in_self(module: Module, node: ast.expr) -> list[ast.expr | None]:
     """What a class stores in `self.bert`, with None where that is not seen; any other expression stands for itself."""
     if not is_of_self(node):
         return [node]
-    owner = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
+    owner = module.class_around(node)
     stores = [store for store in module.stores(node.attr) if is_of_self(store)] if owner else []
     return [module.assigned(store) for store in stores if owner is not None and module.inside(store, owner)]
 
@@ -164,7 +164,7 @@ def _made(value: Source) -> MadeModel | None:
     if name := _class(module, call.func):
         return MadeModel(module, call, pickling(name))
     if isinstance(call.func, ast.Attribute) and call.func.attr in MAKERS and (name := _class(module, call.func.value)):
-        return MadeModel(module, call, pickling(name, _text(module, argument(call, 0, MODEL_NAME))))
+        return MadeModel(module, call, pickling(name, known_text(module, argument(call, 0, MODEL_NAME))))
     if isinstance(call.func, ast.Attribute) and call.func.attr == GET_MODEL and call.args:
         name = _class(module, call.args[0])
         return MadeModel(module, call, pickling(name)) if name else None
@@ -174,10 +174,10 @@ def _made(value: Source) -> MadeModel | None:
 def _pipeline(module: Module, call: ast.Call) -> MadeModel | None:
     """A pipeline that loads its model itself."""
     given = argument(call, 1, "model")
-    checkpoint = _text(module, given)
+    checkpoint = known_text(module, given)
     if given is not None and not checkpoint:
         return None
-    maker, default = TASKS.get(_text(module, argument(call, 0, "task")), ("AutoModel", ""))
+    maker, default = TASKS.get(known_text(module, argument(call, 0, "task")), ("AutoModel", ""))
     return MadeModel(module, call, pickling(maker, checkpoint or default))
 
 
@@ -187,11 +187,6 @@ def _class(module: Module, node: ast.expr) -> str:
     if isinstance(node, (ast.Name, ast.Subscript, ast.IfExp)):
         names += [source.module.qualified(source.node) for source in module.origins(node)]
     return next((found[1] for name in names if (found := CLASS.fullmatch(name or ""))), "")
-
-
-def _text(module: Module, node: ast.expr | None) -> str:
-    text = module.constant(node)
-    return text if isinstance(text, str) else ""
 
 
 def _held(value: Source) -> Iterator[Source]:

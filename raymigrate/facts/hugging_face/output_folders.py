@@ -6,7 +6,7 @@ from raymigrate.facts.hugging_face.instances import TRAINING_ARGUMENTS, instance
 from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.ray_train.storage import is_absolute
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, has_unpacking, head
+from raymigrate.facts.values import Source, argument, called_name, has_unpacking, head
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS as CLASSES
 
 
@@ -30,7 +30,7 @@ def all_absolute(folders: list[Source]) -> bool | None:
 
 
 def _makes_arguments(source: Source) -> bool:
-    return isinstance(source.node, ast.Call) and source.module.qualified(source.node.func) in CLASSES
+    return called_name(*source) in CLASSES
 
 
 def _output_dir(source: Source) -> Source | None:

@@ -23,6 +23,7 @@ from raymigrate.facts.values import (
     class_named,
     free_name,
     is_none,
+    method_of,
     methods,
     methods_of_object,
     reaching,
@@ -70,15 +71,18 @@ def callees(module: Module, called: ast.expr, depth: int = 0) -> Iterator[Callee
             yield from _callees_of(source, depth)
 
 
-def functions_elsewhere(module: Module, call: ast.Call) -> Iterator[tuple[Module, FunctionNode]]:
-    """The functions of other files that a call carries out; for a class the one that makes its objects."""
+def functions_run(module: Module, call: ast.Call) -> Iterator[tuple[Module, FunctionNode]]:
+    """The functions of the project that a call carries out, each with its file; for a class its constructor."""
     for callee in callees(module, call.func):
-        if callee.function is not None and callee.module is not module:
+        if callee.function is not None:
             yield callee.module, callee.function
-    found = module.elsewhere(call.func)
-    if found is not None and isinstance(found.node, ast.ClassDef):
-        made = (part for part in found.node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__")
-        yield from ((found.module, part) for part in made)
+    if (made := class_named(module, call.func)) is not None:
+        yield from ((made[0], constructor) for constructor in method_of(*made, "__init__"))
+
+
+def functions_elsewhere(module: Module, call: ast.Call) -> Iterator[tuple[Module, FunctionNode]]:
+    """Those that a call carries out in other files; see `functions_run`."""
+    return ((home, function) for home, function in functions_run(module, call) if home is not module)
 
 
 def _callees_of(source: Source, depth: int) -> Iterator[Callee]:
@@ -208,10 +212,8 @@ def _called(module: Module, call: ast.Call) -> Iterator[tuple[Module, ast.AST]]:
     for callee in callees(module, call.func):
         if callee.function is not None:
             yield callee.module, callee.function
-    found = module.elsewhere(call.func)
-    home, made = (found.module, found.node) if found is not None else (module, module.definition(call.func))
-    if isinstance(made, ast.ClassDef):
-        yield from _run_unasked(home, made)
+    if (made := class_named(module, call.func)) is not None:
+        yield from _run_unasked(*made)
 
 
 @kept

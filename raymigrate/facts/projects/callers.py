@@ -38,8 +38,7 @@ def called_elsewhere(project: Project, module: Module, function: ast.AST | None)
     if not isinstance(function, ast.FunctionDef) or module.parent_of[function] is not module.tree:
         return False
     for user, read in uses_of(project, Definition(module, function, function.name)).reads:
-        call = user.parent_of[read]
-        is_called = isinstance(call, ast.Call) and call.func is read and user.path != module.path
+        is_called = user.path != module.path and user.calling(read) is not None
         if is_called and _places_in(user).of(read) is Place.UNKNOWN:
             if place_by_callers(project, user, read) is Place.UNKNOWN:
                 return True
@@ -129,6 +128,14 @@ def is_taken_elsewhere(module: Module, node: ast.AST) -> bool:
     """
     uses = _uses(module, node)
     return uses is not None and (bool(uses.named) or bool(_others(module, uses)))
+
+
+def reads_elsewhere(module: Module, definition: ast.FunctionDef | ast.ClassDef) -> list[tuple[Module, ast.expr]]:
+    """Where other files of the project read a function or class of a module, each with its file."""
+    if module.project is None or not module.path:
+        return []
+    uses = uses_of(module.project, Definition(module, definition, definition.name))
+    return [(user, read) for user, read in uses.reads if user.path != module.path]
 
 
 def users_of(module: Module, node: ast.AST) -> list[Module]:

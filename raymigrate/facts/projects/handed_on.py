@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from raymigrate.facts.projects.project_uses import uses_of
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.definitions import Definition
-from raymigrate.facts.syntax.functions import default_of
+from raymigrate.facts.syntax.functions import by_position, default_of
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, class_named, has_unpacking, is_none, sources
+from raymigrate.facts.values import Source, argument, class_named, has_unpacking, is_method_call, is_none, sources
 from raymigrate.facts.values.calls import called_function, returned_by
 from raymigrate.facts.values.items import collections_of, items_behind, items_of
 from raymigrate.facts.values.members import methods, methods_of_object
@@ -85,11 +85,11 @@ def _arguments_elsewhere(module: Module, parameter: ast.arg) -> Iterator[Source]
     if not isinstance(module.parent_of[called], ast.Module) or function.decorator_list:
         return
     project.read_others(module.path)
-    positional = [*function.args.posonlyargs, *function.args.args][0 if called is function else 1 :]
+    positional = by_position(function)[0 if called is function else 1 :]
     place = positional.index(parameter) if parameter in positional else len(positional)
     for user, read in uses_of(project, Definition(module, called, called.name)).reads:
-        call = user.parent_of[read]
-        if isinstance(call, ast.Call) and call.func is read and not has_unpacking(call):
+        call = user.calling(read)
+        if call is not None and not has_unpacking(call):
             given = argument(call, place, parameter.arg) or default_of(parameter, function.args)
             if given is not None:
                 yield Source(user if given in user.parent_of else module, given)
@@ -104,7 +104,7 @@ def _arguments_of_method(module: Module, parameter: ast.arg) -> Iterator[Source]
     bound = [] if "staticmethod" in map(ast.unparse, function.decorator_list) else function.args.args[:1]
     if parameter in bound or function.name == "__init__":
         return
-    positional = [*function.args.posonlyargs, *function.args.args][len(bound) :]
+    positional = by_position(function)[len(bound) :]
     place = positional.index(parameter) if parameter in positional else len(positional)
     for user in (module, *_users_of_class(module, home)):
         for call in _calls_of_methods(user, function.name).get(function, ()):
@@ -200,7 +200,7 @@ def _looked_up(function: Source) -> Iterator[str]:
 def _asked(function: Source) -> list[Source]:
     """The dicts of `trainers.get(kind)`."""
     call = function.node
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in READERS:
+    if not is_method_call(call, *READERS):
         return []
     return function.module.origins(call.func.value)
 
@@ -233,7 +233,7 @@ def _of_self(module: Module, parameter: ast.AST | None) -> Iterator[str]:
 
 def _of_class(module: Module, node: ast.AST) -> Iterator[str]:
     """The trainer class from which the class is made that a node is part of."""
-    home = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
+    home = module.class_around(node)
     yield from _bases(module, home) if home is not None else ()
 
 

@@ -52,7 +52,7 @@ def calls_of_held(module: Module, names: frozenset[str]) -> Iterator[tuple[ast.C
         Each call, and whether it calls one of these in any case.
     """
     held = (found.node for found in module.references_within(*names) if found.qualified in names)
-    if all(isinstance(outer := module.parent_of[node], ast.Call) and outer.func is node for node in held):
+    if all(module.calling(node) is not None for node in held):
         return  # most files only call them
     for call, found in _calls_of_values(module):
         if not names.isdisjoint(found):

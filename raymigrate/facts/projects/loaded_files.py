@@ -5,7 +5,7 @@ from pathlib import Path
 
 from raymigrate.facts.projects.files import PATH_CLASSES, file_named
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, free_name, has_unpacking
+from raymigrate.facts.values import argument, free_name, has_unpacking, is_method_call
 
 OF_FILES = ("yaml.safe_load", "yaml.load", "yaml.full_load", "json.load")
 OF_TEXTS = ("yaml.safe_load", "yaml.load", "yaml.full_load", "json.loads")
@@ -43,7 +43,7 @@ def _opened(module: Module, stream: ast.expr) -> ast.expr | None:
 def _read(module: Module, text: ast.expr) -> ast.expr | None:
     """The path of a file whose text is read: `open(path).read()`, `Path(path).read_text()`."""
     call = module.value(text)
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "read":
+    if is_method_call(call, "read"):
         return _opened(module, call.func.value) if not call.args else None
     return _method_of_path(module, call, "read_text", "read_bytes") if isinstance(call, ast.Call) else None
 

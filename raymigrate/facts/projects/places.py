@@ -217,8 +217,8 @@ class Places:
 
     def _training_functions(self) -> Iterator[FunctionNode]:
         for reference in self.module.references_within("ray.train"):
-            call = self.module.parent_of[reference.node]
-            if reference.qualified.endswith("Trainer") and isinstance(call, ast.Call) and call.func is reference.node:
+            call = self.module.calling(reference.node)
+            if reference.qualified.endswith("Trainer") and call is not None:
                 yield from functions_behind(self.module, argument(call, 0, *TRAINING_FUNCTION))
 
     def _called(self, call: ast.Call) -> tuple[FunctionNode, ...]:

@@ -165,6 +165,15 @@ def settings_files(project: Project, folder: str) -> Iterator[tuple[str, bytes]]
             yield path, _content(project, folder, path)
 
 
+def is_named_elsewhere(module: Module, name: bytes) -> bool:
+    """Whether the text of another file of the project has a name in it."""
+    project = module.project
+    if project is None or not module.path:
+        return False
+    found = files_with(project, project.folder(module.path), name)
+    return any(project.real(path) != project.real(module.path) for path, _ in found)
+
+
 def files_with(project: Project, folder: str, *words: bytes) -> Iterator[tuple[str, bytes]]:
     """The files of a folder that hold one of some words, and what is in them."""
     for path in _files(project, folder):

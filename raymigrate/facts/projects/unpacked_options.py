@@ -54,8 +54,8 @@ def _given(module: Module, function: ast.FunctionDef, above: frozenset[ast.AST])
     named = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
     entries, whole = list[Entry](), not uses.unclear
     for user, read in uses.reads:
-        call = user.parent_of[read]
-        if not isinstance(call, ast.Call) or call.func is not read:
+        call = user.calling(read)
+        if call is None:
             whole = False
             continue
         for keyword in call.keywords:

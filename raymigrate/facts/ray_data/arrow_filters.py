@@ -7,6 +7,7 @@ numbers, texts, dates and None). `is_in` takes anything but a list for one value
 import ast
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import is_method_call
 
 FIELDS = ("pyarrow.dataset.field", "pyarrow.compute.field")
 # Methods of a column that test it, by what they are called in Ray Data.
@@ -56,7 +57,7 @@ def _is_value(module: Module, node: ast.expr) -> bool:
 
 
 def _is_of_pyarrow(module: Module, node: ast.AST) -> bool:
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TO_PYTHON:
+    if is_method_call(node, *TO_PYTHON):
         return False
     if (module.qualified(node) or "").startswith("pyarrow"):
         return True

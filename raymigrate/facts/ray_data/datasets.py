@@ -8,7 +8,7 @@ from raymigrate.facts.projects.callers import is_used_elsewhere
 from raymigrate.facts.ray_data.preprocessors import class_name
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, is_none, keyword_argument
+from raymigrate.facts.values import Source, argument, called_name, is_method_call, is_none, keyword_argument
 from raymigrate.facts.values.items import collections_of, items_behind, items_of
 from raymigrate.knowledge.legacy import BATCH_PREDICTORS
 
@@ -213,7 +213,7 @@ def _behind_one(module: Module, node: ast.expr) -> list[_Value] | None:
 
 def _predicted_rows(module: Module, node: ast.expr) -> ast.expr | None:
     """The Dataset that a BatchPredictor maps to predictions, where a node is that call."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in PREDICTS:
+    if not is_method_call(node, *PREDICTS):
         return None
     return argument(node, 0, "data") if _is_batch_predictor(module, node.func.value) else None
 
@@ -233,8 +233,7 @@ def _is_preprocessor(module: Module, node: ast.expr, depth: int = 0) -> bool:
 def _grouped(module: Module, groups: ast.expr) -> ast.expr | None:
     """What groupby() was called of to get groups."""
     made = module.value(groups)
-    is_made = isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr == "groupby"
-    return made.func.value if is_made else None  # type: ignore[attr-defined]
+    return made.func.value if is_method_call(made, "groupby") else None
 
 
 def _is_batch_predictor(module: Module, node: ast.expr) -> bool:
@@ -354,8 +353,7 @@ def is_shard(module: Module, node: ast.expr) -> bool:
 
 def asks_for_shard(source: Source) -> bool:
     """Whether a value is a call of get_dataset_shard."""
-    made = source.node
-    return isinstance(made, ast.Call) and source.module.qualified(made.func) in GET_SHARD
+    return called_name(*source) in GET_SHARD
 
 
 def may_be_shard(module: Module, node: ast.expr) -> bool:

@@ -5,7 +5,7 @@ from typing import TypeGuard
 
 from raymigrate.facts.ray_data.frame_texts import SPLITS
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import keyword_argument
+from raymigrate.facts.values import is_method_call, keyword_argument
 
 # Methods of `.str` that make lists of texts, or with expand= columns.
 SEVERAL = SPLITS | {"findall", "partition", "rpartition"}
@@ -39,11 +39,7 @@ def makes_lists(module: Module, given: ast.expr) -> bool:
     else:
         returns = module.of_type(ast.Return) if isinstance(function, ast.FunctionDef) else []
         results = [one.value for one in returns if module.function(one) is function]
-    return any(isinstance(one, LISTS) or _splits(one) for one in results)
-
-
-def _splits(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SPLITS
+    return any(isinstance(one, LISTS) or is_method_call(one, *SPLITS) for one in results)
 
 
 def reads_of_column(module: Module, column: ast.Subscript) -> list[ast.expr]:

@@ -12,10 +12,10 @@ from raymigrate.facts.ray_data.frame_uses import FrameUses, Kind
 from raymigrate.facts.ray_data.preprocessor_uses import trainers_given
 from raymigrate.facts.ray_data.preprocessors import BATCH_MAPPERS, arguments
 from raymigrate.facts.ray_train.trainers import library_bases
-from raymigrate.facts.syntax.functions import is_static
+from raymigrate.facts.syntax.functions import by_position, is_static
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
-from raymigrate.facts.values import argument, keyword_argument
+from raymigrate.facts.values import argument, called_name, keyword_argument
 from raymigrate.facts.values.keys import is_unpacked, unpacked_value
 
 PREPROCESSORS = frozenset(
@@ -118,9 +118,7 @@ def _methods(module: Module) -> Iterator[FrameReader]:
 
 
 def _makes_batch_predictor(module: Module, read: ast.Name) -> bool:
-    outer = module.parent_of[read]
-    call = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
-    return isinstance(call, ast.Call) and "BatchPredictor" in (module.qualified(call.func) or "")
+    return "BatchPredictor" in called_name(module, module.taking(read))
 
 
 def _of_function(
@@ -138,7 +136,7 @@ def _of_function(
 
 def _differing(module: Module, function: FunctionNode) -> tuple[ast.expr, ...] | None:
     """What a function does with its batch that may come out differently."""
-    names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
+    names = [parameter.arg for parameter in by_position(function)]
     home = module.parent_of[function]
     is_method = isinstance(home, ast.ClassDef)
     if isinstance(home, ast.ClassDef) and is_helper(home):

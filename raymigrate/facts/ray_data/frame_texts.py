@@ -8,7 +8,7 @@ import ast
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.projects.places import functions_behind
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, has_unpacking, keyword_argument
+from raymigrate.facts.values import argument, called_name, has_unpacking, keyword_argument
 
 # The methods that take a pattern, with the places of what decides about them; all others were found to give the same.
 PATTERNS = {
@@ -47,7 +47,7 @@ def meant_as_pattern(module: Module, call: ast.Call) -> str:
 
 
 def _compiles(module: Module, node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and module.qualified(node.func) == "re.compile"
+    return called_name(module, node) == "re.compile"
 
 
 def gives_the_same(module: Module, call: ast.Call, method: str) -> bool:

@@ -145,8 +145,7 @@ class FrameUses:
         if not isinstance(outer, ast.Attribute):
             return (outer, node) if isinstance(outer, ast.expr) else (node,)
         method = self.module.parent_of[outer] if outer.attr == "str" else outer
-        call = self.module.parent_of[method]
-        whole = call if isinstance(call, ast.Call) and call.func is method else outer
+        whole = self.module.calling(method) or outer
         return tuple(dict.fromkeys([whole, *([outer] if outer.attr == "str" else []), node]))
 
     def of_parameter(self, function: ast.AST, name: str, kind: Kind) -> list[Use]:
@@ -260,14 +259,13 @@ class FrameUses:
             return None
         if outer.attr in SHAPES:
             return SAME
-        above = self.module.parent_of[outer]
-        call = above if isinstance(above, ast.Call) and above.func is outer else None
+        call = self.module.calling(outer)
         if kind is Kind.FRAME:
             return self._of_frame(outer, call)
         if call is not None:
             return self._method_of_column(outer.attr, call, kind)
         if outer.attr == "str":
-            return self._of_texts(above) if kind is not Kind.LISTS else None
+            return self._of_texts(self.module.parent_of[outer]) if kind is not Kind.LISTS else None
         return [(outer, kind)] if outer.attr == "values" else None
 
     def _of_frame(self, attribute: ast.Attribute, call: ast.Call | None) -> list[Use] | None:

@@ -7,6 +7,7 @@ from raymigrate.facts.projects.project_uses import Uses, answer
 from raymigrate.facts.ray_data.preprocessors import CHAINS
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import called_name
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 
@@ -39,8 +40,8 @@ def has_place(definition: Definition) -> bool:
 def _goes_to_trainers(module: Module, node: ast.expr, *, called: bool) -> bool:
     """Whether a preprocessor, or the call of the function that makes it, is given to trainers and nothing else."""
     if called:
-        call = module.parent_of[node]
-        if not isinstance(call, ast.Call) or call.func is not node:
+        call = module.calling(node)
+        if call is None:
             return False
         node = call
     return goes_to_trainers(module, node)
@@ -61,7 +62,7 @@ def is_preprocessor_argument(module: Module, use: ast.expr) -> bool:
     if not isinstance(parent, ast.keyword) or parent.arg != "preprocessor":
         return False
     owner = module.parent_of[parent]
-    return isinstance(owner, ast.Call) and module.qualified(owner.func) in TRAINERS | TORCH_TRAINERS
+    return called_name(module, owner) in TRAINERS | TORCH_TRAINERS
 
 
 def trainers_given(module: Module, node: ast.expr) -> list[ast.Call] | None:

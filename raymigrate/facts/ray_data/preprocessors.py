@@ -7,7 +7,7 @@ from raymigrate.facts.ray_data.own_preprocessors import is_fittable, own_preproc
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.functions import returns
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import has_unpacking, keyword_argument, named_arguments, sources
+from raymigrate.facts.values import has_unpacking, is_method_call, keyword_argument, named_arguments, sources
 from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
 PREPROCESSORS = "ray.data.preprocessors"
@@ -212,8 +212,4 @@ def gets_mapped_rows(module: Module, trainer: ast.Call) -> bool:
         return False
     given = keyword_argument(trainer, "datasets")
     found = [node for source in sources(module, given) for node in ast.walk(source)] if given is not None else []
-    return any(
-        isinstance(node, ast.DictComp)
-        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MAPS)
-        for node in found
-    )
+    return any(isinstance(node, ast.DictComp) or is_method_call(node, *MAPS) for node in found)

@@ -9,19 +9,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from raymigrate.facts.ray_data.datasets import GET_SHARD, attributes_of_shards
+from raymigrate.facts.ray_data.datasets import GET_SHARD, asks_for_shard, attributes_of_shards
 from raymigrate.facts.ray_train.ranks import rank_condition, skipped_by_rank
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.ray_train.training_code import TrainingCode
 from raymigrate.facts.syntax.guards import tested as tested_values
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, constants, is_none, seen_entries
+from raymigrate.facts.syntax.scopes import ITERATIONS
+from raymigrate.facts.values import argument, constants, is_none, seen_entries
 from raymigrate.facts.values.items import items_behind
 from raymigrate.facts.values.keys import unpacked_value
 from raymigrate.facts.values.looped_keys import looped_keys
 
 READING = ("iter_batches", "iter_rows", "iter_tf_batches", "iter_torch_batches", "materialize", "to_tf", "to_torch")
-LOOPS = (ast.For, ast.AsyncFor, ast.comprehension)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def has_dataset(trainer: TrainerCall, name: str) -> bool | None:
 def _used(module: Module) -> set[ast.AST]:
     """The shards of a module that are asked for rows, also as items of a dict or a list."""
     owners = [attribute.value for attribute in attributes_of_shards(module)]
-    owners += [loop.iter for kind in LOOPS for loop in module.of_type(kind)]  # type: ignore[attr-defined]
+    owners += [loop.iter for kind in ITERATIONS for loop in module.of_type(kind)]  # type: ignore[attr-defined]
     found: set[ast.AST] = {source.node for owner in owners for source in module.origins(owner)}
     for _, method in module.method_calls(*READING):
         read = module.origins(method.value)
@@ -116,7 +116,7 @@ def read_on_some_ranks(module: Module) -> Iterator[Shard]:
     Reading in both branches of an `if` is reading on every worker.
     """
     for call, method in module.method_calls(*READING):
-        asked = [source for source in module.origins(method.value) if _is_asked_for(source)]
+        asked = [source for source in module.origins(method.value) if asks_for_shard(source)]
         if asked and _is_for_some_ranks(module, call, set()):
             named = [argument(source.node, 0, "dataset_name") for source in asked]  # type: ignore[arg-type]
             values = [
@@ -124,10 +124,6 @@ def read_on_some_ranks(module: Module) -> Iterator[Shard]:
                 for source, name in zip(asked, named, strict=True)
             ]
             yield Shard(module, call, frozenset(name for each in values for name in each if isinstance(name, str)))
-
-
-def _is_asked_for(source: Source) -> bool:
-    return isinstance(source.node, ast.Call) and source.module.qualified(source.node.func) in GET_SHARD
 
 
 def _is_for_some_ranks(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.ray_data.datasets import SPLITS, is_dataset, is_materialized
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, free_name, seen_entries
+from raymigrate.facts.values import Source, free_name, is_method_call, seen_entries
 from raymigrate.facts.values.items import DEEPEST, collected, items_of
 
 TEXTS = ("print", "repr", "str", "format", "ascii")  # of Python itself
@@ -85,13 +85,9 @@ def _collections(module: Module, node: ast.expr) -> list[Source]:
         call = source.node
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.args:
             copied = [origin.node for origin in source.module.origins(call.args[-1])]
-            if not all(isinstance(one, HAVE_ITEMS) or _is_call_of(one, "values") for one in copied):
+            if not all(isinstance(one, HAVE_ITEMS) or is_method_call(one, "values") for one in copied):
                 return [source]
     return [found for found in collected(Source(module, node)) if not isinstance(found.node, ast.GeneratorExp)]
-
-
-def _is_call_of(node: ast.AST, method: str) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method
 
 
 def _is_made_of_dataset(source: Source) -> bool:

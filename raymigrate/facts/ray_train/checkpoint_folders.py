@@ -12,7 +12,7 @@ from raymigrate.facts.projects.files import PATH_CLASSES, UNCHANGED
 from raymigrate.facts.ray_train.results import class_method, made_by_script
 from raymigrate.facts.ray_train.storage import is_absolute
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, leading_text, sources
+from raymigrate.facts.values import Source, called_name, leading_text, sources
 
 FROM_FOLDER = ("", "from_directory", "from_model")
 # Where Databricks, Anyscale and network file systems are mounted by their documents.
@@ -199,9 +199,9 @@ def _ends_with_block(module: Module, name: ast.Name, user: ast.AST) -> bool:
 
 def _is_temporary(module: Module, name: ast.Name) -> bool:
     value = module.value(name)
-    return isinstance(value, ast.Call) and module.qualified(value.func) == "tempfile.TemporaryDirectory"
+    return called_name(module, value) == "tempfile.TemporaryDirectory"
 
 
 def _is_removed(module: Module, name: ast.Name) -> bool:
     calls = [module.parent_of[use] for use in module.uses_of(name)]
-    return any(isinstance(call, ast.Call) and module.qualified(call.func) == "shutil.rmtree" for call in calls)
+    return any(called_name(module, call) == "shutil.rmtree" for call in calls)

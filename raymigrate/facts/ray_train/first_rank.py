@@ -4,7 +4,7 @@ import ast
 
 from raymigrate.facts.syntax.functions import on_every_way
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import blocks
+from raymigrate.facts.syntax.nodes import LEAVES, blocks
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 
 FIRST = frozenset({"is_world_process_zero", "is_main_process", "is_world_master"})  # the last up to transformers 3
@@ -12,7 +12,6 @@ RANK_FUNCTIONS = frozenset({"get_world_rank", "get_rank"})
 RANK_ATTRIBUTES = frozenset({"process_index", "rank"})  # of Accelerator and TrainingArguments; own ones
 RANK_VARIABLE = "RANK"
 OUTER = (*FUNCTIONS, ast.ClassDef)
-LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 def is_for_first_rank(module: Module, node: ast.AST) -> bool:

@@ -13,7 +13,7 @@ from raymigrate.facts.projects.indirect import INSTANTIATES
 from raymigrate.facts.projects.project_uses import files_with, settings_files
 from raymigrate.facts.projects.settings import TARGET, targets
 from raymigrate.facts.syntax.kept import kept
-from raymigrate.facts.values import argument, last_name
+from raymigrate.facts.values import argument, known_text, last_name
 from raymigrate.files.discovery import CONFIGURATION
 from raymigrate.knowledge.legacy import TRAINERS
 
@@ -112,8 +112,7 @@ def _name_of_settings(module: Module, call: ast.Call) -> str:
     given = argument(call, 0, "config")
     value = module.value(given) if given is not None else None
     if isinstance(value, ast.Subscript):
-        name = module.constant(value.slice)
-        return name if isinstance(name, str) else ""
+        return known_text(module, value.slice)
     return last_name(value) if isinstance(value, ast.Attribute) else ""
 
 

@@ -4,11 +4,10 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 
+from raymigrate.facts.projects.callers import reads_elsewhere
 from raymigrate.facts.projects.places import Places, functions_behind
-from raymigrate.facts.projects.project_uses import uses_of
 from raymigrate.facts.ray_data.datasets import MAPPERS, is_dataset
 from raymigrate.facts.ray_train.own_objects import is_sent_by_name
-from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, method_of, methods_of_object
@@ -113,7 +112,7 @@ def _elsewhere(module: Module, definition: ast.FunctionDef | ast.ClassDef, users
         definition: The function or class.
         users: The other files that were looked at; those that are looked at here are added.
     """
-    for user, read in _reads_elsewhere(module, definition):
+    for user, read in reads_elsewhere(module, definition):
         call = user.parent_of[read]
         given: ast.AST = read
         if isinstance(call, ast.Call) and call.func is read:
@@ -136,7 +135,7 @@ def _methods_elsewhere(module: Module, home: ast.ClassDef, users: Users) -> Iter
         users: The other files that were looked at; those that are looked at here are added.
     """
     methods = {(part.name, part.lineno): part for part in home.body if isinstance(part, ast.FunctionDef)}
-    for user in {user.path: user for user, _ in _reads_elsewhere(module, home)}.values():
+    for user in {user.path: user for user, _ in reads_elsewhere(module, home)}.values():
         for name in dict.fromkeys(name for name, _ in methods):
             for call, owner in _calls_of(user, name):
                 called = methods_of_object(user, owner, name) or ()
@@ -152,14 +151,6 @@ def _calls_of(user: Module, name: str) -> Iterator[tuple[ast.Call, ast.expr]]:
         for call in user.of_type(ast.Call):
             if any(isinstance(source.node, ast.Call) for source in user.origins(call.func)):  # not a class or function
                 yield call, call.func
-
-
-def _reads_elsewhere(module: Module, definition: ast.FunctionDef | ast.ClassDef) -> Iterator[tuple[Module, ast.expr]]:
-    """Where other files read a function or class of the module."""
-    if module.project is None or not module.path:
-        return
-    uses = uses_of(module.project, Definition(module, definition, definition.name))
-    yield from ((user, read) for user, read in uses.reads if user.path != module.path)
 
 
 def _how(user: Module, call: ast.Call, users: Users) -> Outside | None:

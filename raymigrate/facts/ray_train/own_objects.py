@@ -16,14 +16,13 @@ from raymigrate.facts.projects.places import functions_behind
 from raymigrate.facts.projects.project_uses import importing_modules, is_imported
 from raymigrate.facts.ray_train.pickling import given_functions
 from raymigrate.facts.ray_train.trainers import library_bases
-from raymigrate.facts.syntax.functions import default_of
+from raymigrate.facts.syntax.functions import by_position, default_of
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import FUNCTIONS
+from raymigrate.facts.syntax.scopes import DEFINITIONS, FUNCTIONS
 from raymigrate.facts.values import Source, class_named, fillings, is_none, reaching
 from raymigrate.facts.values.dicts import attribute_fillings
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 CLASS_MAKERS = ("collections.namedtuple", "dataclasses.make_dataclass", "type", "typing.NamedTuple")
 PICKLERS = ("cloudpickle", "dill", "pickle", "ray.cloudpickle")
 # What gives back any object that was saved or sent.
@@ -154,7 +153,7 @@ def _owner(module: Module, parameter: ast.arg) -> ast.ClassDef | None:
     """The class of whose method a parameter is `self` or `cls`."""
     function = module.parent_of[module.parent_of[parameter]]
     home = module.parent_of[function]
-    is_first = isinstance(function, FUNCTIONS) and [*function.args.posonlyargs, *function.args.args][:1] == [parameter]
+    is_first = isinstance(function, FUNCTIONS) and by_position(function)[:1] == [parameter]
     return home if is_first and isinstance(home, ast.ClassDef) and parameter.arg in ("self", "cls") else None
 
 

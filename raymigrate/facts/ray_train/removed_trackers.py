@@ -183,8 +183,8 @@ class TrackerUse:
 
     def may_use(self, read: ast.expr) -> bool:
         """Whether something that the module imports may be for its legacy trainers: all but a call for its own sake."""
-        call = self.module.parent_of[read]
-        is_call = isinstance(call, ast.Call) and call.func is read and isinstance(self.module.parent_of[call], ast.Expr)
+        call = self.module.calling(read)
+        is_call = call is not None and self.module.is_statement(call)
         return self.has_legacy and (not is_call or self.runs_legacy(read))
 
     def _of(self, module: Module) -> "TrackerUse":

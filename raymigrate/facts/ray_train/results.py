@@ -1,7 +1,7 @@
 """The result of a trainer's fit(), and the checkpoints in it: which expressions stand for them."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from enum import Enum
 
 from raymigrate.facts.projects.declared import is_declared
@@ -14,7 +14,7 @@ from raymigrate.facts.ray_tune.tune_objects import is_tune_checkpoint
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.threads import run_elsewhere, waited_for
-from raymigrate.facts.values import Source, argument, is_none, reaching, sources
+from raymigrate.facts.values import Source, argument, called_name, is_method_call, is_none, reaching, sources
 from raymigrate.facts.values.classes_behind import class_called
 from raymigrate.facts.values.items import DEEPEST, is_item_of, items_behind
 from raymigrate.knowledge.legacy import HF, HF_UNRELEASED, IN_ML, TRANSFORMERS_TRAINERS
@@ -106,7 +106,7 @@ def _is_fitted(module: Module, result: ast.expr) -> bool:
 
 def _fitted(node: ast.expr) -> ast.expr | None:
     """What `fit()` is called on; None for other expressions."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit":
+    if is_method_call(node, "fit"):
         return node.func.value
     run = run_elsewhere(node)
     return run.value if run is not None and run.attr == "fit" else None
@@ -158,7 +158,7 @@ def _is_known_checkpoint(module: Module, source: ast.expr) -> bool:
         or is_tune_checkpoint(module, source)
         or made_by_script(module, source) is not None
         or class_method(module, source) is not None
-        or (isinstance(source, ast.Call) and module.qualified(source.func) in GET_CHECKPOINT)
+        or called_name(module, source) in GET_CHECKPOINT
     )
 
 
@@ -254,13 +254,11 @@ def tuners_behind(module: Module, checkpoint: ast.expr) -> list[Source]:
     return [tuner for result in results for tuner in tuners_of(result.module, result.node) if tuner is not None]
 
 
-def class_method(module: Module, call: ast.expr) -> str | None:
+def class_method(module: Module, call: ast.expr, classes: Collection[str] = CHECKPOINT_CLASSES) -> str | None:
     """The method of a legacy checkpoint class that a call calls: `from_checkpoint`; "" for the class itself."""
-    name = module.qualified(call.func) if isinstance(call, ast.Call) else None
-    if name is None:
-        return None
-    owner = next((c for c in CHECKPOINT_CLASSES if name == c or name.startswith(f"{c}.")), None)
-    return name.removeprefix(owner).removeprefix(".") if owner else None
+    name = called_name(module, call)
+    owner = next((c for c in classes if f"{name}.".startswith(f"{c}.")), None)
+    return name.removeprefix(owner).removeprefix(".") if owner is not None else None
 
 
 def layout(module: Module, node: ast.expr) -> Layout | None:
@@ -354,12 +352,11 @@ def _is_same(module: Module, one: ast.expr, other: ast.expr) -> bool:
 
 def is_set_to_none(module: Module, use: ast.expr) -> bool:
     """Whether a value is read in a statement `value.set_preprocessor(None)`."""
-    method = module.parent_of[use]
-    call = module.parent_of[method]
-    if not isinstance(method, ast.Attribute) or method.attr != "set_preprocessor" or not isinstance(call, ast.Call):
+    call = module.calling(module.parent_of[use])
+    if not is_method_call(call, "set_preprocessor") or not module.is_statement(call):
         return False
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    return len(given) == 1 and module.constant(given[0]) is None and isinstance(module.parent_of[call], ast.Expr)
+    return len(given) == 1 and module.constant(given[0]) is None
 
 
 def _carries(module: Module, node: ast.expr, seen: set[ast.AST]) -> bool | None:

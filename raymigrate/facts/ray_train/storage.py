@@ -6,7 +6,7 @@ import ast
 
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, head, is_none, keyword_argument, leading_text
+from raymigrate.facts.values import Source, called_name, head, is_none, keyword_argument, leading_text
 
 GIVE_ABSOLUTE = frozenset(
     {
@@ -158,13 +158,13 @@ def _is_of_with(path: Source) -> bool:
     target = path.module.definition(path.node)
     item = path.module.parent_of.get(target) if target is not None else None
     made = item.context_expr if isinstance(item, ast.withitem) else None
-    return isinstance(made, ast.Call) and path.module.qualified(made.func) == "tempfile.TemporaryDirectory"
+    return called_name(path.module, made) == "tempfile.TemporaryDirectory"
 
 
 def _needs_home(source: Source) -> bool | None:
     """Whether a path begins with `~`; None where that is not known."""
     first = head(source.module, source.node)
-    if isinstance(first.node, ast.Call) and first.module.qualified(first.node.func) == EXPANDED:
+    if called_name(*first) == EXPANDED:
         return False
     start = leading_text(source.module, source.node)
     return start.startswith("~") if start else None

@@ -16,6 +16,7 @@ from raymigrate.facts.values import (
     class_named,
     free_name,
     has_unpacking,
+    is_method_call,
     is_none,
     named_arguments,
     reaching,
@@ -254,8 +255,7 @@ def _table_of(node: ast.expr) -> ast.expr | None:
     """What an entry is taken from by a key: `TRAINERS` of `TRAINERS[kind]` and of `TRAINERS.get(kind)`."""
     if isinstance(node, ast.Subscript):
         return node.value
-    is_got = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
-    return node.func.value if is_got else None  # type: ignore[attr-defined]
+    return node.func.value if is_method_call(node, "get") else None
 
 
 def _classes_bound(module: Module, node: ast.Name) -> Iterator[str | tuple[Module, ast.ClassDef]]:

@@ -14,14 +14,13 @@ from raymigrate.facts.ray_train.results import fitted_trainers
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
-from raymigrate.facts.syntax.scopes import FUNCTIONS
+from raymigrate.facts.syntax.scopes import FUNCTIONS, ITERATIONS
 from raymigrate.facts.values import Source, argument, class_named, fillings, has_unpacking, is_none, methods, reaching
 from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
 # By these, code gets at what it does not name. Of those that Python has itself, a method is another one: model.eval().
 BUILT_IN = frozenset({"__import__", "eval", "exec", "globals", "locals", "vars"})
 BY_TEXT = BUILT_IN | {"import_module", "instantiate"}
-LOOPS = (ast.For, ast.AsyncFor, ast.comprehension)
 ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)
 
 
@@ -166,9 +165,9 @@ class TrainingCodes:
         code = TrainingCode(self.homes)
         for home in self.homes:
             for reference in home.references_within("ray.train"):
-                made, call = reference.qualified.removesuffix(".restore"), home.parent_of[reference.node]
+                made, call = reference.qualified.removesuffix(".restore"), home.calling(reference.node)
                 has_loop = made.endswith("Trainer") and made not in TRANSFORMERS_TRAINERS
-                if has_loop and isinstance(call, ast.Call) and call.func is reference.node:
+                if has_loop and call is not None:
                     code.add(home, argument(call, int(made != reference.qualified), *TRAINING_FUNCTION))
         return code
 
@@ -247,7 +246,7 @@ def _value(module: Module, bound: ast.AST) -> ast.AST | None:
         outer = module.parent_of[outer]
     if isinstance(outer, ast.withitem):
         return outer.context_expr
-    return outer.iter if isinstance(outer, LOOPS) else outer.value if isinstance(outer, ASSIGNMENTS) else None
+    return outer.iter if isinstance(outer, ITERATIONS) else outer.value if isinstance(outer, ASSIGNMENTS) else None
 
 
 def _is_registered(module: Module, node: ast.AST) -> bool:

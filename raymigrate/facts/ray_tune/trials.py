@@ -5,7 +5,7 @@ import ast
 from raymigrate.facts.projects.handed_on import trainer_classes
 from raymigrate.facts.ray_tune.tuners import RESTORED, TUNERS
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, is_none, sources
+from raymigrate.facts.values import Source, argument, called_name, is_method_call, is_none, sources
 from raymigrate.facts.values.items import DEEPEST, collections_of, items_behind, items_of
 from raymigrate.knowledge.legacy import RL_TRAINERS, TRAINERS
 
@@ -102,7 +102,7 @@ def _of_result(result: Source, depth: int, seen: set[ast.AST]) -> list[Source | 
         if is_none(node) or node in seen:
             continue
         seen.add(node)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get_best_result":
+        if is_method_call(node, "get_best_result"):
             found += _of_grid(Source(origin.module, node.func.value))
         else:
             found += _picked(origin, depth, seen)
@@ -135,4 +135,4 @@ def _of_grid(grid: Source) -> list[Source | None]:
 
 
 def _is_tuner(made: Source) -> bool:
-    return isinstance(made.node, ast.Call) and made.module.qualified(made.node.func) in TUNERS + RESTORED
+    return called_name(*made) in TUNERS + RESTORED

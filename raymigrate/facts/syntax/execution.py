@@ -12,7 +12,7 @@ from raymigrate.facts.syntax.alternatives import EXITS
 from raymigrate.facts.syntax.functions import DefinitionNode, parameters
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import LEAVES
-from raymigrate.facts.syntax.scopes import COMPREHENSIONS, FIELDS, Binding, Scope, children
+from raymigrate.facts.syntax.scopes import COMPREHENSIONS, DEFINITIONS, FIELDS, Binding, Scope, children
 from raymigrate.facts.syntax.second_names import held_names
 
 KNOWN = frozenset(dir(builtins)) | {
@@ -21,7 +21,6 @@ KNOWN = frozenset(dir(builtins)) | {
     *("display", "get_ipython"),  # that IPython adds
 }
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # Expressions whose parts are not evaluated in the order in which they are written.
 OUT_OF_ORDER = frozenset({ast.Lambda, *COMPREHENSIONS, ast.comprehension, ast.NamedExpr})
 LAST_OF_EXITS = frozenset(name.rpartition(".")[2] for name in EXITS)

@@ -32,6 +32,28 @@ def parameters(function: DefinitionNode | ast.Lambda) -> list[ast.arg]:
     ]
 
 
+def by_position(function: DefinitionNode | ast.Lambda) -> list[ast.arg]:
+    """The parameters of a function that a call can fill by position, but for `*args`."""
+    return [*function.args.posonlyargs, *function.args.args]
+
+
+def parameter_for(function: DefinitionNode | ast.Lambda, call: ast.Call, given: ast.expr, filled: int = 0) -> str:
+    """The name under which a function gets an argument of a call; empty where it has none, or it cannot be seen.
+
+    Args:
+        function: The function.
+        call: The call.
+        given: The argument.
+        filled: How many parameters Python itself fills: 1 for `self`.
+    """
+    if given not in call.args:
+        return next((keyword.arg or "" for keyword in call.keywords if keyword.value is given), "")
+    place = call.args.index(given)
+    is_seen = not any(isinstance(before, ast.Starred) for before in call.args[:place])
+    taking = by_position(function)[filled:] if is_seen else []
+    return taking[place].arg if place < len(taking) else ""
+
+
 def is_static(method: DefinitionNode) -> bool:
     """Whether a method of a class gets neither the object nor the class."""
     return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in method.decorator_list)

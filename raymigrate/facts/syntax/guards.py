@@ -26,6 +26,16 @@ MOST_NAMES = 8  # that hold the answer to a question
 LOOKS = ("hasattr", "getattr")
 
 
+def is_condition(module: Module, node: ast.AST) -> bool:
+    """Whether only the truth of an expression counts: it is the test of an `if`, or a part of one."""
+    parent = module.parent_of[node]
+    if isinstance(parent, ast.BoolOp):
+        return is_condition(module, parent)
+    if isinstance(parent, ast.UnaryOp):
+        return isinstance(parent.op, ast.Not)
+    return isinstance(parent, (ast.If, ast.IfExp, ast.While)) and parent.test is node
+
+
 def is_guarded(module: Module, node: ast.AST, missing: str) -> bool:
     """Whether code that uses a missing name, attribute or keyword is prepared for that.
 

@@ -119,10 +119,20 @@ class Nodes:
         scope = self.bound_in(node)
         return self.uses(_name_of(node) or "", scope) if scope is not None else []
 
+    def calling(self, node: ast.AST) -> ast.Call | None:
+        """The call whose function a node is: `f(x)` of `f`; None where nothing calls it."""
+        call = self.parent_of.get(node)
+        return call if isinstance(call, ast.Call) and call.func is node else None
+
+    def taking(self, node: ast.AST) -> ast.Call | None:
+        """The call that a node is an argument of, by position or by name; None where it is none."""
+        outer = self.parent_of.get(node)
+        call = self.parent_of.get(outer) if isinstance(outer, ast.keyword) else outer
+        return call if isinstance(call, ast.Call) and call.func is not node else None
+
     def calls_of(self, node: ast.AST | None) -> list[ast.Call]:
         """Every `f(...)` of what a name or a definition stands for; `mp.spawn(f)` is none."""
-        parents = ((use, self.parent_of[use]) for use in self.uses_of(node))
-        return [parent for use, parent in parents if isinstance(parent, ast.Call) and parent.func is use]
+        return [call for use in self.uses_of(node) if (call := self.calling(use)) is not None]
 
     def is_bound_once(self, node: ast.AST | None) -> bool:
         """Whether a node is a name to which one place of the file alone gives a value."""
@@ -137,8 +147,7 @@ class Nodes:
     def named_calls(self, *names: str) -> Iterator[ast.Call]:
         """Every `name(...)` with one of these names, whatever that stands for; those of one name in source order."""
         for read in (read for name in names for read in self.reads(name)):
-            call = self.parent_of[read]
-            if isinstance(call, ast.Call) and call.func is read:
+            if (call := self.calling(read)) is not None:
                 yield call
 
     def spelling(self, word: str) -> list[ast.AST]:
@@ -153,6 +162,10 @@ class Nodes:
             if field is not None and (word := getattr(node, field)).__class__ is str:
                 found.setdefault(word, []).append(node)
         return found
+
+    def texts(self, word: str) -> list[ast.Constant]:
+        """Every string that is a word, in source order."""
+        return [node for node in self.spelling(word) if isinstance(node, ast.Constant)]
 
     def attributes(self, *names: str) -> list[ast.Attribute]:
         """Every `owner.name` with one of these names, in source order."""
@@ -190,8 +203,7 @@ class Nodes:
     def method_calls(self, *names: str) -> Iterator[tuple[ast.Call, ast.Attribute]]:
         """Every `owner.name(...)` with one of these names, in source order: the call, and what it calls."""
         for node in self.attributes(*names):
-            call = self.parent_of[node]
-            if isinstance(call, ast.Call) and call.func is node:
+            if (call := self.calling(node)) is not None:
                 yield call, node
 
     def keywords(self, *names: str) -> Iterator[tuple[ast.Call, ast.keyword]]:
@@ -238,7 +250,7 @@ class Nodes:
                 return candidate
         raise ValueError("the module itself has no statement around it")
 
-    def is_statement(self, node: ast.expr) -> bool:
+    def is_statement(self, node: ast.AST) -> bool:
         """Whether an expression is a statement by itself, whose value nothing takes."""
         return isinstance(self.parent_of.get(node), ast.Expr)
 
@@ -279,6 +291,10 @@ class Nodes:
         while outer is not None and outer.__class__ not in FUNCTIONS:
             outer = parent_of.get(outer)
         return outer
+
+    def class_around(self, node: ast.AST) -> ast.ClassDef | None:
+        """The innermost class around a node, also around the function that it is in."""
+        return next((outer for outer in self.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
 
     def scope(self, node: ast.AST) -> Scope:
         """The scope inside a module, class, function: where its own body binds names."""

@@ -6,9 +6,9 @@ import ast
 
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import blocks
+from raymigrate.facts.syntax.nodes import LEAVES, blocks
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values.calls import called_function
+from raymigrate.facts.values.calls import called_function, called_name
 
 RANKS = ("torch.distributed.get_rank", "torch.distributed.get_node_local_rank")
 RANK_VARIABLES = ("RANK", "LOCAL_RANK")
@@ -19,7 +19,6 @@ RANK_ATTRIBUTES = frozenset({"rank", "local_rank", "process_index", "local_proce
 LIMITS = {ast.LtE: 0, ast.Lt: 1}  # `rank <= 0`, `rank < 1`
 FIRST_OR_ONLY = ([-1, 0], [0, -1], (-1, 0), (0, -1), {-1, 0}, [0], (0,), {0})
 IS_THERE = ("torch.distributed.is_initialized", "torch.distributed.is_available")
-LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 Seen = frozenset[ast.AST]
 
 
@@ -103,7 +102,7 @@ def asks_for_main(module: Module, test: ast.expr, seen: Seen = frozenset()) -> b
 def _asks_for_no_group(module: Module, test: ast.expr) -> bool:
     """`not dist.is_initialized()`, beside which a test of the rank counts for nothing in a run of one process."""
     inner = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else None
-    return isinstance(inner, ast.Call) and module.qualified(inner.func) in IS_THERE
+    return called_name(module, inner) in IS_THERE
 
 
 def is_rank(module: Module, node: ast.expr, seen: Seen = frozenset()) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, class_named
+from raymigrate.facts.values import Source, argument, class_named, is_method_call
 from raymigrate.facts.values.constructors import may_call_own_class
 
 LIBRARIES = ("torch.optim.", "bitsandbytes.optim.")
@@ -68,7 +68,7 @@ def _models(module: Module, given: ast.expr) -> Iterator[ast.expr]:
         if node in seen:
             continue
         seen.add(node)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in PARAMETERS:
+        if is_method_call(node, *PARAMETERS):
             yield node.func.value
         elif isinstance(node, ast.Name):
             waiting += [source.node for source in module.origins(node, elsewhere=False)]
@@ -82,7 +82,7 @@ def is_prepared(source: Source) -> bool:
     target = module.definition(node) if isinstance(node, ast.Name) else None
     if target is not None and isinstance(statement := module.statement(target), ast.Assign):
         node = statement.value
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in PREPARES
+    return is_method_call(node, *PREPARES)
 
 
 def _are_groups(source: Source) -> bool | None:

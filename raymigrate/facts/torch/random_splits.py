@@ -95,7 +95,7 @@ def _seeds(module: Module, kind: str) -> list[ast.Call]:
 
 def _is_kept(module: Module, call: ast.Call) -> bool:
     """Whether the value is not used: nothing is shared out."""
-    return isinstance(module.parent_of[call], ast.Expr) and (module.qualified(call.func) or "") not in (
+    return module.is_statement(call) and (module.qualified(call.func) or "") not in (
         *OF_PYTHON,
         "numpy.random.shuffle",
     )

@@ -10,7 +10,7 @@ from itertools import product
 from raymigrate.facts.hugging_face.models import models_in
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.trained import trained
-from raymigrate.facts.values import Source, argument, keyword_argument, reaching
+from raymigrate.facts.values import Source, argument, is_method_call, keyword_argument, reaching
 from raymigrate.facts.values.items import collected, items_of
 from raymigrate.facts.values.numbers import is_number
 
@@ -162,7 +162,7 @@ def _of_two(kinds: set[Kind]) -> Kind:
 def _loss_class(origin: Source) -> ast.Call | None:
     """The call that makes an object of a loss of torch.nn, where a value is one: `nn.MSELoss().to(device)` too."""
     module, node = origin.module, origin.node
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SAME:
+    while is_method_call(node, *SAME):
         node = node.func.value
     home, _, name = (module.qualified(node.func) or "").rpartition(".") if isinstance(node, ast.Call) else ("", "", "")
     is_loss = home.startswith("torch.nn") and name in LOSS_CLASSES

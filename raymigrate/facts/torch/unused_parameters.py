@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import is_method_call
 
 MAX_STEPS = 5  # from a model to a part of a part of it
 BRANCHES = (ast.If, ast.IfExp, ast.Match, ast.While, ast.Try, ast.Return)
@@ -22,7 +23,7 @@ def uses_all_parameters(module: Module, model: ast.expr, depth: int = MAX_STEPS)
         model: The expression that makes the model.
         depth: How many steps may still be followed.
     """
-    while isinstance(model, ast.Call) and isinstance(model.func, ast.Attribute) and model.func.attr in ("to", "cuda"):
+    while is_method_call(model, "to", "cuda"):
         model = model.func.value
     if model not in module.scope_of:  # made in another file
         return False

@@ -14,9 +14,11 @@ from raymigrate.facts.values.behind import UNKNOWN, Asked, Behind, Source
 from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.calls import (
     argument,
+    called_name,
     free_name,
     given_to,
     has_unpacking,
+    is_method_call,
     keyword_argument,
     keyword_named,
     last_name,
@@ -24,7 +26,16 @@ from raymigrate.facts.values.calls import (
     returned,
     unpacked_dicts,
 )
-from raymigrate.facts.values.constants import constant, constants, head, is_none, leading_text, trailing_text, written
+from raymigrate.facts.values.constants import (
+    constant,
+    constants,
+    head,
+    is_none,
+    known_text,
+    leading_text,
+    trailing_text,
+    written,
+)
 from raymigrate.facts.values.dicts import (
     WELL_KNOWN_KEYS,
     all_items,
@@ -64,6 +75,7 @@ __all__ = [
     "all_items",
     "argument",
     "assigned",
+    "called_name",
     "class_named",
     "class_of_cls",
     "constant",
@@ -77,10 +89,12 @@ __all__ = [
     "has_unpacking",
     "head",
     "holds_items",
+    "is_method_call",
     "is_none",
     "key_name",
     "keyword_argument",
     "keyword_named",
+    "known_text",
     "last_name",
     "leading_text",
     "lineage",

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
-from raymigrate.facts.syntax.functions import default_of, is_generator_or_async, returns
+from raymigrate.facts.syntax.functions import by_position, default_of, is_generator_or_async, returns
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
 from raymigrate.facts.values.fixtures import of_fixture
 from raymigrate.facts.values.parametrized import parametrized
@@ -80,6 +80,22 @@ def last_name(node: ast.AST | None) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
+class MethodCall(ast.Call):
+    """The type of `owner.method(...)`; no node is of this class."""
+
+    func: ast.Attribute
+
+
+def is_method_call(node: object, *methods: str) -> TypeGuard[MethodCall]:
+    """Whether a node is `owner.method(...)` with one of these methods, whatever the owner is."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods
+
+
+def called_name(module: Module, node: ast.AST | None) -> str:
+    """The qualified name of what a node calls; empty where it calls nothing that is imported, or is no call."""
+    return (module.qualified(node.func) or "") if isinstance(node, ast.Call) else ""
+
+
 def has_unpacking(call: ast.Call) -> bool:
     """Whether a call has arguments that cannot be seen."""
     return any(isinstance(given, ast.Starred) for given in call.args) or bool(unpacked_dicts(call))
@@ -130,14 +146,10 @@ def _task(module: Module, call: ast.Call) -> ast.expr | None:
     if module.qualified(call.func) != "ray.get" or len(call.args) != 1:
         return None
     started = module.value(call.args[0])
-    if (
-        not isinstance(started, ast.Call)
-        or not isinstance(started.func, ast.Attribute)
-        or started.func.attr != "remote"
-    ):
+    if not is_method_call(started, "remote"):
         return None
     task = started.func.value
-    if isinstance(task, ast.Call) and isinstance(task.func, ast.Attribute) and task.func.attr == "options":
+    if is_method_call(task, "options"):
         task = task.func.value
     is_made = isinstance(task, ast.Call) and module.qualified(task.func) == "ray.remote" and len(task.args) == 1
     return task.args[0] if is_made and isinstance(task, ast.Call) else task
@@ -182,7 +194,7 @@ def given_to(module: Module, parameter: ast.arg) -> Behind:
     if given is not None:
         return given
     called = module.parent_of[function]
-    positional = [*function.args.posonlyargs, *function.args.args]
+    positional = by_position(function)
     if isinstance(called, ast.Call) and called.func is function and parameter in positional:
         at_once = argument(called, positional.index(parameter), parameter.arg) or default  # `(lambda one: ...)(one)`
         is_seen = at_once is not None and not has_unpacking(called)
@@ -226,7 +238,7 @@ def _given_by(module: Module, use: ast.Name, function: FunctionNode, parameter: 
     if isinstance(outer, ast.Call) and module.qualified(outer.func) in TRAINERS | TORCH_TRAINERS:
         return _given_by_trainer(module, outer, use, function, parameter)
     handed = _handed(module, use, outer, makes_object=bool(skipped))
-    positional = [*function.args.posonlyargs, *function.args.args][skipped:]
+    positional = by_position(function)[skipped:]
     if handed is None or parameter not in (*positional, *function.args.kwonlyargs):
         return UNKNOWN
     place = positional.index(parameter) if parameter in positional else len(handed.positional)
@@ -329,9 +341,8 @@ def _given_by_trainer(
 
 def configuration_for(module: Module, use: ast.expr) -> ast.expr | None:
     """The dict of which an init function gets the entries; None where a use of it hands it to no trainer."""
-    outer = module.parent_of[use]
-    call = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
-    if not isinstance(call, ast.Call) or module.qualified(call.func) not in TRANSFORMERS_TRAINERS:
+    call = module.taking(use)
+    if call is None or module.qualified(call.func) not in TRANSFORMERS_TRAINERS:
         return None
     handed, key = INITS
     return argument(call, len(call.args), key) if argument(call, 0, handed) is use else None

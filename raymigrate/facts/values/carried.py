@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode, Scope
@@ -295,14 +296,10 @@ def _not_unpacked(module: Module, scope: Scope, name: str) -> list[ast.Name]:
 
 def _filled_attribute(module: Module, node: ast.Attribute, above: frozenset[ast.AST]) -> Iterator[Carried]:
     """What a dict gets by an attribute that holds it, of the same object as far as the file shows it."""
-    home, owner = _class_around(module, node), ast.unparse(node.value)
+    home, owner = module.class_around(node), ast.unparse(node.value)
     for use in module.attributes(node.attr):
-        if use is not node and ast.unparse(use.value) == owner and _class_around(module, use) is home:
+        if use is not node and ast.unparse(use.value) == owner and module.class_around(use) is home:
             yield from _by_use(module, use, above)
-
-
-def _class_around(module: Module, node: ast.AST) -> ast.ClassDef | None:
-    return next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
 
 
 def _by_use(module: Module, use: ast.expr, above: frozenset[ast.AST]) -> Iterator[Carried]:
@@ -332,11 +329,8 @@ def _taker(module: Module, call: ast.Call, given: ast.expr) -> tuple[Module, Fun
         found, home = other.node, other.module
     if not isinstance(found, ast.FunctionDef):
         return None
-    named = next((keyword.arg for keyword in call.keywords if keyword.value is given), None)
-    positional = [parameter.arg for parameter in (*found.args.posonlyargs, *found.args.args)]
-    by_place = dict(zip(call.args, positional, strict=False))
-    parameter = named or by_place.get(given)
-    return (home, found, parameter) if parameter is not None else None
+    parameter = parameter_for(found, call, given)
+    return (home, found, parameter) if parameter else None
 
 
 def _made_dict(module: Module, node: ast.expr) -> ast.expr | None:

@@ -68,11 +68,15 @@ def constants(module: Module, node: ast.expr) -> list[tuple[Source, object]]:
     return [(source, constant(source.module, source.node)) for source in module.origins(node)]
 
 
+def known_text(module: Module, node: ast.expr | None) -> str:
+    """The text that an expression is; empty where it is none, or not known."""
+    found = constant(module, node) if node is not None else None
+    return found if isinstance(found, str) else ""
+
+
 def leading_text(module: Module, node: ast.expr) -> str:
     """The text that a string or path begins with, as far as it is known: "/mnt/" of `f"/mnt/{user}/runs"`."""
-    first = head(module, node)
-    text = constant(first.module, first.node)
-    return text if isinstance(text, str) else ""
+    return known_text(*head(module, node))
 
 
 def trailing_text(module: Module, path: ast.expr) -> str:

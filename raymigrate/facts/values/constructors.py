@@ -78,7 +78,7 @@ def constructors(module: Module, call: ast.Call) -> Line:
         return list(_line(*made, set())) if made is not None else []
     owner = call.func.value
     if isinstance(owner, ast.Call) and ast.unparse(owner.func) == "super":
-        around = next((outer for outer in module.ancestors(call) if isinstance(outer, ast.ClassDef)), None)
+        around = module.class_around(call)
         return list(_line(module, around, set()))[1:] if around is not None else []
     made = class_named(module, owner)
     return list(_line(*made, set())) if made is not None else [module.qualified(owner) or ""]

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from raymigrate.facts.values.calls import is_method_call
+
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.definitions import Definition
     from raymigrate.facts.syntax.module import Module
@@ -276,6 +278,6 @@ def _filled(module: Module, statement: ast.stmt) -> dict[str, ast.expr] | None:
     if isinstance(statement, ast.Assign) and isinstance(target := statement.targets[0], ast.Subscript):
         return _pair(module, target.slice, statement.value, ()) if len(statement.targets) == 1 else None
     call = statement.value if isinstance(statement, ast.Expr) else None
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "update":
+    if is_method_call(call, "update"):
         return _merged(_given(module, call, ()))
     return None

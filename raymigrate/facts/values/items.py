@@ -10,8 +10,9 @@ import builtins
 from collections.abc import Callable
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import ITERATIONS
 from raymigrate.facts.syntax.threads import COMPLETED, gathered, given_by_task
-from raymigrate.facts.values import Source, entry, fillings, free_name, is_none, reaching, seen_items
+from raymigrate.facts.values import Source, entry, fillings, free_name, is_method_call, is_none, reaching, seen_items
 
 # Functions that give one item of a collection, and those that give the items again, in whatever order.
 PICKS = ("max", "min", "next")
@@ -19,7 +20,6 @@ COPIES = ("list", "tuple", "set", "sorted", "reversed", "iter", "filter")
 # What a key function is given by, besides the functions above.
 KEYED = ("sorted", "max", "min")
 SHOWS = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
-LOOPS = (ast.For, ast.AsyncFor, ast.comprehension)
 GETTER = "operator.itemgetter"
 DEEPEST = 5  # how far a value is followed through collections made of collections
 
@@ -36,7 +36,7 @@ def collections_of(source: Source) -> list[Source]:
         picked = node.value
     elif isinstance(node, ast.Call) and _builtin(module, node) in PICKS and node.args:
         picked = node.args[0]
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "pop":
+    elif is_method_call(node, "pop"):
         picked = node.func.value
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Call) and len(node.args) == 1:
         picked = node.args[0] if module.qualified(node.func.func) == GETTER and len(node.func.args) == 1 else None
@@ -179,10 +179,10 @@ def _taken_out(module: Module, target: ast.AST | None) -> ast.expr | None:
 def looped_over(module: Module, target: ast.AST | None) -> ast.expr | None:
     """The collection that a loop takes a target's value from: of pairs, the part that has the item."""
     outer = module.parent_of.get(target) if target is not None else None
-    if isinstance(outer, LOOPS) and outer.target is target:
+    if isinstance(outer, ITERATIONS) and outer.target is target:
         return outer.iter
     loop = module.parent_of.get(outer) if isinstance(outer, ast.Tuple) else None
-    if not isinstance(outer, ast.Tuple) or not isinstance(loop, LOOPS) or loop.target is not outer:
+    if not isinstance(outer, ast.Tuple) or not isinstance(loop, ITERATIONS) or loop.target is not outer:
         return None
     pairs, place = loop.iter, outer.elts.index(target)  # type: ignore[arg-type]
     if not isinstance(pairs, ast.Call):
@@ -234,9 +234,9 @@ def _filled(module: Module, name: ast.Name) -> list[ast.expr]:
         call = statement.value if isinstance(statement, ast.Expr) else None
         if isinstance(statement, ast.Assign):
             items.append(statement.value)
-        elif isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append":
+        elif is_method_call(call, "append"):
             items += call.args[:1]
-        elif isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "extend":
+        elif is_method_call(call, "extend"):
             items += [item for given in call.args[:1] for item in _written(given)]
     return items
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from raymigrate.facts.syntax.functions import returns
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
 from raymigrate.facts.values.bindings import reaching
-from raymigrate.facts.values.calls import argument, given_back, has_unpacking, is_drawn, returned_by
+from raymigrate.facts.values.calls import argument, called_name, given_back, has_unpacking, is_drawn, returned_by
 from raymigrate.facts.values.dicts import attribute_fillings, holds_items, imported_value
 from raymigrate.facts.values.given import may_be_given, may_be_member, options
 from raymigrate.facts.values.just_stored import just_stored
@@ -96,14 +96,8 @@ def _stored(module: Module, name: str) -> Iterator[Source]:
 
 def _class_of(module: Module, owner: ast.expr, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
     """The class that an expression is, or whose method has it as `self`."""
-    found = module.definition(owner)
-    home = found if isinstance(found, ast.ClassDef) else class_of_self(module, owner)
-    if home is not None:
-        return module, home
-    definition = module.elsewhere(owner) if elsewhere else None
-    if definition is not None and isinstance(definition.node, ast.ClassDef):
-        return definition.module, definition.node
-    return None
+    home = class_of_self(module, owner)
+    return (module, home) if home is not None else class_named(module, owner, elsewhere=elsewhere)
 
 
 def _annotated_class(module: Module, owner: ast.expr, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
@@ -141,7 +135,7 @@ def _targets(module: Module, home: ast.ClassDef, name: str) -> list[ast.AST]:
 def _assigned_to(module: Module, targets: list[ast.AST]) -> Behind:
     given = [module.assigned(target) for target in targets]
     found = [Source(module, value) for node in given if (value := _default(module, node)) is not None]
-    varies = any(isinstance(n, ast.Call) and module.qualified(n.func) == "metaflow.Parameter" for n in given)
+    varies = any(called_name(module, n) == "metaflow.Parameter" for n in given)
     return Behind(found, len(found) == len(targets) and not varies)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, has_unpacking, origins
+from raymigrate.facts.values import argument, has_unpacking, is_method_call, origins
 from raymigrate.facts.values.given import options
 
 NUMBERS = ("float", "int", "round", "len", "bool")
@@ -23,10 +23,7 @@ FOR_EACH = {"average": None, "multioutput": "raw_values"}  # arguments by which 
 def is_scores(module: Module, name: ast.expr) -> bool:
     """Whether a value is what `compute` of a metric gave, a dict of numbers."""
     calls = [source.node for source in origins(module, name)]
-    return bool(calls) and all(
-        isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "compute"
-        for call in calls
-    )
+    return bool(calls) and all(is_method_call(call, "compute") for call in calls)
 
 
 def is_number(module: Module, node: ast.expr, seen: Collection[str] = (), *, or_none: bool = False) -> bool:

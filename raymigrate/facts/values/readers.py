@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import reaching
 
@@ -42,8 +43,7 @@ def _ahead(module: Module, node: ast.expr) -> Iterator[ast.expr]:
             yield from module.calls_of(function)
     elif isinstance(call := module.parent_of.get(parent) if isinstance(parent, ast.keyword) else parent, ast.Call):
         called = module.definition(call.func)
-        parameter = _parameter(called, call, node) if isinstance(called, ast.FunctionDef) else None
-        if isinstance(called, ast.FunctionDef) and parameter is not None:
+        if isinstance(called, ast.FunctionDef) and (parameter := parameter_for(called, call, node)):
             scope = module.scope(called)
             if len(scope.bindings[parameter]) == 1:
                 yield from module.uses(parameter, scope)
@@ -54,15 +54,3 @@ def _reads_of(module: Module, target: ast.Name) -> Iterator[ast.Name]:
     for use in module.uses_of(target):
         if any(binding.node is target for binding in reaching(module, use)):
             yield use
-
-
-def _parameter(function: ast.FunctionDef, call: ast.Call, given: ast.expr) -> str | None:
-    """The name under which a function gets an argument of a call; None where that cannot be seen."""
-    for keyword in call.keywords:
-        if keyword.value is given:
-            return keyword.arg
-    if given not in call.args or any(isinstance(argument, ast.Starred) for argument in call.args):
-        return None
-    names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
-    position = call.args.index(given)
-    return names[position] if position < len(names) else None
