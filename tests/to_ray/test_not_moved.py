@@ -302,7 +302,10 @@ def fit(model, {parameter}):
 OF_LIBRARY = "from transformers import Trainer, TrainingArguments"
 
 
-def given(imports: str = OF_LIBRARY, made: str = 'return Trainer(model, TrainingArguments("out"))', **names: str) -> str:
+MADE = 'return Trainer(model, TrainingArguments("out"))'
+
+
+def given(imports: str = OF_LIBRARY, made: str = MADE, **names: str) -> str:
     names.setdefault("parameter", names["name"])
     return GIVEN.format(imports=imports, made=made, **names)
 
