@@ -241,8 +241,8 @@ class Places:
     def _bindings(self, name: ast.Name) -> list[Binding]:
         """The bindings that the name of a function may have where it is called.
 
-        A notebook defines `train()` and `step()`, calls `train()`, and then defines both anew: the first `train()` never
-        sees the second `step()`.
+        A notebook defines `train()` and `step()`, calls `train()`, and then defines both anew: the first `train()`
+        never sees the second `step()`.
         """
         module, outer = self.module, self.module.function(name)
         known = reaching(module, name)
