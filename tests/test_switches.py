@@ -85,3 +85,53 @@ def test_a_literal_is_no_switch(before: str) -> None:
     assert {f.kind for f in result.findings if f.code in ("RM701", "RM702", "RM705", "RM401", "RM722")} == {
         Kind.CONVERTED
     }
+
+
+KEYS = """
+import ray.train
+from transformers import Trainer, TrainingArguments
+
+settings = {{
+    "output_dir": "out",
+    {entry},
+}}
+{more}
+print(TrainingArguments({given}))
+ray.train.report({{}})
+"""
+
+
+def keys(entry: str, more: str = "", given: str = "**settings") -> tuple[str, bool]:
+    """What becomes of a script whose arguments come out of a dict, and whether a key was left to a person."""
+    result = convert(KEYS.format(entry=entry, more=more, given=given))
+    text = result.after or KEYS.format(entry=entry, more=more, given=given)
+    return text, any(finding.code == "RM701" and finding.kind is Kind.MANUAL for finding in result.findings)
+
+
+@pytest.mark.parametrize(
+    ("entry", "after"),
+    [
+        ('"group_by_length": True', '"train_sampling_strategy": "group_by_length",'),
+        ("'group_by_length': False", "'train_sampling_strategy': \"random\","),
+        ('"group_by_length": on()', '"train_sampling_strategy": "group_by_length" if on() else "random",'),
+        ('"include_inputs_for_metrics": True', '"include_for_metrics": ["inputs"],'),
+    ],
+)
+def test_a_switch_in_a_dict_becomes_the_choice_that_it_was(entry: str, after: str) -> None:
+    text, is_left = keys(entry)
+    assert f"    {after}\n" in text and not is_left
+
+
+@pytest.mark.parametrize(
+    ("entry", "more", "given"),
+    [
+        ('"group_by_length": True', 'print(settings["group_by_length"])', "**settings"),
+        ('"group_by_length": True', 'settings["group_by_length"] = False', "**settings"),
+        ('"adafactor": True', "", "**settings"),  # an optim= beside it was in force where this was false
+        ('"dispatch_batches": True', "", "**settings"),
+        ('"group_by_length": True', "", '**settings, train_sampling_strategy="random"'),
+    ],
+)
+def test_a_switch_that_else_depends_on_the_key_is_left(entry: str, more: str, given: str) -> None:
+    text, is_left = keys(entry, more, given)
+    assert entry in text and is_left

@@ -376,6 +376,43 @@ def test_arguments_of_a_file_or_of_the_command_line(other: str, told: bool) -> N
     assert len(found) == told and all("Write False in its place" in message for message in found)
 
 
+UNSEEN_CLASS = """
+from transformers import HfArgumentParser, Trainer
+from {home} import Arguments, Others
+
+args, others = HfArgumentParser((Arguments, Others)).parse_args_into_dataclasses()
+{read}
+trainer = Trainer(model=make(), args=args, train_dataset=rows())
+trainer.train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "told"),
+    [
+        ("again = args.overwrite_output_dir", 1),
+        ("print(args.group_by_length, args.warmup_ratio)", 2),
+        ("again = hasattr(args, 'overwrite_output_dir') and args.overwrite_output_dir", 0),
+        ("again = others.overwrite_output_dir", 0),
+    ],
+)
+def test_what_a_trainer_is_given_may_declare_it_in_a_class_that_is_not_seen(read: str, told: int) -> None:
+    outcome = converted(UNSEEN_CLASS.format(home="jobs.arguments", read=read), to_ray=True)
+    found = [message for message in outcome.messages if message.startswith("Unless the class of args declares it")]
+    assert len(found) == told == len(outcome.lines("RM723", Kind.MANUAL))
+
+
+def test_a_class_of_the_project_that_declares_it_is_no_finding(tmp_path: Path) -> None:
+    fields = "    overwrite_output_dir: bool = False\n"
+    own = f"import transformers\n\n\nclass Arguments(transformers.TrainingArguments):\n{fields}"
+    (tmp_path / "own.py").write_text(f"{own}\n\nclass Others:\n    x: int = 0\n")
+    script = UNSEEN_CLASS.format(home="own", read="again = args.overwrite_output_dir")
+    (tmp_path / "job.py").write_text(script)
+    outcome = CliRunner().invoke(main, ["--to-ray", "--verbose", str(tmp_path)])
+    assert "TorchTrainer" in (tmp_path / "job.py").read_text()
+    assert "RM723" not in outcome.stdout
+
+
 HANDS_OVER = """\
 from accelerate import Accelerator
 from helpers import half

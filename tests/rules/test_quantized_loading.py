@@ -109,3 +109,47 @@ def test_a_class_of_ones_own_keeps_its_name(local: str) -> None:
     script = LOCAL.format(local=local)
     outcome = converted(script)
     assert "load_in_8bit=in_8bit" in outcome.text and len(outcome.lines("RM701", Kind.MANUAL)) == 1
+
+
+HELD = """
+import ray.train
+from transformers import AutoModelForCausalLM, LlamaForCausalLM
+{more}
+
+def loaded(name, in_8bit, given):
+{chosen}
+    ray.train.report({{"loss": 1.0}})
+    return kind.from_pretrained(name, load_in_8bit=in_8bit, resume_download=True)
+"""
+BRANCHES = """
+    if "llama" in name:
+        kind = LlamaForCausalLM
+    else:
+        kind = {other}
+"""
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        BRANCHES.format(other="AutoModelForCausalLM"),
+        '    kind = LlamaForCausalLM if "llama" in name else AutoModelForCausalLM',
+    ],
+)
+def test_a_variable_may_hold_one_of_several_classes(chosen: str) -> None:
+    outcome = converted(HELD.format(more="", chosen=chosen))
+    new = "quantization_config=BitsAndBytesConfig(load_in_8bit=True) if in_8bit else None"
+    assert f"kind.from_pretrained(name, {new})" in outcome.text
+    assert "import AutoModelForCausalLM, BitsAndBytesConfig, LlamaForCausalLM\n" in outcome.text
+
+
+@pytest.mark.parametrize("other", ["given", "Own"])
+def test_a_class_that_is_not_seen_keeps_its_arguments(other: str) -> None:
+    outcome = converted(HELD.format(more="from mine import Own", chosen=BRANCHES.format(other=other)))
+    assert "kind.from_pretrained(name, load_in_8bit=in_8bit, resume_download=True)" in outcome.text
+    assert len(outcome.lines("RM701", Kind.MANUAL)) == 1
+
+
+def test_classes_of_others_alone_are_left_alone() -> None:
+    outcome = converted(HELD.format(more="from mine import Own, Other", chosen="    kind = Own if given else Other"))
+    assert not outcome.lines("RM701", Kind.MANUAL)

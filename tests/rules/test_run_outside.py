@@ -115,3 +115,54 @@ def test_where_an_object_is_made_it_is_not_called(tmp_path: Path, run: str, said
     write(tmp_path, {"loops.py": LOOP, "main.py": f"{head}{run}\n"})
     found = [f.message for f in convert(tmp_path).findings if f.code == "RM302" and f.kind is Kind.MANUAL]
     assert {" ".join(message.split()[:3])[: len(min(said, default=""))] for message in found} == said
+
+
+ANEW = """
+from ray.air import session
+from ray.train.torch import TorchTrainer
+
+
+def step(rows):
+    return 1
+
+
+def loop(config={{}}):
+    return step([1])
+
+
+{first}
+
+
+def step(rows):
+    return len(rows) // session.get_world_size()
+
+
+{again}:
+    session.report({{"loss": step([1])}})
+
+
+{last}
+TorchTrainer(loop).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "last", "told"),
+    [
+        ("loop()", "def loop(config)", "", 0),
+        ("loop()\nprint(loop({}), step([]))", "def loop(config)", "", 0),
+        ("for _ in range(2):\n    loop()", "def loop(config)", "", 0),
+        ("loop()", "def loop(config)", "step([2])", 1),  # the second one
+        ("loop()", "def other(config)", "", 1),  # which anything may call later
+        ("Thread(target=loop).start()\nloop()", "def loop(config)", "", 1),
+        (
+            "def test():\n    loop()\n\n\nloop()\nregister(test)",
+            "def loop(config)",
+            "test()",
+            2,
+        ),  # the second loop() too
+    ],
+)
+def test_functions_that_a_notebook_defines_anew(first: str, again: str, last: str, told: int) -> None:
+    outcome = converted(ANEW.format(first=first, again=again, last=last))
+    assert len(outcome.lines("RM302", Kind.MANUAL)) == told

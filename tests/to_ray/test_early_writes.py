@@ -76,6 +76,7 @@ def told(before: str = "", behind: str = "", **options: object) -> list[str]:
         ('data = data.select([1])\nos.remove(data.cache_files[0]["filename"])', "removes or moves"),
         ("data = prepare(data)", "removes or moves"),
         ('data.push_to_hub("me/rows")', "uploads this"),
+        ('data.start().save_pretrained("/data/start", is_main_process=True)', "writes this"),
         ('data = data.select([1])\nPath("/cache").joinpath(data.info).unlink()', "removes or moves"),
         ('data = data.select([1])\nshutil.move("/a", data.info)', "removes or moves"),
         ('data = data.select([1])\nos.system(f"rm -rf {data.info}")', "removes or moves"),
@@ -108,6 +109,8 @@ def test_what_every_worker_does_is_told(before: str, does: str) -> None:
         "if args.process_index == 0:\n    Writer(data).write()",
         "writer = Writer(data)\nif args.process_index == 0:\n    writer.write()",
         "with args.main_process_first():\n    Kept(data)",
+        'data.start().save_pretrained("/data/start", is_main_process=args.process_index == 0)',
+        'data.start().save_pretrained("/data/start", is_main_process=job.accelerator.is_main_process)',
     ],
 )
 def test_other_code_before_the_training_is_not(before: str) -> None:

@@ -287,6 +287,57 @@ def test_other_classes_of_the_project_are_not(script: str, trainer: str, tmp_pat
     assert "of this project" not in told_beside(tmp_path, script, trainer=trainer)
 
 
+GIVEN = """
+{imports}
+
+
+def make(model, rows):
+    {made}
+
+
+def fit(model, {parameter}):
+    {name}.train()
+    return model
+"""
+OF_LIBRARY = "from transformers import Trainer, TrainingArguments"
+
+
+MADE = 'return Trainer(model, TrainingArguments("out"))'
+
+
+def given(imports: str = OF_LIBRARY, made: str = MADE, **names: str) -> str:
+    names.setdefault("parameter", names["name"])
+    return GIVEN.format(imports=imports, made=made, **names)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        given(name="trainer"),
+        given(name="hf_trainer", parameter="hf_trainer=None"),
+        given(name="trainer", parameter='trainer: "Trainer"'),
+        given(name="job", parameter="job: Trainer", made="pass"),
+        given("import transformers as tf", 'return tf.Trainer(model, tf.TrainingArguments("o"))', name="sft_trainer"),
+    ],
+)
+def test_a_trainer_that_a_function_is_given_is_told(script: str) -> None:
+    [message] = told(script)
+    assert message.endswith("is a parameter, and no call in this file gives it a Trainer: nothing here moves.")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        given(name="model_", made="return Trainer(model, 1)"),  # torch's train() of a module
+        given("from ray.rllib import Algorithm", "return Algorithm()", name="trainer"),
+        given("from detectron2.engine import DefaultTrainer", "return DefaultTrainer(model)", name="trainer"),
+        given(OF_LIBRARY + "\nfrom mine import Other", name="trainer", parameter="trainer: Other"),
+    ],
+)
+def test_what_else_a_function_is_given_is_not(script: str) -> None:
+    assert not [message for message in told(script) if "is a parameter" in message]
+
+
 HANDED = """
 from transformers import Trainer, TrainingArguments
 trainer = Trainer(model, TrainingArguments("out"), train_dataset=rows)

@@ -14,7 +14,7 @@ from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CH
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.settings_keys import OPTION, gone_key, gone_keys
 from raymigrate.codemods.libraries.shared_keys import others_get_key
-from raymigrate.codemods.libraries.unseen_keys import RM706, change_key, change_keyword, tell_key
+from raymigrate.codemods.libraries.unseen_keys import RM706, change_key, change_keyword, may_change, tell_key
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.argument_objects import parsed_for_trainers
 from raymigrate.facts.projects.files import file_named
@@ -54,7 +54,8 @@ def _change_keys(context: Context, keys: Keys, parsing: Parsing | None = None) -
     module, what = context.module, _getter(parsing)
     for name, key in keys.strings:
         if (change := _change(name, parsing)) is not None and not is_asked_for(module, key, name):
-            change_key(context, key, name, change, what, sure=not others_get_key(module, key, name, change.name))
+            sure = not others_get_key(module, key, name, change.name) and may_change(keys, name, change)
+            change_key(context, key, name, change, what, sure=sure)
     for call, keyword in keys.keywords:
         if (change := _change(keyword.arg, parsing)) is not None:
             sure = not others_get_key(module, keyword, str(keyword.arg), change.name)

@@ -15,6 +15,7 @@ from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CH
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.hugging_face.argument_objects import is_arguments_object
 from raymigrate.facts.hugging_face.instances import (
     ACCELERATOR,
     DEPLOYMENT,
@@ -25,9 +26,10 @@ from raymigrate.facts.hugging_face.instances import (
     instance_of,
     is_imported_deployment,
     may_be_derived,
+    parsed_class,
 )
 from raymigrate.facts.hugging_face.later_settings import settings_by_name, unseen_settings
-from raymigrate.facts.projects.declared import declared_class
+from raymigrate.facts.projects.declared import Declared, declared_class, named_class
 from raymigrate.facts.projects.given_attributes import is_given_by_base, is_given_elsewhere
 from raymigrate.facts.projects.handed_on import origins_anywhere
 from raymigrate.facts.ray_train.trainers import is_transformers_trainer, trainer_base
@@ -140,9 +142,10 @@ def attributes(context: Context) -> None:
         is_there &= kind != STATE or node.attr not in RENAMED[STATE]  # its __getattr__ is no member for each name
         if is_there or _is_dealt_with(context, node) or _goes_away(context, node):
             continue
+        if is_guarded(module, node, node.attr):
+            continue
         if not kind:
             _uncertain(context, node)
-        if not kind or is_guarded(module, node, node.attr):
             continue
         renamed = _renamed(kind)
         was_argument = TRAINING_ARGUMENTS in lineage(kind) and node.attr in TRAINING_ARGUMENTS_CHANGES
@@ -197,12 +200,20 @@ def _declared_kind(module: Module, node: ast.Attribute) -> str:
     is_of_trainer = node.attr in RENAMED[TRAINER]
     if not is_of_trainer and node.attr not in TRAINING_ARGUMENTS_CHANGES:
         return ""
-    found = declared_class(module, node.value)
+    found = _shown_class(module, node.value)
     if found is None or found.binds(node.attr):
         return ""
     if is_of_trainer and isinstance(found.node, ast.ClassDef) and is_transformers_trainer(found.module, found.node):
         return TRAINER
     return TRAINING_ARGUMENTS if found.is_training_arguments else ""
+
+
+def _shown_class(module: Module, node: ast.expr) -> Declared | None:
+    """The class that an object is declared to be of, or that an HfArgumentParser made it of; of any file."""
+    found = declared_class(module, node)
+    if found is not None or (parsed := parsed_class(module, node)) is None:
+        return found
+    return named_class(parsed.module, parsed.node)
 
 
 def _accelerator_kind(module: Module, node: ast.Attribute) -> str:
@@ -227,13 +238,18 @@ def _may_have_it(module: Module, node: ast.Attribute) -> bool:
 
 def _uncertain(context: Context, node: ast.Attribute) -> None:
     """Reports an attribute that went from TrainingArguments, of what may be one."""
-    declared = declared_class(context.module, node.value)
+    declared = _shown_class(context.module, node.value)
     if declared is not None and (declared.is_training_arguments is False or declared.binds(node.attr)):
         return
-    if TRAINING_ARGUMENTS in classes_of(context.module, node.value) or _fills_itself(context, node):
-        message = f"If {context.module.source(node.value)} is a TrainingArguments, reading {node.attr}"
+    owner = context.module.source(node.value)
+    is_given = is_arguments_object(context.module, node.value)  # to a Trainer, by a class that is not seen
+    if is_given or TRAINING_ARGUMENTS in classes_of(context.module, node.value) or _fills_itself(context, node):
+        condition = f"If {owner} is a TrainingArguments"
+        if is_given:
+            condition = f"Unless the class of {owner} declares it itself"
+        message = f"{condition}, reading {node.attr}"
         new = RENAMED[TRAINING_ARGUMENTS].get(node.attr)
-        advice = f"Read {new} of it then." if new else "Remove it then."
+        advice = f"Read {new} of it then." if new else OF_ARGUMENTS.get(node.attr, "Remove it then.")
         context.manual(RM723, node, f"{message} raises an AttributeError today.", advice)
 
 

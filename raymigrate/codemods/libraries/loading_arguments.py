@@ -11,13 +11,14 @@ from dataclasses import replace
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.access_tokens import ARGUMENT as TOKEN
 from raymigrate.codemods.libraries.argument_changes import BITS, FROM_PRETRAINED_CHANGES, Change
 from raymigrate.codemods.libraries.argument_edits import change_argument
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.libraries.unseen_keys import shown, tell_key
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hugging_face.models import PIPELINES, is_model_class
+from raymigrate.facts.hugging_face.models import PIPELINES, classes_called, is_model_class
 from raymigrate.facts.syntax.guards import is_asked_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values.carried import Entry, carried
@@ -35,15 +36,16 @@ READERS = ("get", "pop", "setdefault")
 def loading_arguments(context: Context) -> None:
     """Changes the arguments of every `from_pretrained`, and tells of those that it gets by `**`."""
     loading = [*context.module.method_calls(METHOD), *partial_methods(context.module, METHOD)]
-    calls = [(call, _classes(context.module, method)) for call, method in loading]
+    calls = [(call, classes_called(context.module, method)) for call, method in loading]
     of_library = [(call, names) for call, names in calls if any(map(_is_of_library, names))]
     loads = [(call, any(is_model_class(name) for name in names)) for call, names in of_library]
+    held = {call for call, names in of_library if all(map(is_model_class, names))}
     for call, is_model in sorted(loads, key=lambda load: not load[1]):  # of a key for several classes the error is told
         for keyword in call.keywords:
             change = FROM_PRETRAINED_CHANGES.get(keyword.arg or "")
             if keyword.arg is None:
                 _tell(context, call, keyword, is_model=is_model)
-            elif change is not None and context.module.qualified(function_of(context.module, call)) is not None:
+            elif change is not None and (_is_named(context.module, call) or (call in held and keyword.arg != TOKEN)):
                 change_argument(context, call, keyword, change if is_model else replace(change, outcome=UNHEEDED))
 
 
@@ -60,13 +62,9 @@ def _is_of_library(name: str) -> bool:
     return name.startswith("transformers.") or is_model_class(name)
 
 
-def _classes(module: Module, method: ast.Attribute) -> list[str]:
-    """The classes of libraries whose method is called; several where a variable or a parameter holds one."""
-    name = module.qualified(method.value)
-    if name is not None or not isinstance(method.value, (ast.Name, ast.IfExp)):
-        return [name] if name is not None else []
-    held = (source.module.qualified(source.node) for source in module.origins(method.value))
-    return [name for name in held if name is not None]
+def _is_named(module: Module, call: ast.Call) -> bool:
+    """Whether the class is written where its method is called; of others access_tokens.py renames the token."""
+    return module.qualified(function_of(module, call)) is not None
 
 
 def _tell(context: Context, call: ast.Call, keyword: ast.keyword, *, is_model: bool, outcome: str = "") -> None:

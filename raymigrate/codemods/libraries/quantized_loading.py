@@ -14,7 +14,7 @@ from raymigrate.codemods.libraries.argument_rules import RM701, RM702
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Part
-from raymigrate.facts.hugging_face.models import ADAPTED
+from raymigrate.facts.hugging_face.models import ADAPTED, classes_called
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import called_name, is_none, named_arguments, written
 
@@ -29,10 +29,16 @@ def quantized_loading(context: Context) -> None:
     """Writes the configuration that the arguments stood for."""
     for call, method in context.module.method_calls("from_pretrained"):
         given = {keyword.arg: keyword for keyword in call.keywords if keyword.arg}
-        name = context.module.qualified(method.value) or ""
-        takes_them = name.startswith("transformers.") or ADAPTED.fullmatch(name)
-        if takes_them and not given.keys().isdisjoint(BITS):
+        if given.keys().isdisjoint(BITS):
+            continue
+        names = classes_called(context.module, method)
+        known = [name for name in names if name.startswith("transformers.") or ADAPTED.fullmatch(name)]
+        if known and len(known) == len(names):
             _convert(context, call, given)
+        for name in BITS if 0 < len(known) < len(names) else ():
+            if name in given:
+                message = f"{name}= {REFUSED} where {context.module.source(method.value)} is a class of transformers"
+                context.manual(RM701, given[name], f"{message}; {CONFIG}= took its place.", "")
 
 
 def _convert(context: Context, call: ast.Call, given: dict[str, ast.keyword]) -> None:
@@ -69,7 +75,7 @@ def _convert(context: Context, call: ast.Call, given: dict[str, ast.keyword]) ->
 
 def _import_class(context: Context, call: ast.Call) -> None:
     """Imports the class where that of the model is imported; a function that does so in one branch does so at once."""
-    near = context.module.import_of(call.func)
+    near = context.module.import_of(call.func) if call.func in context.module.reference_at else None
     scope = context.module.scope_of[call].find(CLASS)
     if scope is not None and isinstance(scope.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         imported = scope.bindings[CLASS]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.argument_changes import ADVICE, NEW_FIRST, Change
+from raymigrate.codemods.libraries.argument_changes import ADVICE, NEW_FIRST, Change, is_falsy
 from raymigrate.codemods.libraries.argument_edits import change_argument, tell_both
 from raymigrate.codemods.libraries.argument_rules import RM701, RM702
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
@@ -14,7 +14,7 @@ from raymigrate.facts.ray_tune.tuners import TUNERS, TunerCall
 from raymigrate.facts.syntax.guards import is_asked_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file, own_lines
-from raymigrate.facts.values import Source
+from raymigrate.facts.values import Source, written
 from raymigrate.facts.values.carried import Carried, Entry, carried
 from raymigrate.facts.values.keys import READERS, Keys, keys_of, perhaps_taken_out, taken_out
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
@@ -64,7 +64,7 @@ def change_keys(context: Context, of: ast.Call, keyword: ast.keyword, changes: M
                 tell_both(context, key, name, change)
                 continue
             sure = name not in keys.read_in_text and change.name not in named and name not in shared
-            change_key(context, key, name, change, what, sure=sure)
+            change_key(context, key, name, change, what, sure=sure and may_change(keys, name, change))
     for name, key in [] if keys.hidden else keys.reads:  # a key that comes from elsewhere keeps its name
         if name in changes and name not in shared and name not in keys.read_in_text and _is_renamed(changes[name]):
             change_key(context, key, name, changes[name], what)
@@ -72,6 +72,12 @@ def change_keys(context: Context, of: ast.Call, keyword: ast.keyword, changes: M
 
 def _is_renamed(change: Change) -> bool:
     return change.name is not None and change.value is None
+
+
+def may_change(keys: Keys, name: str, change: Change) -> bool:
+    """Whether a key of a dict may change: with another value too only where one place gives it, and none reads it."""
+    named = [other for other, _ in (*keys.strings, *keys.reads)]
+    return change.value is None or (named.count(name) == 1 and name not in keys.read_in_text)
 
 
 def change_key(context: Context, key: ast.expr, name: str, change: Change, what: str, *, sure: bool = True) -> None:
@@ -85,11 +91,34 @@ def change_key(context: Context, key: ast.expr, name: str, change: Change, what:
         what: The call that gets it, as messages name it.
         sure: Whether nothing else depends on the key.
     """
-    if change.name is None or not sure or not _is_renamed(change) or not isinstance(key, ast.Constant):
+    value = None if _is_renamed(change) else _value_of(context.module, key)
+    template = _new_value(change, value) if value is not None else ""
+    is_seen = isinstance(key, ast.Constant) and (_is_renamed(change) or template)
+    if change.name is None or not sure or not is_seen:
         _left(context, key, name, change, f"{name}= {change.outcome} where {what} gets it")
     elif context.converts(RM701, key, f"{name}= {change.outcome}; now {change.name}=."):
         quote = context.module.source(key)[-1:]
         context.plan.replace(key, f"{quote}{change.name}{quote}")
+        if value is not None:
+            context.plan.replace(value, template, value=value)
+
+
+def _value_of(module: Module, key: ast.expr) -> ast.expr | None:
+    """What a key has where a dict is written out; None elsewhere."""
+    home = module.parent_of[key]
+    if not isinstance(home, ast.Dict) or key not in home.keys:
+        return None
+    return home.values[home.keys.index(key)]
+
+
+def _new_value(change: Change, value: ast.expr) -> str:
+    """What a switch becomes, as a template with its old value; empty for what is no switch, or depends on others."""
+    if change.value is None or change.otherwise is None or change.beside is not None:
+        return ""
+    known = written(value)
+    if known is ...:
+        return f"{change.value} if $value else {change.otherwise}"
+    return change.value if change.only_if(known) else change.otherwise if is_falsy(known) else ""
 
 
 def change_keyword(

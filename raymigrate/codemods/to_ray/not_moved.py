@@ -8,8 +8,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray.refusals import leave
-from raymigrate.codemods.to_ray.trainer_calls import is_trainer, makes_arguments, makes_trainer, training_of
-from raymigrate.facts.ray_train.trainers import library_bases
+from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer, makes_arguments, makes_trainer, training_of
+from raymigrate.facts.ray_train.trainers import is_named_as_trainer, library_bases
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import import_bindings
 from raymigrate.facts.values import class_named, methods_of_object, origins
@@ -43,7 +43,7 @@ def tell(context: Context) -> None:
             message = f"{module.source(read)} is handed on here, not called: nothing of the script moves."
             leave(context, read, message, "Call it in a statement of its own and run raymigrate again; or by hand.")
             return
-    if training.makes:
+    if _tell_given_trainer(context, training) or training.makes:
         return
     for call, function in module.method_calls("train"):
         for source in origins(module, function.value):
@@ -59,6 +59,27 @@ def tell(context: Context) -> None:
         return
     if loop is not None:
         leave(context, loop, NATIVE, "Run raymigrate with --to-accelerate --to-ray.")
+
+
+def _tell_given_trainer(context: Context, training: Training) -> bool:
+    """Tells of a function that trains what it is given, where no call in the file gives it a Trainer."""
+    module = context.module
+    for call, method in module.method_calls("train"):
+        given = module.definition(method.value)
+        if not isinstance(given, ast.arg) or not isinstance(method.value, ast.Name):
+            continue
+        declared = module.qualified(given.annotation) if given.annotation is not None else None
+        is_of_library = bool(training.makes) or "transformers" in _packages(module)
+        if is_named_as_trainer(declared or "") or (declared is None and is_of_library and _is_called_trainer(given)):
+            message = f"{given.arg} is a parameter, and no call in this file gives it a Trainer: nothing here moves."
+            advice = "Make the Trainer in the function that trains it and run raymigrate again; or convert it by hand."
+            leave(context, call, message, advice)
+            return True
+    return False
+
+
+def _is_called_trainer(parameter: ast.arg) -> bool:
+    return parameter.arg.lower().endswith("trainer")
 
 
 def _is_handed_on(module: Module, method: ast.Attribute) -> bool:

@@ -63,6 +63,22 @@ def is_model_class(name: str) -> bool:
     return CLASS.fullmatch(name) is not None or ADAPTED.fullmatch(name) is not None
 
 
+def classes_called(module: Module, method: ast.Attribute) -> list[str]:
+    """The classes whose method is called, by their full names; several where a variable or a parameter holds one.
+
+    Args:
+        module: The module.
+        method: The method, as it is read.
+
+    Returns:
+        The names; "" stands for a class that is none of a library.
+    """
+    name = module.qualified(method.value)
+    if name is not None or not isinstance(method.value, (ast.Name, ast.IfExp)):
+        return [name] if name is not None else []
+    return [source.module.qualified(source.node) or "" for source in module.origins(method.value)]
+
+
 def is_model(module: Module, node: ast.expr) -> bool:
     """Whether a value is a model that a class of transformers made, wherever it comes from, and on whatever device."""
     sources = module.origins(node)

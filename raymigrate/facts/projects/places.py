@@ -12,8 +12,9 @@ from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.ray_tune.tuners import RESTORED, TUNERS
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.packages import upwards
-from raymigrate.facts.syntax.scopes import FUNCTIONS, FunctionNode
+from raymigrate.facts.syntax.scopes import FUNCTIONS, Binding, FunctionNode
 from raymigrate.facts.values import argument, method_of, methods, methods_of_object, reaching, sources
+from raymigrate.facts.values.bindings import reaching_from
 
 WRAPPERS = ("ray.tune.with_resources", "ray.tune.with_parameters", "functools.partial")
 TAKE_TRAINABLES = (*TUNERS, "ray.tune.run", *WRAPPERS[:2])
@@ -231,11 +232,31 @@ class Places:
         """The functions of the module that a call calls, by name or as methods of an object; of a class __init__."""
         if isinstance(call.func, ast.Name) and not _is_of_others(self.module, call.func):
             found = list(functions_behind(self.module, call.func))
-            yield from found or (b.node for b in reaching(self.module, call.func) if isinstance(b.node, FUNCTIONS))
+            yield from found or (b.node for b in self._bindings(call.func) if isinstance(b.node, FUNCTIONS))
             if isinstance(home := self.module.definition(call.func), ast.ClassDef):
                 yield from method_of(self.module, home, "__init__")
         elif isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name | ast.Call):
             yield from methods(self.module, call.func)
+
+    def _bindings(self, name: ast.Name) -> list[Binding]:
+        """The bindings that the name of a function may have where it is called.
+
+        A notebook defines `train()` and `step()`, calls `train()`, and then defines both anew: the first `train()`
+        never sees the second `step()`.
+        """
+        module, outer = self.module, self.module.function(name)
+        known = reaching(module, name)
+        if len(known) < 2 or not isinstance(outer, ast.FunctionDef) or module.parent_of[outer] is not module.tree:
+            return known
+        last = module.scope_of[outer].bindings[outer.name][-1].node
+        if last is outer or module.parent_of.get(last) is not module.tree:
+            return known  # other files may call it after all
+        reads = [read for read in module.reads(outer.name) if outer in {b.node for b in reaching(module, read)}]
+        calls = [module.parent_of[read] for read in reads if module.function(read) is None]
+        called = [call for call in calls if isinstance(call, ast.Call) and call.func in reads]
+        if not called or len(called) < len(reads):
+            return known
+        return list({id(b): b for call in called for b in reaching_from(module, name, call)}.values())
 
     def _is_known(self, trainable: ast.expr) -> bool:
         """Whether an expression is visibly not a function: a class, a trainer, a string."""

@@ -36,14 +36,25 @@ def reaching(module: Module, use: ast.Name) -> list[Binding]:
     return known[use]
 
 
-def _found(module: Module, use: ast.Name) -> list[Binding]:
+def reaching_from(module: Module, use: ast.Name, call: ast.Call) -> list[Binding]:
+    """The bindings that a use in a function may see where a call runs the function.
+
+    Args:
+        module: The module.
+        use: A name that is read in a function.
+        call: What calls the function.
+    """
+    return _found(module, use, call)
+
+
+def _found(module: Module, use: ast.Name, call: ast.Call | None = None) -> list[Binding]:
     scope = module.bound_in(use)
     if scope is None or len(scope.bindings[use.id]) <= 1:
         return scope.bindings[use.id] if scope is not None else []
     searches = module.asked.searches
     if (scope, use.id) not in searches:
         searches[scope, use.id] = Search(module, scope, use.id)
-    return searches[scope, use.id].reaching(use)
+    return searches[scope, use.id].reaching(call or use)
 
 
 def _is_declaration(module: Module, node: ast.AST) -> bool:
@@ -90,7 +101,7 @@ class Search:
                 if block is not None:
                     self._positions.setdefault(id(block), set()).add(position)
 
-    def reaching(self, use: ast.Name) -> list[Binding]:
+    def reaching(self, use: ast.expr) -> list[Binding]:
         """The bindings that a use may see, in source order; all of them where the order is not known."""
         if len(self.bindings) < 2 or not self._is_run_in_order:
             return self.bindings
@@ -98,7 +109,7 @@ class Search:
         known = self._sorted(self._before(place)) if place is not None else []
         return known or self.bindings
 
-    def _defined_behind(self, use: ast.Name) -> ast.AST | None:
+    def _defined_behind(self, use: ast.expr) -> ast.AST | None:
         """The function with a use, where it is defined behind all bindings, and so sees what its definition would."""
         function: ast.AST | None = None
         for node in self.module.ancestors(use):
