@@ -272,8 +272,7 @@ class Visit(cst.CSTTransformer):
             updated = self._edit_function(updated, self.functions[key])
             self.pending.discard(("function", key))
         if isinstance(updated, cst.ClassDef) and key in self.without_bases:
-            no_brackets = cst.MaybeSentinel.DEFAULT
-            updated = updated.with_changes(bases=[], lpar=no_brackets, rpar=no_brackets)
+            updated = updated.with_changes(bases=[], lpar=cst.MaybeSentinel.DEFAULT, rpar=cst.MaybeSentinel.DEFAULT)
             self.pending.discard(("class", key))
         if isinstance(original, cst.SimpleStatementLine) and self._is_parted(original):
             assert isinstance(updated, cst.SimpleStatementLine)

@@ -4,8 +4,8 @@ import ast
 import warnings
 from collections.abc import Collection
 
-from raymigrate.facts.syntax.execution import DEFINITIONS
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import DEFINITIONS
 
 
 def compile_error(module: Module, known: Collection[str] = ()) -> str:
