@@ -12,6 +12,7 @@ from raymigrate.facts.syntax.functions import by_position, parameter_for
 from raymigrate.facts.syntax.guards import is_condition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import called_name, is_method_call, known_text
+from raymigrate.facts.values.readers import readers
 
 TEXT = """
 import torch
@@ -67,14 +68,16 @@ def test_a_text_is_known_or_empty() -> None:
         ("f(1, x)", ["second"]),
         ("f(1, 2, x)", [""]),
         ("f(second=x)", ["second"]),
-        ("f(other=x)", ["other"]),
+        ("f(third=x)", ["third"]),
+        ("f(first=x)", [""]),  # by position only
+        ("f(other=x)", [""]),
         ("f(*rest, x)", [""]),
         ("f(x, *rest)", ["first"]),
         ("f(**x)", [""]),
     ],
 )
 def test_an_argument_goes_to_a_parameter(call: str, parameters: list[str]) -> None:
-    function, made = ast.parse("def f(first, /, second, *, third): ...\n" + call).body
+    function, made = ast.parse("def f(first, /, second, *, third, **more): ...\n" + call).body
     assert isinstance(function, ast.FunctionDef) and isinstance(made, ast.Expr) and isinstance(made.value, ast.Call)
     given = [node for node in ast.walk(made) if isinstance(node, ast.Name) and node.id == "x"]
     assert [parameter_for(function, made.value, node) for node in given] == parameters
@@ -117,3 +120,9 @@ def test_a_call_carries_out_functions_and_constructors_also_inherited_ones(tmp_p
     found = [[getattr(function, "name", "") for _, function in functions_run(module, call)] for call in calls]
     assert found == [["__init__"], ["save"], ["own"]]
     assert [len(list(functions_elsewhere(module, call))) for call in calls] == [1, 1, 0]
+
+
+def test_a_value_that_goes_into_the_other_arguments_has_no_reader_there() -> None:
+    module = Module("def f(**more):\n    return more\n\n\nmade = {}\nf(made=made)\nf(more=made)\n")
+    (made,) = module.of_type(ast.Dict)
+    assert [node.lineno for node in readers(module, made)] == [5, 7, 6]

@@ -71,6 +71,8 @@ def test_where_it_may_give_nothing_nothing_is_written(helper: str) -> None:
         (HELPER.replace(":\n", " -> Checkpoint:\n", 1), REPORT),
         (f"import functools\n@functools.cache\n{HELPER}", REPORT),
         (f"__all__ = ['save']\n{HELPER}", REPORT),
+        (f"{HELPER}\n\n\ndef save(model, epoch):\n    return make(model)", REPORT),
+        (f"{HELPER}\n\n\nif torch.cuda.is_available():\n    from job import save", REPORT),
         ("def save(model, epoch):\n    yield 1\n    return Checkpoint.from_dict({})", REPORT),
         ("def save(model, epoch):\n    if epoch:\n        return model\n    return Checkpoint.from_dict({})", REPORT),
     ],

@@ -48,6 +48,10 @@ def found(body: str, workers: str = "2") -> list[int]:
         f'folder = f"ckpt_{{epoch}}"\n{SAVE}\n{REPORT}\nshutil.rmtree(folder, ignore_errors=True)',
         f'folder = os.path.join("out", str(epoch))\n{SAVE}\n{REPORT}\nshutil.rmtree(folder)',
         f'folder = "out"\nshutil.rmtree(folder, ignore_errors=True)\n{SAVE}\n{REPORT}',
+        f'folder = "out"\n{SAVE}\n{REPORT}\nshutil.rmtree(path=folder)',
+        f'folder = "out"\n{SAVE}\n{REPORT}\nshutil.move(src=folder, dst="done")',
+        # they wait for the folder to be gone, not for the others to have copied it
+        f'folder = "out"\nshutil.rmtree(folder, ignore_errors=True)\naccelerator.wait_for_everyone()\n{SAVE}\n{REPORT}',
         f"{BY_RANK}shutil.rmtree('out')",
         # all hand it in, so rank 0 may be faster than the others
         f'folder = "out"\n{SAVE}\n{REPORT}\n{BY_MAIN}',
@@ -69,6 +73,9 @@ def test_a_folder_that_a_faster_worker_removes_is_told_once(body: str) -> None:
         f"{BY_RANK}if accelerator.is_main_process:\n    shutil.rmtree('out')",
         f"{BY_RANK}torch.distributed.barrier()\nif session.get_world_rank() == 0:\n    shutil.rmtree('out')",
         f'folder = "out"\n{SAVE}\n{REPORT}\nshutil.rmtree("cache")',
+        # at the beginning of the next round
+        f'folder = "out"\n{BY_MAIN}\naccelerator.wait_for_everyone()\n{SAVE}\n{REPORT}\ntorch.distributed.barrier()',
+        f'folder = "out"\ntorch.distributed.barrier()\n{BY_MAIN}\n{SAVE}\n{REPORT}',
         f'folder = "out"\n{SAVE}\n{REPORT}',
     ],
 )

@@ -47,14 +47,54 @@ def test_a_star_import_above_or_of_something_else_takes_nothing(imports: str, ru
     assert not converted(SCRIPT.format(imports=imports, run_config=run_config)).lines("RM699", Kind.MANUAL)
 
 
-def test_what_a_tuner_is_given_may_be_of_tune() -> None:
-    script = """
-    from ray.air import RunConfig, session
-    from ray.tune import *
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from ray.air import RunConfig, ScalingConfig\nfrom ray.tune import *\nfrom ray.train import RunConfig",
+        "from ray.air import RunConfig, ScalingConfig\nfrom ray.tune import *\nfrom job import RunConfig",
+    ],
+)
+def test_what_is_imported_again_below_is_not_taken(imports: str) -> None:
+    assert not converted(SCRIPT.format(imports=imports, run_config='RunConfig(name="a")')).lines("RM699", Kind.MANUAL)
 
-    def trial(config):
-        session.report({"x": 1})
 
-    Tuner(trial, run_config=RunConfig(name="a")).fit()
-    """
-    assert not converted(script).lines("RM699", Kind.MANUAL)
+def test_a_parameter_of_that_name_is_another() -> None:
+    imports = "from ray.air import RunConfig, ScalingConfig\nfrom ray.tune import *\n\n\n"
+    imports += "def named(RunConfig):\n    return RunConfig"
+    assert not converted(SCRIPT.format(imports=imports, run_config="None")).lines("RM699", Kind.MANUAL)
+
+
+TUNED = """
+from ray.air import CheckpointConfig, RunConfig, ScalingConfig, session
+from ray.train.torch import TorchTrainer
+from ray.tune import *
+
+def trial(config):
+    session.report({{"x": 1}})
+
+{given}
+"""
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        'Tuner(trial, run_config=RunConfig(name="a")).fit()',
+        'run = RunConfig(name="a")\nTuner(trial, run_config=run).fit()',
+        "kept = CheckpointConfig(num_to_keep=1)\nTuner(trial, run_config=RunConfig(checkpoint_config=kept)).fit()",
+    ],
+)
+def test_what_a_tuner_is_given_may_be_of_tune(given: str) -> None:
+    assert not converted(TUNED.format(given=given)).lines("RM699", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        'Tuner(TorchTrainer(trial, run_config=RunConfig(name="a"))).fit()',
+        'run = RunConfig(name="a")\nTuner(trial, run_config=run).fit()\nTorchTrainer(trial, run_config=run).fit()',
+        "run = RunConfig(run)\nTuner(trial, run_config=run).fit()",
+    ],
+)
+def test_what_a_trainer_is_given_may_not(given: str) -> None:
+    assert len(converted(TUNED.format(given=given)).lines("RM699", Kind.MANUAL)) == 1

@@ -212,7 +212,7 @@ def test_of_many_files_that_call_it_the_first_are_named(tmp_path: Path) -> None:
     for number in range(5):
         (tmp_path / f"sweep{number}.py").write_text("from train import train\n\ntrain(None)\n")
     result = CliRunner().invoke(main, ["--to-ray", str(tmp_path)], catch_exceptions=False)
-    assert f"{tmp_path / 'sweep2.py'} and others start what trains here with train()" in " ".join(result.output.split())
+    assert f"{tmp_path / 'sweep2.py'} and 2 more start what trains here with train()" in " ".join(result.output.split())
     assert f"{tmp_path / 'sweep3.py'}" not in result.output
 
 

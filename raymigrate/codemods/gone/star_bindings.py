@@ -13,8 +13,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.rescan import where_today
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import import_bindings
-from raymigrate.facts.values import last_name
+from raymigrate.facts.syntax.scopes import Binding, import_bindings
+from raymigrate.facts.values import last_name, reaching
 from raymigrate.knowledge.libraries import LIBRARIES, look_up, names_of
 
 RM699 = Rule(
@@ -30,6 +30,7 @@ RM699 = Rule(
 MESSAGE = "Today this brings in {names} of {module}, in place of what is imported above under that name."
 TUNER = "Tuner"  # takes the classes of ray.tune
 RAY = "ray."
+DEEPEST = 3  # configurations within configurations
 
 
 @codemod(r"import\s+\*", phase=Phase.GONE)
@@ -47,23 +48,32 @@ def star_bindings(context: Context) -> None:
 def _taken(module: Module, star: ast.ImportFrom, library: str) -> Iterator[str]:
     """The names of Ray's classes that an import above binds, and a star import to another class of today."""
     brought = names_of(library) if library.partition(".")[0] in LIBRARIES else ()
-    for statement in module.imports:
-        is_above = module.parent_of[statement] is module.parent_of[star] and module.start(statement) < module.start(
-            star
-        )
-        for name, binding in import_bindings(statement) if is_above else ():
-            qualified = binding.qualified or ""
-            today = look_up(where_today(qualified) or qualified).place if qualified.startswith(RAY) else ""
-            other = look_up(f"{library}.{name}").place if name in brought else ""
-            if today and other and today != other and _is_used(module, name, star):
-                yield name
+    block, place = module.parent_of[star], module.start(star)
+    above = [made for made in module.imports if module.parent_of[made] is block and module.start(made) < place]
+    for name, binding in (found for statement in above for found in import_bindings(statement)):
+        qualified = binding.qualified or ""
+        today = look_up(where_today(qualified) or qualified).place if qualified.startswith(RAY) else ""
+        other = look_up(f"{library}.{name}").place if name in brought else ""
+        if today and other and today != other and _is_used(module, name, binding, star):
+            yield name
 
 
-def _is_used(module: Module, name: str, star: ast.ImportFrom) -> bool:
-    """Whether a name is read below a star import, for something else than what a Tuner is given."""
-    reads = (n for n in module.of_type(ast.Name) if n.id == name and module.start(n) > module.start(star))
-    return any(not any(_is_tuner(outer) for outer in module.ancestors(read)) for read in reads)
+def _is_used(module: Module, name: str, above: Binding, star: ast.ImportFrom) -> bool:
+    """Whether a name that an import binds is read below a star import, for something else than what a Tuner gets."""
+    below = (read for read in module.reads(name) if module.start(read) > module.start(star))
+    reads = [read for read in below if any(bound.node is above.node for bound in reaching(module, read))]
+    return any(not _goes_to_tuner(module, module.calling(read)) for read in reads)
 
 
-def _is_tuner(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and last_name(node.func) == TUNER
+def _goes_to_tuner(module: Module, made: ast.Call | None, depth: int = DEEPEST) -> bool:
+    """Whether Tuners alone are given what a call makes, or the configurations that it is a part of."""
+    if made is None or not depth:
+        return False
+    name = module.name_of(made)
+    takers = [module.taking(use) for use in (module.uses_of(name) if name is not None else [made])]
+    return bool(takers) and all(taker is not None and _is_for_tuner(module, taker, depth) for taker in takers)
+
+
+def _is_for_tuner(module: Module, taker: ast.Call, depth: int) -> bool:
+    called = last_name(taker.func)
+    return called == TUNER or (called.endswith("Config") and _goes_to_tuner(module, taker, depth - 1))

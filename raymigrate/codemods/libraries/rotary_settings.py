@@ -28,8 +28,8 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import CLASS
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import given_by_name, keyword_argument, seen_entries, unpacked_dicts
-from raymigrate.facts.values.own_classes import COPIES
+from raymigrate.facts.values import given_by_name, keyword_argument, seen_entries
+from raymigrate.facts.values.dicts import dicts_in
 
 RM767 = Rule(
     "RM767",
@@ -184,24 +184,9 @@ def _keeps_theta(module: Module, value: ast.expr, depth: int = 0) -> bool:
         return all(_keeps_theta(module, part, depth + 1) for part in (made.body, made.orelse))
     if isinstance(made, ast.Attribute) and made.attr in (SCALING, WHOLE):  # of the script's own arguments, perhaps
         return made.attr == WHOLE or depth > 0 or _config(module, made.value) is not None
-    return any(_keeps_theta(module, part, depth + 1) for part in _copied(module, made)) or THETA in seen_entries(
+    return any(_keeps_theta(module, part, depth + 1) for part in dicts_in(module, made)) or THETA in seen_entries(
         module, value
     )
-
-
-def _copied(module: Module, made: ast.expr) -> list[ast.expr]:
-    """The dicts that go into another one: `{**d}`, `d | {...}`, `dict(d)`, `d.copy()`, `copy.deepcopy(d)`."""
-    if isinstance(made, ast.Dict):
-        return [part for key, part in zip(made.keys, made.values, strict=True) if key is None]
-    if isinstance(made, ast.BinOp) and isinstance(made.op, ast.BitOr):
-        return [made.left, made.right]
-    if not isinstance(made, ast.Call):
-        return []
-    if isinstance(made.func, ast.Attribute) and made.func.attr == "copy" and not made.args:
-        return [made.func.value]
-    if getattr(made.func, "id", "") == "dict" or module.qualified(made.func) in COPIES:
-        return [*made.args[:1], *unpacked_dicts(made)]
-    return []
 
 
 def _config(module: Module, node: ast.expr) -> Config | None:

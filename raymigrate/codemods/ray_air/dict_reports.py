@@ -98,6 +98,7 @@ def _gives_to_this_file_alone(module: Module, helper: ast.FunctionDef) -> bool:
     """Whether a function may return something else: nothing says what it gives, and only this file calls it."""
     return (
         isinstance(module.parent_of[helper], ast.Module)
+        and len(module.bindings_of(helper)) == 1
         and not (helper.decorator_list or helper.returns or is_generator_or_async(module, helper))
         and not is_exported(module, helper.name)
         and not is_used_elsewhere(module, helper)
@@ -107,13 +108,10 @@ def _gives_to_this_file_alone(module: Module, helper: ast.FunctionDef) -> bool:
 def _report_of(context: Context, use: ast.expr) -> ast.Call | None:
     """The report that is given as its checkpoint what a call of a function returns."""
     module = context.module
-    call = module.parent_of[use]
-    above = module.parent_of[call]
-    report = module.parent_of[above] if isinstance(above, ast.keyword) else above
-    called = isinstance(call, ast.Call) and call.func is use
-    if called and isinstance(report, ast.Call) and _is_report(context, report):
-        return report if checkpoint_argument(report) is call else None
-    return None
+    call = module.calling(use)
+    report = module.taking(call) if call is not None else None
+    is_given = report is not None and _is_report(context, report) and checkpoint_argument(report) is call
+    return report if is_given else None
 
 
 def _flow_of_variable(context: Context, target: ast.Name) -> Flow | None:

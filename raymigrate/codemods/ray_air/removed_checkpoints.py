@@ -17,12 +17,13 @@ from raymigrate.codemods.ray_air.ray_checkpoint import API
 from raymigrate.facts.folders.folder_writes import on_some_ranks
 from raymigrate.facts.folders.removals import is_own_path
 from raymigrate.facts.projects.places import Place
-from raymigrate.facts.ray_train.checkpoint_folders import REMOVERS, removals_after
+from raymigrate.facts.ray_train.checkpoint_folders import REMOVERS, removals_after, removed_by
 from raymigrate.facts.ray_train.ranks import tests_rank
 from raymigrate.facts.ray_train.reports import REPORTS
 from raymigrate.facts.ray_train.storage import is_absolute
 from raymigrate.facts.ray_train.trainers import train_on_one_worker
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import LOOPS
 from raymigrate.facts.values import argument, keyword_argument, last_name
 
 RM311 = Rule(
@@ -57,20 +58,21 @@ def removed_checkpoints(context: Context) -> None:
         given = argument(report, 1, "checkpoint")
         if given is None or context.place_of(report) is Place.TRIAL:
             continue
-        for removal in _by_one_of_several(context, report, given):
+        for removal, folder in _by_one_of_several(context, report, given):
             if removal not in told:
                 told.add(removal)
-                context.manual(RM311, removal, MESSAGE.format(folder=module.source(removal.args[0])), ADVICE)
+                context.manual(RM311, removal, MESSAGE.format(folder=module.source(folder)), ADVICE)
 
 
-def _by_one_of_several(context: Context, report: ast.Call, given: ast.expr) -> Iterator[ast.Call]:
-    """The removals of a folder that one worker may come to while another one copies it."""
+def _by_one_of_several(context: Context, report: ast.Call, given: ast.expr) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """The removals that one worker may come to while another one copies the folder, each with that folder."""
     module = context.module
     for removal in removals_after(module, report, given):
-        if not removal.args or _is_own(module, removal.args[0]) or _waits_between(module, report, removal):
+        folder = removed_by(removal)
+        if folder is None or _is_own(module, folder) or _waits_between(module, report, removal):
             continue
         if not on_some_ranks(module, removal) or not is_handed_to_rank_0(context, given):
-            yield removal
+            yield removal, folder
 
 
 def _is_own(module: Module, folder: ast.expr) -> bool:
@@ -83,5 +85,10 @@ def _waits_between(module: Module, report: ast.Call, removal: ast.Call) -> bool:
     if not on_some_ranks(module, removal) and keyword_argument(removal, "ignore_errors") is None:
         return False  # the second one raises a FileNotFoundError
     first, last = module.start(report), module.start(removal)
-    calls = (call for call in module.of_type(ast.Call) if last_name(call.func) in WAITS)
-    return any(first < module.start(call) < last for call in calls)
+    waits = [call for call in module.of_type(ast.Call) if last_name(call.func) in WAITS]
+    if first < last:
+        return any(first < module.start(call) < last for call in waits)
+    loop = next(
+        outer for outer in module.ancestors(report) if isinstance(outer, LOOPS) and module.inside(removal, outer)
+    )
+    return any(module.inside(call, loop) and not last < module.start(call) < first for call in waits)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from raymigrate.base.words import FEW, listed
+from raymigrate.base.words import few
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.all_workers import body_of, leads_to
 from raymigrate.codemods.to_ray.launched import RM824, tell_starts
@@ -103,9 +103,9 @@ def tell_other_starts(context: Context, trains: Iterable[ast.AST], main: ast.AST
                     (line_of_file(m, n), last_name(n) or definition.name) for m, n in reads if not _is_run_by_ray(m, n)
                 ]
         if found:
-            places = _few(place for place, _ in found)
+            places = few(place for place, _ in found)
             is_one = len({place for place, _ in found}) == 1
-            names = _few(f"{name}()" for _, name in found)
+            names = few(f"{name}()" for _, name in found)
             verb = "starts" if is_one else "start"
             message = CALLED_TOO.format(f"{places[0].upper()}{places[1:]}", verb, names)
             context.manual(RM824, node, message, START_THIS)
@@ -126,12 +126,6 @@ def _leading(module: Module, node: ast.AST, main: ast.AST | None) -> Iterator[Le
                 seen.add(definition)
                 yield definition, ways
                 waiting += [(top_definition(module, use), use, ways) for use in module.uses_of(definition)]
-
-
-def _few(parts: Iterable[str]) -> str:
-    """The first of some parts, each once, as words of a sentence."""
-    found = [*dict.fromkeys(parts)]
-    return listed([*found[:FEW], *(["others"] if len(found) > FEW else [])])
 
 
 def _starts(module: Module, definition: ast.FunctionDef | ast.ClassDef, ways: frozenset[str]) -> list[Read]:

@@ -12,7 +12,8 @@ from raymigrate.facts.projects.files import PATH_CLASSES, UNCHANGED
 from raymigrate.facts.ray_train.results import class_method, made_by_script
 from raymigrate.facts.ray_train.storage import is_absolute
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, called_name, leading_text, sources
+from raymigrate.facts.syntax.scopes import LOOPS
+from raymigrate.facts.values import Source, argument, called_name, leading_text, sources
 
 FROM_FOLDER = ("", "from_directory", "from_model")
 # Where Databricks, Anyscale and network file systems are mounted by their documents.
@@ -97,7 +98,7 @@ def removals_after(module: Module, report: ast.Call, checkpoint: ast.expr) -> It
     """
     folders = [folder for source in sources(module, checkpoint) if (folder := _folder(module, source)) is not None]
     names = [name for folder in folders for name in _names(module, folder)]
-    loops = [outer for outer in module.ancestors(report) if isinstance(outer, ast.For | ast.AsyncFor | ast.While)]
+    loops = [outer for outer in module.ancestors(report) if isinstance(outer, LOOPS)]
     for removal in _removals(module, folders, names):
         follows = module.start(report) < module.start(removal) or any(module.inside(removal, loop) for loop in loops)
         if follows and module.function(removal) is module.function(report):
@@ -128,13 +129,18 @@ def _removals(module: Module, folders: list[ast.expr], names: list[ast.Name]) ->
     targets = {module.definition(name) for name in names} - {None}
     spelled = {ast.dump(_plain(module, folder)) for folder in folders}
     for call in module.calls(*REMOVERS):
-        removed = _plain(module, call.args[0]) if call.args else call
+        removed = _plain(module, removed_by(call) or call)
         whole = removed.value if isinstance(removed, ast.Attribute) and removed.attr == "name" else removed
         if ast.dump(removed) in spelled or (isinstance(whole, ast.Name) and module.definition(whole) in targets):
             yield call
     for call, method in module.method_calls("cleanup"):
         if module.definition(method.value) in targets:
             yield call
+
+
+def removed_by(call: ast.Call) -> ast.expr | None:
+    """What a call of one of REMOVERS takes away."""
+    return argument(call, 0, "path", "src", "name")
 
 
 def _plain(module: Module, folder: ast.expr) -> ast.expr:

@@ -8,9 +8,9 @@ from enum import Enum
 from raymigrate.facts.ray_train.best_checkpoints import METRICS, results_of_part
 from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, unpacked_dicts
+from raymigrate.facts.values import Source
+from raymigrate.facts.values.dicts import dicts_in
 from raymigrate.facts.values.items import DEEPEST, collected, items_behind, items_of
-from raymigrate.facts.values.own_classes import COPIES
 
 LOOPS = (ast.For, ast.AsyncFor, ast.comprehension)
 
@@ -58,8 +58,8 @@ def _in_source(source: Source, depth: int) -> Found | None:
     results = results_of_part(source, METRICS)
     if any(_is_of_trainer(result.module, result.node) for result in results):
         return Found(Metrics.OF_CHECKPOINT, tuple(results))
-    parts = [Source(module, part) for part in (*_copied(module, node), *_changed_later(module, node))]
-    parts += items_behind(source)
+    parts = [Source(module, part) for part in (*dicts_in(module, node), *_changed_later(module, node))]
+    parts += [*(Source(module, whole) for whole in _gone_through(node)), *items_behind(source)]
     return _joined(_in_any(part.module, part.node, depth + 1) for part in parts)
 
 
@@ -81,34 +81,18 @@ def _is_of_trainer(module: Module, result: ast.expr) -> bool:
     return bool(trainers_of(module, result) - {None})
 
 
-def _copied(module: Module, node: ast.expr) -> list[ast.expr]:
-    """The dicts whose entries a dict takes over: `dict(metrics)`, `metrics.copy()`, `{**metrics}`, `metrics | more`.
-
-    So does one that goes through all entries: `{key: value for key, value in metrics.items()}`.
-    """
-    if isinstance(node, ast.Dict):
-        return [value for key, value in zip(node.keys, node.values, strict=True) if key is None]
-    if isinstance(node, ast.BinOp):
-        return [node.left, node.right] if isinstance(node.op, ast.BitOr) else []
-    if isinstance(node, ast.DictComp):
-        return _gone_through(node)
-    if not isinstance(node, ast.Call):
-        return []
-    if isinstance(node.func, ast.Attribute) and node.func.attr == "copy" and not node.args:
-        return [node.func.value]
-    takes_over = module.qualified(node.func) in COPIES or (isinstance(node.func, ast.Name) and node.func.id == "dict")
-    return [*node.args, *unpacked_dicts(node)] if takes_over else []
-
-
-def _gone_through(node: ast.DictComp) -> list[ast.expr]:
+def _gone_through(node: ast.expr) -> list[ast.expr]:
     """The dict of which `{key: round(value) for key, value in metrics.items()}` has keys."""
-    match node.generators:
-        case [
-            ast.comprehension(
-                target=ast.Tuple(elts=[key, _]), iter=ast.Call(func=ast.Attribute(value=whole, attr="items"))
-            )
-        ]:
-            return [whole] if ast.unparse(key) == ast.unparse(node.key) else []
+    match node:
+        case ast.DictComp(
+            key=kept,
+            generators=[
+                ast.comprehension(
+                    target=ast.Tuple(elts=[key, _]), iter=ast.Call(func=ast.Attribute(value=whole, attr="items"))
+                )
+            ],
+        ):
+            return [whole] if ast.unparse(key) == ast.unparse(kept) else []
     return []
 
 

@@ -47,7 +47,9 @@ def parameter_for(function: DefinitionNode | ast.Lambda, call: ast.Call, given: 
         filled: How many parameters Python itself fills: 1 for `self`.
     """
     if given not in call.args:
-        return next((keyword.arg or "" for keyword in call.keywords if keyword.value is given), "")
+        named = {parameter.arg for parameter in (*function.args.args, *function.args.kwonlyargs)}
+        words = (keyword.arg for keyword in call.keywords if keyword.value is given)
+        return next((word for word in words if word in named), None) or ""  # `**options` takes others
     place = call.args.index(given)
     is_seen = not any(isinstance(before, ast.Starred) for before in call.args[:place])
     taking = by_position(function)[filled:] if is_seen else []

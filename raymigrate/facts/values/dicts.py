@@ -6,7 +6,8 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.values.calls import is_method_call
+from raymigrate.facts.values.calls import is_method_call, unpacked_dicts
+from raymigrate.facts.values.own_classes import COPIES
 
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.definitions import Definition
@@ -177,6 +178,20 @@ def _added(module: Module, statement: ast.stmt, above: tuple[ast.expr, ...]) -> 
     if call.func.attr in ("append", "insert", "extend") and call.args and not call.keywords:
         return _items(module, call.args[-1], above) if call.func.attr == "extend" else ([call.args[-1]], True)
     return [], call.func.attr in TAKING
+
+
+def dicts_in(module: Module, node: ast.expr) -> list[ast.expr]:
+    """The dicts whose entries another takes over: of `{**a}`, `a | b`, `dict(a, **b)`, `a.copy()`, `copy.copy(a)`."""
+    if isinstance(node, ast.Dict):
+        return [value for key, value in zip(node.keys, node.values, strict=True) if key is None]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return [node.left, node.right]
+    if is_method_call(node, "copy") and not node.args:
+        return [node.func.value]
+    if not isinstance(node, ast.Call):
+        return []
+    takes_over = module.qualified(node.func) in COPIES or (isinstance(node.func, ast.Name) and node.func.id == "dict")
+    return [*node.args[:1], *unpacked_dicts(node)] if takes_over else []
 
 
 def _merged(parts: list[dict[str, ast.expr] | None]) -> dict[str, ast.expr] | None:
