@@ -117,6 +117,23 @@ def test_other_code_before_the_training_is_not(before: str) -> None:
     assert not told(before)
 
 
+KEEP = "def keep(path, is_main_process):\n    if is_main_process:\n        data.save_to_disk(path)\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "is_told"),
+    [
+        (f"{KEEP}keep('/data', is_main_process=args.process_index == 0)", False),
+        (f"{KEEP}keep('/data', args.process_index == 0)", False),
+        (f"{KEEP}keep('/data', True)", True),
+        # it heeds the rank for one of its files
+        (f"{KEEP}    data.to_csv('/data/a')\nkeep('/data', is_main_process=args.process_index == 0)", True),
+    ],
+)
+def test_a_function_that_is_told_which_process_runs_it_writes_where_it_heeds_that(before: str, is_told: bool) -> None:
+    assert bool(told(before)) == is_told
+
+
 def test_nor_is_what_stands_behind_it() -> None:
     assert not told(behind='tokenizer.save_pretrained("/out")\nprint(trainer.predict(data))')
 

@@ -25,10 +25,11 @@ from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.torch.main_process import asks_for_main, is_for_main
-from raymigrate.facts.values import argument, keyword_named
+from raymigrate.facts.values import argument, is_method_call, keyword_named
 
 WRITES = (SAVE, *WRITERS, *COPIERS)
-SAVE_TO_PATHS = ("save_to_disk", "save_pretrained")
+SAVES_MODEL = "save_pretrained"
+SAVE_TO_PATHS = ("save_to_disk", SAVES_MODEL)
 IS_MAIN = "is_main_process"
 IN_FUNCTION = "writes a file in this function"
 UPLOADS = "uploads this"
@@ -143,7 +144,7 @@ def what_it_does(module: Module, call: ast.Call) -> str:
 
 def is_for_one(module: Module, call: ast.Call) -> bool:
     """Whether one worker does it alone or before the others, or each to a path of its own."""
-    given = keyword_named(call, IS_MAIN)  # save_pretrained() writes nothing where this is False
+    given = keyword_named(call, IS_MAIN) if is_method_call(call, SAVES_MODEL) else None  # writes nothing if it is False
     asks = given is not None and asks_for_main(module, given.value)
     return asks or is_in_turn(module, call) or is_to_own_path(module, call) or is_for_main(module, call)
 

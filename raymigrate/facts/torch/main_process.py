@@ -76,6 +76,9 @@ def asks_for_main(module: Module, test: ast.expr, seen: Seen = frozenset()) -> b
         return asks_for_main(module, test.body, seen) and module.constant(test.orelse) is True
     if isinstance(test, ast.Name) and (value := module.value(test)) is not test:
         return asks_for_main(module, value, seen)
+    if isinstance(test, ast.Name):  # a parameter, for which each call may give such a test
+        given = module.origins(test)
+        return bool(given) and all(asks_for_main(source.module, source.node, seen) for source in given)
     if isinstance(test, ast.Attribute):
         return test.attr in MAIN
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
