@@ -12,6 +12,7 @@ from raymigrate.facts.syntax.functions import by_position, parameter_for
 from raymigrate.facts.syntax.guards import is_condition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import called_name, is_method_call, known_text
+from raymigrate.facts.values.dicts import dicts_in
 from raymigrate.facts.values.readers import readers
 
 TEXT = """
@@ -126,3 +127,24 @@ def test_a_value_that_goes_into_the_other_arguments_has_no_reader_there() -> Non
     module = Module("def f(**more):\n    return more\n\n\nmade = {}\nf(made=made)\nf(more=made)\n")
     (made,) = module.of_type(ast.Dict)
     assert [node.lineno for node in readers(module, made)] == [5, 7, 6]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("{**a, 'k': 1}", ["a"]),
+        ("a | {'k': 1}", ["a", "{'k': 1}"]),
+        ("dict(a, k=1, **b)", ["a", "b"]),
+        ("a.copy()", ["a"]),
+        ("copy.deepcopy(a, memo)", ["a"]),
+        ("a & b", []),
+        ("list(a)", []),
+        ("a.copy(b)", []),
+        ("{k: v for k, v in a.items()}", []),
+    ],
+)
+def test_the_dicts_that_a_dict_takes_over(text: str, parts: list[str]) -> None:
+    module = Module(f"import copy\n{text}\n")
+    statement = module.tree.body[1]
+    assert isinstance(statement, ast.Expr)
+    assert [module.source(part) for part in dicts_in(module, statement.value)] == parts
