@@ -105,6 +105,24 @@ ADDING = "def of_all(value):\n    torch.distributed.all_reduce(value)\n    retur
         ("sums = torch.zeros(2)\n", SLOTS, "    if sums[0] < 1:\n        break\n", 0),
         ("names = []\n", "        names.append('x')\n", "    if len(names) > 9:\n        break\n", 0),
         ("", "", "    half = loss / 2\n    less = half - 1\n    if less < 0:\n        break\n", 1),
+        ("best = {'loss': 9}\n", "", "    best['loss'] = loss.item()\n    if best['loss'] < 1:\n        break\n", 1),
+        (
+            "best = {'bad': 0}\n",
+            "",
+            "    if loss > 1:\n        best['bad'] += 1\n    if best['bad'] > 2:\n        break\n",
+            1,
+        ),
+        (
+            "of = {}\n",
+            "",
+            "    of['n'], of['loss'] = epoch, loss\n    of['n'] = epoch\n    if of['n'] > 2:\n        break\n",
+            0,
+        ),
+        ("losses = []\n", "", "    losses.append(loss.item())\n    if losses[-1] < 1:\n        break\n", 1),
+        ("losses = []\n", "", "    losses.append(loss.item())\n    if len(losses) > 9:\n        break\n", 0),
+        ("losses = []\n", "        losses.append(loss.item())\n", "    if len(losses) > 9:\n        break\n", 0),
+        ("bad = []\n", "", "    if loss > 1:\n        bad.append(epoch)\n    if len(bad) > 2:\n        break\n", 1),
+        ("losses = []\n", REDUCED, "    losses.append(mean.item())\n    if losses[-1] < 1:\n        break\n", 0),
     ],
 )
 def test_counters_flags_and_objects_are_followed_and_what_is_added_up_is_not_told(

@@ -202,6 +202,51 @@ def test_of_one_that_does_more_the_script_stays(more: str) -> None:
     assert any("RM802" in str(finding) for finding in outcome.findings)
 
 
+SHARED = """\
+import typer
+from transformers import AutoModel, Trainer, TrainingArguments
+
+app = typer.Typer()
+
+
+def make(rate):
+    return Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out", learning_rate=rate))
+
+
+class Work:
+    def fit(self, rate):
+        make(rate).train()
+
+
+def work(rate):
+    Work().fit(rate)
+
+
+@app.command()
+def train(rate: float = 0.1):
+    work(rate)
+
+
+@app.command()
+def other(rate: float = 0.2):
+    {use}
+
+
+if __name__ == "__main__":
+    app()
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "moves"),
+    [("print(make(rate).evaluate())", True), ("work(rate)", False), ("Work().fit(rate)", False)],
+)
+def test_a_command_that_calls_what_trains_too_would_do_so_on_the_driver(use: str, moves: bool) -> None:
+    outcome = converted(SHARED.format(use=use), to_ray=True)
+    assert ("def train_func(config)" in outcome.text) is moves
+    assert ("RM802", Kind.MANUAL) in [finding[:2] for finding in outcome.findings] or moves
+
+
 ENDED = """\
 import sys
 import click
@@ -377,7 +422,7 @@ def test_what_another_file_asks_hydra_is_told_where_workers_call_it(name: str, t
     write(tmp_path, {"helper.py": HELPER, "train.py": script.replace("(cfg))", "())")})
     summary = convert(tmp_path, job=Job(Options(to_ray=True)))
     assert "TorchTrainer(" in (tmp_path / "train.py").read_text()
-    found = [finding.message for finding in summary.findings if "holds in the process of hydra" in finding.message]
+    found = [finding.message for finding in summary.findings if "holds in the process of hydra" in str(finding)]
     assert [("helper.py:7 calls hydra.core" in message) for message in found] == [True] * told
 
 

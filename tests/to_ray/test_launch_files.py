@@ -173,7 +173,7 @@ def test_a_file_beside_several_scripts_is_for_none_of_them(
 ) -> None:
     after, said = told(tmp_path, script, {"ds.yaml": FILE, "run.sh": f"{line}\n", **others})
     assert ("DEEPSPEED" in after or "DeepSpeedPlugin" in after) is is_taken
-    passed_over = f"ds.yaml lies beside {', '.join(others)} too, and no line says which script it was for: it is not"
+    passed_over = f"ds.yaml lies beside {' and '.join(others)} too, and no line says which script it was for: it is not"
     assert (passed_over in said) is not is_taken
 
 
@@ -274,7 +274,7 @@ def test_of_several_files_that_lines_name_none_is_taken(
     after, said = told(tmp_path, script, {"ds.yaml": FILE, "b.yaml": "distributed_type: FSDP\n", "run.sh": lines})
     assert "TorchTrainer(" in after
     assert ("DEEPSPEED" in after or "DeepSpeedPlugin" in after) == (expected is None)
-    assert (f"names ds.yaml, {expected}, one of which was in force: the workers train" in said) == bool(expected)
+    assert (f"names ds.yaml and {expected}, one of which was in force: the workers train" in said) == bool(expected)
     assert ("names lost.yaml, which is not found: the workers train without" in said) == (expected == "")
     assert OF_THE_USER not in said
 
@@ -347,8 +347,36 @@ def test_the_number_of_steps_of_its_own_plugin_is_the_one_that_counts(tmp_path: 
     assert after.count("gradient_accumulation_steps=8") == 2
 
 
+LACKED = 'zero_stage=3, offload_optimizer_device="cpu", gradient_accumulation_steps=8'
+HERE = "DeepSpeedPlugin(zero_stage=3)"
+
+
+@pytest.mark.parametrize(
+    ("before", "given"),
+    [
+        ("", f"True, False, None, 1, False, None, {HERE}"),
+        ("", f"deepspeed_plugins={HERE}"),
+        ("", f"deepspeed_plugins={{'one': {HERE}}}"),
+        ("", f"**{{'deepspeed_plugin': {HERE}}}"),
+        ("", "deepspeed_plugin=accelerate.utils.DeepSpeedPlugin(zero_stage=3)"),
+        ("from accelerate.utils import DeepSpeedPlugin as Plugin\n", "deepspeed_plugin=Plugin(zero_stage=3)"),
+        (f"def made():\n    return {HERE}\n\n", "deepspeed_plugin=made()"),
+        (f"if torch.cuda.is_available():\n    plugin = {HERE}\nelse:\n    plugin = None\n", "deepspeed_plugin=plugin"),
+    ],
+)
+def test_a_plugin_is_found_however_the_accelerator_gets_it(before: str, given: str, tmp_path: Path) -> None:
+    script = ACCELERATE.replace("accelerator = Accelerator()", f"{before}accelerator = Accelerator({given})")
+    script = f"import accelerate.utils\nimport torch\nfrom accelerate.utils import DeepSpeedPlugin\n{script}"
+    after, said = told(tmp_path, script, {"default_config.yaml": OFFLOADED})
+    flat = " ".join(after.split()).replace("( ", "(").replace(", )", ")")
+    assert f"({LACKED})" in flat and "which workers do not have" not in said
+    assert flat.count("zero_stage=2") == ("None" in before)
+    assert flat.count("deepspeed_plugin") == given.count("deepspeed_plugin")
+
+
 @pytest.mark.parametrize("plugin", ["DeepSpeedPlugin(**settings())", "made()", "DeepSpeedPlugin(None, 1.0)"])
 def test_what_a_plugin_that_is_not_seen_had_from_the_file_is_told(plugin: str, tmp_path: Path) -> None:
     after, said = with_plugin(tmp_path, plugin, OFFLOADED)
     assert f"plugin = {plugin}\n" in after
     assert "What this DeepSpeedPlugin is not given came from default_config.yaml" in said
+    assert "dropped" not in said

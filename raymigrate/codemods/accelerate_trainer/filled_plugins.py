@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.accelerate_trainer.plugins import KEPT, STEPS
-from raymigrate.codemods.accelerate_trainer.script_plugins import CLASSES, given_as, is_made, may_be_unpacked, place_of
+from raymigrate.codemods.accelerate_trainer.script_plugins import CLASSES, may_be_unpacked, place_of
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.cpu_workers import with_gpu
 from raymigrate.codemods.shared.emitted import ON_GPU
 from raymigrate.facts.accelerate.accelerate_config import Destination
 from raymigrate.facts.accelerate.accelerate_fields import plugin_source
+from raymigrate.facts.accelerate.plugins import given_as, is_made
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.values import Source, argument, constants, is_none, keyword_argument
 
@@ -66,7 +67,7 @@ def _fill(
     if not values:
         return set()
     message = f"What {name}= leaves open came from accelerate_config"
-    if not isinstance(node, ast.Call) or not is_made(plugin, name) or len(node.args) > len(POSITIONS[name]):
+    if not isinstance(node, ast.Call) or not is_made(plugin, CLASSES[name]) or len(node.args) > len(POSITIONS[name]):
         advice = f"Give it whichever of these it lacks: {_written(values, values)}."
         context.manual(rule, place, f"{message}; this plugin cannot be seen{where}.", advice)
         return set()

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.accelerate_trainer.script_plugins import (
-    given_as,
+    CLASSES,
     home_of,
-    is_made,
     may_be_unpacked,
     own_plugins,
     place_of,
@@ -19,6 +18,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.cpu_workers import with_gpu
 from raymigrate.codemods.shared.emitted import ON_GPU
 from raymigrate.facts.accelerate.accelerate_config import Destination, read_file
+from raymigrate.facts.accelerate.plugins import given_as, is_made
 from raymigrate.facts.projects.files import file_named
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.module import Module
@@ -106,7 +106,7 @@ def _keep_in(context: Context, call: TrainerCall, plugin: Source) -> None:
     known = None if given is None else module.constant(given)
     if known is True or (isinstance(node, ast.Call) and module.constant(given_as(module, node, "fsdp_version")) == 2):
         return
-    sure = module is context.module and is_made(plugin, "fsdp_plugin") and known in (None, False)
+    sure = module is context.module and is_made(plugin, CLASSES["fsdp_plugin"]) and known in (None, False)
     if not isinstance(node, ast.Call) or not sure or may_be_unpacked(module, node, KEPT):
         place, where = place_of(context, call, plugin)
         context.manual(RM210, place, f"{message}{where}.", f"Give the plugin {KEPT}=True.")
@@ -158,7 +158,7 @@ def _beside(context: Context, file: object) -> object:
 def _keep_in_plugin(context: Context, call: TrainerCall, plugin: Source, steps: object, file: object) -> None:
     module, node = plugin.module, plugin.node
     place, where = place_of(context, call, plugin)
-    if not isinstance(node, ast.Call) or not is_made(plugin, "deepspeed_plugin"):
+    if not isinstance(node, ast.Call) or not is_made(plugin, CLASSES["deepspeed_plugin"]):
         context.manual(RM211, place, f"{_before(steps)}; this plugin cannot be seen.", f"Give it no {STEPS}=.")
         return
     own, config = keyword_argument(node, STEPS), argument(node, 0, "hf_ds_config")

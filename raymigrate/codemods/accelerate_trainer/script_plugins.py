@@ -3,13 +3,13 @@
 import ast
 
 from raymigrate.codemods.context import Context
+from raymigrate.facts.accelerate.plugins import HOMES, given_as, is_made, names_of
 from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
-from raymigrate.facts.values import Source, called_name, is_none, keyword_argument
-from raymigrate.facts.values.keys import is_unpacked, unpacked_value
+from raymigrate.facts.values import Source, is_none, keyword_argument
+from raymigrate.facts.values.keys import is_unpacked
 
-HOMES = ("accelerate", "accelerate.utils", "accelerate.utils.dataclasses")
 CLASSES = {"fsdp_plugin": "FullyShardedDataParallelPlugin", "deepspeed_plugin": "DeepSpeedPlugin"}
 
 
@@ -22,12 +22,12 @@ def own_plugins(call: TrainerCall, accelerators: list[ast.Call], name: str) -> l
         name: The argument that takes such a plugin.
     """
     module = home_of(call)
-    made = [Source(module, plugin) for plugin in module.calls(*_names(name))]
+    made = [Source(module, plugin) for plugin in module.calls(*names_of(CLASSES[name]))]
     given = [
         value for value in (given_as(module, accelerator, name) for accelerator in accelerators) if value is not None
     ]
     sources = [source for value in given for source in module.origins(value) if not is_none(source.node)]
-    return [*made, *(source for source in sources if not is_made(source, name) or source.module is not module)]
+    return [*made, *(source for source in sources if not is_made(source, CLASSES[name]) or source.module is not module)]
 
 
 def package_of(module: Module, plugin: str) -> str:
@@ -35,20 +35,6 @@ def package_of(module: Module, plugin: str) -> str:
     bound = module.scope_of[module.tree].bindings.get(plugin, ())
     imported = {binding.qualified for binding in bound}
     return next((package for package in HOMES if f"{package}.{plugin}" in imported), "accelerate.utils")
-
-
-def is_made(plugin: Source, name: str) -> bool:
-    """Whether a value is a plugin that is constructed there."""
-    return called_name(*plugin) in _names(name)
-
-
-def _names(name: str) -> list[str]:
-    return [f"{package}.{CLASSES[name]}" for package in HOMES]
-
-
-def given_as(module: Module, call: ast.Call, name: str) -> ast.expr | None:
-    """What an argument is given, by name or in a dict that is unpacked."""
-    return keyword_argument(call, name) or unpacked_value(module, call, name)
 
 
 def may_be_unpacked(module: Module, call: ast.Call, name: str) -> bool:

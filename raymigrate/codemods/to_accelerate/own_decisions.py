@@ -11,7 +11,7 @@ from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.step_counters import counts_steps
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
 from raymigrate.facts.syntax.scopes import Scope
-from raymigrate.facts.values import class_named
+from raymigrate.facts.values import class_named, free_name, is_method_call
 from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.moments import asks_now, is_agreed
 
@@ -94,11 +94,13 @@ class OwnDecisions:
             pairs = ((node, loop) for node in added for loop in self._inner)
             if any(self.module.inside(node, loop) and node is not loop.target for node, loop in pairs):
                 return True
-            if (part.id, self.module.bound_in(part)) in self._filled:
+            if (part.id, self.module.bound_in(part)) in self._filled and not self._is_counted(part):
                 return True
             sources = [source.node for source in self.module.origins(part) if source.module is self.module]
             conditions = [test for node in own for test in self._conditions(node)]
-            waiting += [other for node in (*sources, *conditions, *self._told(part)) for other in _names(node)]
+            waiting += [
+                other for node in (*sources, *conditions, *self._told(part), *self._put(part)) for other in _names(node)
+            ]
         return False
 
     @cached_property
@@ -110,6 +112,39 @@ class OwnDecisions:
         """What a training loop puts its losses into: a list, a slot of a tensor, an object that counts."""
         targets = [whole(target) for loop in self.loops for _, target in self.sums.added(loop)]
         return {(target.id, self.module.bound_in(target)) for target in targets if isinstance(target, ast.Name)}
+
+    def _is_counted(self, name: ast.Name) -> bool:
+        """Whether only the number of items is asked for: each process goes through as many batches."""
+        call = self.module.parent_of[name]
+        return isinstance(call, ast.Call) and free_name(self.module, call.func) == "len"
+
+    @cached_property
+    def _puts(self) -> dict[tuple[str, Scope | None], list[tuple[ast.AST, ast.expr | None, list[ast.expr]]]]:
+        """What is put into lists and dicts: by the name of those, the place, the key, and what it is."""
+        found: dict[tuple[str, Scope | None], list[tuple[ast.AST, ast.expr | None, list[ast.expr]]]] = {}
+        for slot in self.module.of_type(ast.Subscript):
+            statement = self.module.parent_of[slot]
+            if isinstance(slot.ctx, ast.Store) and isinstance(statement, (ast.Assign, ast.AugAssign)):
+                if isinstance(root := whole(slot), ast.Name):
+                    key = slot.slice if slot.value is root else None
+                    found.setdefault((root.id, self.module.bound_in(root)), []).append((slot, key, [statement.value]))
+        for call in self.module.of_type(ast.Call):
+            if is_method_call(call, "append", "extend") and isinstance(root := whole(call.func.value), ast.Name):
+                found.setdefault((root.id, self.module.bound_in(root)), []).append((call, None, call.args))
+        return found
+
+    def _put(self, name: ast.Name) -> list[ast.expr]:
+        """What is put into a list or dict between the loops over the batches, and the conditions for that."""
+        asked = self.module.parent_of[name]
+        wanted = self.module.constant(asked.slice) if isinstance(asked, ast.Subscript) else ...
+        found = []
+        for place, key, values in self._puts.get((name.id, self.module.bound_in(name)), ()):
+            written = self.module.constant(key) if key is not None else ...
+            if self._is_of_all(name, place) or (... not in (wanted, written) and wanted != written):
+                continue
+            is_inside = any(self.module.inside(place, loop) for loop in self._inner)  # those are told by `_filled`
+            found += [*(() if is_inside or self._is_counted(name) else values), *self._conditions(place)]
+        return found
 
     def _is_of_all(self, name: ast.Name, bound: ast.AST) -> bool:
         """Whether a name holds what the script adds up over all processes: in place, or by a function of its own."""

@@ -53,7 +53,6 @@ ABOUT_TRAINERS = "for a Trainer"
 WORTH_A_NOTE = ("knows no such key", "the flag's default", "has to be in storage")
 OF_ACCELERATE = ("ACCELERATE_", "FSDP_")  # of the variables before a command
 SYNCHRONIZED = ("torch.nn.SyncBatchNorm.convert_sync_batchnorm", "torch.nn.SyncBatchNorm")
-PLACES = {"mixed_precision": 2, "gradient_accumulation_steps": 3}  # of an Accelerator's arguments
 BEATS_ARGUMENT = "gradient_accumulation_steps"  # the only variable that wins over an argument (accelerator.py:546)
 
 
@@ -120,11 +119,11 @@ def apply_file(context: Context, outline: Outline, made: list[ast.Call], form: L
     beaten, fallbacks = set[str](), set[str]()
     plugins = OwnPlugins(context, RM822, form, name)
     for call in made:
-        is_decided = BEATS_ARGUMENT in plugins.complete(call)  # accelerator.py:2216: DeepSpeed's number wins
-        for parameter, source in arguments.items():
-            value = argument(call, PLACES.get(parameter, len(call.args)), parameter)
-            if parameter == BEATS_ARGUMENT and is_decided:
-                continue
+        is_decided = plugins.complete(call)  # accelerator.py:2216: DeepSpeed's number wins
+        given = {name: source for name, source in arguments.items() if not (is_decided and name == BEATS_ARGUMENT)}
+        near = context.module.import_of(call.func)
+        for parameter, source in given.items():
+            value = plugins.value(call, parameter)
             if value is None:
                 context.give(call, parameter, source)
             elif is_none(value) or parameter == BEATS_ARGUMENT:
@@ -132,17 +131,19 @@ def apply_file(context: Context, outline: Outline, made: list[ast.Call], form: L
             elif may_be_none(context.module, value):
                 context.plan.replace(value, f"$value or {source}", value=value)
                 fallbacks.add(parameter)
-            elif not is_same_code(value, source):
-                beaten.add(parameter)
-        near = context.module.import_of(call.func)
-        for plugin, module in form.imports().items():
-            context.plan.need_import(module, plugin, near=near)
-        own_steps = argument(call, PLACES[BEATS_ARGUMENT], BEATS_ARGUMENT)
-        if BEATS_ARGUMENT in arguments and own_steps is not None and not is_decided:
+            else:
+                if not is_same_code(value, source):
+                    beaten.add(parameter)
+                continue
+            if parameter in form.plugins:
+                plugin = form.plugins[parameter][0]
+                context.plan.need_import(form.imports()[plugin], plugin, near=near)
+        if BEATS_ARGUMENT in given and plugins.value(call, BEATS_ARGUMENT) is not None:
             message = f"{name} says {BEATS_ARGUMENT}={arguments[BEATS_ARGUMENT]}, which won over the argument"
             context.converts(RM822, call, f"{message}: now it is that.")
     for row in form.rows:
-        if not _tell_of_plugin(context, made[0], row, name, plugins):
+        is_told = row.ray.partition(":")[0] in plugins.unseen & beaten  # as what to give it
+        if not is_told and not _tell_of_plugin(context, made[0], row, name, plugins):
             _tell_row(context, made[0], row, name, beaten, fallbacks)
 
 

@@ -12,8 +12,13 @@ from collections.abc import Collection, Mapping
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.facts.accelerate.launch_form import LaunchForm
-from raymigrate.facts.values import argument, is_none, keyword_argument, last_name
+from raymigrate.facts.accelerate.plugins import given_as, is_made
+from raymigrate.facts.values import Source, argument, is_none, keyword_argument, unpacked_dicts
 from raymigrate.facts.values.nothing import may_be_none
+
+DEEPSPEED, STEPS = "deepspeed_plugin", "gradient_accumulation_steps"
+PLACES = {"mixed_precision": 2, STEPS: 3, DEEPSPEED: 6, "fsdp_plugin": 7}  # of an Accelerator's arguments
+OTHER_NAMES = {DEEPSPEED: ("deepspeed_plugins",)}  # accelerate takes one of the two, and a dict of plugins by both
 
 
 class OwnPlugins:
@@ -28,6 +33,7 @@ class OwnPlugins:
     Attributes:
         kept: The arguments that a plugin has of its own, with the plugin's parameter before them.
         given: Those that one gets from the file.
+        unseen: The parameters that are given a plugin of which not all is seen.
     """
 
     def __init__(self, context: Context, rule: Rule, form: LaunchForm, name: str) -> None:
@@ -37,33 +43,46 @@ class OwnPlugins:
         self.name = name
         self.kept: dict[tuple[str, str], ast.expr] = {}
         self.given: set[tuple[str, str]] = set()
+        self.unseen: set[str] = set()
         self._seen: set[ast.AST] = set()
 
-    def complete(self, call: ast.Call) -> Collection[str]:
+    def value(self, call: ast.Call, parameter: str) -> ast.expr | None:
+        """What an Accelerator is given as an argument; None where it is not seen to get it."""
+        if len(call.args) > PLACES.get(parameter, len(call.args)):
+            return argument(call, PLACES[parameter], parameter)
+        return given_as(self.context.module, call, parameter, *OTHER_NAMES.get(parameter, ()))
+
+    def complete(self, call: ast.Call) -> bool:
         """Gives the plugins of an Accelerator what they had from the file.
 
         Returns:
-            The arguments that a plugin for DeepSpeed has of its own.
+            Whether a plugin for DeepSpeed has a number of steps of its own.
         """
-        decided: set[str] = set()
+        numbers: list[bool] = []
         for parameter, (class_name, arguments) in self.plugins.items():
-            value = argument(call, len(call.args), parameter)
-            if value is None or is_none(value):
-                continue
-            made = self._made(value, class_name)
-            if made is None:
+            value = self.value(call, parameter)
+            sources = self._sources(value) if value is not None else []
+            seen = [source.node for source in sources if self._is_seen(source, class_name)]
+            if value is not None and len(seen) < len(sources):
+                self.unseen.add(parameter)
                 self._tell_unseen(value, class_name, arguments)
-                continue
-            own = {name: given for name in arguments if (given := keyword_argument(made, name)) is not None}
-            own = {name: given for name, given in own.items() if not is_none(given)}
-            self.kept |= {(parameter, name): given for name, given in own.items()}
-            self.given |= {(parameter, name) for name in arguments if name not in own}
-            decided |= own.keys() if parameter == "deepspeed_plugin" else set()
-            for name, source in arguments.items() if made not in self._seen else ():
-                if name not in own:
-                    self.context.give(made, name, source)
-            self._seen.add(made)
-        return decided
+            for made in seen:
+                assert isinstance(made, ast.Call)
+                own = self._complete(made, parameter, arguments)
+                numbers += [STEPS in own] if parameter == DEEPSPEED else []
+        return bool(numbers) and all(numbers) and DEEPSPEED not in self.unseen
+
+    def _complete(self, made: ast.Call, parameter: str, arguments: Mapping[str, str]) -> Collection[str]:
+        """Gives one plugin what it lacks; gives back what it has of its own."""
+        given = {name: keyword_argument(made, name) for name in arguments}
+        own = {name: value for name, value in given.items() if value is not None and not is_none(value)}
+        self.kept |= {(parameter, name): value for name, value in own.items()}
+        self.given |= {(parameter, name) for name in arguments if name not in own}
+        for name, source in arguments.items() if made not in self._seen else ():
+            if name not in own:
+                self.context.give(made, name, source)
+        self._seen.add(made)
+        return own.keys()
 
     def is_same(self, place: tuple[str, str], source: str) -> bool:
         """Whether a plugin says of its own what the file says."""
@@ -73,12 +92,22 @@ class OwnPlugins:
         """Whether an argument of a plugin may be None, for which the plugin asked for the variable."""
         return may_be_none(self.context.module, self.kept[place])
 
-    def _made(self, value: ast.expr, class_name: str) -> ast.Call | None:
-        """The call that makes a plugin, if all that it is given can be seen."""
-        made = self.context.module.value(value)
-        if not isinstance(made, ast.Call) or made.args or any(keyword.arg is None for keyword in made.keywords):
-            return None
-        return made if last_name(made.func) == class_name and made in self.context.module.scope_of else None
+    def _sources(self, value: ast.expr) -> list[Source]:
+        """What a value can be, but for None; of a dict of plugins those in it."""
+        found = self.context.module.origins(value)
+        inside = [part for source in found if isinstance(source.node, ast.Dict) for part in self._inside(source)]
+        found = [source for source in found if not isinstance(source.node, ast.Dict)]
+        return [source for source in dict.fromkeys((*found, *inside)) if not is_none(source.node)]
+
+    def _inside(self, source: Source) -> list[Source]:
+        assert isinstance(source.node, ast.Dict)
+        return [origin for part in source.node.values for origin in source.module.origins(part)]
+
+    def _is_seen(self, source: Source, class_name: str) -> bool:
+        """Whether a source is the call that makes a plugin, here, and all that it is given can be seen."""
+        if not is_made(source, class_name) or source.module is not self.context.module:
+            return False
+        return isinstance(source.node, ast.Call) and not source.node.args and not unpacked_dicts(source.node)
 
     def _tell_unseen(self, value: ast.expr, class_name: str, arguments: Mapping[str, str]) -> None:
         if value not in self._seen and arguments:

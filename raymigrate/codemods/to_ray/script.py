@@ -139,6 +139,20 @@ class Script:
             if step is not None and not isinstance(getattr(binding.node, "ctx", None), ast.Del):
                 yield step
 
+    def users(self, definition: ast.stmt) -> list[ast.stmt]:
+        """A function or class, and those that read its name, or the name of one that does."""
+        found = {definition: None}
+        waiting = [definition]
+        while waiting:
+            step = waiting.pop()
+            readers = (reader for name in self.bound(step) for reader in self.readers(name, self.scope(step)))
+            new = [
+                reader for reader in dict.fromkeys(readers) if isinstance(reader, DEFINITIONS) and reader not in found
+            ]
+            found |= dict.fromkeys(new)
+            waiting += new
+        return list(found)
+
     def readers(self, name: str, scope: Scope) -> Iterator[ast.stmt]:
         """The steps that read a name, in functions that they define too."""
         for use in self.module.uses(name, scope):

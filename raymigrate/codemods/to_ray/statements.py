@@ -112,6 +112,8 @@ class Roles:
         for node in trains:
             found = script.step_of(node)
             if isinstance(found, DEFINITIONS):
+                for command in (step for step in script.users(found) if self.of.get(step) is Role.DRIVER):
+                    self._add(command)
                 self.makers.add(found)
                 self._waiting.append(found)
             elif found is not None:

@@ -7,6 +7,8 @@ import ast
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, class_named, constant, is_none
 
+DISPLAYS = (ast.Dict, ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.JoinedStr, ast.Lambda)
+
 
 def may_be_none(module: Module, value: ast.expr) -> bool:
     """Whether an expression may be None.
@@ -89,8 +91,8 @@ def may_give_none(node: ast.AST) -> bool:
 
 
 def _makes_object(module: Module, node: ast.AST) -> bool:
-    """Whether an expression calls a class."""
+    """Whether an expression calls a class, or is a list, dict or text."""
     if not isinstance(node, ast.Call):
-        return False
+        return isinstance(node, DISPLAYS)
     name = module.qualified(node.func) or ""
     return class_named(module, node.func) is not None or name.rpartition(".")[2][:1].isupper()
