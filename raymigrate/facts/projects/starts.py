@@ -147,7 +147,7 @@ def _names_of(outer: ast.AST, value: ast.AST) -> Iterator[ast.AST]:
         yield outer
 
 
-def _parts_of(target: ast.AST) -> list[ast.expr]:
+def _parts_of(target: ast.expr) -> list[ast.expr]:
     """The names that a target binds: both of `name, job`."""
     return [*target.elts] if isinstance(target, (ast.Tuple, ast.List)) else [target]
 
