@@ -59,20 +59,19 @@ def _later(module: Module, call: ast.Call) -> list[ast.Call]:
     needing = {other for other, owner in module.method_calls(*COLLECTIVES) if is_accelerator(module, owner.value)}
     homes = {function for other in needing if isinstance(function := module.function(other), FUNCTIONS)}
     found, ways, ends = dict[ast.Call, None](), list[ast.AST]([call]), set[ast.AST | None]()
-    again = list[ast.Call]()
+    again = dict[ast.Call, None]()
     for way in ways:  # which grows meanwhile
         home = module.function(way)
         for other in _calls_in(module, home):
-            if other not in needing and homes.isdisjoint(functions_of(module, other)):
+            kept = found if _is_behind(module, way, other) else again
+            if kept is again and not _is_in_next_round(module, way, other):
                 continue
-            if _is_behind(module, way, other):
-                found.setdefault(other)
-            elif _is_in_next_round(module, way, other):
-                again.append(other)
+            if other in needing or homes & functions_of(module, other):
+                kept.setdefault(other)
         if isinstance(home, FUNCTIONS) and home not in ends:
             ends.add(home)
             ways += [use for use in module.of_type(ast.Call) if _is_call_of(module, use, home)]
-    return [*found] or again[:1]
+    return [*found] or [*again][:1]
 
 
 def _calls_in(module: Module, function: ast.AST | None) -> list[ast.Call]:
