@@ -81,6 +81,8 @@ def test_where_no_token_is_added_no_row_is(tokenizer: str, model: str, between: 
         ('"bigger"', '"gpt2"', "pass", "len(tokenizer)"),
         ('"gpt2"', '"gpt2"', "tokenizer.pad_token = '<pad>'", "len(tokenizer)"),
         ('"gpt2"', '"gpt2"', "from job import add\n    add(tokenizer)", "len(tokenizer)"),
+        ('"gpt2"', '"gpt2"', "from job import add\n    add([tokenizer])", "len(tokenizer)"),
+        ('"gpt2"', '"gpt2"', "from job import add\n    add(**{'given': tokenizer})", "len(tokenizer)"),
         ('"gpt2"', '"gpt2"', "pass", "len(tokenizer), pad_to_multiple_of=8"),
         ('"gpt2"', '"gpt2"', "pass", "len(tokenizer) + 1"),
         ('"gpt2"', '"gpt2"', "setattr(tokenizer, config['name'], '<a>')", "len(tokenizer)"),
@@ -90,3 +92,11 @@ def test_where_no_token_is_added_no_row_is(tokenizer: str, model: str, between: 
 def test_where_one_may_be_it_is_noted(tokenizer: str, model: str, between: str, size: str) -> None:
     outcome = converted(OWN.format(tokenizer, model, between, size))
     assert any("resize_token_embeddings" in message for message in outcome.messages)
+
+
+def test_a_name_that_is_bound_again_between_is_another_checkpoint() -> None:
+    script = OWN.format("name", "name", "pass", "len(tokenizer)").replace(
+        "    model =", "    name = config['b']\n    model ="
+    )
+    script = script.replace("    tokenizer =", "    name = config['a']\n    tokenizer =")
+    assert any("resize_token_embeddings" in message for message in converted(script).messages)

@@ -121,6 +121,8 @@ HOLDS = (
         "f = tokenizer.apply_chat_template\nids = pool.map(f, chats)\n",
         "from job import start\nstart(render=tokenizer.apply_chat_template)\n",
         "RENDERERS = {'chat': tokenizer.apply_chat_template}\nids = RENDERERS['chat'](chat)\n",
+        "RENDERERS = {'chat': tokenizer.apply_chat_template}\nids = RENDERERS.get('chat')(chat)\n",
+        "def ids(chat, render=tokenizer.apply_chat_template):\n    return render(chat)\n",
         RENDERS.format(""),
         HOLDS.format(""),
     ],

@@ -185,6 +185,10 @@ NEW = "state = load_file('/o/model.safetensors')"
         f"if os.path.exists('/o/pytorch_model.bin'):\n    {READ}\nelse:\n    {NEW}",
         f"if os.path.exists('/o/model.safetensors'):\n    {NEW}\nelse:\n    {READ}",
         "name = 'pytorch_model.bin' if os.path.exists('/o/pytorch_model.bin') else SAFE_WEIGHTS_NAME\ntorch.load(name)",
+        f"path = '/o/model.safetensors'\nif os.path.exists(path):\n    state = load_file(path)\nelse:\n    {READ}",
+        f"def read(path='/o'):\n    if os.path.exists('/o/model.safetensors'):\n        return None\n    {READ}",
+        "for name in ('model.safetensors', 'pytorch_model.bin'):\n    state = torch.load(f'/o/{{name}}')",
+        "path = '/o/pytorch_model.bin'\nif state:\n    path = '/o/model.safetensors'\ntorch.load(path)",
     ],
 )
 def test_one_that_reads_the_new_ones_else_is_ready(use: str) -> None:
@@ -197,6 +201,7 @@ def test_one_that_reads_the_new_ones_else_is_ready(use: str) -> None:
         f"try:\n    {READ}\nexcept FileNotFoundError:\n    state = None",
         f"try:\n    {READ}\n    {NEW}\nexcept FileNotFoundError:\n    state = None",
         f"{NEW}\nif state:\n    {READ}",
+        f"if state:\n    {READ}\nelse:\n    state = load_file('/o/vectors.safetensors')",
     ],
 )
 def test_one_that_does_without_them_is_told(use: str) -> None:

@@ -86,3 +86,37 @@ def test_so_does_one_of_a_class_that_is_still_made() -> None:
         "def made() -> 'TransformersTrainer':\n    return TransformersTrainer(**given)\n"
     )
     assert "-> 'TransformersTrainer'" in converted(text).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def show(kind: Literal['TransformersTrainer', 'Trainer']):\n    pass\n",
+        "def show(kind: Annotated[str, 'a TransformersTrainer']):\n    pass\n",
+        "TransformersTrainer = make()\n\n\ndef show(trainer: 'TransformersTrainer'):\n    pass\n",
+    ],
+)
+def test_texts_in_annotations_that_name_something_else_stay(text: str) -> None:
+    head = "from typing import Annotated, Literal\nfrom ray.train.huggingface import TransformersTrainer\n"
+    outcome = converted(f"{head}from job import make\n\n{text}")
+    assert text in outcome.text and not outcome.lines("RM103", Kind.CONVERTED)
+
+
+def test_the_class_that_is_in_reach_is_meant() -> None:
+    text = (
+        "class TransformersTrainer:\n    pass\n\n\ndef old():\n"
+        "    from ray.train.huggingface import TransformersTrainer\n    made: 'TransformersTrainer' = load()\n\n\n"
+        "def show(trainer: 'TransformersTrainer'):\n    pass\n"
+    )
+    outcome = converted(text)
+    assert "made: 'TorchTrainer'" in outcome.text and "show(trainer: 'TransformersTrainer')" in outcome.text
+
+
+def test_all_names_in_one_text_are_replaced() -> None:
+    head = "from ray.train.huggingface import HuggingFaceTrainer, TransformersTrainer\n"
+    more = "from ray.train.huggingface.accelerate import AccelerateTrainer\n"
+    outcome = converted(
+        f"{head}{more}\nmade: 'TransformersTrainer | HuggingFaceTrainer | AccelerateTrainer | None' = None\n"
+    )
+    assert "made: 'TorchTrainer | TorchTrainer | TorchTrainer | None'" in outcome.text
+    assert "huggingface" not in outcome.text

@@ -44,6 +44,10 @@ def test_a_result_of_an_object_out_of_a_registry(script: str) -> None:
         "def show(job):\n    result = job.run()\n    return result.log_dir if hasattr(result, 'log_dir') else ''\n",
         "def show(job):\n    result = job.run()\n    result.log_dir = 'here'\n",
         "result = config\nprint(result.log_dir)\n",
+        "import argparse\nparser = argparse.ArgumentParser()\nresult = parser.parse_args()\nprint(result.log_dir)\n",
+        "import re\nresult = re.compile('x').match(config)\nprint(result.log_dir)\n",
+        "def show(job):\n    result = job.fit()\n    return result.log_dir if hasattr(result, 'log_dir') else ''\n",
+        "def show(job):\n    result = job.fit()\n    result.log_dir = 'here'\n",
     ],
 )
 def test_other_objects_may_have_it(script: str) -> None:
@@ -59,3 +63,8 @@ def test_what_another_rule_tells_of_is_told_once() -> None:
     script = "from ray.train.rl import RLTrainer\nresult = RLTrainer(algorithm='PPO').fit()\nuse(result.log_dir)\n"
     (message,) = told(script)
     assert not message.startswith("If this is")
+
+
+def test_what_fit_gave_is_told_once() -> None:
+    (message,) = told("result = TRAINERS['own'](config).fit()\nprint(result.log_dir)\n")
+    assert message.startswith("If this is the result of a trainer")

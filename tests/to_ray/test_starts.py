@@ -255,6 +255,19 @@ if __name__ == "__main__":
         ("start(Job(1))\n", "Job()"),
         ("def made():\n    return Job(1)\n", "Job()"),
         ("Job.train(Job(1))\n", "Job()"),
+        ("JOBS = {'a': Job(1)}\nJOBS.get('a').train()\n", "Job()"),
+        ("for name, job in {'a': Job(1)}.items():\n    job.train()\n", "Job()"),
+        ("jobs = [Job(n) for n in range(2)]\njobs[0].train()\n", "Job()"),
+        ("jobs = []\njobs += [Job(1)]\njobs[0].train()\n", "Job()"),
+        ("job, n = Job(1), 2\njob.train()\n", "Job()"),
+        ("(job := Job(1)).train()\n", "Job()"),
+        ("def go(job=Job(2)):\n    job.train()\n", "Job()"),
+        ("start = lambda: Job(1)\nstart().train()\n", "Job()"),
+        ("class Long(Job):\n    def go(self):\n        self.train()\n\n\nLong(9).go()\n", "Long()"),
+        (
+            "class Long(Job):\n    def __init__(self):\n        self.train()\n\n\nLong()\n",
+            "Long()",
+        ),
         ("class Long(Job):\n    pass\n\n\nLong(9).train()\n", "Long()"),
         ("class Long(Job):\n    def train(self):\n        super().train()\n\n\nLong(9).train()\n", "Long()"),
     ],
@@ -270,6 +283,11 @@ def test_a_file_that_lets_an_object_train_is_told(other: str, told: str, tmp_pat
         "print(Job(1).epochs, Job(1).rows())\n",
         "job = Job(1)\njob.epochs = 3\nprint(job.rows())\n",
         "Job(1)\n",
+        "print({'a': Job(1)}.get('a').rows())\n",
+        "for name, job in {'a': Job(1)}.items():\n    print(name, job.rows())\n",
+        "jobs = [Job(n) for n in range(2)]\nprint(jobs[0].rows())\n",
+        "job, n = Job(1), 2\nprint(job.rows())\n",
+        "def go(job=Job(2)):\n    return job.rows()\n",
         "assert isinstance(3, Job)\n",
         "class Long(Job):\n    pass\n\n\nprint(Long(9).rows())\n",
         "class Long(Job):\n    def train(self):\n        pass\n\n    def run(self):\n        pass\n\n\nLong(9).run()\n",
@@ -279,8 +297,13 @@ def test_an_object_that_only_holds_data_starts_nothing(other: str, tmp_path: Pat
     assert "where no worker of Ray runs that" not in _said_of_class(tmp_path, other)
 
 
-def _said_of_class(folder: Path, other: str) -> str:
-    (folder / "train.py").write_text(CLASS)
+def test_a_method_of_the_same_name_of_a_part_is_another_one(tmp_path: Path) -> None:
+    before = CLASS.replace("        self.epochs = epochs\n", "        self.epochs = epochs\n        self.net.train()\n")
+    assert "where no worker of Ray runs that" not in _said_of_class(tmp_path, "Job(1)\n", before)
+
+
+def _said_of_class(folder: Path, other: str, text: str = CLASS) -> str:
+    (folder / "train.py").write_text(text)
     (folder / "sweep.py").write_text(f"from train import Job\n\n{other}")
     result = CliRunner().invoke(main, ["--to-ray", str(folder)], catch_exceptions=False)
     assert "ray.train" in (folder / "train.py").read_text()

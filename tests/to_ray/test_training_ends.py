@@ -214,3 +214,38 @@ def test_the_blank_line_before_it_stays_behind_the_loop(before: str) -> None:
         above.endswith('ray.train.report({"epoch": epoch})\n\n')
         and f"\n\n{before}    accelerator.end_training()\n" in below
     )
+
+
+@pytest.mark.parametrize(
+    ("in_main", "told"),
+    [
+        ("for fold in range(3):\n        job.train()\n        print(fold)", "job.train()"),
+        ("for fold in range(3):\n        if mode:\n            job.train()", "job.train()"),
+        ("for fold in range(3):\n        job.save()\n        job.train()", "job.save()"),
+        ("for fold in range(3):\n        if fold == 2:\n            job.train()", None),
+        ("for fold in range(3):\n        job.train()\n        break", None),
+        ("for fold in range(3):\n        job.train()\n        return", None),
+    ],
+)
+def test_the_next_round_of_a_loop_needs_the_group_too(in_main: str, told: str | None) -> None:
+    text = JOB.format(in_train=f"self.accelerator.wait_for_everyone()\n        {END}", in_main=in_main)
+    outcome = converted(text, to_ray=True)
+    assert "TorchTrainer(" in outcome.text
+    lines = [text.splitlines()[line - 1].strip() for line in outcome.lines("RM828", Kind.MANUAL)]
+    assert lines == ([told] if told else [])
+
+
+@pytest.mark.parametrize(
+    "in_main",
+    [
+        'if mode == "train":\n        job.train()\n        sys.exit()\n    job.save()',
+        'match mode:\n        case "train":\n            job.train()\n        case _:\n            job.save()',
+        "try:\n        job.train()\n    except ValueError:\n        job.save()",
+        "while mode:\n        if mode != 3:\n            job.train()\n            break\n        job.save()",
+    ],
+)
+def test_what_another_way_leads_to_is_not_behind_it(in_main: str) -> None:
+    text = JOB.format(in_train=END, in_main=in_main)
+    outcome = converted(f"import sys\n{text}", to_ray=True)
+    assert "TorchTrainer(" in outcome.text
+    assert not any("destroyed" in message for message in outcome.messages)

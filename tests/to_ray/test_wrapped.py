@@ -415,3 +415,16 @@ def test_a_method_that_trains_may_be_looked_up_by_its_name() -> None:
     assert "unwrap_model" not in after and len(told) == 1 and ".own_loss" in told[0]
     after, told = moved(inside="print(getattr(model, 'named_modules')(), getattr(model, 'width', 1))")
     assert after.count("unwrap_model") == 1 and told == []
+
+
+@pytest.mark.parametrize(("base", "count"), [("torch.nn.Module", 1), ("object", 0)])
+def test_a_model_that_only_methods_of_its_own_train_is_told(base: str, count: int) -> None:
+    script = (
+        "import torch\nfrom accelerate import Accelerator\n\n\n"
+        f"class Net({base}):\n    def own_loss(self, rows):\n        return self.layer(rows)\n\n\n"
+        "accelerator = Accelerator()\nnet = Net()\nmodel, loader = accelerator.prepare(net, rows())\n"
+        "for epoch in range(3):\n    for batch in loader:\n        accelerator.backward(model.own_loss(batch))\n"
+        "    print(epoch)\n"
+    )
+    _, told = converted(script)
+    assert len(told) == count and all(".own_loss" in message for message in told)

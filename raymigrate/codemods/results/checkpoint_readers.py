@@ -202,10 +202,10 @@ def _report_weights(context: Context, block: ast.AST) -> None:
 
 
 def _report_weight(context: Context, node: ast.AST, names: Collection[str] = ()) -> None:
-    if reads_new_weights_else(context.module, node):
-        return
     adapter = _is_adapter(context.module, node)
     old, new = ("adapter_model.bin", "adapter_model") if adapter else ("pytorch_model.bin", "model")
+    if reads_new_weights_else(context.module, node, f"{new}.safetensors"):
+        return
     library = "transformers >= 5"
     if saves_state(context.module) and not context.module.references_within("transformers"):
         library = "accelerate >= 0.25"

@@ -17,6 +17,7 @@ from raymigrate.codemods.results.results import ATTRIBUTES, RM604
 from raymigrate.facts.hugging_face.instances import instance_of
 from raymigrate.facts.ray_train.hydra_trainers import made_by_hydra
 from raymigrate.facts.ray_train.results import trainers_of
+from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import sources
 from raymigrate.facts.values.members import methods_of_object
@@ -40,13 +41,14 @@ def unknown_results(context: Context) -> None:
     if not context.of_legacy_job and not by_hydra:
         return
     for read in module.attributes(*OUTCOMES):
-        if any(_is_fit_of_unknown(module, source, by_hydra) for source in sources(module, read.value)):
+        is_read = isinstance(read.ctx, ast.Load) and not is_guarded(module, read, read.attr)
+        if is_read and any(is_fit_of_unknown(module, source, by_hydra) for source in sources(module, read.value)):
             outcome, what_to_do = OUTCOMES[read.attr]
             context.manual(RM604, read, f"{PERHAPS}: result.{read.attr} {outcome}", what_to_do)
     for read in module.attributes("uri", *OTHER_FORMS):
         checkpoints = [way for way in sources(module, read.value) if isinstance(way, ast.Attribute)]
         owners = [source for way in checkpoints if way.attr == "checkpoint" for source in sources(module, way.value)]
-        if any(_is_fit_of_unknown(module, owner, by_hydra) for owner in owners):
+        if any(is_fit_of_unknown(module, owner, by_hydra) for owner in owners):
             gone = f"Checkpoint.{read.attr}() raises an AttributeError on Ray >= 2.7."
             of_form = (RM308, gone, OTHER_FORMS.get(read.attr, ""))
             rule, outcome, what_to_do = of_form if read.attr in OTHER_FORMS else (RM607, f"{NO_URI}.", RM607.fix)
@@ -75,7 +77,7 @@ def _may_be_metrics(module: Module, value: ast.expr, by_hydra: Collection[ast.ex
         return False
     results = sources(module, value.value)
     return any(
-        _is_fit_of_unknown(module, s, by_hydra) or _is_unknown_argument(module, s) or _is_method_of_unknown(module, s)
+        is_fit_of_unknown(module, s, by_hydra) or _is_unknown_argument(module, s) or _is_method_of_unknown(module, s)
         for s in results
     )
 
@@ -99,7 +101,7 @@ def _is_unknown_argument(module: Module, value: ast.expr) -> bool:
     return is_free and trainers_of(module, value) == {None}
 
 
-def _is_fit_of_unknown(module: Module, value: ast.expr, by_hydra: Collection[ast.expr]) -> bool:
+def is_fit_of_unknown(module: Module, value: ast.expr, by_hydra: Collection[ast.expr]) -> bool:
     """Whether a value is what fit() gives, without arguments, of an object of which nothing is known.
 
     Args:
@@ -113,11 +115,12 @@ def _is_fit_of_unknown(module: Module, value: ast.expr, by_hydra: Collection[ast
         return False
     owner = value.func.value
     made = [source.func for source in sources(module, owner) if isinstance(source, ast.Call) and source not in by_hydra]
-    of_others = any(_is_of_library(module, maker) or _is_method_of_class(module, maker) for maker in made)
+    of_others = any(is_of_library(module, maker) or _is_method_of_class(module, maker) for maker in made)
     return not of_others and not instance_of(module, owner) and trainers_of(module, value) == {None}
 
 
-def _is_of_library(module: Module, maker: ast.expr) -> bool:
+def is_of_library(module: Module, maker: ast.expr) -> bool:
+    """Whether what makes an object is imported from no file of the project."""
     return module.qualified(maker) is not None and module.elsewhere(maker) is None
 
 

@@ -10,11 +10,13 @@ from collections.abc import Collection
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import is_passed_on
-from raymigrate.facts.syntax.annotations import in_annotation, in_type_test
+from raymigrate.facts.syntax.annotations import in_annotation, in_type_test, quoted_annotations
 from raymigrate.facts.syntax.functions import default_of
+from raymigrate.facts.syntax.quoted import WORD
 from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.knowledge.legacy import TRAINERS
 
+Import = ast.Import | ast.ImportFrom
 GO_WITH_IT = "Write TorchTrainer once that call is one."
 
 
@@ -54,23 +56,45 @@ def name_quoted_types(context: Context, rule: Rule, names: Collection[str]) -> N
         names: The names of the legacy class.
     """
     module = context.module
-    texts = [text for text in module.of_type(ast.Constant) if isinstance(text.value, str)]
-    annotations = [text for text in texts if in_annotation(module, text)]
-    for statement in module.imports if annotations else ():
+    naming = dict[ast.alias, list[bool]]()
+    for text in quoted_annotations(module):
+        imports = _imports_named(context, text)
+        legacy = [alias for alias, (_, qualified) in imports.items() if qualified in names]
+        if not legacy:
+            continue
+        statement, qualified = imports[legacy[0]]
+        message = f"{qualified.rpartition('.')[2]} is gone from Ray >= 2.9; now TorchTrainer."
+        made = context.converts(rule, text, message)
+        for alias in imports:
+            naming.setdefault(alias, []).append(made)
+        if made:
+            words = "|".join(re.escape(alias.asname or alias.name) for alias in imports)
+            source = re.sub(rf"(?<![\w.])(?:{words})\b", "TorchTrainer", module.source(text))
+            context.plan.need_import("ray.train.torch", "TorchTrainer", near=statement)
+            context.plan.replace(text, source)
+    for statement in module.imports if naming else ():
         for alias in statement.names:
-            qualified = module.imported(statement, alias)
-            if qualified not in names or _is_constructed(context, qualified):
-                continue
-            word = re.compile(rf"(?<![\w.]){re.escape(alias.asname or alias.name)}\b")
-            naming = [text for text in annotations if word.search(module.source(text))]
-            message = f"{qualified.rpartition('.')[2]} is gone from Ray >= 2.9; now TorchTrainer."
-            made = [text for text in naming if context.converts(rule, text, message)]
-            for text in made:
-                context.plan.need_import("ray.train.torch", "TorchTrainer", near=statement)
-                context.plan.replace(text, word.sub("TorchTrainer", module.source(text)))
             is_used = module.references_by_binding.get(alias) or is_passed_on(module, alias.asname or alias.name)
-            if made and len(made) == len(naming) and not is_used:  # as below `if TYPE_CHECKING:`
+            if all(naming.get(alias, [False])) and not is_used:  # as below `if TYPE_CHECKING:`
                 context.plan.drop_import(alias, statement)
+
+
+def _imports_named(context: Context, text: ast.Constant) -> dict[ast.alias, tuple[Import, str]]:
+    """The imports of legacy trainers that an annotation in quotes names, each with its statement and what it asks for.
+
+    A name that may stand for something else there is none of them, and neither is one of a class that stays.
+    """
+    module = context.module
+    found = dict[ast.alias, tuple[Import, str]]()
+    for word in dict.fromkeys(WORD.findall(str(text.value))):
+        scope = module.scope_of[module.statement(text)].find(word)
+        meanings = module.meanings(scope, word) if scope is not None else frozenset[str | None]()
+        if scope is None or not meanings <= TRAINERS or any(_is_constructed(context, str(one)) for one in meanings):
+            continue
+        for binding in scope.bindings[word]:
+            if isinstance(binding.node, ast.alias) and isinstance(binding.statement, Import):
+                found[binding.node] = (binding.statement, module.imported(binding.statement, binding.node))
+    return found
 
 
 def _is_constructed(context: Context, qualified: str) -> bool:

@@ -12,13 +12,15 @@ from itertools import takewhile
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.all_workers import functions_of, is_accelerator
+from raymigrate.codemods.to_ray.script import ends_process
 from raymigrate.edits.plan import Code
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.syntax.comments import comments_of, comments_over
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import LEAVES
-from raymigrate.facts.syntax.scopes import FUNCTIONS, FunctionNode
+from raymigrate.facts.syntax.scopes import FUNCTIONS, LOOPS, FunctionNode
 from raymigrate.facts.values import last_name
+from raymigrate.facts.values.bindings import TRY
 
 COLLECTIVES = ("prepare", "gather", "gather_for_metrics", "reduce", "save_state", "wait_for_everyone")
 DESTROYED = "end_training() has destroyed the process group that Ray made"
@@ -57,15 +59,19 @@ def _later(module: Module, call: ast.Call) -> list[ast.Call]:
     needing = {other for other, owner in module.method_calls(*COLLECTIVES) if is_accelerator(module, owner.value)}
     homes = {function for other in needing if isinstance(function := module.function(other), FUNCTIONS)}
     found, ways, ends = dict[ast.Call, None](), list[ast.AST]([call]), set[ast.AST | None]()
+    again = dict[ast.Call, None]()
     for way in ways:  # which grows meanwhile
         home = module.function(way)
         for other in _calls_in(module, home):
-            if _is_behind(module, way, other) and (other in needing or homes & functions_of(module, other)):
-                found.setdefault(other)
+            kept = found if _is_behind(module, way, other) else again
+            if kept is again and not _is_in_next_round(module, way, other):
+                continue
+            if other in needing or homes & functions_of(module, other):
+                kept.setdefault(other)
         if isinstance(home, FUNCTIONS) and home not in ends:
             ends.add(home)
             ways += [use for use in module.of_type(ast.Call) if _is_call_of(module, use, home)]
-    return [*found]
+    return [*found] or [*again][:1]
 
 
 def _calls_in(module: Module, function: ast.AST | None) -> list[ast.Call]:
@@ -83,16 +89,73 @@ def _is_behind(module: Module, earlier: ast.AST, later: ast.AST) -> bool:
     """Whether code of a function may run once other code of it has: it stands below it, and no way there ends first."""
     if module.start(later) <= module.start(earlier) or module.inside(later, earlier):
         return False
+    outer = _goes_on_to(module, earlier, later)
+    return outer is not None and not _is_another_way(module, outer, earlier, later)
+
+
+def _is_in_next_round(module: Module, earlier: ast.AST, later: ast.AST) -> bool:
+    """Whether code of a loop may run once other code of it has, which stands below it or is the same.
+
+    What a condition chooses that changes from round to round may be done in the last one: `if epoch == last:`.
+    """
+    function = module.function(earlier)
+    around = [*takewhile(lambda outer: outer is not function, module.ancestors(earlier))]
+    loop = next((outer for outer in around if isinstance(outer, LOOPS) and module.inside(later, outer)), None)
+    inner = [*takewhile(lambda outer: outer is not loop, [module.statement(earlier), *around])]
+    below = [statement for part in inner for statement in _below(module, part)]
+    if loop is None or any(isinstance(statement, ast.Break) or _ends(module, statement) for statement in below):
+        return False
+    parts = [*ast.walk(loop)]
+    tests = [part.test for part in inner if isinstance(part, ast.If)]
+    chosen = any(isinstance(part, (ast.match_case, ast.ExceptHandler)) for part in inner)
+    return not chosen and not any(_reads_of(test) & _bound_in(parts) or _may_change(test, parts) for test in tests)
+
+
+def _goes_on_to(module: Module, earlier: ast.AST, later: ast.AST) -> ast.AST | None:
+    """The innermost statement around both, unless what is below the earlier code on the way to it leaves for good."""
     part: ast.AST = module.statement(earlier)
     while not module.inside(later, outer := module.parent_of[part]):
-        if isinstance(part, ast.stmt):
-            block = module.block_of(part)
-            if any(isinstance(statement, (ast.Return, ast.Raise)) for statement in block[block.index(part) + 1 :]):
-                return False
-        part = outer
-    arms = (outer.body, outer.orelse) if isinstance(outer, ast.If) else ()
+        part = outer if (left := _left(module, part)) is None else left
+        if part is not outer and module.inside(later, part):
+            return None
+    return outer
+
+
+def _left(module: Module, part: ast.AST) -> ast.AST | None:
+    """What is left for good below a statement, in its block: the file, by `return`, or a loop, by `break`."""
+    for statement in _below(module, part):
+        if _ends(module, statement):
+            return module.tree
+        if isinstance(statement, (ast.Break, ast.Continue)):
+            return next(outer for outer in module.ancestors(statement) if isinstance(outer, LOOPS))
+    return None
+
+
+def _below(module: Module, part: ast.AST) -> list[ast.stmt]:
+    """The statements below one in its block."""
+    block = module.block_of(part) if isinstance(part, ast.stmt) else []
+    return block[block.index(part) + 1 :] if isinstance(part, ast.stmt) else []
+
+
+def _ends(module: Module, statement: ast.stmt) -> bool:
+    """Whether a statement ends the function or the process."""
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    is_exit = isinstance(value, ast.Call) and ends_process(module, value.func)
+    return is_exit or isinstance(statement, (ast.Return, ast.Raise))
+
+
+def _is_another_way(module: Module, outer: ast.AST, earlier: ast.AST, later: ast.AST) -> bool:
+    """Whether a statement runs one of two pieces of code in it only: in an arm, a case, or where an error is caught."""
+    arms: list[list[ast.AST]] = []
+    if isinstance(outer, ast.If):
+        arms = [[*outer.body], [*outer.orelse]]
+    elif isinstance(outer, ast.Match):
+        arms = [[case] for case in outer.cases]
+    elif isinstance(outer, TRY):
+        last = outer.body[-1]  # behind it nothing is left that raises an error
+        arms = [[last], *([handler] for handler in outer.handlers)]
     held = [arm for arm in arms if any(module.inside(node, step) for node in (earlier, later) for step in arm)]
-    return len(held) < 2
+    return len(held) > 1
 
 
 def _step(module: Module, call: ast.Call) -> ast.stmt | None:
@@ -138,16 +201,22 @@ def _between(module: Module, step: ast.stmt, call: ast.Call, later: Sequence[ast
 def _means_the_same_behind(step: ast.stmt, between: Sequence[ast.stmt]) -> bool:
     """Whether the statement is run behind the others just as before them: none leaves, or changes what it reads."""
     parts = [part for statement in between for part in ast.walk(statement)]
-    read = {part.id for part in ast.walk(step) if isinstance(part, ast.Name)}
-    bound = {part.id for part in parts if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
     leaves = any(isinstance(part, LEAVES) for part in parts)
     changed = isinstance(step, ast.If) and _may_change(step.test, parts)
-    return not leaves and not changed and read.isdisjoint(bound)
+    return not leaves and not changed and _reads_of(step).isdisjoint(_bound_in(parts))
+
+
+def _reads_of(code: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(code) if isinstance(part, ast.Name)}
+
+
+def _bound_in(parts: Sequence[ast.AST]) -> set[str]:
+    return {part.id for part in parts if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
 
 
 def _may_change(test: ast.expr, parts: Sequence[ast.AST]) -> bool:
     """Whether code stores something in an object, or calls a method of one that a condition reads."""
-    read = {part.id for part in ast.walk(test) if isinstance(part, ast.Name)}
+    read = _reads_of(test)
     methods = [part.func for part in parts if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)]
     stored = any(isinstance(p, (ast.Attribute, ast.Subscript)) and not isinstance(p.ctx, ast.Load) for p in parts)
     return stored or any(isinstance(method.value, ast.Name) and method.value.id in read for method in methods)

@@ -14,12 +14,13 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import GPU_PLUGINS, LaunchedOutline
 from raymigrate.codemods.to_ray.prepared import MODEL_ATTRIBUTES, RM829, Prepare, prepares
 from raymigrate.facts.projects.handed_on import handed_on
+from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.runs_before import methods_run_before
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.torch.gradients import switches_gradients_off
-from raymigrate.facts.values import Source, called_name, free_name, is_none, origins, reaching
+from raymigrate.facts.values import Source, called_name, class_named, free_name, is_none, origins, reaching
 from raymigrate.facts.values.calls import given_to
 from raymigrate.knowledge.legacy import ACCELERATORS
 
@@ -201,10 +202,21 @@ def prepared_by(source: Source, found: list[Prepare], read: ast.expr) -> Prepare
 
 
 def is_model(module: Module, spelled: list[ast.AST], prepare: Prepare) -> bool:
-    """Whether a prepared object is used as a model under one of its names: called, or asked for its parameters."""
+    """Whether a prepared object is a model: made of such a class, called, or asked for its parameters."""
     statement = module.statement(prepare.call)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
-    return any(is_called(module, node) for node in (*spelled, *targets) if isinstance(node, (ast.Name, ast.Attribute)))
+    if any(is_called(module, node) for node in (*spelled, *targets) if isinstance(node, (ast.Name, ast.Attribute))):
+        return True
+    names = {ast.unparse(node) for node in spelled}
+    parts = [part for target in targets for part in getattr(target, "elts", [target])]
+    given = [value for part, value in zip(parts, prepare.call.args, strict=False) if ast.unparse(part) in names]
+    return any(_is_of_model_class(source) for value in given for source in module.origins(value))
+
+
+def _is_of_model_class(made: Source) -> bool:
+    """Whether an object is one of a class that the project derives from torch.nn.Module."""
+    own = class_named(made.module, made.node.func) if isinstance(made.node, ast.Call) else None
+    return own is not None and "torch.nn.Module" in library_bases(*own)
 
 
 def is_called(module: Module, model: ast.expr) -> bool:

@@ -4,9 +4,10 @@ import ast
 
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, free_name, has_unpacking, is_none, named_arguments
+from raymigrate.facts.values import argument, free_name, has_unpacking, is_none, named_arguments, reaching
 
 ADDS_TOKENS = ("add_tokens", "add_special_tokens", "train_new_from_iterator")
+HOLDERS = (ast.Dict, ast.List, ast.Tuple, ast.Set, ast.Starred, ast.keyword)
 LOAD = "from_pretrained"
 SETTING = ("_token", "_tokens")  # as the names of arguments and attributes of special tokens end
 
@@ -31,7 +32,7 @@ def may_add_rows(module: Module, call: ast.Call) -> bool:
     if len(counted) != 1 or counted[0] is None or models is None:
         return True
     tokenizers = _loaded(module, counted[0])
-    if tokenizers is None or len({_checkpoint(load) for load in (*tokenizers, *models)}) != 1:
+    if tokenizers is None or len({_checkpoint(module, load) for load in (*tokenizers, *models)}) != 1:
         return True
     return _sets_tokens(module) or any(_gets_more(module, load) for load in tokenizers)
 
@@ -50,8 +51,10 @@ def _loaded(module: Module, node: ast.expr) -> list[ast.Call] | None:
     return loads if loads and here and len(loads) == len(module.origins(node)) else None
 
 
-def _checkpoint(load: ast.Call) -> str:
-    return ast.unparse(load.args[0])
+def _checkpoint(module: Module, load: ast.Call) -> tuple[object, ...]:
+    """What names the checkpoint, with all that gives its names their values there."""
+    names = [part for part in ast.walk(load.args[0]) if isinstance(part, ast.Name)]
+    return ast.unparse(load.args[0]), *(binding.node for name in names for binding in reaching(module, name))
 
 
 def _sets_tokens(module: Module) -> bool:
@@ -72,12 +75,15 @@ def _gets_more(module: Module, load: ast.Call) -> bool:
     scope = module.bound_in(name) if name is not None else None
     if name is None or scope is None:
         return True
-    uses = list(module.uses(name.id, scope))
-    outer = [module.parent_of[use] for use in uses]
-    given = [module.parent_of[part] if isinstance(part, ast.keyword) else part for part in outer]
+    given = [(use, _taker(module, use)) for use in module.uses(name.id, scope)]
     return any(
         callee.is_unknown or (callee.function is not None and callee.module is not module)
-        for call, use in zip(given, uses, strict=True)
+        for use, call in given
         if isinstance(call, ast.Call) and call.func is not use
         for callee in callees(module, call.func)
     )
+
+
+def _taker(module: Module, use: ast.AST) -> ast.AST:
+    """What takes a value, alone or among others: the call of `prepare([tokenizer])`."""
+    return next(outer for outer in module.ancestors(use) if not isinstance(outer, HOLDERS))

@@ -6,8 +6,10 @@ from raymigrate.facts.hugging_face.datasets import is_hf_dataset
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.iterable_datasets import gives_rows_in_turn
 from raymigrate.facts.values import Source, class_named, free_name
+from raymigrate.facts.values.members import method_of
 
-TENSORS = ("torch.utils.data.TensorDataset", "torch.utils.data.dataset.TensorDataset")
+OF_TORCH = ("TensorDataset", "Subset", "ConcatDataset")
+WITH_INDEX = tuple(f"torch.utils.data.{place}{name}" for place in ("", "dataset.") for name in OF_TORCH)
 
 
 def has_index(module: Module, node: ast.expr) -> bool:
@@ -30,7 +32,7 @@ def _has_index(source: Source) -> bool:
         own = class_named(module, node.func)
         if own is not None:
             home, made = own
-            return "__getitem__" in home.scope(made).bindings and not gives_rows_in_turn(module, node)
-        if free_name(module, node.func) == "list" or module.qualified(node.func) in TENSORS:
+            return bool(method_of(home, made, "__getitem__")) and not gives_rows_in_turn(module, node)
+        if free_name(module, node.func) in ("list", "sorted") or module.qualified(node.func) in WITH_INDEX:
             return True
     return is_hf_dataset(module, node) and not gives_rows_in_turn(module, node)
