@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
+from raymigrate.base.words import listed
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.rescan import where_today
@@ -41,8 +42,7 @@ def star_bindings(context: Context) -> None:
         library = module.imported(star, star.names[0]).removesuffix(".*")
         names = sorted(set(_taken(module, star, library)))
         if names:
-            listed = f"{', '.join(names[:-1])} and {names[-1]}" if names[1:] else names[0]
-            context.manual(RM699, star, MESSAGE.format(names=listed, module=library))
+            context.manual(RM699, star, MESSAGE.format(names=listed(names), module=library))
 
 
 def _taken(module: Module, star: ast.ImportFrom, library: str) -> Iterator[str]:
