@@ -10,7 +10,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.results import RM604
-from raymigrate.codemods.results.unknown_results import is_fit_of_unknown, is_of_library
+from raymigrate.codemods.results.unknown_results import is_fit_of_unknown, is_of_others
 from raymigrate.facts.projects.declared import declared_class
 from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.ray_tune.trials import is_of_rl_trainer, may_be_trial
@@ -56,7 +56,7 @@ def _is_unseen_call(module: Module, node: ast.expr) -> bool:
     if module.qualified(node.func) is not None or class_named(module, node.func) is not None:
         return False
     owners = [source.node for source in module.origins(node.func.value)]
-    if any(isinstance(owner, ast.Call) and is_of_library(module, owner.func) for owner in owners):
+    if any(isinstance(owner, ast.Call) and is_of_others(module, owner.func) for owner in owners):
         return False
     if is_fit_of_unknown(module, node, ()):
         return False  # unknown_results.py tells of it

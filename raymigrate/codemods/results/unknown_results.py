@@ -115,15 +115,14 @@ def is_fit_of_unknown(module: Module, value: ast.expr, by_hydra: Collection[ast.
         return False
     owner = value.func.value
     made = [source.func for source in sources(module, owner) if isinstance(source, ast.Call) and source not in by_hydra]
-    of_others = any(is_of_library(module, maker) or _is_method_of_class(module, maker) for maker in made)
+    of_others = any(is_of_others(module, maker) for maker in made)
     return not of_others and not instance_of(module, owner) and trainers_of(module, value) == {None}
 
 
-def is_of_library(module: Module, maker: ast.expr) -> bool:
-    """Whether what makes an object is imported from no file of the project."""
-    return module.qualified(maker) is not None and module.elsewhere(maker) is None
+def is_of_others(module: Module, maker: ast.expr) -> bool:
+    """Whether what makes an object is imported from no file of the project, or a method of a class of the module.
 
-
-def _is_method_of_class(module: Module, maker: ast.expr) -> bool:
-    """Whether a function is a method of a class of the module, as in `Own.restore(path)`."""
-    return isinstance(maker, ast.Attribute) and isinstance(module.definition(maker.value), ast.ClassDef)
+    As in `Own.restore(path)`.
+    """
+    is_method = isinstance(maker, ast.Attribute) and isinstance(module.definition(maker.value), ast.ClassDef)
+    return is_method or (module.qualified(maker) is not None and module.elsewhere(maker) is None)
