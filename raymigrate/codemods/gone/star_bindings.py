@@ -6,6 +6,7 @@ them in (ray/tune/__init__.py, `__all__`). Trainers refuse them (docs/semantics/
 
 import ast
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from raymigrate.base.findings import Rule
 from raymigrate.base.words import listed
@@ -38,24 +39,40 @@ DEEPEST = 3  # configurations within configurations
 def star_bindings(context: Context) -> None:
     """Reports the star imports that bind names of Ray anew."""
     module = context.module
-    for star in module.star_imports if context.takes_current_libraries else ():
+    stars = module.star_imports if context.takes_current_libraries else ()
+    imported = [*_imported(module)] if stars else []
+    for star in stars:
         library = module.imported(star, star.names[0]).removesuffix(".*")
-        names = sorted(set(_taken(module, star, library)))
+        names = sorted({made.name for made in imported if _is_taken(module, star, library, made)})
         if names:
             context.manual(RM699, star, MESSAGE.format(names=listed(names), module=library))
 
 
-def _taken(module: Module, star: ast.ImportFrom, library: str) -> Iterator[str]:
-    """The names of Ray's classes that an import above binds, and a star import to another class of today."""
-    brought = names_of(library) if library.partition(".")[0] in LIBRARIES else ()
-    block, place = module.parent_of[star], module.start(star)
-    above = [made for made in module.imports if module.parent_of[made] is block and module.start(made) < place]
-    for name, binding in (found for statement in above for found in import_bindings(statement)):
-        qualified = binding.qualified or ""
-        today = look_up(where_today(qualified) or qualified).place if qualified.startswith(RAY) else ""
-        other = look_up(f"{library}.{name}").place if name in brought else ""
-        if today and other and today != other and _is_used(module, name, binding, star):
-            yield name
+class Imported(NamedTuple):
+    """A name that an import binds to something of Ray that is there today."""
+
+    name: str
+    statement: ast.stmt
+    binding: Binding
+    today: str
+
+
+def _imported(module: Module) -> Iterator[Imported]:
+    for statement in module.imports:
+        for name, binding in import_bindings(statement):
+            qualified = binding.qualified or ""
+            today = look_up(where_today(qualified) or qualified).place if qualified.startswith(RAY) else ""
+            if today:
+                yield Imported(name, statement, binding, today)
+
+
+def _is_taken(module: Module, star: ast.ImportFrom, library: str, made: Imported) -> bool:
+    """Whether a star import binds a name anew that an import above it binds, to another class of today."""
+    is_above = module.parent_of[made.statement] is module.parent_of[star]
+    if not is_above or module.start(made.statement) >= module.start(star) or library.partition(".")[0] not in LIBRARIES:
+        return False
+    other = look_up(f"{library}.{made.name}").place if made.name in names_of(library) else ""
+    return bool(other) and made.today != other and _is_used(module, made.name, made.binding, star)
 
 
 def _is_used(module: Module, name: str, above: Binding, star: ast.ImportFrom) -> bool:
