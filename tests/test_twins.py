@@ -113,8 +113,8 @@ def test_twins_compile_and_are_clean_under_pyflakes(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pyflakes", str(tmp_path), *folders]
     environment = os.environ | {"PYFLAKES_BUILTINS": "dbutils,display"}  # what Databricks defines
     outcome = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    # Names like `_cell_2__` stand for edges of cells and for magics. A star import (RM694, RM699) stays as it is, and so do
-    # the user's own imports in cells below that which needs the same names now.
+    # Names like `_cell_2__` stand for edges of cells and for magics. A star import stays as it is (RM694, RM699), and
+    # so do the user's own imports in cells below that which needs the same names now.
     allowed = (
         "undefined name '_cell_",
         "ray_air_star_import.py",
