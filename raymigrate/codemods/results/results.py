@@ -160,18 +160,18 @@ def stored_results(context: Context) -> None:
         context.manual(RM604, call, message, advice)
 
 
+LOG_DIR_IS_GONE = "result.log_dir raises an AttributeError on Ray >= 2.51"
+IN_PLACE_OF_LOG_DIR = (
+    "result.path is the folder of the run: a str, not a Path, with checkpoints, but without Tune's result.json,"
+    " progress.csv and files that the workers wrote."
+)
+
+
 def _log_dir(context: Context, read: ast.Attribute, *, sure: bool) -> None:
     """`print(result.log_dir)` becomes `print(result.path)`; what reads files there is reported."""
-    gone = "result.log_dir raises an AttributeError on Ray >= 2.51"
     if not sure or not is_shown(context.module, read) or not is_placed(context.module, read):
-        context.manual(
-            RM604,
-            read,
-            f"{gone}.",
-            "result.path is the folder of the run: a str, not a Path, with checkpoints, but without Tune's result.json,"
-            " progress.csv and files that the workers wrote.",
-        )
-    elif context.converts(RM604, read, f"{gone}; now result.path."):
+        context.manual(RM604, read, f"{LOG_DIR_IS_GONE}.", IN_PLACE_OF_LOG_DIR)
+    elif context.converts(RM604, read, f"{LOG_DIR_IS_GONE}; now result.path."):
         context.plan.replace(read, "$result.path", result=read.value)
 
 
@@ -249,20 +249,10 @@ def _last_report(context: Context, read: ast.Attribute, codes: Callable[[], Trai
     here = "here" if home is module else f"in {home.path}"
     if found is Carried.NONE and (context.of_legacy_job or _fails(module, read, codes())):
         context.manual(RM605, read, f"No report {here} carries a checkpoint, so result.metrics is None on Ray >= 2.51.")
-    elif (
-        found is Carried.SOME and context.of_legacy_job and not _last_carries(Source(module, read.value), home, codes())
-    ):
-        context.manual(
-            RM605,
-            read,
-            f"Some reports {here} carry no checkpoint: on Ray >= 2.51 result.metrics are those of the last one that"
-            " does.",
-        )
-
-
-def _last_carries(result: Source, home: Module, codes: TrainingCodes) -> bool:
-    """Whether the last report of the run that gave a result carries a checkpoint."""
-    return last_carries_checkpoint(home, codes.of_results([result]))
+    elif found is Carried.SOME and context.of_legacy_job:
+        if not last_carries_checkpoint(home, codes().of_results([Source(module, read.value)])):
+            message = f"Some reports {here} carry no checkpoint: on Ray >= 2.51 result.metrics are those of the last"
+            context.manual(RM605, read, f"{message} one that does.")
 
 
 def _carried_by_run(result: Source, codes: TrainingCodes) -> tuple[Carried | None, Module]:

@@ -9,7 +9,7 @@ from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.results.results import RM604
+from raymigrate.codemods.results.results import IN_PLACE_OF_LOG_DIR, LOG_DIR_IS_GONE, RM604
 from raymigrate.codemods.results.unknown_results import is_fit_of_unknown, is_of_others
 from raymigrate.facts.projects.declared import declared_class
 from raymigrate.facts.ray_train.results import trainers_of
@@ -21,11 +21,6 @@ from raymigrate.facts.values.calls import called_function
 from raymigrate.facts.values.members import methods_of_object
 
 CALLED_SO = lazy_regex(r"_?(?:\w+_)?results?")
-MESSAGE = "If this is a result of Ray: result.log_dir raises an AttributeError on Ray >= 2.51."
-ADVICE = (
-    "result.path is the folder of the run: a str, not a Path, with checkpoints, but without Tune's result.json,"
-    " progress.csv and files that the workers wrote."
-)
 
 
 @codemod("log_dir", phase=Phase.RESULTS)
@@ -37,7 +32,7 @@ def results_of_unseen(context: Context) -> None:
         name = owner.id if isinstance(owner, ast.Name) else owner.attr if isinstance(owner, ast.Attribute) else ""
         if CALLED_SO.fullmatch(name.lower()) and isinstance(read.ctx, ast.Load) and _is_unseen(module, owner):
             if not is_guarded(module, read, read.attr):
-                context.manual(RM604, read, MESSAGE, ADVICE)
+                context.manual(RM604, read, f"If this is a result of Ray: {LOG_DIR_IS_GONE}.", IN_PLACE_OF_LOG_DIR)
 
 
 def _is_unseen(module: Module, result: ast.expr) -> bool:

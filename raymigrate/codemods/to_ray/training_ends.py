@@ -133,8 +133,10 @@ def _left(module: Module, part: ast.AST) -> ast.AST | None:
 
 def _below(module: Module, part: ast.AST) -> list[ast.stmt]:
     """The statements below one in its block."""
-    block = module.block_of(part) if isinstance(part, ast.stmt) else []
-    return block[block.index(part) + 1 :] if isinstance(part, ast.stmt) else []
+    if not isinstance(part, ast.stmt):
+        return []
+    block = module.block_of(part)
+    return block[block.index(part) + 1 :]
 
 
 def _ends(module: Module, statement: ast.stmt) -> bool:

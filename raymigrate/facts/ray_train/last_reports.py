@@ -1,6 +1,7 @@
 """Whether the last report of a run carries a checkpoint: then result.metrics are those of the last report, as ever."""
 
 import ast
+from itertools import takewhile
 
 from raymigrate.facts.ray_train.reports import REPORTS, may_carry, only_rank, without_checkpoint
 from raymigrate.facts.ray_train.training_code import TrainingCode
@@ -29,23 +30,11 @@ def _follows(module: Module, carrier: ast.Call, report: ast.Call) -> bool:
     function = module.function(report)
     if function is None or module.function(carrier) is not function or module.start(carrier) < module.start(report):
         return False
-    leaves = (node for kind in LEAVES for node in module.of_type(kind))
-    if any(
-        module.function(leave) is function and module.start(report) < module.start(leave) < module.start(carrier)
-        for leave in leaves
-    ):
+    leaves = (leave for kind in LEAVES for leave in module.of_type(kind) if module.function(leave) is function)
+    if any(module.start(report) < module.start(leave) < module.start(carrier) for leave in leaves):
         return False
-    return all(_is_passed(module, outer, report) for outer in _blocks(module, carrier))
-
-
-def _blocks(module: Module, carrier: ast.Call) -> list[ast.AST]:
-    """The statements of a function around the one with a report."""
-    statement, found = module.statement(carrier), list[ast.AST]()
-    for outer in module.ancestors(statement):
-        if isinstance(outer, FUNCTIONS):
-            break
-        found.append(outer)
-    return found
+    around = takewhile(lambda outer: not isinstance(outer, FUNCTIONS), module.ancestors(module.statement(carrier)))
+    return all(_is_passed(module, outer, report) for outer in around)
 
 
 def _is_passed(module: Module, outer: ast.AST, report: ast.Call) -> bool:
