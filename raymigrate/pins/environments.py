@@ -10,7 +10,7 @@ from raymigrate.base.submitted_jobs import SubmittedJob
 from raymigrate.facts.projects.environment import RUNTIME_ENV
 from raymigrate.facts.projects.submitted_jobs import entries_of, submissions
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import named_arguments, seen_items, sources
+from raymigrate.facts.values import called_name, is_call_by_name, named_arguments, seen_items, sources
 from raymigrate.facts.values.carried import carried
 from raymigrate.knowledge.versions import LOWEST, Pin, conda_pins, package, requirement_pins
 from raymigrate.pins.images import image_pin
@@ -45,7 +45,7 @@ def environment_pins(module: Module) -> Iterator[tuple[ast.Constant, Pin]]:
         packages = [value for name in BY_PACKAGE for value in _entries(module, given.get(name)).items()]
         found = [(value, pin) for name, value in packages if (pin := _version_of(name, value)) is not None]
         python = _version_of("python", given["python"]) if found and "python" in given else None
-        if (module.qualified(call.func) or "").partition(".")[0] != METAFLOW:
+        if called_name(module, call).partition(".")[0] != METAFLOW:
             found = [(value, _of_own_function(pin, ast.unparse(call.func))) for value, pin in found]
         yield from ((value, pin) for value, pin in found if isinstance(value, ast.Constant))
         if python is not None and isinstance(value := given["python"], ast.Constant):
@@ -118,7 +118,7 @@ def environments(module: Module) -> Iterator[Environment]:
         yield Environment(given, has_owner=False)
     for call, keyword in module.keywords(*KEYWORDS):
         if call not in submitting:
-            is_dict = isinstance(call.func, ast.Name) and call.func.id == "dict"
+            is_dict = is_call_by_name(call, "dict")
             yield Environment(_entries(module, keyword.value), has_owner=not is_dict)
     for entries in _under_key(module):
         yield Environment(entries, has_owner=False)

@@ -11,7 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.ray_datasets import RM507
 from raymigrate.facts.ray_data.datasets import MAPPERS, OF_GROUPS
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, has_unpacking, keyword_argument, methods
+from raymigrate.facts.values import argument, has_starred, has_unpacking, keyword_argument, methods
 from raymigrate.facts.values.partials import PARTIAL
 
 STRATEGY = "ray.data.ActorPoolStrategy"
@@ -41,7 +41,7 @@ def actor_pools(context: Context) -> None:
             context.manual(RM507, keyword, f"Where this is a pool of actors: {NO_POOL[0].lower()}{NO_POOL[1:]}.", TASKS)
     _unpacked(context)
     for call in module.calls(STRATEGY):
-        by_place = 1 <= len(call.args) <= SIZES and not any(isinstance(part, ast.Starred) for part in call.args)
+        by_place = 1 <= len(call.args) <= SIZES and not has_starred(call.args)
         if call in done or not by_place:
             continue
         if context.converts(RM507, call, "ActorPoolStrategy takes keyword arguments only: a TypeError otherwise."):

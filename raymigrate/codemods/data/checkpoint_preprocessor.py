@@ -24,7 +24,7 @@ from raymigrate.facts.projects.project_uses import is_named_elsewhere
 from raymigrate.facts.ray_train.results import is_any_checkpoint, is_called_checkpoint, is_set_to_none, trainers_behind
 from raymigrate.facts.syntax.comments import comments_over
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_method_call, is_none, keyword_argument, sources
+from raymigrate.facts.values import all_arguments, is_method_call, is_none, keyword_argument, sources
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM510 = Rule(
@@ -105,7 +105,7 @@ def _speaks_of_preprocessor(module: Module, statement: ast.stmt) -> bool:
 def _what_to_do(context: Context, call: ast.Call, method: ast.Attribute) -> str | None:
     """What takes the place of a preprocessor that is read or set; None where nothing is known of it."""
     if method.attr == "set_preprocessor":
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        given = all_arguments(call)
         parts = stages_of(context.module, given[0]) if len(given) == 1 else []
         return f"{APPLY}: {on_rows(context, parts)}." if is_gone(parts) else f"{APPLY}. {NOT_READ}"
     parts = gone_preprocessor(context, _of_run(context.module, method.value))

@@ -16,7 +16,7 @@ from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ray_train.trainers import TrainerCall, trainers_with_function
 from raymigrate.facts.syntax.literals import string_literal
-from raymigrate.facts.values import called_name, is_none, keyword_argument, names_of, written
+from raymigrate.facts.values import called_name, has_starred, is_none, keyword_argument, names_of, written
 from raymigrate.knowledge.legacy import TRAINERS, TRANSFORMERS_TRAINERS
 
 RM504 = Rule(
@@ -140,7 +140,7 @@ def untransformed(context: Context, call: ast.Call) -> list[str] | None:
         isinstance(entry, ast.Call)
         and context.module.qualified(entry.func) in NAMES
         and len(entry.args) <= PARAMETERS.index("transform")
-        and not any(isinstance(argument, ast.Starred) for argument in entry.args)
+        and not has_starred(entry.args)
         and not any(keyword.arg in (None, "transform") for keyword in entry.keywords)
         for entry in entries
     ]

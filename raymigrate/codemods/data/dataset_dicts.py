@@ -11,7 +11,7 @@ from raymigrate.facts.hugging_face.instances import instance_of
 from raymigrate.facts.projects.handed_on import origins_anywhere
 from raymigrate.facts.ray_data.datasets import FROM_HUGGINGFACE
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, has_unpacking
+from raymigrate.facts.values import Source, argument, called_name, has_unpacking
 from raymigrate.facts.values.readers import readers
 
 RM505 = Rule(
@@ -84,7 +84,7 @@ def _is_dataset_dict(source: Source) -> bool:
     module, value = source.module, source.node
     if not isinstance(value, ast.Call):
         return isinstance(value, (ast.Name, ast.Attribute)) and instance_of(module, value) in DICTS
-    name = module.qualified(value.func) or ""
+    name = called_name(module, value)
     if name in LOADERS:
         split = argument(value, 5, "split")
         return not has_unpacking(value) and (split is None or module.constant(split) is None)

@@ -16,7 +16,7 @@ from raymigrate.facts.projects.indirect import calls_in_other_ways
 from raymigrate.facts.projects.unpacked_options import carried_from_callers
 from raymigrate.facts.ray_train.scaling import has_one_worker
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, is_none
+from raymigrate.facts.values import Source, has_starred, is_none
 from raymigrate.facts.values.carried import carried
 
 NAMES = TRAINERS_WITH_DATA - SPLIT_ALL
@@ -69,7 +69,7 @@ def handed(module: Module, *calls: ast.Call) -> Handed:
     """
     found = Handed()
     for call in calls:
-        found.whole = found.whole and not any(isinstance(argument, ast.Starred) for argument in call.args)
+        found.whole = found.whole and not has_starred(call.args)
         for keyword in call.keywords:
             if keyword.arg is not None:
                 found.values[keyword.arg], found.places[keyword.arg] = Source(module, keyword.value), keyword.value

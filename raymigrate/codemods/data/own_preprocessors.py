@@ -19,7 +19,7 @@ from raymigrate.facts.ray_data.own_preprocessors import (
     is_own_preprocessor,
     own_line,
 )
-from raymigrate.facts.syntax.functions import is_generator_or_async, is_static, returns
+from raymigrate.facts.syntax.functions import decorators_of, is_generator_or_async, is_static, returns
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import class_named, is_none
 from raymigrate.knowledge.libraries import look_up
@@ -111,7 +111,7 @@ def _construct(context: Context, home: ast.ClassDef, methods: dict[str, ast.Func
 
 
 def _is_dataclass(module: Module, home: ast.ClassDef) -> bool:
-    decorators = (d.func if isinstance(d, ast.Call) else d for d in home.decorator_list)
+    decorators = decorators_of(home)
     return any(module.qualified(decorator) in DATACLASSES for decorator in decorators)
 
 

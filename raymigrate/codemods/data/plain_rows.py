@@ -170,14 +170,14 @@ def batches_of_predictors(context: Context) -> None:
     """Reports predictors of the user's own that read the column which a table of rows that are not dicts had."""
     module = context.module
     made = [call for name in COLUMNS for call in module.calls(name)]
-    made = [call for call in made if not _items_are_dicts(module, call, module.qualified(call.func) or "")]
+    made = [call for call in made if not _items_are_dicts(module, call, called_name(module, call))]
     for home in module.of_type(ast.ClassDef) if made else ():
         if not any(module.qualified(base) in PREDICTORS for base in home.bases):
             continue
         for node in ast.walk(home):
             if isinstance(node, ast.Name) and isinstance(module.definition(node), ast.arg):
                 if _of_old_column(module, node):
-                    column = COLUMNS[module.qualified(made[0].func) or ""]
+                    column = COLUMNS[called_name(module, made[0])]
                     message = (
                         f'The column "{OLD_COLUMN}" of rows that are not dicts is called "{column}" since Ray 2.5.'
                     )
@@ -199,7 +199,7 @@ def _maker(module: Module, dataset: ast.expr) -> ast.Call | None:
 
 def _made_with(module: Module, call: ast.Call) -> str:
     """The function that makes a Dataset in a call, by its qualified name: the one of today (RM692)."""
-    return FROM_TORCH if torch_datasource(module, call) is not None else module.qualified(call.func) or ""
+    return FROM_TORCH if torch_datasource(module, call) is not None else called_name(module, call)
 
 
 def _items_are_dicts(module: Module, maker: ast.Call, name: str) -> bool:

@@ -16,7 +16,7 @@ from raymigrate.facts.ray_data.batch_functions import BatchFunction
 from raymigrate.facts.ray_data.datasets import PIPELINES, attributes_of_shards, is_dataset
 from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, trainer_calls
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, is_method_call, keyword_argument, unpacked_dicts
+from raymigrate.facts.values import argument, called_name, is_method_call, keyword_argument, unpacked_dicts
 from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
@@ -202,14 +202,14 @@ def _takes(context: Context, call: ast.Call, keyword: str) -> bool:
 
     Of a class inside Ray the parameters are not known; methods of Datasets have lost them all.
     """
-    called = context.module.qualified(call.func) or ""
+    called = called_name(context.module, call)
     given = parameters(look_up(called))
     return takes(given, keyword) if given is not None else called.startswith("ray.data._")
 
 
 def _is_ray(context: Context, call: ast.Call) -> bool:
     """Whether a call is a function of ray.data or a method of a Dataset."""
-    if (context.module.qualified(call.func) or "").startswith("ray.data."):
+    if called_name(context.module, call).startswith("ray.data."):
         return True
     return isinstance(call.func, ast.Attribute) and is_dataset(context.module, call.func.value)
 

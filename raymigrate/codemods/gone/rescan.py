@@ -34,7 +34,7 @@ from raymigrate.facts.syntax.attribute_chains import root_of_chain
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.magics import runs_other_files
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import methods_of_object
+from raymigrate.facts.values import is_call_by_name, methods_of_object
 from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.partials import function_of
 from raymigrate.knowledge.libraries import (
@@ -284,7 +284,7 @@ def _looked_up_by_string(context: Context, call: ast.Call) -> None:
     name: str | None = None
     if module.qualified(call.func) == "importlib.import_module" and len(strings) == 1:
         name = strings[0]
-    elif isinstance(call.func, ast.Name) and call.func.id == "getattr" and len(call.args) == 2 and len(strings) == 1:
+    elif is_call_by_name(call, "getattr") and len(call.args) == 2 and len(strings) == 1:
         owner = module.qualified(call.args[0])
         name = f"{owner}.{strings[0]}" if owner else None
     gone = gone_part(name) if name else None

@@ -16,7 +16,7 @@ from raymigrate.facts.projects.places import TRAINABLE
 from raymigrate.facts.ray_tune.tuners import TUNERS
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, constants, is_method_call
+from raymigrate.facts.values import Source, argument, called_name, constants, is_method_call
 from raymigrate.facts.values.written_keys import WrittenKeys
 
 KEYS = {
@@ -171,11 +171,11 @@ def _owner(source: Source) -> ast.expr | None:
 def _kind(source: Source) -> bool | EllipsisType | None:
     """Whether a value is a result; None where that is not known, `...` where what it is taken from tells."""
     value = source.node
-    name = source.module.qualified(value.func) if isinstance(value, ast.Call) else None
+    name = called_name(source.module, value)
     if isinstance(value, ast.Call) and name in RUNS:
         given = argument(value, 0, *TRAINABLE)
         return None if given is None else _is_of_rllib(source.module, given)
-    if name is not None:
+    if name:
         return name.startswith("ray.rllib.")
     if isinstance(value, (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.DictComp)):
         return False

@@ -11,7 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.rescan import RM693
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import keyword_named, unpacked_dicts
+from raymigrate.facts.values import is_method_call, keyword_named, unpacked_dicts
 from raymigrate.facts.values.carried import Entry, carried
 
 OLD = "target_num_ongoing_requests_per_replica"
@@ -50,7 +50,7 @@ def autoscaling(context: Context) -> None:
 def _is_of_serve(module: Module, call: ast.Call) -> bool:
     """Whether a call makes a deployment, or another one of it by options()."""
     is_made = module.qualified(call.func) == "ray.serve.deployment"
-    return is_made or (isinstance(call.func, ast.Attribute) and call.func.attr == "options")
+    return is_made or is_method_call(call, "options")
 
 
 def _old_entries(module: Module, value: ast.expr, given: ast.keyword) -> tuple[list[Entry], bool]:

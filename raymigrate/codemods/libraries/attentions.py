@@ -13,7 +13,7 @@ from raymigrate.codemods.libraries.tokenizer_calls import uses_transformers
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import is_model, models_in, stored_in_self
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import has_unpacking, keyword_named
+from raymigrate.facts.values import called_name, has_unpacking, is_method_call, keyword_named
 
 RM771 = Rule(
     "RM771",
@@ -50,7 +50,7 @@ def attentions(context: Context) -> None:
 
 def _tell(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
     module = context.module
-    model = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == "generate" else call.func
+    model = call.func.value if is_method_call(call, "generate") else call.func
     values = stored_in_self(module, model)
     known = bool(values) and all(value is not None and is_model(module, value) for value in values)
     makes = [made for value in values if value is not None for made in models_in(module, value)] if known else []
@@ -67,14 +67,14 @@ def _tell(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
 
 def _can_choose(call: ast.Call) -> bool:
     """Whether a call loads a model, and nothing says how else than by what is written there."""
-    loads = isinstance(call.func, ast.Attribute) and call.func.attr == LOADERS[0]
+    loads = is_method_call(call, LOADERS[0])
     return loads and not has_unpacking(call) and keyword_named(call, "config") is None and len(call.args) < 2
 
 
 def _makes(module: Module, call: ast.Call) -> bool:
     """Whether a call makes a model or configuration, which then has an attention that gives them."""
-    is_loader = isinstance(call.func, ast.Attribute) and call.func.attr in LOADERS
-    return is_loader or (module.qualified(call.func) or "").startswith("transformers.")
+    is_loader = is_method_call(call, *LOADERS)
+    return is_loader or called_name(module, call).startswith("transformers.")
 
 
 def _chooses(module: Module) -> bool:

@@ -20,7 +20,7 @@ from raymigrate.facts.syntax.functions import default_of, parameter_for, paramet
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import FunctionNode
-from raymigrate.facts.values import method_of
+from raymigrate.facts.values import is_method_call, method_of
 from raymigrate.facts.values.keys import keys_of, taken_out
 
 RM725 = Rule(
@@ -103,7 +103,7 @@ def _uses(module: Module, method: ast.FunctionDef) -> list[ast.Name] | None:
 def _calls_by_keyword(module: Module, event: str) -> Iterator[ast.Call]:
     """Calls of an event of a callback that name the tokenizer: `super().on_save(..., tokenizer=tokenizer)`."""
     for call, _ in module.keywords(OLD):
-        if isinstance(call.func, ast.Attribute) and call.func.attr == event:
+        if is_method_call(call, event):
             yield call
 
 
@@ -173,7 +173,7 @@ def _is_bound(module: Module, call: ast.Call, function: FunctionNode) -> bool:
 def _unpacked(context: Context, call: ast.Call, use: ast.Name) -> Iterator[Handed]:
     """`self.store(path, **kwargs)`: a function that takes the tokenizer of it is given that by name."""
     module = context.module
-    if isinstance(call.func, ast.Attribute) and call.func.attr in EVENTS:
+    if is_method_call(call, *EVENTS):
         return  # of another callback, which is looked at itself
     functions = [(module, function) for function in _called(module, call.func)]
     other = module.elsewhere(call.func) if not functions else None

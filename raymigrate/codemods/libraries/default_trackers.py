@@ -17,7 +17,7 @@ from raymigrate.facts.projects.callers import called_elsewhere
 from raymigrate.facts.projects.indirect import Parsing, parsings
 from raymigrate.facts.ray_train.removed_trackers import TrackerUse
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, is_none, unpacked_dicts
+from raymigrate.facts.values import argument, called_name, is_method_call, is_none, unpacked_dicts
 from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.keys import keys_of
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
@@ -79,7 +79,7 @@ def default_trackers(context: Context) -> None:
             context.note(RM753, call, SHARED)
             told = True
     for trainer in trackers.trainers:
-        name = context.module.qualified(trainer.func) or ""
+        name = called_name(context.module, trainer)
         if name and not told and not trackers.had_none(trainer) and not _has_arguments(trainer):
             context.note(RM753, trainer, WITHOUT.format(name=name.rpartition(".")[2], arguments=_arguments_of(name)))
             told = True
@@ -90,7 +90,7 @@ def default_trackers(context: Context) -> None:
 
 def _is_constructor(call: ast.Call) -> bool:
     """Whether a class hands on to its base what those who make its objects give, which is told there."""
-    return isinstance(call.func, ast.Attribute) and call.func.attr == "__init__"
+    return is_method_call(call, "__init__")
 
 
 def _has_arguments(trainer: ast.Call) -> bool:
@@ -107,7 +107,7 @@ def _arguments_of(trainer: str) -> str:
 
 def _class_of(module: Module, call: ast.Call) -> str:
     """The class of trl that a call makes an object of; else the one that all are made from."""
-    name = module.qualified(call.func) or ""
+    name = called_name(module, call)
     return name.rpartition(".")[2] if name.startswith("trl.") else "TrainingArguments"
 
 

@@ -16,7 +16,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, called_name, has_starred
 from raymigrate.knowledge.processors import AUTO, IMAGES, SOUNDS
 
 RM765 = Rule(
@@ -71,7 +71,7 @@ def _size(context: Context, node: ast.Attribute, value: ast.expr) -> None:
     """Writes out which number is which, or tells of a size that is not seen."""
     module = context.module
     pair = module.value(value)
-    starred = isinstance(pair, (ast.Tuple, ast.List)) and any(isinstance(part, ast.Starred) for part in pair.elts)
+    starred = isinstance(pair, (ast.Tuple, ast.List)) and has_starred(pair.elts)
     if isinstance(pair, (ast.Tuple, ast.List)) and len(pair.elts) == 2 and pair is value and not starred:
         if context.converts(RM765, node, NOW):
             width, height = pair.elts
@@ -112,7 +112,7 @@ def _is_of_donut(module: Module, node: ast.expr, *, whole: bool) -> bool:
     for source in module.origins(node):
         if not isinstance(source.node, ast.Call):
             continue
-        name = source.module.qualified(source.node.func) or ""
+        name = called_name(source.module, source.node)
         is_auto = whole and name.startswith("transformers.") and f".{AUTO}." in f"{name}."
         if OF_DONUT.fullmatch(name) and (whole or not WHOLE.search(name)):
             return True
@@ -123,8 +123,7 @@ def _is_of_donut(module: Module, node: ast.expr, *, whole: bool) -> bool:
 
 def _is_whole(module: Module, node: ast.expr) -> bool:
     """Whether what is called is a DonutProcessor, and not the image processor that it has."""
-    made = (source for source in module.origins(node) if isinstance(source.node, ast.Call))
-    names = [source.module.qualified(source.node.func) or "" for source in made]  # type: ignore[attr-defined]
+    names = [called_name(*source) for source in module.origins(node) if isinstance(source.node, ast.Call)]
     return any(WHOLE.search(name) or f".{AUTO}." in f"{name}." for name in names)
 
 

@@ -14,7 +14,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.generation import LENGTHS, RM752
 from raymigrate.facts.hugging_face.models import GET_MODEL
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, is_method_call, unpacked_dicts
+from raymigrate.facts.values import Source, argument, called_name, has_starred, is_method_call, unpacked_dicts
 from raymigrate.facts.values.carried import carried
 
 GENERATE = "generate"
@@ -67,7 +67,7 @@ def _classes(module: Module, node: ast.expr) -> list[str | None]:
 def _leaves_length_open(module: Module, call: ast.Call) -> bool:
     """Whether a call is seen to say nothing of how much is written."""
     named = {keyword.arg for keyword in call.keywords}
-    if len(call.args) > 1 or any(isinstance(argument, ast.Starred) for argument in call.args):
+    if len(call.args) > 1 or has_starred(call.args):
         return False  # the second is the generation_config
     if not named.isdisjoint({*LENGTHS, SETTINGS}):
         return False
@@ -92,7 +92,7 @@ def _is_given(origin: Source, depth: int) -> bool:
     module, node = origin.module, origin.node
     if not isinstance(node, ast.Call) or depth > DEEPEST:
         return False
-    if isinstance(node.func, ast.Attribute) and node.func.attr in MOVERS:
+    if is_method_call(node, *MOVERS):
         return _is_read(Source(module, node.func.value), depth + 1)
     makers = module.origins(node.func)
     return bool(makers) and all(_is_reader(maker) for maker in makers)
@@ -100,7 +100,5 @@ def _is_given(origin: Source, depth: int) -> bool:
 
 def _is_reader(maker: Source) -> bool:
     """Whether a value is a tokenizer, processor or feature extractor: `AutoTokenizer.from_pretrained(...)`."""
-    call = maker.node
-    name = maker.module.qualified(call.func) if isinstance(call, ast.Call) else None
-    name = (name or "").removesuffix(".from_pretrained")
+    name = called_name(*maker).removesuffix(".from_pretrained")
     return name.startswith("transformers.") and name.endswith(READERS)

@@ -13,7 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import CLASS, MAKERS, SAME
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import seen_entries
+from raymigrate.facts.values import is_method_call, seen_entries
 
 RM755 = Rule(
     "RM755",
@@ -124,7 +124,7 @@ def generation_in_configs(context: Context) -> None:
                 context.manual(RM755, node, f"{_message(node)}.")
     for call in dict.fromkeys(call for call, _ in module.keywords(*PARAMETERS)):
         name = config_class(module, call)
-        is_loaded = isinstance(call.func, ast.Attribute) and call.func.attr == LOADED
+        is_loaded = is_method_call(call, LOADED)
         if name and not is_loaded and not DECLARING.match(name):
             given = [keyword for keyword in call.keywords if keyword.arg in PARAMETERS]
             dropped = ", ".join(str(keyword.arg) for keyword in given)
@@ -170,7 +170,7 @@ def config_class(module: Module, node: ast.AST) -> str:
     """The class of the config of a model that a call makes; empty if it makes none."""
     if not isinstance(node, ast.Call):
         return ""
-    is_loaded = isinstance(node.func, ast.Attribute) and node.func.attr == LOADED
+    is_loaded = is_method_call(node, LOADED)
     maker = node.func.value if is_loaded and isinstance(node.func, ast.Attribute) else node.func
     found = CONFIG.fullmatch(module.qualified(maker) or "")
     return found[1] if found and found[1] not in NO_CONFIGS_OF_MODELS else ""

@@ -27,7 +27,7 @@ def grouped_entities(context: Context) -> None:
         given = {keyword.arg: keyword for keyword in call.keywords if keyword.arg in (GROUPED, SUBWORDS)}
         if any(_makes_pipeline(context.module, made) for made in _called(context.module, call)):
             _change(context, call, list(given.values()))
-        elif (context.module.qualified(call.func) or "").startswith("ray."):
+        elif called_name(context.module, call).startswith("ray."):
             for keyword in given.values():
                 _tell(context, keyword)
 

@@ -15,7 +15,7 @@ from raymigrate.facts.hugging_face.models import MODEL_NAME, is_model_class
 from raymigrate.facts.syntax.attribute_chains import root_of_chain
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, has_unpacking, keyword_named, written
+from raymigrate.facts.values import Source, argument, called_name, has_unpacking, keyword_named, written
 
 RM769 = Rule(
     "RM769",
@@ -93,7 +93,7 @@ def _has_queries(processor: Source) -> bool:
     made = processor.node
     if not isinstance(made, ast.Call) or has_unpacking(made):
         return False
-    is_loaded = (processor.module.qualified(made.func) or "").endswith(LOADS)
+    is_loaded = called_name(processor.module, made).endswith(LOADS)
     given = argument(made, len(made.args) if is_loaded else QUERIES_PLACE, COUNT)
     return is_loaded if given is None else isinstance(processor.module.constant(given), int)
 
@@ -103,7 +103,7 @@ def _kind_of(module: Module, function: ast.expr) -> tuple[str, bool]:
     kinds = list[tuple[str, bool]]()
     for source in module.origins(function):
         made = source.node if isinstance(source.node, ast.Call) else None
-        found = PROCESSOR.fullmatch(source.module.qualified(made.func) or "") if made is not None else None
+        found = PROCESSOR.fullmatch(called_name(source.module, made)) if made is not None else None
         if made is None or found is None:
             return "", False
         kinds.append(_kind_of_checkpoint(source.module, made) if found["kind"] == AUTO else (found["kind"], True))

@@ -11,7 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import unpacked_dicts, written
+from raymigrate.facts.values import called_name, has_starred, unpacked_dicts, written
 from raymigrate.facts.values.carried import carried
 
 RM766 = Rule(
@@ -37,7 +37,7 @@ def launcher_settings(context: Context) -> None:
     """Gives `ClusterConfig(...)` the argument that it asks for."""
     module = context.module
     for call in module.calls(*CLASSES):
-        name = (module.qualified(call.func) or "").rpartition(".")[2]
+        name = called_name(module, call).rpartition(".")[2]
         lacks = _lacks_it(module, call)
         if is_guarded(module, call, ARGUMENT) or lacks is False:
             continue
@@ -52,7 +52,7 @@ def launcher_settings(context: Context) -> None:
 
 def _lacks_it(module: Module, call: ast.Call) -> bool | None:
     """Whether a call gives no debug; None where a dict that it unpacks may have it."""
-    if any(isinstance(given, ast.Starred) for given in call.args):
+    if has_starred(call.args):
         return False  # for all that can be seen
     if len(call.args) > PLACE:
         number = written(call.args[PLACE])

@@ -12,7 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM702
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import keyword_named
+from raymigrate.facts.values import called_name, keyword_named
 from raymigrate.knowledge.processors import IMAGES, OF_IMAGES, SOUNDS
 
 METHOD, ARGUMENT = "pad", "return_tensors"
@@ -48,9 +48,9 @@ def _is_of_images(module: Module, node: ast.expr) -> bool:
 
 def _class(module: Module, node: ast.AST) -> str:
     """The class of transformers of which a call makes or loads an object; empty if there is none."""
-    name = module.qualified(node.func) if isinstance(node, ast.Call) else None
-    is_one = name is not None and name.startswith("transformers.")
-    return name.removesuffix(".from_pretrained").rpartition(".")[2] if name is not None and is_one else ""
+    name = called_name(module, node)
+    is_one = name.startswith("transformers.")
+    return name.removesuffix(".from_pretrained").rpartition(".")[2] if is_one else ""
 
 
 def _pads_images(name: str) -> bool:

@@ -21,7 +21,7 @@ from raymigrate.facts.syntax.functions import parameters
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import FUNCTIONS, FunctionNode
-from raymigrate.facts.values import argument, is_method_call, last_name, reaching
+from raymigrate.facts.values import argument, called_name, is_method_call, last_name, reaching
 
 DECODES = {"batch_decode": ("sequences",), "decode": ("token_ids",)}  # and the name of what is decoded
 METRICS = "compute_metrics"
@@ -143,7 +143,7 @@ def _fills(module: Module, use: ast.expr) -> bool:
     call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
     if not isinstance(call, ast.Call):
         return False
-    if (filled := FILLING.get(module.qualified(call.func) or "")) is not None:
+    if (filled := FILLING.get(called_name(module, call))) is not None:
         return argument(call, 0, filled) is use
     return module.is_statement(call) and _is_own(module, call.func)
 

@@ -16,7 +16,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.folders.read_back import path_key
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.saved_objects import SAVE, saved_classes
-from raymigrate.facts.values import argument, origins, sources, trailing_text
+from raymigrate.facts.values import argument, is_method_call, origins, sources, trailing_text
 
 RM756 = Rule(
     "RM756",
@@ -109,7 +109,7 @@ def _is_of_numpy(module: Module, value: ast.expr) -> bool:
 def _gives_numpy(module: Module, call: ast.Call) -> bool:
     name = module.qualified(call.func)
     if name is None:
-        return isinstance(call.func, ast.Attribute) and call.func.attr == "numpy" and not call.args
+        return is_method_call(call, "numpy") and not call.args
     return name.startswith("numpy.") and name.rpartition(".")[2] not in PLAIN_OF_NUMPY
 
 

@@ -16,6 +16,7 @@ from raymigrate.facts.hugging_face.modalities import Modality, modality_of
 from raymigrate.facts.projects.declared import declared_class
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import called_name
 from raymigrate.knowledge.processors import AUTO, IMAGES, OF_IMAGES, SOUNDS, part_of
 
 CURRENT, AS_TARGET = "current_processor", "as_target_processor"
@@ -48,7 +49,7 @@ def processor_attributes(context: Context) -> None:
 def processor_arguments(context: Context) -> None:
     """Names what a processor of images is made with as it is called today: `TrOCRProcessor(feature_extractor=...)`."""
     for call, keyword in context.module.keywords(SOUNDS):
-        found = PROCESSOR.fullmatch(context.module.qualified(call.func) or "")
+        found = PROCESSOR.fullmatch(called_name(context.module, call))
         if found is None or found[1] not in OF_IMAGES or _loads(call.func):
             continue
         message = f"{SOUNDS}= raises a TypeError today"
@@ -87,7 +88,7 @@ def _part(module: Module, node: ast.AST) -> str | None:
     """Where a processor that a call makes keeps what prepares its inputs; None if it makes none."""
     if not isinstance(node, ast.Call):
         return None
-    named = PROCESSOR.fullmatch(module.qualified(node.func) or "")
+    named = PROCESSOR.fullmatch(called_name(module, node))
     if named is None or named[1].endswith(("ImageProcessor", "VideoProcessor")):
         return None
     if named[1] != AUTO:

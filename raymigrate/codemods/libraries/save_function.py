@@ -13,7 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_none, keyword_named
+from raymigrate.facts.values import has_starred, is_none, keyword_named
 from raymigrate.knowledge.legacy import ACCELERATORS
 
 RM707 = Rule(
@@ -38,7 +38,7 @@ def save_functions(context: Context) -> None:
         keyword = keyword_named(call, ARGUMENT)
         if keyword is not None:
             _convert(context, call, keyword)
-        elif len(call.args) > POSITION and not any(isinstance(given, ast.Starred) for given in call.args):
+        elif len(call.args) > POSITION and not has_starred(call.args):
             context.manual(
                 RM707,
                 call.args[POSITION],

@@ -19,6 +19,7 @@ from raymigrate.codemods.libraries.generation_settings import (
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import called_name, is_method_call
 
 START = "decoder_start_token_id"
 TOKENS = (START, "pad_token_id", "eos_token_id", "bos_token_id")
@@ -66,8 +67,8 @@ def _is_given(module: Module, token: str) -> bool:
 
 
 def _is_read(module: Module, call: ast.Call) -> bool:
-    is_method = isinstance(call.func, ast.Attribute) and call.func.attr == "generate"
-    return is_method or (module.qualified(call.func) or "").endswith("GenerationConfig")
+    is_method = is_method_call(call, "generate")
+    return is_method or called_name(module, call).endswith("GenerationConfig")
 
 
 def _starts(module: Module, owner: str) -> bool:

@@ -19,7 +19,7 @@ from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.comments import comments_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import keyword_named, written
+from raymigrate.facts.values import called_name, is_method_call, keyword_named, written
 from raymigrate.knowledge.tokenizers import KEPT, KEPT_BY_SOME, keeps
 
 CALL_IT = "Call the tokenizer itself: tokenizer(texts, ...), and for labels tokenizer(text_target=texts, ...)."
@@ -78,8 +78,8 @@ def is_tokenizer(module: Module, node: ast.expr) -> bool:
 
 def _makes_tokenizer(module: Module, value: ast.expr) -> bool:
     """Whether a value is `AutoTokenizer.from_pretrained(...)`, or what a class of transformers makes itself."""
-    name = module.qualified(value.func) if isinstance(value, ast.Call) else None
-    return name is not None and name.startswith("transformers.") and "Tokenizer" in "".join(name.split(".")[-2:])
+    name = called_name(module, value)
+    return name.startswith("transformers.") and "Tokenizer" in "".join(name.split(".")[-2:])
 
 
 def _classes(module: Module, node: ast.expr) -> list[str]:
@@ -94,7 +94,7 @@ def _made(module: Module, node: ast.AST) -> str:
     """The class of tokenizers that `X.from_pretrained(...)` or `X(...)` makes one of."""
     if not isinstance(node, ast.Call):
         return ""
-    is_loaded = isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"
+    is_loaded = is_method_call(node, "from_pretrained")
     maker = node.func.value if is_loaded and isinstance(node.func, ast.Attribute) else node.func
     return _named(module, maker)
 
@@ -233,9 +233,7 @@ def words(context: Context) -> None:
     module = context.module
     does = f"{WORDS}= has no effect today, and each word is taken for a text"
     for call, keyword in module.keywords(WORDS):
-        owner = (
-            call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in PADDED_CALLS else call.func
-        )
+        owner = call.func.value if is_method_call(call, *PADDED_CALLS) else call.func
         own = isinstance(module.definition(call.func), (*FUNCTIONS, ast.ClassDef))
         if own or keyword_named(call, SPLIT) is not None:
             continue

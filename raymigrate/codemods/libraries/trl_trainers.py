@@ -23,7 +23,10 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
     Source,
     argument,
+    called_name,
     class_named,
+    is_call_by_name,
+    is_method_call,
     is_none,
     keyword_argument,
     keyword_named,
@@ -88,7 +91,7 @@ def trl_trainers(context: Context) -> None:
     """Takes away a peft_config= that was ignored, and reports what else is refused."""
     module = context.module
     for call in module.calls_if(lambda name: name.startswith("trl.")):
-        name = module.qualified(call.func) or ""
+        name = called_name(module, call)
         if TRAINER.fullmatch(name) and not is_guarded(module, call, name.rpartition(".")[2]):
             _adapters(context, call, name)
             _rows(context, call, name)
@@ -160,7 +163,7 @@ def of_configuration(module: Module, call: ast.Call, name: str, given: str) -> s
 def _is_adapted(source: Source) -> bool:
     """Whether a value is a model of peft."""
     node = source.node
-    return isinstance(node, ast.Call) and PEFT_MODEL.fullmatch(source.module.qualified(node.func) or "") is not None
+    return isinstance(node, ast.Call) and PEFT_MODEL.fullmatch(called_name(source.module, node)) is not None
 
 
 def _rows(context: Context, call: ast.Call, name: str) -> None:
@@ -220,12 +223,12 @@ def _is_no_dataset(module: Module, node: ast.expr) -> bool:
         return True
     if not isinstance(node, ast.Call):
         return False
-    if isinstance(node.func, ast.Attribute) and node.func.attr in LISTS:
+    if is_method_call(node, *LISTS):
         return True
     if own := class_named(module, node.func):
         home, made = own
         return any((home.qualified(base) or "") in TORCH_DATASETS for base in made.bases)
-    return isinstance(node.func, ast.Name) and node.func.id == "list" and module.definition(node.func) is None
+    return is_call_by_name(node, "list") and module.definition(node.func) is None
 
 
 def _is_shard(module: Module, node: ast.expr) -> bool:

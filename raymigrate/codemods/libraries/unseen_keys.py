@@ -14,7 +14,7 @@ from raymigrate.facts.ray_tune.tuners import TUNERS, TunerCall
 from raymigrate.facts.syntax.guards import is_asked_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file, own_lines
-from raymigrate.facts.values import Source, written
+from raymigrate.facts.values import Source, all_arguments, called_name, written
 from raymigrate.facts.values.carried import Carried, Entry, carried
 from raymigrate.facts.values.keys import READERS, Keys, keys_of, perhaps_taken_out, taken_out
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
@@ -281,7 +281,7 @@ def _may_be_configuration(module: Module, node: ast.expr) -> bool:
     """Whether a value may be the configuration of an init function: a parameter, an attribute, or made of one."""
     if not isinstance(node, ast.Call):
         return True
-    given = (part for value in [*node.args, *(k.value for k in node.keywords)] for part in ast.walk(value))
+    given = (part for value in all_arguments(node) for part in ast.walk(value))
     of = [node.func.value] if isinstance(node.func, ast.Attribute) else []
     return any(_is_parameter(module, part) for part in [*given, *of])
 
@@ -313,5 +313,5 @@ def is_taken(context: Context, call: ast.Call, argument: str) -> bool:
         call: The call.
         argument: The argument.
     """
-    given = parameters(look_up(context.module.qualified(call.func) or ""))
+    given = parameters(look_up(called_name(context.module, call)))
     return given is None or takes(given, argument)

@@ -14,7 +14,7 @@ from raymigrate.codemods.libraries.argument_rules import RM701, RM702
 from raymigrate.codemods.libraries.saved_formats import ARGUMENT
 from raymigrate.codemods.libraries.unseen_keys import shown, tell_key
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.values import methods_of_object, written
+from raymigrate.facts.values import called_name, methods_of_object, written
 from raymigrate.facts.values.carried import carried
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
@@ -59,7 +59,7 @@ def upload_arguments(context: Context) -> None:
 def _tell_unknown(context: Context, call: ast.Call, owner: ast.expr, given: dict[str, ast.keyword]) -> None:
     """Tells of other keywords that what is loaded with transformers does not take; up to 4.57 it had **kwargs."""
     loads = [source for source in context.module.origins(owner) if isinstance(source.node, ast.Call)]
-    names = [source.module.qualified(source.node.func) or "" for source in loads if isinstance(source.node, ast.Call)]
+    names = [called_name(source.module, source.node) for source in loads if isinstance(source.node, ast.Call)]
     taken = parameters(look_up(f"transformers.PreTrainedModel.{METHOD}"))
     if taken is None or not names or not all(LOADS.fullmatch(name) for name in names):
         return

@@ -3,7 +3,7 @@
 import ast
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, sources
+from raymigrate.facts.values import argument, called_name, sources
 
 STEPS = 8  # methods and items in a row: `frame[["text"]].head(1)`
 
@@ -16,7 +16,7 @@ def sources_of_data(module: Module, predict: ast.Call) -> list[ast.expr]:
 
 def is_array(module: Module, data: ast.expr) -> bool:
     """Whether data is an array or a dict of arrays for sure."""
-    made = isinstance(data, ast.Call) and (module.qualified(data.func) or "").startswith("numpy.")
+    made = isinstance(data, ast.Call) and called_name(module, data).startswith("numpy.")
     return made or isinstance(data, (ast.Dict, ast.List))
 
 
@@ -33,7 +33,7 @@ def _is_frame(module: Module, data: ast.expr) -> bool:
         if isinstance(definition, ast.arg):
             annotation = definition.annotation
             return annotation is not None and module.qualified(annotation) == "pandas.DataFrame"
-        if isinstance(data, ast.Call) and (module.qualified(data.func) or "").startswith("pandas."):
+        if isinstance(data, ast.Call) and called_name(module, data).startswith("pandas."):
             return True
         whole = data.func if isinstance(data, ast.Call) else data
         if not isinstance(whole, (ast.Subscript, ast.Attribute)):

@@ -13,7 +13,7 @@ from raymigrate.codemods.predictors.pipeline_predictor import NotSure
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.projects.helpers import OF_OWN_PREDICTOR
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import written
+from raymigrate.facts.values import is_call_by_name, written
 
 BASES = frozenset({"ray.train.predictor.Predictor"})
 FORMATS = {"_predict_pandas": "pandas", "_predict_numpy": "numpy"}  # pandas is preferred where a class has both
@@ -162,7 +162,7 @@ def _is_init_of_base(module: Module, node: ast.AST) -> bool:
     function = node.func if isinstance(node, ast.Call) else None
     base = function.value if isinstance(function, ast.Attribute) and function.attr == "__init__" else None
     if isinstance(base, ast.Call):
-        return isinstance(base.func, ast.Name) and base.func.id == "super"
+        return is_call_by_name(base, "super")
     return base is not None and module.qualified(base) in BASES
 
 

@@ -37,7 +37,7 @@ from raymigrate.facts.ray_train.results import (
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Reference
-from raymigrate.facts.values import called_name, is_none, keyword_argument, sources
+from raymigrate.facts.values import called_name, is_method_call, is_none, keyword_argument, last_name, sources
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM304 = Rule(
@@ -204,7 +204,7 @@ def _may_be_checkpoint(context: Context, node: ast.expr) -> bool:
         return False
     if isinstance(module.value(node), ast.Call):
         return False  # made by a call of something else
-    name: object = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    name: object = last_name(node)
     if isinstance(node, ast.Subscript):
         name = module.constant(node.slice)  # `call_args.kwargs["checkpoint"]`
     ray = any(reference.qualified.startswith(("ray.air", "ray.train")) for reference in module.references)
@@ -254,7 +254,7 @@ def _load(context: Context, statement: ast.stmt, node: ast.Call) -> None:
 def _is_only_dict(statement: ast.stmt, node: ast.Call) -> bool:
     """Whether a statement reads no other checkpoint as a dict: both would be opened under one name."""
     calls = (other for other in ast.walk(statement) if isinstance(other, ast.Call) and other is not node)
-    return not any(isinstance(other.func, ast.Attribute) and other.func.attr == "to_dict" for other in calls)
+    return not any(is_method_call(other, "to_dict") for other in calls)
 
 
 def _loader(context: Context, node: ast.AST) -> str:

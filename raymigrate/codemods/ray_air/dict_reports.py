@@ -10,7 +10,7 @@ from raymigrate.facts.ray_train.reports import REPORTS
 from raymigrate.facts.ray_train.results import CHECKPOINTS
 from raymigrate.facts.syntax.functions import is_generator_or_async, returned_values
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, is_none, keyword_argument
+from raymigrate.facts.values import argument, called_name, has_starred, is_none, keyword_argument
 
 FROM_DICT = frozenset(f"{checkpoint}.from_dict" for checkpoint in CHECKPOINTS)
 
@@ -44,7 +44,7 @@ def metrics_argument(report: ast.Call) -> ast.expr | None:
 
 
 def _is_from_dict(context: Context, node: ast.expr) -> bool:
-    name = context.module.qualified(node.func) if isinstance(node, ast.Call) else None
+    name = called_name(context.module, node)
     return name in FROM_DICT and isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
 
 
@@ -143,7 +143,7 @@ def _is_report(context: Context, call: ast.Call) -> bool:
     return (
         context.module.qualified(call.func) in REPORTS
         and len(call.args) + len(call.keywords) == 2
-        and not any(isinstance(argument, ast.Starred) for argument in call.args)
+        and not has_starred(call.args)
         and metrics_argument(call) is not None
         and context.module.is_statement(call)
     )

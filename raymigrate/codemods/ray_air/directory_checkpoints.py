@@ -25,7 +25,7 @@ from raymigrate.facts.ray_train.results import CHECKPOINT_CLASSES, CHECKPOINTS
 from raymigrate.facts.ray_train.trainers import train_on_one_worker
 from raymigrate.facts.syntax.comments import comments_in
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, has_unpacking, is_none, seen_entries
+from raymigrate.facts.values import all_arguments, argument, called_name, has_unpacking, is_none, seen_entries
 
 RM309 = Rule(
     "RM309",
@@ -98,7 +98,7 @@ def _writer(module: Module, given: ast.expr) -> ast.Call | None:
 
 def _write_on_rank_0(context: Context, report: ast.Call, given: ast.expr, maker: ast.Call) -> None:
     """Lets rank 0 alone write the weights that every worker may have to gather, and take its copy away again."""
-    method = (context.module.qualified(maker.func) or "").rpartition(".")[2]
+    method = called_name(context.module, maker).rpartition(".")[2]
     weights = _given_to(maker)[0]
     test = given.test if isinstance(given, ast.IfExp) else None
     code, only, parts = "$weights", ON_RANK_0, {"maker": maker.func, "weights": weights}
@@ -118,7 +118,7 @@ def _write_on_rank_0(context: Context, report: ast.Call, given: ast.expr, maker:
 
 def _given_to(maker: ast.Call) -> list[ast.expr]:
     """What a call is given; nothing where that is unpacked."""
-    values = [*maker.args, *(keyword.value for keyword in maker.keywords)]
+    values = all_arguments(maker)
     return [] if has_unpacking(maker) else values
 
 
@@ -145,7 +145,7 @@ def _made_before(
 def _is_plain(context: Context, given: ast.expr) -> bool:
     """Whether an expression calls nothing but the class of the checkpoint, and what makes a path."""
     calls = (node for node in ast.walk(given) if isinstance(node, ast.Call))
-    names = [context.module.qualified(call.func) or "" for call in calls]
+    names = [called_name(context.module, call) for call in calls]
     return all(name in _makers(context) or name.startswith("os.path.") for name in names)
 
 

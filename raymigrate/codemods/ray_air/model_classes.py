@@ -17,7 +17,7 @@ from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.facts.projects.helpers import Helper
 from raymigrate.facts.projects.places import Place
 from raymigrate.facts.ray_train.own_objects import may_hold_own
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, has_starred
 
 RM310 = Rule(
     "RM310",
@@ -79,4 +79,4 @@ def model_classes(context: Context) -> None:
 
 def _is_plain(call: ast.Call) -> bool:
     """Whether a call is given a model, and nothing else."""
-    return len(call.args) + len(call.keywords) == 1 and not any(isinstance(given, ast.Starred) for given in call.args)
+    return len(call.args) + len(call.keywords) == 1 and not has_starred(call.args)

@@ -41,7 +41,7 @@ from raymigrate.facts.syntax.annotations import in_annotation
 from raymigrate.facts.syntax.guards import goes_on_without, is_ready
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Reference
-from raymigrate.facts.values import argument, has_unpacking, keyword_argument, named_arguments, sources
+from raymigrate.facts.values import argument, has_unpacking, is_call_by_name, keyword_argument, named_arguments, sources
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.legacy import HF
 from raymigrate.knowledge.libraries import look_up, member
@@ -330,7 +330,7 @@ def _is_type(context: Context, node: ast.expr) -> bool:
     if isinstance(parent, ast.Compare):
         return all(isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)) for operator in parent.ops)
     if isinstance(parent, ast.Call):
-        return isinstance(parent.func, ast.Name) and parent.func.id == "isinstance" and parent.args[-1] is node
+        return is_call_by_name(parent, "isinstance") and parent.args[-1] is node
     return in_annotation(context.module, node)
 
 

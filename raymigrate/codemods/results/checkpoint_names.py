@@ -9,7 +9,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_numbers import RM609
 from raymigrate.facts.ray_train.results import is_checkpoint, layout
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import free_name
+from raymigrate.facts.values import called_name, free_name, is_method_call
 
 CUTS = frozenset({"split", "rsplit", "partition", "rpartition", "removeprefix"})
 TIDIES = frozenset({"absolute", "as_posix", "lower", "lstrip", "replace", "resolve", "rstrip", "strip"})
@@ -79,8 +79,8 @@ def takes_text_out(module: Module, path: ast.expr, seen: set[ast.AST] | None = N
     if (last := _last_part(module, path)) is not None:
         return takes_text_out(module, last, seen)
     if isinstance(outer, ast.Call) and path in outer.args:
-        searches = isinstance(outer.func, ast.Attribute) and outer.func.attr in SEARCHES
-        return searches or (module.qualified(outer.func) or "").startswith("re.")
+        searches = is_method_call(outer, *SEARCHES)
+        return searches or called_name(module, outer).startswith("re.")
     if isinstance(outer, ast.Attribute):
         return outer.attr == "parts" or (outer.attr in CUTS and isinstance(module.parent_of[outer], ast.Call))
     if isinstance(outer, ast.Subscript):

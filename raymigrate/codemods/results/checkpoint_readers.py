@@ -26,6 +26,7 @@ from raymigrate.facts.ray_train.framework_checkpoints import is_of_any_class, ma
 from raymigrate.facts.ray_train.results import Layout, layout
 from raymigrate.facts.syntax.magics import magics_in
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import all_arguments, is_method_call
 from raymigrate.knowledge.legacy import HF_TRAINERS, TRANSFORMERS_TRAINERS
 
 RM602 = Rule(
@@ -281,7 +282,7 @@ def _openers(module: Module, path: ast.AST, *, named: bool = False) -> Iterator[
     for outer in module.ancestors(path):
         if isinstance(outer, ast.Call):
             name = module.qualified(outer.func) or (outer.func.id if isinstance(outer.func, ast.Name) else "")
-            joins = isinstance(outer.func, ast.Attribute) and outer.func.attr == "joinpath"
+            joins = is_method_call(outer, "joinpath")
             if name not in JOINS and not joins:
                 yield name
                 return
@@ -313,7 +314,7 @@ def _uses_of_name(module: Module, value: ast.expr) -> list[ast.Name]:
 def _to_directory(context: Context, call: ast.Call, method: ast.Attribute, place: Layout) -> bool:
     """`to_directory()` gives the inner folder, and `to_directory(path)` copies that."""
     module = context.module
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    given = all_arguments(call)
     if not given:
         if (
             not any(leads_to_files(context, use) for use in [call, *_uses_of_name(module, call)])

@@ -16,7 +16,7 @@ from raymigrate.codemods.ray_air.ray_checkpoint import RM303, RM308
 from raymigrate.facts.ray_train.framework_checkpoints import framework_class
 from raymigrate.facts.ray_train.results import is_any_checkpoint
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import sources
+from raymigrate.facts.values import all_arguments, is_method_call, sources
 
 RM606 = Rule(
     "RM606",
@@ -65,11 +65,11 @@ def _texts(module: Module) -> Iterator[tuple[ast.expr, ast.expr]]:
     for call in module.of_type(ast.Call):
         if isinstance(call.func, ast.Name) and call.func.id in FUNCTIONS and len(call.args) == 1:
             yield call, call.args[0]
-        elif isinstance(call.func, ast.Attribute) and call.func.attr in METHODS:
+        elif is_method_call(call, *METHODS):
             yield call, call.func.value
     for call, method in module.method_calls("format"):
         if isinstance(module.constant(method.value), str):
-            yield from ((call, part) for part in (*call.args, *(keyword.value for keyword in call.keywords)))
+            yield from ((call, part) for part in all_arguments(call))
     for filled in module.of_type(ast.BinOp):
         if isinstance(filled.op, ast.Mod) and isinstance(module.constant(filled.left), str):
             parts = filled.right.elts if isinstance(filled.right, ast.Tuple) else [filled.right]

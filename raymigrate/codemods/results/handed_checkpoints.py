@@ -14,7 +14,7 @@ from raymigrate.facts.ray_train.results import (
     made_by_script,
 )
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, is_method_call, sources
+from raymigrate.facts.values import Source, all_arguments, argument, called_name, is_method_call, sources
 from raymigrate.facts.values.items import is_item_of
 from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 
@@ -126,10 +126,10 @@ def _may_be_written_here(module: Module, folder: ast.expr) -> bool:
     """
     if any(module.attributes("save_pretrained", "save_model")):
         return True
-    name = (module.qualified(folder.func) or "") if isinstance(folder, ast.Call) else ""
+    name = called_name(module, folder)
     if not isinstance(folder, ast.Call) or name.startswith("os."):
         return False
-    given = [*folder.args, *(keyword.value for keyword in folder.keywords)]
+    given = all_arguments(folder)
     return name.startswith("tempfile.") or not all(isinstance(each, ast.Constant) for each in given)
 
 

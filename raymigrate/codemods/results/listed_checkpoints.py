@@ -18,7 +18,7 @@ from raymigrate.codemods.results.checkpoint_readers import DEEPER, RM602
 from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.ray_train.run_folders import results_of_folder, texts
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument
+from raymigrate.facts.values import Source, argument, called_name, is_method_call
 from raymigrate.facts.values.items import collections_of
 from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
@@ -104,7 +104,7 @@ def _in_lists(module: Module) -> Iterator[Search]:
             yield from _picked(module, test, test.comparators[0], test.left, str.__contains__)
     for call in module.calls(*MATCHES):
         if len(call.args) > 1:
-            function = (module.qualified(call.func) or "").rpartition(".")[2]
+            function = called_name(module, call).rpartition(".")[2]
             yield from _picked(module, call, call.args[1], call.args[0], partial(_is_found, function))
     for call in module.calls(*SHELL_MATCHES):
         if len(call.args) > 1:
@@ -147,7 +147,7 @@ def _results_of_list(listed: Source) -> list[Source]:
         return []
     if module.qualified(call.func) in (*LISTS, *GLOBS):
         return results_of_folder(Source(module, call.args[0])) if call.args else []
-    is_method = isinstance(call.func, ast.Attribute) and call.func.attr in ("iterdir", "glob")
+    is_method = is_method_call(call, "iterdir", "glob")
     return results_of_folder(Source(module, call.func.value)) if is_method else []  # type: ignore[attr-defined]
 
 

@@ -16,7 +16,7 @@ from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.ray_tune.trials import is_of_rl_trainer, may_be_trial
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import class_named
+from raymigrate.facts.values import class_named, last_name
 from raymigrate.facts.values.calls import called_function
 from raymigrate.facts.values.members import methods_of_object
 
@@ -29,7 +29,7 @@ def results_of_unseen(context: Context) -> None:
     module = context.module
     for read in module.attributes("log_dir") if context.of_legacy_job else ():
         owner = read.value
-        name = owner.id if isinstance(owner, ast.Name) else owner.attr if isinstance(owner, ast.Attribute) else ""
+        name = last_name(owner)
         if CALLED_SO.fullmatch(name.lower()) and isinstance(read.ctx, ast.Load) and _is_unseen(module, owner):
             if not is_guarded(module, read, read.attr):
                 context.manual(RM604, read, f"If this is a result of Ray: {LOG_DIR_IS_GONE}.", IN_PLACE_OF_LOG_DIR)

@@ -15,8 +15,9 @@ from raymigrate.facts.ray_train.trainers import TrainerCall
 from raymigrate.facts.syntax.attribute_chains import root_of_chain
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_negation
 from raymigrate.facts.syntax.scopes import LOOPS
-from raymigrate.facts.values import has_unpacking, keyword_argument
+from raymigrate.facts.values import called_name, has_unpacking, keyword_argument
 from raymigrate.facts.values.keys import is_unpacked, unpacked_value
 from raymigrate.knowledge.legacy import PARTIAL_STATES, TRAINING_ARGUMENTS
 
@@ -183,7 +184,7 @@ def _asks_the_hardware(module: Module, node: ast.expr) -> bool:
     found = [part for part in ast.walk(node) if isinstance(part, ast.expr)]
     found += [source.node for part in found for source in module.origins(part)]
     calls = [part for node in found for part in ast.walk(node) if isinstance(part, ast.Call)]
-    return any((module.qualified(call.func) or "").startswith(HARDWARE) for call in calls)
+    return any(called_name(module, call).startswith(HARDWARE) for call in calls)
 
 
 def _without_gpu(context: Context, call: TrainerCall, place: ast.AST) -> str:
@@ -224,7 +225,7 @@ def can_be_read(context: Context, node: ast.expr, place: ast.AST) -> bool:
     So do names of the module, and of the functions around it, that are bound once and not to what the machine has. An
     attribute takes its whole object along: only where the function has that already.
     """
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+    if is_negation(node):
         node = node.operand
     root = root_of_chain(node)
     if root is None:

@@ -9,7 +9,8 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, has_unpacking, last_name
+from raymigrate.facts.syntax.nodes import is_negation
+from raymigrate.facts.values import argument, has_unpacking, is_method_call, last_name
 
 QUESTIONS = ("os.path.exists", "os.path.isdir", "os.path.lexists")
 ASKED_OF_PATHS = frozenset({"exists", "is_dir"})
@@ -69,7 +70,7 @@ def _asks(module: Module, test: ast.expr, folder: str) -> bool:
     """`not os.path.exists(folder)`, `os.path.exists(folder) is False` or `== False`."""
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Is, ast.Eq)):
         return module.constant(test.comparators[0]) is False and _asks_whether(module, test.left, folder)
-    is_not = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+    is_not = is_negation(test)
     return is_not and _asks_whether(module, test.operand, folder)  # type: ignore[attr-defined]
 
 
@@ -80,5 +81,5 @@ def _asks_whether(module: Module, test: ast.expr, folder: str) -> bool:
     if module.qualified(test.func) in QUESTIONS:
         asked = argument(test, 0, "path", "s")
         return asked is not None and ast.dump(asked) == folder
-    is_of_path = isinstance(test.func, ast.Attribute) and test.func.attr in ASKED_OF_PATHS and not test.args
+    is_of_path = is_method_call(test, *ASKED_OF_PATHS) and not test.args
     return is_of_path and ast.dump(test.func.value) == folder  # type: ignore[attr-defined]

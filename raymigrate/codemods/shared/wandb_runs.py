@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from raymigrate.facts.ray_train.ranks import OF_ONE, rank_condition, tests_rank
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import called_name, keyword_argument, last_name, unpacked_dicts
+from raymigrate.facts.values import called_name, has_starred, keyword_argument, last_name, unpacked_dicts
 
 START = "wandb.init"
 # What of the module belongs to the run: without one it raises (sdk/lib/preinit.py).
@@ -61,7 +61,7 @@ def disabling(module: Module, call: ast.Call, main: str) -> tuple[ast.expr | Non
         The expression that other code takes the place of, and that code; no expression for an argument `mode=` to add.
         None where it is not seen whether the call has a mode.
     """
-    if len(call.args) > MOST_POSITIONS or any(isinstance(value, ast.Starred) for value in call.args):
+    if len(call.args) > MOST_POSITIONS or has_starred(call.args):
         return None
     own = keyword_argument(call, "mode")
     if own is not None:
@@ -184,7 +184,7 @@ def _is_shown(module: Module, node: ast.AST) -> bool:
         return all(isinstance(target, ast.Attribute) for target in statement.targets)
     calls = [parent for parent in around if isinstance(parent, ast.Call)]
     for call in calls:
-        name = module.qualified(call.func) or ""
+        name = called_name(module, call)
         if name.startswith(SHOWS) or ast.unparse(call.func).rpartition(".")[2] in SHOWING:
             return True
     return False

@@ -14,7 +14,7 @@ from raymigrate.facts.syntax.annotations import in_annotation, in_type_test
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.torch.gradients import switches_gradients_off
-from raymigrate.facts.values import free_name, named_arguments
+from raymigrate.facts.values import called_name, free_name, is_method_call, named_arguments
 
 PLACES = ("torch.amp", "torch.cuda.amp", "torch.cpu.amp")
 AUTOCASTS = ("torch.autocast", *(f"{p}{m}.autocast" for p in PLACES for m in ("", ".autocast_mode")))
@@ -72,7 +72,7 @@ class Autocasts(Side):
 
     def _is_of_device(self, call: ast.Call) -> bool:
         """Whether the name of an autocast() says for which device it is."""
-        return (self.module.qualified(call.func) or "").startswith(("torch.cuda.", "torch.cpu."))
+        return called_name(self.module, call).startswith(("torch.cuda.", "torch.cpu."))
 
     # -- what it is given ----------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ class Autocasts(Side):
 
     def _place(self, call: ast.Call) -> object:
         if self._is_of_device(call):
-            return (self.module.qualified(call.func) or "").split(".")[1]
+            return called_name(self.module, call).split(".")[1]
         place = self.module.constant(self.given(call).get("device_type"))
         return place.partition(":")[0] if isinstance(place, str) else place
 
@@ -253,7 +253,7 @@ def _type_named(module: Module, node: ast.expr) -> str:
     if call is not None and free_name(module, call.func) == "getattr" and len(call.args) == 2:
         return f"{module.qualified(call.args[0])}.{module.constant(call.args[1])}"
     of_dict = (found.value, found.slice) if isinstance(found, ast.Subscript) else (None, None)
-    if call is not None and isinstance(call.func, ast.Attribute) and call.func.attr == "get" and call.args:
+    if call is not None and is_method_call(call, "get") and call.args:
         of_dict = (call.func.value, call.args[0])
     if of_dict[0] is None or of_dict[1] is None:
         return module.qualified(found) or ""

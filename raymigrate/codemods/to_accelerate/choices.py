@@ -12,6 +12,7 @@ from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
+from raymigrate.facts.values import all_arguments, is_call_by_name
 
 MACHINE = "torch."  # what torch says of a machine is no choice: the Accelerator asks it too
 OF_PROCESSES = lazy_regex(r"rank|world|distributed|ddp", re.IGNORECASE)
@@ -55,7 +56,7 @@ def _chosen(module: Module, node: ast.expr, seen: frozenset[ast.AST]) -> ast.exp
     if isinstance(node, JOINED):
         parts = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
         return _first(module, parts, seen)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BUILTINS:
+    if is_call_by_name(node, *BUILTINS):
         return _first(module, node.args, seen)
     sources = module.origins(node)
     if any(source.node is node for source in sources):
@@ -80,7 +81,7 @@ def _tests(devices: Devices) -> Iterator[ast.expr]:
             function = devices.variables.called(value) if isinstance(value, ast.Call) else None
             yield from _tests_in(function) if function is not None else ()
     for move in devices.moves():
-        yield from (test for value in (*move.args, *(k.value for k in move.keywords)) for test in _tests_in(value))
+        yield from (test for value in all_arguments(move) for test in _tests_in(value))
         yield from (parent.test for parent in module.ancestors(move) if isinstance(parent, ast.IfExp))
         yield from (test for test in _tests_around(module, module.statement(move)) if _only_moves(devices, test))
 

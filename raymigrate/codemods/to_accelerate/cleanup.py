@@ -12,7 +12,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.projects.project_uses import importing_modules
-from raymigrate.facts.values import is_method_call
+from raymigrate.facts.values import is_call_by_name, is_method_call
 
 # Calls that only look, so that they can go with what was made of them.
 LOOKS = frozenset(
@@ -90,7 +90,7 @@ class Cleanup(Side):
 
     def _only_prints(self, statement: ast.stmt) -> bool:
         call = statement.value if isinstance(statement, ast.Expr) else None
-        return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
+        return is_call_by_name(call, "print")
 
     def _only_looks(self, node: ast.expr) -> bool:
         """Whether an expression has no effect."""
@@ -110,7 +110,7 @@ class Cleanup(Side):
         if self.residue(value) == ast.unparse(target):
             return True
         inner = value
-        if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in CONTAINERS:
+        if is_call_by_name(value, *CONTAINERS):
             inner = value.args[0] if len(value.args) == 1 and not value.keywords else value
         source = self._passed_on(inner)
         if source is None:

@@ -7,7 +7,7 @@ import ast
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import has_unpacking, named_arguments, unpacked_dicts
+from raymigrate.facts.values import called_name, has_unpacking, named_arguments, unpacked_dicts
 
 CLIPS = ("torch.nn.utils.clip_grad_norm", "torch.nn.utils.clip_grad_value", "torch.nn.utils.clip_grad.clip_grad_")
 METHODS = {
@@ -27,7 +27,7 @@ RAISES = "error_if_nonfinite"  # `foreach=` says how to compute, not what
 
 def clips_gradients(module: Module, call: ast.Call) -> bool:
     """Whether a call limits gradients."""
-    return (module.qualified(call.func) or "").startswith(CLIPS)
+    return called_name(module, call).startswith(CLIPS)
 
 
 def is_taken(module: Module, call: ast.Call) -> bool:
@@ -69,7 +69,7 @@ def clip_gradients(module: Module, changes: Changes, *, scales: bool, is_unscale
 
 
 def _method(module: Module, call: ast.Call) -> str | None:
-    return METHODS.get((module.qualified(call.func) or "").rpartition(".")[2])
+    return METHODS.get(called_name(module, call).rpartition(".")[2])
 
 
 def _in_the_way(call: ast.Call, method: str) -> str:

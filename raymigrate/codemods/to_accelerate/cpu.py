@@ -13,7 +13,7 @@ from raymigrate.codemods.to_accelerate.devices import Devices, is_called_device
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.facts.values import Source, argument, last_name
+from raymigrate.facts.values import Source, argument, called_name, is_method_call, last_name
 
 # What a script says that has to do with other devices than the CPU.
 OTHER_DEVICES = lazy_regex(r"cuda|gpu|\bmps\b|\bxpu\b|\bnpu\b|nccl|device", re.IGNORECASE)
@@ -143,11 +143,7 @@ class Cpu(Side):
         return False
 
     def _goes_to_cpu(self, call: ast.Call) -> bool:
-        return (
-            isinstance(call.func, ast.Attribute)
-            and call.func.attr == "to"
-            and self._is_cpu(argument(call, 0, "device"))
-        )
+        return is_method_call(call, "to") and self._is_cpu(argument(call, 0, "device"))
 
     def _is_cpu(self, node: ast.expr | None) -> bool:
         """Whether something is the CPU in every way that it can come about."""
@@ -184,7 +180,7 @@ class Cpu(Side):
             return False
         if module is not self.module and OTHER_DEVICES.search(module.text):
             return False
-        if (module.qualified(call.func) or "").startswith(MODELS_ON_CPU):
+        if called_name(module, call).startswith(MODELS_ON_CPU):
             return True
         if isinstance(module.definition(call.func), DEFINITIONS):
             return True

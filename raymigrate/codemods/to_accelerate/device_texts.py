@@ -8,7 +8,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.devices import NAMERS, Devices
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import reaching
+from raymigrate.facts.values import called_name, reaching
 
 METHODS = frozenset(dir(str))
 # What takes the name of a device, and no torch.device.
@@ -68,7 +68,7 @@ def is_used_as_text(module: Module, read: ast.expr) -> bool:
     if isinstance(parent, ast.keyword):
         return parent.arg == NAME_ARGUMENT
     if isinstance(parent, ast.Call):
-        return (module.qualified(parent.func) or "").startswith(OF_NAMES) and parent.args[:1] == [read]
+        return called_name(module, parent).startswith(OF_NAMES) and parent.args[:1] == [read]
     return isinstance(parent, ast.Subscript) and parent.slice is read
 
 

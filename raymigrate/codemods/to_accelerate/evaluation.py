@@ -17,7 +17,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Loop
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import is_method_call, reaching
+from raymigrate.facts.values import called_name, is_method_call, reaching
 
 # Attributes of what models of transformers return: one value for a batch, and one for each row.
 LOSS = "loss"
@@ -190,7 +190,7 @@ class Evaluation(Side):
         head = split_tail(moved)[0] if moved is not None else statement.value
         calls = [part for part in ast.walk(head) if isinstance(part, ast.Call)]
         methods = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
-        roots = {(self.module.qualified(call.func) or "").partition(".")[0] for call in calls}
+        roots = {called_name(self.module, call).partition(".")[0] for call in calls}
         return bool(methods & {"numpy", "tolist", "item"} or roots & ARRAYS)
 
     def _only_target(self, statement: ast.Assign) -> ast.Name | None:
@@ -200,7 +200,7 @@ class Evaluation(Side):
         target = statement.targets[0]
         if isinstance(target, ast.Tuple):
             values = [part for part in target.elts if isinstance(part, ast.Name) and not part.id.startswith("_")]
-            name = self.module.qualified(statement.value.func) if isinstance(statement.value, ast.Call) else None
+            name = called_name(self.module, statement.value)
             is_max = name in ("torch.max", "torch.topk", "torch.sort") or is_method_call(
                 statement.value, "max", "topk", "sort"
             )

@@ -15,7 +15,7 @@ from raymigrate.codemods.to_accelerate.held_tensors import PLACES
 from raymigrate.codemods.to_accelerate.obstacles import not_converted
 from raymigrate.codemods.to_accelerate.rules import RM856, Refusal
 from raymigrate.codemods.to_accelerate.training import Training
-from raymigrate.facts.values import argument, is_none
+from raymigrate.facts.values import argument, called_name, is_none
 
 ALL_GATHER = "torch.distributed.all_gather"
 ALL_GATHER_OBJECT = "torch.distributed.all_gather_object"
@@ -72,7 +72,7 @@ class GatheredLists:
             and (later is None or self.module.constant(later) is False)
         )
         if not isinstance(gathered, ast.Name) or not is_plain or self._maker(gathered) is None:
-            raise Refusal(call, not_converted(self.module.qualified(call.func) or ""))
+            raise Refusal(call, not_converted(called_name(self.module, call)))
         return gathered, argument(call, 1, what)
 
     def _maker(self, gathered: ast.Name) -> ast.Assign | None:
@@ -91,7 +91,7 @@ class GatheredLists:
         uses = [use for use in self.module.uses_of(gathered) if use is not gathered]
         mine = [use for use in uses if self.module.definition(use) in (bound, None)]
         if any(self.module.start(use) < self.module.start(call) for use in mine):
-            raise Refusal(call, not_converted(self.module.qualified(call.func) or ""))
+            raise Refusal(call, not_converted(called_name(self.module, call)))
         return mine
 
     def _join(self, use: ast.Name) -> ast.Call | None:

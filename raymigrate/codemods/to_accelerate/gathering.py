@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.training import Loop
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_method_call
+from raymigrate.facts.values import called_name, is_call_by_name, is_method_call
 
 IGNORED = -100  # the label of tokens that do not count, in transformers and in the losses of torch
 ON_CPU = frozenset({"cpu", "detach", "numpy", "tolist"})
@@ -62,7 +62,7 @@ class Gatherer:
         calls = [node for node in self.module.below(found.loop.node) if isinstance(node, ast.Call)]
         later = [call for call in calls if self.module.start(call) >= end]
         names = {call.func.attr for call in later if isinstance(call.func, ast.Attribute)}
-        libraries = {(self.module.qualified(call.func) or "").partition(".")[0] for call in later}
+        libraries = {called_name(self.module, call).partition(".")[0] for call in later}
         return bool(names & {"numpy", "tolist", "append", "extend"} or libraries & {"numpy", "sklearn"})
 
     def convert(self, changes: Changes, found: Gathering) -> None:
@@ -172,5 +172,5 @@ def size_of(module: Module, part: ast.expr) -> ast.expr | None:
         return outer if [module.constant(value) for value in outer.args] == [0] else None
     if isinstance(parent, ast.Attribute) and parent.attr == "shape" and isinstance(outer, ast.Subscript):
         return outer if module.constant(outer.slice) == 0 else None
-    is_len = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "len"
+    is_len = is_call_by_name(parent, "len")
     return parent if is_len and isinstance(parent, ast.Call) else None

@@ -6,7 +6,7 @@ import ast
 
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.facts.torch.gradients import switches_gradients_off
-from raymigrate.facts.values import last_name
+from raymigrate.facts.values import is_method_call, last_name
 
 # What gives tensors without a gradient, whatever it is given.
 WITHOUT = frozenset({"argmax", "argmin", "argsort", "detach", "tensor", "eq", "ne", "long", "int"})
@@ -39,7 +39,7 @@ class Gradients(Side):
                 return False
             if self.module.qualified(node.func) in OF_A_LIST and isinstance(node.args[0], ast.Name):
                 return self._list_may(node.args[0], seen)
-            if isinstance(node.func, ast.Attribute) and node.func.attr in SAME:
+            if is_method_call(node, *SAME):
                 return self.may_have(node.func.value, seen)
         return True
 

@@ -7,7 +7,8 @@ import ast
 from raymigrate.codemods.to_accelerate.objects import is_attribute
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.facts.syntax.functions import returned_values
-from raymigrate.facts.values import is_method_call, reaching
+from raymigrate.facts.syntax.nodes import names_in, targets_of
+from raymigrate.facts.values import called_name, is_call_by_name, is_method_call, reaching
 
 PLACES = (ast.Name, ast.Attribute, ast.Subscript)  # what a new tensor can be put into
 LOOPS = (ast.For, ast.AsyncFor)
@@ -74,20 +75,20 @@ class HeldTensors(Side):
         parent = self.module.parent_of[read]
         outer = self.module.parent_of[parent]
         if isinstance(parent, (ast.Assign, ast.AnnAssign)):
-            targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+            targets = targets_of(parent)
             return not all(isinstance(target, ast.Name) and not self.module.uses_of(target) for target in targets)
         if isinstance(parent, ast.Call):
-            is_keeper = isinstance(parent.func, ast.Attribute) and parent.func.attr in KEEPERS
+            is_keeper = is_method_call(parent, *KEEPERS)
             return is_keeper and read in parent.args and not self._is_forgetful(parent)
         if isinstance(parent, ast.keyword):
-            return isinstance(outer, ast.Call) and isinstance(outer.func, ast.Name) and outer.func.id == "dict"
+            return is_call_by_name(outer, "dict")
         return isinstance(parent, DISPLAYS) and not self._is_forgetful(outer)
 
     def _is_forgetful(self, node: ast.AST) -> bool:
         """Whether a list or tuple is not kept by what it stands in: `torch.stack([loss])`, `"%s" % (total,)`."""
         if isinstance(node, ast.Call):
             name = node.func.id if isinstance(node.func, ast.Name) else ""
-            return name in FORGETFUL or (self.module.qualified(node.func) or "").startswith("torch.")
+            return name in FORGETFUL or called_name(self.module, node).startswith("torch.")
         return isinstance(node, PASSING) or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod))
 
     def _made(self, use: ast.Name) -> set[ast.AST]:
@@ -114,7 +115,7 @@ class HeldTensors(Side):
     def _is_handed_back(self, name: str, function: ast.FunctionDef) -> bool:
         """Whether a function returns what becomes of a parameter, and its calls take that."""
         returned = returned_values(self.module, function)
-        reads = [{part.id for part in ast.walk(value) if isinstance(part, ast.Name)} for value in returned if value]
+        reads = [names_in(value) for value in returned if value]
         calls = self.module.calls_of(function)
         is_taken = not any(self.module.is_statement(call) for call in calls)
         return bool(reads) and len(reads) == len(returned) and all(name in read for read in reads) and is_taken

@@ -13,7 +13,7 @@ from raymigrate.codemods.to_accelerate.gathering import Gathering
 from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
-from raymigrate.facts.values import reaching
+from raymigrate.facts.values import called_name, reaching
 
 NUMPY = ("numpy", "sklearn", "scipy", "pandas")
 COLLECTS = frozenset({"append", "extend", "update", "add_batch", "add"})
@@ -59,7 +59,7 @@ class Hosts:
         if isinstance(parent, ast.Attribute) and outer is not None:
             return parent.attr == "numpy" or self._is_beside_cpu(outer, part)
         if isinstance(parent, ast.Call) and part in parent.args:
-            library = (self.module.qualified(parent.func) or "").partition(".")[0]
+            library = called_name(self.module, parent).partition(".")[0]
             is_method = isinstance(parent.func, ast.Attribute) and self.module.qualified(parent.func) is None
             collects = is_method and parent.func.attr in COLLECTS  # type: ignore[attr-defined]
             return library in NUMPY or bool(collects and self.moves) or self._is_beside_cpu(parent, part)

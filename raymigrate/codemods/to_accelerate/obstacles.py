@@ -10,7 +10,7 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import import_bindings
-from raymigrate.facts.values import free_name, reaching
+from raymigrate.facts.values import called_name, free_name, reaching
 from raymigrate.knowledge.legacy import ACCELERATORS, GONE_MODULES
 
 ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
@@ -104,7 +104,7 @@ def check(training: Training) -> None:
         if not reference.qualified.startswith(APART):
             raise Refusal(reference.node, f"the file uses `{reference.qualified}` by itself")
     for call in module.calls("torch.autograd.grad", "torch.autograd.backward"):
-        name = (module.qualified(call.func) or "").removeprefix("torch.")
+        name = called_name(module, call).removeprefix("torch.")
         raise Refusal(call, f"{name} cannot be expressed with accelerator.backward")
     for call in training.method_calls("step"):
         assert isinstance(call.func, ast.Attribute)

@@ -9,7 +9,7 @@ from functools import cached_property
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Loop, Training
-from raymigrate.facts.values import class_named, is_method_call, reaching
+from raymigrate.facts.values import all_arguments, class_named, is_call_by_name, is_method_call, reaching
 
 ADDS_UP = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "all_gather", "all_gather_object", "reduce"))
 FILLS = ("append", "extend", "update", "add", "add_batch")
@@ -64,7 +64,7 @@ class OneProcess:
             elif isinstance(node, ast.Assign) and self._goes_on(node):
                 target, added = node.targets[0], [node.value]
             elif is_method_call(node, *FILLS):
-                target, added = node.func.value, [*node.args, *(keyword.value for keyword in node.keywords)]
+                target, added = node.func.value, all_arguments(node)
             else:
                 continue
             parts = [part for value in added for part in ast.walk(value)]
@@ -125,7 +125,7 @@ class OneProcess:
         """What the script adds up over all processes, itself or by a function of its own, as it is spelled."""
         adding = [*self.module.calls(*ADDS_UP)]
         adding += [call for call in self.module.of_type(ast.Call) if self.adds_up(call)]
-        waiting = [value for call in adding for value in (*call.args, *(keyword.value for keyword in call.keywords))]
+        waiting = [value for call in adding for value in all_arguments(call)]
         found: set[str] = set()
         while waiting:
             for part in ast.walk(waiting.pop()):
@@ -165,9 +165,7 @@ class OneProcess:
     def _is_length(self, name: ast.Name) -> bool:
         value = self.module.value(name)
         return value is not name and any(
-            isinstance(part, ast.Call)
-            and isinstance(part.func, ast.Name)
-            and part.func.id == "len"
+            is_call_by_name(part, "len")
             and bool(part.args)
             and self.training.is_loaders(self.training.variables.of(part.args[0]))
             for part in ast.walk(value)

@@ -11,7 +11,7 @@ from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.step_counters import counts_steps
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
 from raymigrate.facts.syntax.scopes import Scope
-from raymigrate.facts.values import class_named, free_name, is_method_call
+from raymigrate.facts.values import all_arguments, called_name, class_named, free_name, is_method_call
 from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.moments import asks_now, is_agreed
 
@@ -70,7 +70,7 @@ class OwnDecisions:
         for call in self.training.method_calls("step"):
             assert isinstance(call.func, ast.Attribute)
             makers = [m for v in self.variables.of(call.func.value) for m in self.training.schedulers.get(v, ())]
-            is_plateau = any((self.module.qualified(maker.func) or "").endswith(PLATEAU) for maker in makers)
+            is_plateau = any(called_name(self.module, maker).endswith(PLATEAU) for maker in makers)
             names = [name for value in call.args for name in _names(value)]
             if is_plateau and any(self._is_of_one_process(name) for name in names):
                 changes.manual(
@@ -174,7 +174,7 @@ class OwnDecisions:
         for call in self.module.of_type(ast.Call):
             told = call.func.value if isinstance(call.func, ast.Attribute) else call.func
             if self.variables.of(told) & variables:
-                found += [*call.args, *(keyword.value for keyword in call.keywords)]
+                found += all_arguments(call)
         return found
 
 

@@ -14,7 +14,7 @@ from raymigrate.codemods.to_accelerate.hosts import Hosts
 from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.variables import Variable
-from raymigrate.facts.values import argument, reaching
+from raymigrate.facts.values import all_arguments, argument, reaching
 
 PACKS = ("torch.nn.utils.rnn.pack_padded_sequence",)
 # What gives lengths that are not on a GPU, whatever they come from.
@@ -86,7 +86,7 @@ class Packed:
     def _leaves(self, call: ast.Call) -> bool:
         """Whether a method gives what is on the CPU."""
         assert isinstance(call.func, ast.Attribute)
-        places = [*call.args, *(keyword.value for keyword in call.keywords)]
+        places = all_arguments(call)
         to_cpu = any("cpu" in ast.unparse(place) for place in places)
         return call.func.attr in LEAVES or (call.func.attr == "to" and to_cpu)
 
@@ -132,7 +132,7 @@ class Packed:
     def _tell_of_others(self, changes: Changes) -> None:
         """Tells of models from other files of the project that pack sequences by lengths which the loop left there."""
         for call in self.module.of_type(ast.Call):
-            values = [*call.args, *(keyword.value for keyword in call.keywords)]
+            values = all_arguments(call)
             reads = [v for v in values if isinstance(v, ast.Name) and self.training.batch_of(v) and self._stayed(v)]
             path = self._packs_in(call.func) if reads and self.training.batch_of(reads[0]) <= self.loaders else ""
             if path:

@@ -14,7 +14,7 @@ from raymigrate.codemods.to_accelerate.rules import RM852, RM858, Refusal, check
 from raymigrate.codemods.to_accelerate.scaler_states import ScalerStates
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.unscaling import Unscaling
-from raymigrate.facts.values import named_arguments
+from raymigrate.facts.values import called_name, named_arguments
 
 # What a GradScaler takes (torch/amp/grad_scaler.py), as GradScalerKwargs does.
 SCALING = ("init_scale", "growth_factor", "backoff_factor", "growth_interval")
@@ -250,7 +250,7 @@ class Precision:
     def _given(self, maker: ast.Call) -> dict[str, ast.expr]:
         """What a GradScaler is given."""
         check_nothing_is_unpacked(maker, "enabled")
-        by_name = (self.module.qualified(maker.func) or "").startswith(("torch.cuda.", "torch.cpu."))
+        by_name = called_name(self.module, maker).startswith(("torch.cuda.", "torch.cpu."))
         return named_arguments(maker, (*(() if by_name else ("device",)), *SCALING, "enabled"))
 
     def _find_scaling(self) -> None:

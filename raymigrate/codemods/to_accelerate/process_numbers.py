@@ -9,7 +9,8 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
 from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import called_name, last_name
+from raymigrate.facts.syntax.nodes import is_negation
+from raymigrate.facts.values import called_name, is_method_call, last_name
 
 DEVICE = "accelerator.device"
 MAKER = "torch.device"
@@ -39,7 +40,7 @@ def replace_number(changes: Changes, node: ast.expr, number: str) -> None:
         if compared == 0 and isinstance(op, (ast.Eq, ast.NotEq)):
             changes.replace(parent, MAIN[number] if isinstance(op, ast.Eq) else f"not {MAIN[number]}")
             return
-    if number in MAIN and isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
+    if number in MAIN and is_negation(parent):
         changes.replace(parent, MAIN[number])
         return
     changes.replace(node, number)
@@ -125,7 +126,7 @@ def is_place(variables: Variables, read: ast.expr, seen: frozenset[ast.AST] = fr
     name = module.qualified(call.func)
     if name is not None:
         return name.startswith(OF_DEVICES) and call.args[0] is read and len(call.args) == 1
-    return isinstance(call.func, ast.Attribute) and call.func.attr in MOVES and call.args[0] is read
+    return is_method_call(call, *MOVES) and call.args[0] is read
 
 
 def number_given(variables: Variables, numbers: Mapping[Variable, str], values: Iterable[ast.expr]) -> str | None:

@@ -32,8 +32,9 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.codemods.to_accelerate.wrappers import DATA_PARALLEL, DDP, Wrappers
 from raymigrate.facts.syntax.functions import returns
+from raymigrate.facts.syntax.nodes import is_negation, only_target
 from raymigrate.facts.torch.main_process import asks_for_main, is_rank
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, called_name, is_call_by_name
 
 DIST = "torch.distributed"
 NUMBERS = {
@@ -88,10 +89,10 @@ class Processes(Side):
 
     def number(self, node: ast.expr) -> str | None:
         """What says the number that an expression gets: a rank, or the number of processes."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "int" and node.args:
+        if is_call_by_name(node, "int") and node.args:
             node = node.args[0]
         if isinstance(node, ast.Call):
-            name = self.module.qualified(node.func) or ""
+            name = called_name(self.module, node)
             if name in NUMBERS:
                 return NUMBERS[name]
             if name in ("os.environ.get", "os.getenv") and node.args:
@@ -234,7 +235,7 @@ class Processes(Side):
 
     def _only_names(self, statement: ast.stmt) -> bool:
         """Whether a statement only gives a number a name that is read, and whose reads say it themselves now."""
-        target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        target = only_target(statement)
         variable = self.variables.spelled(target) if target is not None else None
         return variable is not None and variable in self.numbers and bool(self.variables.reads(variable))
 
@@ -280,7 +281,7 @@ class Processes(Side):
         if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq):
             sides = ((test.left, test.comparators[0]), (test.comparators[0], test.left))
             return any(self.module.constant(zero) == 0 and self._is_rank(rank) for rank, zero in sides)
-        return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and self._is_rank(test.operand)
+        return is_negation(test) and self._is_rank(test.operand)
 
     def _compared_number(self, test: ast.expr) -> str | None:
         """Which number of a process a test compares with 0: the one of all machines, or of this one."""

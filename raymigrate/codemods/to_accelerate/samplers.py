@@ -19,6 +19,7 @@ from raymigrate.facts.values import (
     argument,
     called_name,
     class_named,
+    is_call_by_name,
     keyword_argument,
     keyword_named,
     reaching,
@@ -148,7 +149,7 @@ class Samplers(Side):
         rows = argument(maker, 0, "dataset")
         for part in self.module.of_type(ast.Slice):
             length = part.upper if part.lower is None and part.step is None else None
-            if isinstance(length, ast.Call) and isinstance(length.func, ast.Name) and length.func.id == "len":
+            if is_call_by_name(length, "len"):
                 measured = length.args[0] if length.args else None
                 is_below = self.module.start(part) > self.module.end(loop)
                 if is_below and self._is_dataset(measured, rows):
@@ -215,7 +216,7 @@ class Samplers(Side):
             return False
         if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
             return None
-        return OWN.get(source.module.qualified(node.func) or "")
+        return OWN.get(called_name(source.module, node))
 
     # -- what becomes of shuffle= --------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.optimizers import is_scheduler
 from raymigrate.facts.torch.schedule_lengths import counts_rows, given_instead
-from raymigrate.facts.values import class_named
+from raymigrate.facts.values import called_name, class_named
 
 # AcceleratedScheduler.step() asks step_was_skipped of its optimizers (accelerate/scheduler.py, 1.15).
 SKIPPED = (
@@ -68,7 +68,7 @@ class Schedules:
                 for call in self.training.method_calls("step")
                 if isinstance(call.func, ast.Attribute) and variable in self.training.variables.of(call.func.value)
             ]
-            if any((self._home(maker).qualified(maker.func) or "").endswith(PLATEAU) for maker in makers):
+            if any(called_name(self._home(maker), maker).endswith(PLATEAU) for maker in makers):
                 message = "is not prepared: it acts on a number of epochs, and a prepared one would count faster."
             elif not all(self._is_per_batch(call) for call in steps):
                 if any(self._is_per_batch(call) for call in steps):

@@ -15,7 +15,7 @@ from raymigrate.facts.projects.environment import gpus_shown
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.iterable_datasets import gives_rows_in_turn
 from raymigrate.facts.torch.random_splits import unseeded_splits
-from raymigrate.facts.values import argument, free_name
+from raymigrate.facts.values import argument, called_name, free_name
 
 READS_ALL = frozenset({"list", "tuple", "sorted", "set"})
 MODES = frozenset({"train", "eval", "parameters", "zero_grad"})
@@ -170,7 +170,7 @@ class Shares:
     def _eager_bar(self, changes: Changes) -> None:
         """Tells of the first bar that draws a random number from a loader of torch, and none from a prepared one."""
         for call in self.module.of_type(ast.Call):
-            name = self.module.qualified(call.func) or ""
+            name = called_name(self.module, call)
             if name.startswith(EAGER_BARS) and call.args and self._is_share(call.args[0]) and self.order.holds(call):
                 changes.note(
                     RM858,

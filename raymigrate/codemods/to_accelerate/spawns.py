@@ -11,7 +11,7 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variables
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import LOOPS
-from raymigrate.facts.values import argument, called_name
+from raymigrate.facts.values import argument, called_name, has_starred
 
 TORCH = "torch.multiprocessing"
 SPAWN = tuple(f"{TORCH}.{name}" for name in ("spawn", "spawn.spawn", "start_processes", "spawn.start_processes"))
@@ -50,7 +50,7 @@ class Spawn:
         """
         given = argument(self.call, 1, "args")
         values = [] if given is None else given.elts if isinstance(given, (ast.Tuple, ast.List)) else None
-        if values is None or any(isinstance(value, ast.Starred) for value in values):
+        if values is None or has_starred(values):
             raise Refusal(self.call, "what mp.spawn() gives to the processes is not seen")
         if len(variables.module.uses_of(self.function)) != 1:
             raise Refusal(self.call, f"`{self.function.name}`, which mp.spawn() starts, is used in another way too")

@@ -13,6 +13,7 @@ from raymigrate.codemods.to_accelerate.rules import RM857
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.values import all_arguments, is_method_call
 
 WRITERS = (
     "torch.utils.tensorboard.SummaryWriter",
@@ -167,8 +168,8 @@ class Trackers(Side):
 
     def _unwrap_drawn(self, changes: Changes, access: Access, call: ast.Call) -> None:
         """Draws the graph of a model, not of the wrapper, which would wait for the other processes."""
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "add_graph" and access.order.holds(call):
-            for model in (*call.args, *(keyword.value for keyword in call.keywords)):
+        if is_method_call(call, "add_graph") and access.order.holds(call):
+            for model in all_arguments(call):
                 if isinstance(model, ast.Name) and self.variables.of(model) & set(self.training.models):
                     changes.replace(model, "accelerator.unwrap_model($model)", model=self.module.source(model))
 
@@ -198,7 +199,7 @@ class Trackers(Side):
         """The arguments for which a function of the module or the model is called, where processes may wait."""
         call = statement.value if isinstance(statement, (ast.Expr, ast.Assign)) else None
         assert isinstance(call, ast.Call)
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        given = all_arguments(call)
         given = [value.value if isinstance(value, ast.Starred) else value for value in given]
         return [value for value in given if any(map(self._waits, ast.walk(value)))]
 

@@ -14,7 +14,7 @@ from raymigrate.codemods.to_accelerate.variables import Variable, Variables
 from raymigrate.facts.ray_train.trainers import is_transformers_trainer, library_bases
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.optimizers import is_scheduler
-from raymigrate.facts.values import argument, class_named, free_name, reaching
+from raymigrate.facts.values import argument, called_name, class_named, free_name, reaching
 
 DATA_LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 PLATEAU = "ReduceLROnPlateau"
@@ -89,7 +89,7 @@ class Training:
         if not isinstance(node, ast.Call):
             return False
         home = self.variables.home_of(node)
-        name = home.qualified(node.func) or ""
+        name = called_name(home, node)
         if ".lr_scheduler." in name:
             return False
         if name.startswith("torch.optim."):
@@ -127,7 +127,7 @@ class Training:
 
     def _makes_scheduler(self, call: ast.Call) -> bool:
         home = self.variables.home_of(call)
-        name = home.qualified(call.func) or ""
+        name = called_name(home, call)
         if is_scheduler(name):
             return True
         given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "optimizer")]
@@ -150,8 +150,8 @@ class Training:
 
     def is_scaler(self, node: ast.expr) -> bool:
         """Whether an expression makes a GradScaler."""
-        name = self.module.qualified(node.func) if isinstance(node, ast.Call) else None
-        return name is not None and name.startswith("torch.") and name.endswith("GradScaler")
+        name = called_name(self.module, node)
+        return name.startswith("torch.") and name.endswith("GradScaler")
 
     @cached_property
     def models(self) -> list[Variable]:
@@ -276,7 +276,7 @@ class Training:
 
     def is_bar(self, call: ast.Call) -> bool:
         """Whether a call makes a progress bar of tqdm."""
-        name = self.module.qualified(call.func) or ""
+        name = called_name(self.module, call)
         return name.partition(".")[0] == "tqdm" and name.rpartition(".")[2] in BARS
 
     def _is_builtin(self, node: ast.expr, name: str) -> bool:

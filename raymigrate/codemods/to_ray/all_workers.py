@@ -20,7 +20,7 @@ from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.torch.main_process import is_for_main
-from raymigrate.facts.values import called_name, last_name
+from raymigrate.facts.values import all_arguments, called_name, last_name
 from raymigrate.knowledge.legacy import ACCELERATORS
 
 VALUES = (ast.List, ast.Dict, ast.Set, ast.Tuple, ast.Constant)
@@ -192,4 +192,4 @@ def body_of(function: FunctionNode) -> list[ast.AST]:
 
 
 def _given(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
+    return all_arguments(call)

@@ -17,7 +17,7 @@ from raymigrate.codemods.to_ray.script import DEFINITIONS, first_trained, is_mai
 from raymigrate.codemods.to_ray.step_kinds import names_by_time
 from raymigrate.codemods.to_ray.trainer_calls import Training
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import last_name
+from raymigrate.facts.values import called_name, last_name
 
 FOLDERS = ("output_dir", "logging_dir", "save_directory", "hub_model_id")
 TAKE_PATHS = frozenset({"makedirs", "mkdir", "Path", "TrainingArguments"})
@@ -81,7 +81,7 @@ def _becomes(module: Module, node: ast.AST) -> ast.stmt | bool:
         if isinstance(parent, ast.keyword) and parent.arg in FOLDERS:
             return True
         if isinstance(parent, ast.Call) and child is not parent.func:
-            name = module.qualified(parent.func) or ""
+            name = called_name(module, parent)
             if name == "os.path.join" or last_name(parent.func) in TAKE_PATHS or name.endswith("TrainingArguments"):
                 return True
             if name in ("print", "logging.info") or last_name(parent.func) in ("print", "info", "debug", "write"):

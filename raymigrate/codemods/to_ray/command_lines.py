@@ -10,7 +10,7 @@ import ast
 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Reference
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, called_name
 
 HYDRA = "hydra.main"
 APP = "typer.Typer"
@@ -60,7 +60,7 @@ def decorated_by(module: Module, function: ast.FunctionDef) -> str | None:
     if called_by_app(module, function) is not None:
         return "typer"
     calls = [d for d in function.decorator_list if isinstance(d, ast.Call)]
-    names = [module.qualified(call.func) or "" for call in calls]
+    names = [called_name(module, call) for call in calls]
     if not names or len(calls) < len(function.decorator_list):
         return None
     if _of_driver(module) is not None or _of_classes(module) is not None:

@@ -18,7 +18,7 @@ from raymigrate.codemods.to_ray.script import DEFINITIONS, Script
 from raymigrate.codemods.to_ray.step_kinds import PLAIN_BUILTINS, is_plain
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Scope
-from raymigrate.facts.values import free_name, keyword_argument
+from raymigrate.facts.values import called_name, free_name, keyword_argument
 
 KINDS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.For, ast.Delete)
 OF_FRAMES = ("pandas.", "numpy.", "os.path.", "pathlib.")
@@ -138,7 +138,7 @@ def _changed_in(script: Script, use: ast.Name) -> ast.stmt | None:
     if isinstance(definition := module.definition(call.func), DEFINITIONS):
         return step if any(_puts_in(node) for node in module.below(definition)) else None
     is_for_effect = isinstance(step, ast.Expr) and step.value is call
-    return step if is_for_effect and not (module.qualified(call.func) or "").startswith(SHOWS) else None
+    return step if is_for_effect and not called_name(module, call).startswith(SHOWS) else None
 
 
 def _puts_in(node: ast.AST) -> bool:

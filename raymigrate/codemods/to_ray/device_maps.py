@@ -21,7 +21,7 @@ from raymigrate.facts.hugging_face.spread_models import loads_model, makers_of, 
 from raymigrate.facts.ray_train.pickling import sent_with
 from raymigrate.facts.ray_train.ranks import rank_condition
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, called_name, has_unpacking
+from raymigrate.facts.values import argument, called_name, has_unpacking, is_method_call
 
 OTHER_MODELS = lazy_regex(r"(?:ref|reward|teacher|value|judge)_?(?:model|funcs)?")  # that a Trainer of trl prepares
 REFUSED = 'device_map="{}" spreads one model over all GPUs; {} refuses that on several workers.'
@@ -93,7 +93,7 @@ def _devices(module: Module, call: ast.Call) -> Iterator[ast.expr]:
     """What a call is given as a device, or as a map of devices."""
     yield from (word.value for word in call.keywords if word.arg in ("device", "device_map", "device_ids"))
     name = module.qualified(call.func)
-    if name in TAKES_DEVICE or (name is None and isinstance(call.func, ast.Attribute) and call.func.attr in MOVES):
+    if name in TAKES_DEVICE or (name is None and is_method_call(call, *MOVES)):
         yield from call.args[:2]
 
 

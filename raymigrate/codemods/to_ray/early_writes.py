@@ -25,7 +25,7 @@ from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.torch.main_process import asks_for_main, is_for_main
-from raymigrate.facts.values import argument, is_method_call, keyword_named
+from raymigrate.facts.values import argument, called_name, is_method_call, keyword_named
 
 WRITES = (SAVE, *WRITERS, *COPIERS)
 SAVES_MODEL = "save_pretrained"
@@ -132,7 +132,7 @@ def what_it_does(module: Module, call: ast.Call) -> str:
     """What a call does with files, or with those of the Hub, as words; empty for nothing."""
     if removes_files(module, call):
         return "removes or moves a file"
-    name = module.qualified(call.func) or ""
+    name = called_name(module, call)
     if name in WRITES or opens_file(module, call):
         return "writes this file"
     if name or not isinstance(call.func, ast.Attribute):

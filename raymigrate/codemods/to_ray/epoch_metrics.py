@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from raymigrate.codemods.to_ray.script import executed
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.tensors import as_number
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import all_arguments, argument, is_method_call, last_name
 from raymigrate.facts.values.numbers import is_number, is_scores
 
 PRINTS = ("print", "info", "write", "log", "warning", "add_scalar")
@@ -40,7 +40,7 @@ def metrics_of(module: Module, loop: ast.For | ast.While, counters: Sequence[str
     for statement in loop.body:
         for call in _shown(module, statement):
             logged = argument(call, 0, "values")
-            if isinstance(logged, ast.Dict) and isinstance(call.func, ast.Attribute) and call.func.attr == "log":
+            if isinstance(logged, ast.Dict) and is_method_call(call, "log"):
                 if module.statement(call) in loop.body and _is_numbers(module, logged):
                     return Metrics(logged=logged)
             for value in _values(call):
@@ -54,14 +54,14 @@ def _shown(module: Module, statement: ast.stmt) -> Iterator[ast.Call]:
         return
     for node in executed(module, statement):
         if isinstance(node, ast.Call):
-            name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            name = last_name(node.func)
             if name in PRINTS:
                 yield node
 
 
 def _values(call: ast.Call) -> Iterator[ast.expr]:
     """The values that a call shows, in f-strings and dicts too."""
-    waiting: list[ast.AST] = [*call.args, *(keyword.value for keyword in call.keywords)]
+    waiting: list[ast.AST] = [*all_arguments(call)]
     while waiting:
         node = waiting.pop(0)
         if isinstance(node, ast.FormattedValue):

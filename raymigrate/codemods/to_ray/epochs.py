@@ -23,7 +23,8 @@ from raymigrate.codemods.to_ray.trained_elsewhere import is_backward, trained_el
 from raymigrate.codemods.to_ray.unsaved_states import unsaved_numbers, unsaved_objects
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument
+from raymigrate.facts.syntax.nodes import names_in
+from raymigrate.facts.values import argument, called_name, has_starred, is_call_by_name, is_method_call
 from raymigrate.knowledge.legacy import ACCELERATORS
 
 RM823 = Rule(
@@ -111,7 +112,7 @@ def _round(loop: Loop) -> str | None:
 
 def _counter(loop: ast.While) -> str | None:
     """The name that a `while` compares, and adds to in its body."""
-    compared = {node.id for node in ast.walk(loop.test) if isinstance(node, ast.Name)}
+    compared = names_in(loop.test)
     added = (step.target for step in loop.body if isinstance(step, ast.AugAssign) and isinstance(step.op, ast.Add))
     return next((name.id for name in added if isinstance(name, ast.Name) and name.id in compared), None)
 
@@ -139,12 +140,12 @@ def epochs_of(module: Module) -> Epochs:
 
 def _starts(module: Module, call: ast.Call) -> bool:
     """Whether a training starts with a call: it makes an optimizer or an Accelerator, or prepares a model."""
-    name = module.qualified(call.func) or ""
+    name = called_name(module, call)
     if name in ACCELERATORS or (name.startswith("torch.optim.") and not name.startswith("torch.optim.lr_scheduler.")):
         return True
-    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "prepare"):
+    if not is_method_call(call, "prepare"):
         return False
-    return len(call.args) > 1 or any(isinstance(given, ast.Starred) for given in call.args)
+    return len(call.args) > 1 or has_starred(call.args)
 
 
 def _loops_around(module: Module, node: ast.AST) -> Iterator[Loop]:
@@ -245,7 +246,7 @@ def _skip_nothing(context: Context, loop: ast.For, restored: list[str]) -> str:
 
 def _put(context: Context, loop: Loop, text: str) -> None:
     """Puts code at the end of an epoch, before what may leave the loop early once the metrics are there."""
-    module, names = context.module, {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    module, names = context.module, names_in(ast.parse(text))
     given = [
         number
         for number, statement in enumerate(loop.body)
@@ -301,7 +302,7 @@ def _savings(module: Module, loop: Loop) -> list[ast.Call]:
     """The calls of `save_state` at the end of an epoch, from the top."""
     ends = (statement for statement in loop.body if not isinstance(statement, (ast.For, ast.While)))
     calls = (node for end in ends for node in executed(module, end) if isinstance(node, ast.Call))
-    found = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "save_state"]
+    found = [call for call in calls if is_method_call(call, "save_state")]
     return sorted(found, key=lambda call: (call.lineno, call.col_offset))
 
 
@@ -316,7 +317,7 @@ def _names_its_states(module: Module, saving: ast.Call) -> bool:
 def _start_again(module: Module, loop: Loop) -> str:
     """Where a loop begins after a failure: not at its first epoch where the script may have kept one itself."""
     call = loop.iter if isinstance(loop, ast.For) else None
-    is_counted = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
+    is_counted = is_call_by_name(call, "range")
     if isinstance(call, ast.Call) and is_counted and len(call.args) > 1 and module.constant(call.args[0]) is ...:
         return f"`{module.source(call.args[0])}` says again where it starts, as in a new run of the script"
     return "the script starts with the first epoch again"
@@ -325,7 +326,7 @@ def _start_again(module: Module, loop: Loop) -> str:
 def _first_epoch(loop: Loop) -> ast.expr | str | None:
     """Where the loop starts: a name, or the number 0 as text; None where it cannot start elsewhere."""
     call = loop.iter if isinstance(loop, ast.For) else None
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"):
+    if not is_call_by_name(call, "range"):
         return None
     if len(call.args) == 1 and not call.keywords:
         return "0"

@@ -23,7 +23,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.torch.optimizers import is_scheduler
 from raymigrate.facts.torch.schedule_lengths import counts_rows, reached
-from raymigrate.facts.values import last_name, lineage
+from raymigrate.facts.values import called_name, last_name, lineage
 from raymigrate.facts.values.carried import values_given
 
 SCHEDULE, LIMIT = "lr_scheduler", "max_steps"
@@ -116,7 +116,7 @@ def _stored(module: Module, target: ast.Attribute, owner: ast.AST) -> Iterator[G
 
 def _counts_for_one(module: Module, made: ast.Call) -> bool:
     """Whether a call makes a schedule of a length in rows or batches, none of which is that of one worker already."""
-    if not is_scheduler(module.qualified(made.func) or "") or last_name(made.func) == PER_EPOCH:
+    if not is_scheduler(called_name(module, made)) or last_name(made.func) == PER_EPOCH:
         return False
     values = [*made.args[1:], *(word.value for word in made.keywords if word.arg != "optimizer")]
     return any(counts_rows(module, value) for value in values) and not any(

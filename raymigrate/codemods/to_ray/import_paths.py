@@ -13,7 +13,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, called_name
 
 ADDS = {"sys.path.append": 0, "sys.path.insert": 1, "sys.path.extend": 0, "site.addsitedir": 0}
 # What leads to the folder of the script or to the current one, which workers have.
@@ -44,7 +44,7 @@ def tell_import_paths(context: Context, rule: Rule, outline: Outline) -> None:
 def _added(module: Module) -> Iterator[tuple[ast.AST, ast.expr | None]]:
     """What adds to sys.path, each with what it adds, where that is one folder."""
     for call in module.calls(*ADDS):
-        yield call, argument(call, ADDS[module.qualified(call.func) or ""])
+        yield call, argument(call, ADDS[called_name(module, call)])
     assigned: list[tuple[ast.stmt, list[ast.expr]]] = [(made, made.targets) for made in module.of_type(ast.Assign)]
     assigned += [(made, [made.target]) for made in module.of_type(ast.AugAssign)]
     for statement, targets in assigned:

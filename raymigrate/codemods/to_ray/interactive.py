@@ -12,7 +12,7 @@ from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import ends_process, uses_of_function
 from raymigrate.facts.projects.callees import functions_elsewhere
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import free_name, is_method_call, last_name
+from raymigrate.facts.values import called_name, free_name, is_method_call, last_name
 
 ASKS = ("pdb.set_trace", "ipdb.set_trace", "IPython.embed", "code.interact")
 BUILTINS = ("input", "breakpoint")
@@ -104,13 +104,13 @@ def tell_signals(context: Context, rule: Rule, outline: Outline) -> None:
 
 def _sets_handler(module: Module, call: ast.Call) -> str:
     """What sets a handler of signals, as it is named: a call, or a function of another file that it calls."""
-    name = module.qualified(call.func) or ""
+    name = called_name(module, call)
     if name in HANDLERS:
         return "" if _is_for_main_thread(module, call) else name
     for other, function in functions_elsewhere(module, call) if module.names_of_files else ():
         for inner in other.calls(*HANDLERS):
             if other.inside(inner, function) and not _is_for_main_thread(other, inner):
-                return other.qualified(inner.func) or ""
+                return called_name(other, inner)
     return ""
 
 

@@ -20,7 +20,7 @@ from raymigrate.codemods.to_ray.trackers import is_for_one_process
 from raymigrate.facts.ray_train.loguru_files import LOGURU, files_of_loguru
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, keyword_argument, unpacked_dicts
+from raymigrate.facts.values import argument, called_name, keyword_argument, unpacked_dicts
 
 RM831 = Rule(
     "RM831",
@@ -67,7 +67,7 @@ def keep_log_settings(context: Context, outline: LaunchedOutline) -> None:
     _tell_elsewhere(context, workers)
     _tell_of_driver(context, outline, of_workers)
     for call in module.calls(*FILES) if outline.may_grow else ():
-        mode = argument(call, 1, FILES[module.qualified(call.func) or ""])
+        mode = argument(call, 1, FILES[called_name(module, call)])
         is_anew = mode is not None and str(module.constant(mode)).startswith("w")
         if is_anew and outline.script.step_of(call) in of_workers and not is_for_one_process(module, call):
             context.note(RM831, call, OVERWRITTEN)

@@ -12,7 +12,7 @@ from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer, makes
 from raymigrate.facts.ray_train.trainers import is_named_as_trainer, library_bases
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import import_bindings
-from raymigrate.facts.values import class_named, methods_of_object, origins
+from raymigrate.facts.values import all_arguments, called_name, class_named, methods_of_object, origins
 from raymigrate.facts.values.members import is_empty
 from raymigrate.knowledge.legacy import ACCELERATORS
 
@@ -95,7 +95,7 @@ def _unknown_trainer(module: Module, node: ast.AST) -> str:
     if isinstance(definition, ast.ClassDef):
         name = next(iter(library_bases(module, definition)), "")
     else:
-        name = module.qualified(node.func) or "" if module.elsewhere(node.func) is None else ""
+        name = called_name(module, node) if module.elsewhere(node.func) is None else ""
     root = name.partition(".")[0]
     is_named = name.endswith("Trainer") and (root in DERIVED or "transformers" in _packages(module))
     return name if "." in name and root not in COPIES and (is_named or _is_given_arguments(module, node)) else ""
@@ -151,10 +151,10 @@ def _is_of_library(module: Module, definition: ast.ClassDef) -> bool:
 
 def _is_given_arguments(module: Module, made: ast.Call) -> bool:
     """Whether a call is given TrainingArguments: those of transformers, or of a package that calls its own so."""
-    values = [*made.args, *(keyword.value for keyword in made.keywords)]
+    values = all_arguments(made)
     ends = [source for value in values for source in origins(module, value)]
     calls = [(end.module, end.node) for end in ends if isinstance(end.node, ast.Call)]
-    names = (home.qualified(call.func) or "" for home, call in calls)
+    names = (called_name(home, call) for home, call in calls)
     return any(makes_arguments(*call) for call in calls) or any(name.endswith("TrainingArguments") for name in names)
 
 
@@ -184,6 +184,6 @@ def _is_optimizer(module: Module, node: ast.expr) -> bool:
     """Whether something steps weights: an optimizer, or the GradScaler that lets one step."""
     if any(ast.unparse(cleared.value) == ast.unparse(node) for cleared in module.attributes("zero_grad")):
         return True
-    names = [s.module.qualified(s.node.func) or "" for s in origins(module, node) if isinstance(s.node, ast.Call)]
+    names = [called_name(s.module, s.node) for s in origins(module, node) if isinstance(s.node, ast.Call)]
     names = [name for name in names if not name.startswith("torch.optim.lr_scheduler.")]
     return any(name.startswith(OPTIMIZERS) or name.endswith(".GradScaler") for name in names)

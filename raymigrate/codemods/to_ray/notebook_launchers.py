@@ -15,7 +15,7 @@ from raymigrate.codemods.to_ray.refusals import Reason, several
 from raymigrate.edits.plan import Part
 from raymigrate.facts.projects.files import place_of
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, has_unpacking
+from raymigrate.facts.values import argument, called_name, has_unpacking
 from raymigrate.files.contents import read_bytes
 
 RM826 = Rule(
@@ -64,7 +64,7 @@ def launch_of(module: Module) -> NotebookLaunch | Reason | None:
     function, arguments = argument(call, 0, "function"), argument(call, 1, "args")
     if has_unpacking(call) or function is None or not module.is_statement(call):
         return Reason(call, "What notebook_launcher starts cannot be seen here.")
-    on_cpu = (module.qualified(call.func) or "") in ON_CPU
+    on_cpu = called_name(module, call) in ON_CPU
     number = argument(call, 2, "num_processes")
     processes = module.constant(number) if number is not None else DEBUG_PROCESSES if on_cpu else None
     known = processes if isinstance(processes, int) and not isinstance(processes, bool) else None

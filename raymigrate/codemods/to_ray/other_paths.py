@@ -23,7 +23,7 @@ from raymigrate.facts.syntax.attribute_chains import root_of_chain
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
-from raymigrate.facts.values import Source, argument, free_name, is_method_call, is_none
+from raymigrate.facts.values import Source, argument, called_name, free_name, is_call_by_name, is_method_call, is_none
 
 ENDINGS = (
     *("csv", "tsv", "jsonl?", "txt", "parquet", "arrow", "pt", "pth", "ckpt", "bin", "pkl", "np[yz]", "ya?ml", "h5"),
@@ -147,7 +147,7 @@ class _Finder:
     def _takes_path(self, call: ast.Call) -> bool:
         if free_name(self.module, call.func) == "open":
             return True
-        name = self.module.qualified(call.func) or ""
+        name = called_name(self.module, call)
         is_method = isinstance(call.func, ast.Attribute) and not name
         return self._taker(call, name) == ANY or (is_method and self._taker(call, name) == MAYBE)
 
@@ -321,7 +321,7 @@ def _reads_relative(module: Module) -> bool:
         given = [value for value in (*call.args[:1], *(k.value for k in call.keywords)) if _is_literal_path(value)]
         if given and finder.is_given_one(call):
             return True
-        if isinstance(call.func, ast.Name) and call.func.id == "open" and given:
+        if is_call_by_name(call, "open") and given:
             return True
     return False
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file, own_lines
-from raymigrate.facts.values import last_name
+from raymigrate.facts.values import is_call_by_name, last_name
 
 STATES = ("state_dict", "get_state_dict")
 WRITES = ("save", "dump")
@@ -39,7 +39,7 @@ def _is_one_of_several(module: Module, call: ast.Call) -> bool:
             return False
         if isinstance(outer, ast.Dict) and len(outer.values) > 1:
             return True
-        if isinstance(outer, ast.Call) and isinstance(outer.func, ast.Name) and outer.func.id == "dict":
+        if is_call_by_name(outer, "dict"):
             return len(outer.keywords) > 1
     return False
 

@@ -25,7 +25,7 @@ from raymigrate.codemods.to_ray.other_paths import hands_over_relative
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer, makes_arguments
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, called_name, is_call_by_name
 
 RM805 = Rule(
     "RM805",
@@ -133,10 +133,10 @@ class _Paths:
 
     def _paths(self, call: ast.Call) -> Iterator[ast.expr]:
         """The paths among the arguments of a call."""
-        name = self.module.qualified(call.func) or ""
+        name = called_name(self.module, call)
         if not name and isinstance(call.func, ast.Attribute):
             name = f".{call.func.attr}"
-        if isinstance(call.func, ast.Name) and call.func.id == "open" and not name:
+        if is_call_by_name(call, "open") and not name:
             name = "open"
         known = name if name in PATHS else f".{name.rpartition('.')[2]}"  # pyplot.savefig does what figure.savefig does
         if known in PATHS:
@@ -189,7 +189,7 @@ class _Paths:
     def _resumes(self) -> bool | None:
         """Whether the script uses the checkpoints of a Trainer, by the first call that tells; None where none does."""
         for call in self.calls:
-            name = call.func.attr if isinstance(call.func, ast.Attribute) else self.module.qualified(call.func) or ""
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else called_name(self.module, call)
             if name in KEEPS and not call.args and is_trainer(self.module, call.func.value):  # type: ignore[attr-defined]
                 return True
             if name.endswith("get_last_checkpoint"):

@@ -11,7 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.torch.gradients import switches_gradients_off
-from raymigrate.facts.values import argument, origins
+from raymigrate.facts.values import argument, called_name, is_call_by_name, origins
 from raymigrate.knowledge.legacy import ACCELERATORS
 
 MODEL_ATTRIBUTES = ("config", "generate", "save_pretrained", "push_to_hub", "generation_config")
@@ -134,7 +134,7 @@ def _schedules(module: Module, prepares: list[Prepare]) -> Iterator[tuple[ast.Ca
     """Schedulers whose number of steps fits neither what is prepared nor what is not."""
     for call in module.calls(*SCHEDULERS):
         name = _assigned_name(module, call)
-        steps = argument(call, SCHEDULERS[module.qualified(call.func) or ""], "num_training_steps")
+        steps = argument(call, SCHEDULERS[called_name(module, call)], "num_training_steps")
         here = [prepare for prepare in prepares if prepare.scope is module.scope_of[call]]
         if name is None or steps is None or not here:
             continue
@@ -166,7 +166,7 @@ def _assigned_name(module: Module, call: ast.Call) -> str | None:
 
 def _is_length(node: ast.AST, prepare: Prepare) -> bool:
     """Whether this is `len(loader)` of a loader that is prepared."""
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and node.args):
+    if not (is_call_by_name(node, "len") and node.args):
         return False
     return isinstance(node.args[0], ast.Name) and node.args[0].id in prepare.made
 

@@ -22,7 +22,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import own_lines
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.torch.random_draws import draws
-from raymigrate.facts.values import free_name, reaching
+from raymigrate.facts.values import called_name, free_name, reaching
 from raymigrate.facts.values.moments import asks_now
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -255,7 +255,7 @@ def _comes_before(module: Module, kept: ast.stmt, call: ast.Call, loops: Sequenc
 
 def _called(module: Module) -> Iterator[str]:
     for call in module.of_type(ast.Call):
-        yield module.qualified(call.func) or ""
+        yield called_name(module, call)
 
 
 def _is_seed(name: str) -> bool:

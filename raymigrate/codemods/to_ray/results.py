@@ -31,7 +31,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.folders.opened_files import TABLES, TO_PATHS, is_method_of_path, opens_to_write
 from raymigrate.facts.folders.read_back import is_read_back
 from raymigrate.facts.ray_train.ranks import rank_condition
-from raymigrate.facts.values import free_name, last_name, reaching
+from raymigrate.facts.values import called_name, free_name, is_method_call, last_name, reaching
 
 DUMPS = ("json.dump", "yaml.dump", "yaml.safe_dump", "pickle.dump")
 SHOWING = ("print", "pprint.pprint", "click.echo", "click.secho", "typer.echo", "typer.secho", "rich.print", *DUMPS)
@@ -126,8 +126,8 @@ class _Results:
     def _starts_tracking(self, step: ast.stmt) -> bool:
         """Whether a statement starts a run of a tracker, which one worker does for all; of wandb see `trackers`."""
         call = step.value if isinstance(step, ast.Expr) else None
-        name = self.module.qualified(call.func) if isinstance(call, ast.Call) else None
-        return name != START and (name or "").startswith(TRACKING)
+        name = called_name(self.module, call)
+        return name != START and name.startswith(TRACKING)
 
     # -- kinds of statements -------------------------------------------------------------------
 
@@ -191,7 +191,7 @@ class _Results:
         if is_display(self.module, node):
             return True
         name = self.module.qualified(node.func) or (node.func.id if isinstance(node.func, ast.Name) else "")
-        return name in SHOWING or (isinstance(node.func, ast.Attribute) and node.func.attr in ("write", "info"))
+        return name in SHOWING or is_method_call(node, "write", "info")
 
     def _opens_to_write(self, step: ast.stmt) -> bool:
         if not isinstance(step, ast.With):
@@ -236,9 +236,9 @@ class _Results:
         return self._shows(call) or self._writes_files(call)
 
     def _writes_files(self, call: ast.Call) -> bool:
-        if (self.module.qualified(call.func) or "").startswith(WRITES):
+        if called_name(self.module, call).startswith(WRITES):
             return True
-        return isinstance(call.func, ast.Attribute) and call.func.attr in WRITING
+        return is_method_call(call, *WRITING)
 
     def _readers(self, name: str, step: ast.stmt) -> list[ast.stmt]:
         return list(self.script.readers(name, self.script.scope(step)))
@@ -303,7 +303,7 @@ class _Results:
         inside = value.elt if isinstance(value, ast.ListComp) else value
         if not isinstance(inside, ast.Call):
             return False
-        writes = self._writes_by_call(inside) or (isinstance(inside.func, ast.Attribute) and inside.func.attr in ROWS)
+        writes = self._writes_by_call(inside) or is_method_call(inside, *ROWS)
         return writes and not changes_something(part)
 
     def _writes_one(self, call: ast.Call) -> bool:

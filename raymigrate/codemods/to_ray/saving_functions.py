@@ -22,7 +22,7 @@ from raymigrate.codemods.to_ray.trainer_calls import Training
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.ray_train.ranks import rank_condition
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import free_name, last_name
+from raymigrate.facts.values import called_name, free_name, last_name
 
 DEPTH = 2  # functions that call each other
 # What harms nobody where the first worker alone does it, and is no reason for it to be alone.
@@ -100,7 +100,7 @@ class _Statements:
     def _is_harmless_call(self, call: ast.expr) -> bool:
         if not isinstance(call, ast.Call):
             return False
-        is_removed = (self.module.qualified(call.func) or "").startswith(REMOVES)
+        is_removed = called_name(self.module, call).startswith(REMOVES)
         is_known = is_removed or last_name(call.func) in HARMLESS
         if is_known or (self.depth and only_saves(self.module, call, self.writes, self.depth - 1)):
             self.has_written |= not is_known or is_removed

@@ -12,7 +12,7 @@ from raymigrate.facts.projects.command_lines import ARGPARSE, parser_made
 from raymigrate.facts.syntax.alternatives import EXITS
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import COMPREHENSIONS, FUNCTIONS, Scope, children
-from raymigrate.facts.values import free_name
+from raymigrate.facts.values import all_arguments, free_name, is_call_by_name, is_method_call
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 PRINTS = "fire.Fire"  # what the function returns that it calls
@@ -317,13 +317,13 @@ def live_uses(module: Module, function: ast.FunctionDef) -> list[ast.Name]:
 def called_by(statement: ast.AST, function: ast.FunctionDef) -> ast.Call | None:
     """The call of a function in a statement that calls it; None where a library does so: `fire.Fire(train)`."""
     calls = (node for node in ast.walk(statement) if isinstance(node, ast.Call))
-    return next((c for c in calls if isinstance(c.func, ast.Name) and c.func.id == function.name), None)
+    return next((c for c in calls if is_call_by_name(c, function.name)), None)
 
 
 def _is_given_the_command_line(module: Module, statement: ast.stmt, function: ast.FunctionDef) -> bool:
     """Whether a call hands over nothing, or what was parsed and nothing else."""
     call = called_by(statement, function)
-    values = [*call.args, *(keyword.value for keyword in call.keywords)] if call is not None else []
+    values = all_arguments(call) if call is not None else []
     return all(is_parsed(module, value) for value in values)
 
 
@@ -332,7 +332,7 @@ def is_parsed(module: Module, node: ast.expr) -> bool:
     value = module.value(node)
     if not isinstance(value, ast.Call):
         return False
-    if isinstance(value.func, ast.Attribute) and value.func.attr in PARSE_METHODS:
+    if is_method_call(value, *PARSE_METHODS):
         return True
     if isinstance(value.func, ast.Attribute) and isinstance(made := module.value(value.func.value), ast.Call):
         return parser_made(module, made) == ARGPARSE  # of a class made from it, which has a method for this

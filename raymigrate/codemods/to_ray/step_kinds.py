@@ -13,7 +13,7 @@ from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.projects.environment import VISIBLE, set_by_call
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import called_name, class_named, free_name
+from raymigrate.facts.values import called_name, class_named, free_name, is_method_call, last_name
 from raymigrate.facts.values.config_objects import is_bare_dataclass
 from raymigrate.facts.values.moments import CLOCKS, ON_DISK, TIMES
 
@@ -123,10 +123,10 @@ def names_by_time(module: Module, step: ast.AST) -> Iterator[ast.Call]:
     for node in executed(module, step):
         if not isinstance(node, ast.Call):
             continue
-        name = module.qualified(node.func) or ""
+        name = called_name(module, node)
         if name.startswith(STAMPS) or (name in CLOCKS and _becomes_text(module, node)):
             yield node
-        elif isinstance(node.func, ast.Attribute) and node.func.attr in ("strftime", "isoformat"):
+        elif is_method_call(node, "strftime", "isoformat"):
             if _is_path_or_moment(module, node.func.value, {}) and _asks_clock(module, node.func.value):
                 yield node
 
@@ -153,7 +153,7 @@ def asks_now(module: Module, step: ast.stmt, *, of_disk: bool) -> bool:
     """Whether a step asks what time it is, or what is on the disk: another answer at another place of the script."""
     asked = CLOCKS | TIMES | (ON_DISK if of_disk else frozenset())
     calls = (node for node in executed(module, step) if isinstance(node, ast.Call))
-    return any((module.qualified(call.func) or "") in asked for call in calls)
+    return any(called_name(module, call) in asked for call in calls)
 
 
 def parses(module: Module, definition: ast.stmt) -> bool:
@@ -178,7 +178,7 @@ def sets_process(module: Module, code: ast.AST, depth: int = DEPTH) -> bool:
             return True
         if not isinstance(node, ast.Call):
             continue
-        name = module.qualified(node.func) or ""
+        name = called_name(module, node)
         if name.startswith(SETTINGS) and not SAME_ANYWHERE.fullmatch(name):
             return True
         found = _function_called(module, node, of_file=is_function) if depth else None
@@ -202,7 +202,7 @@ def changes_something(part: ast.AST) -> bool:
         if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)):
             return True
         if isinstance(node, ast.Call):
-            called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            called = last_name(node.func)
             if called == "next" or called in FILLING:
                 return True
     return False
@@ -273,8 +273,8 @@ def _is_path_or_moment(module: Module, node: ast.expr, known: dict[ast.AST, bool
         elif isinstance(value, ast.BinOp):
             known[node] = _is_path_or_moment(module, value.left, known)
         elif isinstance(value, ast.Call):
-            is_made = (module.qualified(value.func) or "").startswith(OF_PATHS_AND_MOMENTS)
-            is_method = isinstance(value.func, ast.Attribute) and value.func.attr in OF_PLAIN
+            is_made = called_name(module, value).startswith(OF_PATHS_AND_MOMENTS)
+            is_method = is_method_call(value, *OF_PLAIN)
             known[node] = is_made or (is_method and _is_path_or_moment(module, value.func.value, known))  # type: ignore[attr-defined]
     return known[node]
 
@@ -338,7 +338,7 @@ def runs_anywhere(module: Module, step: ast.stmt) -> bool:
 def _asks_driver_for(module: Module, step: ast.stmt) -> set[str]:
     """What the driver does in a statement: the qualified names of such calls, or those of methods that parse."""
     calls = [node for node in executed(module, step) if isinstance(node, ast.Call)]
-    names = {name for call in calls if (name := module.qualified(call.func) or "").startswith(OF_DRIVER)}
+    names = {name for call in calls if (name := called_name(module, call)).startswith(OF_DRIVER)}
     methods = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
     return names | (methods & set(PARSE_METHODS))
 

@@ -17,7 +17,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.syntax.comments import comments_of, comments_over
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import LEAVES
+from raymigrate.facts.syntax.nodes import LEAVES, names_in
 from raymigrate.facts.syntax.scopes import FUNCTIONS, LOOPS, FunctionNode
 from raymigrate.facts.values import last_name
 from raymigrate.facts.values.bindings import TRY
@@ -195,7 +195,7 @@ def _between(module: Module, step: ast.stmt, call: ast.Call, later: Sequence[ast
     if not all(any(module.inside(other, statement) for statement in behind) for other in later):
         return []
     assert isinstance(call.func, ast.Attribute)
-    names = {part.id for part in ast.walk(call.func) if isinstance(part, ast.Name)}
+    names = names_in(call.func)
     using = [s for s in behind if any(p in later or getattr(p, "id", None) in names for p in ast.walk(s))]
     return behind[: behind.index(using[-1]) + 1]
 
@@ -209,7 +209,7 @@ def _means_the_same_behind(step: ast.stmt, between: Sequence[ast.stmt]) -> bool:
 
 
 def _reads_of(code: ast.AST) -> set[str]:
-    return {part.id for part in ast.walk(code) if isinstance(part, ast.Name)}
+    return names_in(code)
 
 
 def _bound_in(parts: Sequence[ast.AST]) -> set[str]:

@@ -18,7 +18,7 @@ from raymigrate.codemods.to_ray.training_ends import end_last
 from raymigrate.facts.folders.opened_files import SAVE, written_files
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.wrapped_models import is_wrapped_by_accelerate
-from raymigrate.facts.values import origins
+from raymigrate.facts.values import called_name, origins
 
 RM828 = Rule(
     "RM828",
@@ -141,7 +141,7 @@ def _is_per_epoch(module: Module, node: ast.expr) -> bool:
     if not isinstance(node, ast.Name):
         return False
     made = [source.node for source in origins(module, node)]
-    names = [(module.qualified(call.func) or "") for call in made if isinstance(call, ast.Call)]
+    names = [called_name(module, call) for call in made if isinstance(call, ast.Call)]
     if not any(name.startswith("torch.optim.lr_scheduler.") and name.rpartition(".")[2] in PER_EPOCH for name in names):
         return False
     methods = module.method_calls("step")
@@ -187,7 +187,7 @@ def _saved_adapters(module: Module) -> Iterator[ast.Call]:
 def _is_of_peft(module: Module, node: ast.expr, seen: set[str]) -> bool:
     """Whether something is a model of peft, also behind `unwrap_model` and what the model's name got before."""
     if isinstance(node, ast.Call):
-        if (module.qualified(node.func) or "").startswith(PEFT_MODELS):
+        if called_name(module, node).startswith(PEFT_MODELS):
             return True
         is_unwrapped = getattr(node.func, "attr", "") == "unwrap_model" and node.args
         return bool(is_unwrapped) and _is_of_peft(module, node.args[0], seen)

@@ -15,7 +15,7 @@ from raymigrate.codemods.to_ray.own_states import code_of_epochs
 from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.optimizers import is_scheduler
-from raymigrate.facts.values import Source, methods_of_object
+from raymigrate.facts.values import Source, called_name, has_starred, methods_of_object
 
 KEEPS = ("prepare", "prepare_model", "prepare_optimizer", "prepare_scheduler", "register_for_checkpointing")
 AVERAGES = "torch.optim.swa_utils.AveragedModel"
@@ -71,14 +71,14 @@ def _given_name(module: Module, maker: Source) -> str:
 def _kept(module: Module) -> set[ast.AST] | None:
     """What makes the things that the Accelerator saves; None where that cannot be seen."""
     given = [value for call, _ in module.method_calls(*KEEPS) for value in call.args]
-    if any(isinstance(value, ast.Starred) for value in given):
+    if has_starred(given):
         return None
     return {source.node for value in given for source in module.origins(value)}
 
 
 def _changes(module: Module, owner: ast.expr, method: str, makers: Iterable[Source]) -> bool:
     """Whether a method changes its object for good."""
-    names = [m.module.qualified(m.node.func) or "" for m in makers if isinstance(m.node, ast.Call)]
+    names = [called_name(m.module, m.node) for m in makers if isinstance(m.node, ast.Call)]
     if names and all(map(is_scheduler, names)):
         return method == "step"
     if names and all(name.startswith(AVERAGES) for name in names):

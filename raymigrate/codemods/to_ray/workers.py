@@ -20,7 +20,7 @@ from raymigrate.facts.projects.environment import VISIBLE, gpus_shown
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.random_draws import shared_seed
 from raymigrate.facts.torch.unused_parameters import finds_unused, uses_all_parameters
-from raymigrate.facts.values import keyword_argument, last_name
+from raymigrate.facts.values import called_name, keyword_argument, last_name
 from raymigrate.facts.values.bindings import reaching
 
 # transformers/trainer.py, 5.23: with a hf_device_map of several devices is_model_parallel is set, and n_gpu is 1.
@@ -125,7 +125,7 @@ def tell_gpus_of_python(context: Context, rule: Rule, place: ast.AST) -> None:
 
 def _loads(context: Context, call: ast.Call) -> bool:
     """Whether a call loads a model: `AutoModelFor...from_pretrained`, `LlamaForCausalLM.from_pretrained`."""
-    return MODELS.fullmatch(context.module.qualified(call.func) or "") is not None
+    return MODELS.fullmatch(called_name(context.module, call)) is not None
 
 
 def tell_threads(context: Context, rule: Rule, place: ast.AST, outline: LaunchedOutline) -> None:

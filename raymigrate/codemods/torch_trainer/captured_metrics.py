@@ -28,8 +28,9 @@ from raymigrate.facts.ray_train.trainers import trainer_calls
 from raymigrate.facts.syntax.comments import comments_of
 from raymigrate.facts.syntax.functions import is_static
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import targets_of
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Scope
-from raymigrate.facts.values import reaching
+from raymigrate.facts.values import all_arguments, reaching
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
 RM481 = Rule(
@@ -110,7 +111,7 @@ def _named(module: Module, name: ast.Name) -> list[ast.AST]:
 
 def _gives(part: ast.Assign | ast.AnnAssign, name: str) -> bool:
     """Whether a statement in a class gives an attribute a value."""
-    targets = part.targets if isinstance(part, ast.Assign) else [part.target]
+    targets = targets_of(part)
     return any(isinstance(target, ast.Name) and target.id == name for target in targets)
 
 
@@ -187,7 +188,7 @@ def _last(statement: ast.stmt) -> int:
 
 def _means_the_same_everywhere(module: Module, call: ast.Call) -> bool:
     """Whether the arguments of a call are constants, or names that are bound once, to constants."""
-    values = [*call.args, *(keyword.value for keyword in call.keywords)]
+    values = all_arguments(call)
     return all(k.arg is not None for k in call.keywords) and all(module.constant(value) is not ... for value in values)
 
 

@@ -15,7 +15,7 @@ from raymigrate.codemods.torch_trainer.storage import ONLY_ABSOLUTE, tell_unseen
 from raymigrate.facts.ray_train.storage import filesystem_of, is_absolute
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import called_name, has_starred, is_none
 from raymigrate.knowledge.legacy import CONFIG_CLASSES
 from raymigrate.pins.written_for import MOVED_IN, NEWEST, OLDEST
 
@@ -98,7 +98,7 @@ def _name(context: Context, call: ast.Call, names: tuple[str, ...], message: str
 def _names(context: Context, name: str, call: ast.Call) -> tuple[str, ...] | None:
     """The names of the positional arguments of a configuration; None where they are not known."""
     number = len(call.args)
-    if any(isinstance(given, ast.Starred) for given in call.args):
+    if has_starred(call.args):
         return None
     orders = {ORDERS[name][:number]} if name in ORDERS else _run_config_orders(context, call)
     names = orders.pop() if len(orders) == 1 else ()
@@ -136,7 +136,7 @@ def _fits(module: Module, call: ast.Call, order: tuple[str, ...]) -> bool:
         if field in (*FIELDS.values(), "storage_filesystem") and isinstance(module.value(given), LISTS):
             return False
         classes = {
-            (source.module.qualified(source.node.func) or "").rpartition(".")[2]
+            called_name(source.module, source.node).rpartition(".")[2]
             for source in module.origins(given)
             if isinstance(source.node, ast.Call)
         }

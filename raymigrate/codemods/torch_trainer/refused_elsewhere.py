@@ -26,7 +26,7 @@ from raymigrate.facts.projects.indirect import calls_of_held
 from raymigrate.facts.projects.unpacked_options import carried_from_callers
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import called_name, is_method_call, is_none
 from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.constructors import Line, derived_calls, reaches
 from raymigrate.facts.values.partials import PARTIAL, function_of
@@ -74,7 +74,7 @@ def _trainer_calls(module: Module) -> Iterator[ast.Call]:
     yield from module.calls(*TORCH_TRAINERS)
     yield from (call for call in module.calls(PARTIAL) if module.qualified(function_of(module, call)) in TORCH_TRAINERS)
     for call, line in derived_calls(module, TORCH_TRAINERS.__contains__, (), ()):
-        is_made = not (isinstance(call.func, ast.Attribute) and call.func.attr == "__init__")
+        is_made = not is_method_call(call, "__init__")
         if is_made and any(reaches(line, argument, TORCH_TRAINERS.__contains__) for argument in REFUSED_BY_TRAINER):
             yield call
 
@@ -97,7 +97,7 @@ def _other_calls(module: Module) -> Iterator[tuple[ast.Call, Line]]:
     yield from derived_calls(module, KINDS.__contains__, ALL, ())
     for call in module.calls("dataclasses.replace"):
         made = [source.node for source in module.origins(call.args[0])] if call.args else []
-        names = {module.qualified(node.func) if isinstance(node, ast.Call) else None for node in made}
+        names = {called_name(module, node) for node in made}
         if len(names) == 1 and (name := names.pop()) in KINDS and name not in TORCH_TRAINERS:
             yield call, [name]
     for name in KINDS:

@@ -13,7 +13,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ray_train.ranks import rank_condition, skipped_by_rank
 from raymigrate.facts.ray_train.reports import REPORTS
-from raymigrate.facts.values import called_name
+from raymigrate.facts.values import called_name, is_method_call
 
 RM407 = Rule(
     "RM407",
@@ -99,7 +99,7 @@ def _is_plain(context: Context, node: ast.expr) -> bool:
     module = context.module
     for part in ast.walk(node):
         if isinstance(part, ast.Call):
-            method = isinstance(part.func, ast.Attribute) and part.func.attr in PLAIN_CALLS and not part.args
+            method = is_method_call(part, *PLAIN_CALLS) and not part.args
             function = isinstance(part.func, ast.Name) and part.func.id in PLAIN_FUNCTIONS
             if not (method or function):
                 return False

@@ -20,7 +20,7 @@ from raymigrate.facts.ray_train.runs import name_of_run
 from raymigrate.facts.ray_train.trainers import TRAIN_LOOP, TrainerCall, trainer_calls
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, constants, is_none
+from raymigrate.facts.values import Source, called_name, constants, is_none
 from raymigrate.facts.values.carried import values_given
 from raymigrate.facts.values.renewals import Renewal, renewal
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
@@ -86,7 +86,7 @@ def _gives_what_is_refused(module: Module) -> bool:
     of_configs = {path: taken - TAKEN_TODAY for name, taken in REFUSED.items() for path in config_names(name)}
     refused = {**of_trainers, **of_configs}
     return any(
-        keyword.arg in refused[module.qualified(call.func) or ""]
+        keyword.arg in refused[called_name(module, call)]
         for call in module.calls(*refused)
         for keyword in call.keywords
     )
@@ -110,7 +110,7 @@ def _that_mix(context: Context) -> dict[ast.Call, str]:
     read = {node.attr for node, trainers in results(module, *OF_SEVERAL) if trainers & TORCH_TRAINERS} if calls else {}
     what = " and ".join(f"result.{name}" for name in OF_SEVERAL if name in read)
     for given, keyword in module.keywords("checkpoint_score_attribute") if calls and not what else ():
-        is_config = (module.qualified(given.func) or "").endswith(".CheckpointConfig")
+        is_config = called_name(module, given).endswith(".CheckpointConfig")
         what = "what CheckpointConfig compares" if is_config and not is_none(keyword.value) else what
     return dict.fromkeys(calls, MIXES.format(what)) if what else {}
 

@@ -17,7 +17,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import fillings, is_none, named_arguments, unpacked_dicts
+from raymigrate.facts.values import fillings, has_starred, is_none, named_arguments, unpacked_dicts
 from raymigrate.facts.values.keys import keys_of
 
 RM425 = Rule(
@@ -89,7 +89,7 @@ def _arguments(context: Context, call: ast.Call) -> bool:
     module, given = context.module, named_arguments(call)
     unpacked = unpacked_dicts(call)
     inside = [set(entries) if (entries := module.entries(value)) is not None else None for value in unpacked]
-    if any(isinstance(argument, ast.Starred) for argument in call.args) or None in inside:
+    if has_starred(call.args) or None in inside:
         if "num_worker_nodes" in given and not call.args and "autoscale" not in given:
             return _named_arguments(context, call)
         if "max_worker_nodes" not in given:
@@ -141,7 +141,7 @@ def _both_or_none(context: Context, call: ast.Call) -> None:
         is_legacy |= "num_worker_nodes" in entries
         given |= {RENAMED.get(name, name): value for name, value in entries.items()}
     halves = [name for name in HALVES if name in given and not is_none(given[name])]
-    if len(halves) == len(HALVES) or any(isinstance(argument, ast.Starred) for argument in call.args):
+    if len(halves) == len(HALVES) or has_starred(call.args):
         return
     if halves:
         (lacking,) = HALVES.keys() - halves

@@ -21,7 +21,7 @@ from raymigrate.facts.ray_train.storage import (
 )
 from raymigrate.facts.ray_tune.tuners import all_keywords, made
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_none, keyword_argument
+from raymigrate.facts.values import called_name, is_none, keyword_argument
 from raymigrate.facts.values.nothing import is_made_up_for, is_none_in_some_case, may_be_none
 from raymigrate.knowledge.error_texts import refused_arguments
 from raymigrate.knowledge.legacy import SYNC_CONFIGS
@@ -188,7 +188,7 @@ def gone_folders(module: Module, findings: Iterable[Finding]) -> Iterator[ast.ex
 def _is_path(module: Module, node: ast.expr) -> bool:
     """Whether a value is a path, as far as can be seen, and not None."""
     value = module.value(node)
-    made = isinstance(value, ast.Call) and (module.qualified(value.func) or "").startswith(("os.path.", "pathlib."))
+    made = isinstance(value, ast.Call) and called_name(module, value).startswith(("os.path.", "pathlib."))
     return made or isinstance(value, (ast.JoinedStr, ast.BinOp)) or isinstance(module.constant(node), str)
 
 

@@ -21,7 +21,7 @@ from raymigrate.facts.ray_train.trainers import TrainerCall, trainer_calls
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.wrapped_models import strategy_of
-from raymigrate.facts.values import keyword_argument
+from raymigrate.facts.values import is_method_call, keyword_argument
 from raymigrate.facts.values.keys import is_unpacked
 from raymigrate.knowledge.legacy import ACCELERATORS, PARTIAL_STATES, TORCH_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.pins.written_for import averages_tokens
@@ -124,7 +124,7 @@ def _is_handed_on(module: Module, reference: ast.AST) -> bool:
 def _trains(functions: set[ast.AST]) -> bool:
     """Whether functions that a worker runs call train() on something, as on a Trainer made with TrainingArguments."""
     calls = (call for function in functions for call in ast.walk(function) if isinstance(call, ast.Call))
-    return any(isinstance(call.func, ast.Attribute) and call.func.attr == "train" for call in calls)
+    return any(is_method_call(call, "train") for call in calls)
 
 
 def _join_trainers(context: Context, runs: list[Run]) -> None:

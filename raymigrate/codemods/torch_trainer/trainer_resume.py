@@ -24,7 +24,7 @@ from raymigrate.facts.ray_train.results import GET_CHECKPOINT
 from raymigrate.facts.ray_train.trainers import BEFORE_V2, TRAIN_LOOP, TrainerCall, trainer_base, trainer_calls
 from raymigrate.facts.syntax.functions import DefinitionNode
 from raymigrate.facts.syntax.guards import waits_for
-from raymigrate.facts.values import is_none, sources
+from raymigrate.facts.values import is_call_by_name, is_none, sources
 from raymigrate.knowledge.legacy import (
     ACCELERATE_TRAINERS,
     GONE_TORCH_TRAINERS,
@@ -198,7 +198,7 @@ def _trainer(context: Context, node: ast.expr) -> _Trainer | None:
     is_moved = name in moved_trainers(module)  # then it is the class of Train V2 that has the method
     if base := trainer_base(look_up(name).place):
         return _Trainer(name.rpartition(".")[2], is_older=base == BEFORE_V2 and not is_moved)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super":
+    if is_call_by_name(node, "super"):
         home = module.class_around(node)
         bases = home.bases if home is not None else []
         return next(filter(None, (_trainer(context, base) for base in bases)), None)

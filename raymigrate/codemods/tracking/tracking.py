@@ -217,7 +217,7 @@ def convert(context: Context) -> None:
 
 def _needed(module: Module, tracked: Tracked) -> Iterable[str]:
     """The packages that a script imports from now on, which legacy Ray imported only where a logger was made."""
-    return dict.fromkeys(LOGGERS[module.qualified(one.func) or ""] for one in tracked.loggers if tracked.chosen)
+    return dict.fromkeys(LOGGERS[called_name(module, one)] for one in tracked.loggers if tracked.chosen)
 
 
 def _report_stored(context: Context, stored: ast.Attribute) -> None:
@@ -236,7 +236,7 @@ def _for_trainer(context: Context, config: ast.Call) -> bool:
     """Whether a RunConfig is not for a Tuner, which goes on to take the callbacks of Tune."""
     parent = context.module.parent_of[config]
     owner = context.module.parent_of.get(parent) if isinstance(parent, ast.keyword) else None
-    name = context.module.qualified(owner.func) if isinstance(owner, ast.Call) else None
+    name = called_name(context.module, owner)
     return name not in ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
 
 

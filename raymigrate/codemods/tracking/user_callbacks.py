@@ -10,7 +10,7 @@ from raymigrate.codemods.tracking import emitted_tracking
 from raymigrate.edits.plan import Code
 from raymigrate.facts.projects.helpers import Helper
 from raymigrate.facts.ray_train.checkpoint_storage import LOCAL, scheme_of_run
-from raymigrate.facts.values import argument, is_none, leading_text, written
+from raymigrate.facts.values import argument, called_name, is_none, leading_text, written
 from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
 PLACES = ("ray.air.integrations", "ray.air.callbacks", "ray.tune.integration", "ray.tune.logger")
@@ -120,7 +120,7 @@ def _mlflow(context: Context, tracked: Tracked, logger: ast.Call) -> Helper:
     databricks = _may_be_databricks(context, given.get("tracking_uri"), given.get("experiment_name"))
     finish, needed = _end_of_run(context, tracked, given)
     # A TransformersTrainer logged no parameters: trainer_init_config was none of the fields that its trial had.
-    trainer = context.module.qualified(tracked.trainer.func) or ""
+    trainer = called_name(context.module, tracked.trainer)
     params = trainer not in TRANSFORMERS_TRAINERS
     helper = emitted_tracking.MLFLOW.filled(
         parameters=", ".join(parameters),

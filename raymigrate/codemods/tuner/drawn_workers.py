@@ -10,7 +10,7 @@ from raymigrate.codemods.tuner.tuner import RM405
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, called_name
 from raymigrate.facts.values.partials import function_of
 
 DRAWN = "ScalingConfig({}=) raises {} on Ray >= 2.51 for what is still to be drawn."
@@ -51,7 +51,7 @@ def _handed_on(module: Module) -> Iterator[tuple[ast.Call, str]]:
             continue
         keyword = module.parent_of[drawn]
         call = module.parent_of[keyword] if isinstance(keyword, ast.keyword) else keyword
-        if not isinstance(call, ast.Call) or (module.qualified(call.func) or "").startswith("ray."):
+        if not isinstance(call, ast.Call) or called_name(module, call).startswith("ray."):
             continue
         name = keyword.arg if isinstance(keyword, ast.keyword) else None
         given = name if name in REFUSED and _is_partial(module, call) else _made_with(module, call, drawn, name)
@@ -60,12 +60,12 @@ def _handed_on(module: Module) -> Iterator[tuple[ast.Call, str]]:
 
 
 def _is_drawn(module: Module, call: ast.Call) -> bool:
-    return (module.qualified(call.func) or "").startswith(OF_TUNE)
+    return called_name(module, call).startswith(OF_TUNE)
 
 
 def _is_refused(module: Module, call: ast.Call, name: str) -> bool:
     """Whether something is drawn that an argument cannot be: grid_search() makes a dict, as resources are."""
-    is_dict = (module.qualified(call.func) or "").endswith(f".{GRID_SEARCH}")
+    is_dict = called_name(module, call).endswith(f".{GRID_SEARCH}")
     return _is_drawn(module, call) and not (is_dict and name == RESOURCES)
 
 

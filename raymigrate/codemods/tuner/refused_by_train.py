@@ -8,7 +8,7 @@ from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED
 from raymigrate.edits.plan import CallEdit
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import unpacked_dicts, written
+from raymigrate.facts.values import called_name, unpacked_dicts, written
 from raymigrate.facts.values.carried import Carried, carried
 from raymigrate.knowledge.legacy import CONFIG_CLASSES
 from raymigrate.knowledge.libraries import look_up, parameters, takes
@@ -73,7 +73,7 @@ def _refused_entries(context: Context, config: ast.Call, unpacked: list[Carried]
 
 
 def _not_taken(context: Context, config: ast.Call, names: list[str]) -> list[str]:
-    taken = parameters(look_up(f"ray.train.{(context.module.qualified(config.func) or '').rpartition('.')[2]}"))
+    taken = parameters(look_up(f"ray.train.{called_name(context.module, config).rpartition('.')[2]}"))
     return [] if taken is None else [name for name in names if not takes(taken, name)]
 
 

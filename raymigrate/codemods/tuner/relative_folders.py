@@ -15,7 +15,7 @@ from raymigrate.facts.ray_train.storage import absolute, is_absolute, is_taken, 
 from raymigrate.facts.ray_tune.trials import ANALYSES, ANALYZED
 from raymigrate.facts.ray_tune.tuners import RESTORED, TUNERS
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, is_none, keyword_argument
+from raymigrate.facts.values import argument, called_name, is_none, keyword_argument
 
 FILESYSTEM = "storage_filesystem"
 CAN_RESTORE = "Tuner.can_restore"
@@ -31,7 +31,7 @@ def relative_folders(context: Context) -> None:
     """Makes a relative path absolute; one that is relative in some cases only is told."""
     module = context.module
     for call in module.calls(*READERS):
-        name, *parameters = READERS[module.qualified(call.func) or ""]
+        name, *parameters = READERS[called_name(module, call)]
         folder = argument(call, 0, *parameters)
         if (
             folder is None

@@ -23,7 +23,7 @@ from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.facts.ray_tune.tuned_trainers import may_be_trainer, unwrapped
 from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS, TUNE_CONFIGS, TUNERS, TunerCall
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, is_none, seen_entries
+from raymigrate.facts.values import Source, argument, called_name, is_none, seen_entries
 from raymigrate.facts.values.calls import TUNE_RUN
 from raymigrate.pins.dashboard import has_dashboard
 
@@ -93,7 +93,7 @@ def stops_of_trainers(module: Module, call: ast.Call) -> list[Stop]:
     tune_config, run_config = tuner.arguments.get("tune_config"), run_config_in_force(tuner, trainer)
     for config, classes in ((tune_config, TUNE_CONFIGS), (run_config, RUN_CONFIGS)):
         for made in module.origins(config) if config is not None else ():
-            name = made.module.qualified(made.node.func) if isinstance(made.node, ast.Call) else None
+            name = called_name(made.module, made.node)
             stops = [stop for stop in _given(made) if _may_stop(stop.value)] if name in classes else []
             # What another file sets is told where this one hands it over.
             found += [stop if made.module is module or config is None else replace(stop, node=config) for stop in stops]
@@ -126,7 +126,7 @@ def _given(made: Source) -> Iterator[Stop]:
 def _may_stop(value: Source) -> bool:
     """Whether a value stops trials in one of the ways to it."""
     for source in value.module.origins(value.node):
-        name = source.module.qualified(source.node.func) if isinstance(source.node, ast.Call) else None
+        name = called_name(source.module, source.node)
         if not is_none(source.node) and name not in FIFO and source.module.constant(source.node) not in NOTHING:
             return True
     return False

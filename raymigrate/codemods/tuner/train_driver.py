@@ -12,7 +12,8 @@ from raymigrate.codemods.tuner.tuner_config import TunerRunConfig, run_config_in
 from raymigrate.edits.plan import Code
 from raymigrate.facts.projects.helpers import Helper
 from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS, TUNE_CONFIGS, Limiter, TunerCall, made
-from raymigrate.facts.values import is_none, keyword_argument, named_arguments, names_of
+from raymigrate.facts.syntax.nodes import names_in
+from raymigrate.facts.values import called_name, is_none, keyword_argument, named_arguments, names_of
 
 LEGACY_SCALING = ("trainer_resources", "_max_cpu_fraction_per_node")
 
@@ -51,7 +52,7 @@ class TrainDriver:
         self.assigned = context.module.parent_of[self.trainer]
         self.edit = context.plan.call(self.trainer)
         self.name = context.fresh("train_driver")
-        names = {node.id for node in ast.walk(self.trainer) if isinstance(node, ast.Name)}
+        names = names_in(self.trainer)
         self.config = "config" if "config" not in names else context.fresh("trial_config")
         self.variable = self._variable(names)
         self.before: list[Code] = []
@@ -139,7 +140,7 @@ class TrainDriver:
                 self.edit.set(name, self._hoist(name, Code("$value", {"value": value})))
 
     def _is_configuration(self, call: ast.Call) -> bool:
-        name = self.module.qualified(call.func) or ""
+        name = called_name(self.module, call)
         return name.startswith(("ray.air.", "ray.train.")) and name.endswith("Config")
 
     # -- the function and the Tuner --------------------------------------------------------------
@@ -168,7 +169,7 @@ class TrainDriver:
 
         Legacy Ray named the function that it made of a trainer after the class, too (2.9.3 train/base_trainer.py:734).
         """
-        legacy = (self.module.qualified(self.trainer.func) or "").rpartition(".")[2]
+        legacy = called_name(self.module, self.trainer).rpartition(".")[2]
         config = made(self.module, run_config_in_force(self.tuner), *RUN_CONFIGS)
         is_logged = config is not None and not is_none(keyword_argument(config, "callbacks"))
         texts = (text.value for text in self.module.of_type(ast.Constant) if isinstance(text, ast.Constant))

@@ -19,7 +19,7 @@ from raymigrate.facts.ray_tune.trials import ANALYSES, tuners_of, tuners_of_grid
 from raymigrate.facts.ray_tune.tuned_trainers import may_be_trainer
 from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS, TUNERS, TunerCall, made
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, is_none, keyword_argument, seen_items, written
+from raymigrate.facts.values import Source, argument, called_name, is_none, keyword_argument, seen_items, written
 
 # Loggers of Tune, and the arguments that let them upload checkpoints.
 UPLOADS = {
@@ -89,7 +89,7 @@ def _uploads(context: Context, tuner: ast.Call, logger: Source) -> None:
         logger: What makes it.
     """
     call = logger.node
-    name = logger.module.qualified(call.func) or "" if isinstance(call, ast.Call) else ""
+    name = called_name(logger.module, call)
     if not isinstance(call, ast.Call) or not name.startswith(("ray.air.", "ray.tune.")):
         return
     kind = name.rpartition(".")[2]
@@ -121,7 +121,7 @@ def _is_analysis_of_trainers(context: Context, analysis: Source) -> bool | None:
     if isinstance(node, ast.Attribute) and node.attr == "_experiment_analysis":
         tuners = tuners_of_grid(module, node.value)
         return True if any(tuner is not None and fitted_trainers(context, tuner) for tuner in tuners) else None
-    name = module.qualified(node.func) if isinstance(node, ast.Call) else None
+    name = called_name(module, node)
     if name == "ray.tune.run":
         assert isinstance(node, ast.Call)
         given = argument(node, 0, "run_or_experiment")

@@ -17,7 +17,7 @@ from raymigrate.facts.projects.places import TAKE_TRAINABLES, TRAINABLE, WRAPPER
 from raymigrate.facts.syntax.functions import default_of, parameters
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
-from raymigrate.facts.values import Source, argument, named_arguments, unpacked_dicts
+from raymigrate.facts.values import Source, argument, has_starred, named_arguments, unpacked_dicts
 from raymigrate.facts.values.carried import carried
 
 RESOURCES = "ray.tune.with_resources"
@@ -85,7 +85,7 @@ def _filled(wrapper: Source) -> frozenset[str]:
     names = {*named_arguments(wrapper.node)}
     for given in unpacked_dicts(wrapper.node):
         names |= {entry.name for entry in carried(wrapper.module, given).entries}
-    by_position = len(wrapper.node.args) > 1 or any(isinstance(one, ast.Starred) for one in wrapper.node.args)
+    by_position = len(wrapper.node.args) > 1 or has_starred(wrapper.node.args)
     return frozenset(names | (ADVICE.keys() if by_position else set()))
 
 

@@ -131,7 +131,7 @@ def leave_to_person(context: Context, config: ast.Call) -> None:
 
 
 def _class_name(module: Module, made: ast.Call) -> str:
-    return (module.qualified(made.func) or "").rpartition(".")[2]
+    return called_name(module, made).rpartition(".")[2]
 
 
 def _nested(module: Module, config: ast.Call) -> list[tuple[ast.expr, ast.Call]]:

@@ -23,7 +23,8 @@ from raymigrate.facts.ray_train.results import layout, trainers_of, tuners_behin
 from raymigrate.facts.ray_tune.trials import is_of_rl_trainer, tuners_of
 from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE, RESTORED, TunerCall, config_names, made
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, is_none, keyword_argument, sources
+from raymigrate.facts.syntax.nodes import is_negation
+from raymigrate.facts.values import Source, argument, called_name, is_none, keyword_argument, sources
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 
 RM608 = Rule(
@@ -109,7 +110,7 @@ def fitted_trainers(context: Context, made: Source) -> set[str]:
     names = {source.module.qualified(source.node.func) for source in calls if isinstance(source.node, ast.Call)}
     found = {name for name in names if name in TRAINERS | TORCH_TRAINERS}
     if tuner.trainer is not None and tuner.node in context.plan.calls:
-        found.add(tuner.module.qualified(tuner.trainer.func) or "")
+        found.add(called_name(tuner.module, tuner.trainer))
     return found or (set(TORCH_TRAINERS) if fits_a_trainer(tuner.module, tuner.arguments.get("trainable")) else set())
 
 
@@ -188,12 +189,7 @@ def _is_tested(module: Module, read: ast.expr) -> bool:
         return any(is_none(part) for part in (outer.left, *outer.comparators))
     is_test = isinstance(outer, (ast.If, ast.While, ast.IfExp)) and outer.test is read
     in_filter = isinstance(outer, ast.comprehension) and read in outer.ifs
-    return (
-        is_test
-        or in_filter
-        or isinstance(outer, ast.BoolOp)
-        or (isinstance(outer, ast.UnaryOp) and isinstance(outer.op, ast.Not))
-    )
+    return is_test or in_filter or isinstance(outer, ast.BoolOp) or is_negation(outer)
 
 
 def _tell_of_folders(context: Context) -> None:

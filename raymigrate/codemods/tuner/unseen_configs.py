@@ -18,7 +18,7 @@ from raymigrate.facts.ray_tune.tuners import TUNERS, config_names
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
 from raymigrate.facts.syntax.scopes import DEFINITIONS
-from raymigrate.facts.values import Source, keyword_argument
+from raymigrate.facts.values import Source, is_call_by_name, keyword_argument
 from raymigrate.facts.values.keys import is_unpacked, unpacked_value
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
@@ -133,7 +133,7 @@ def _is_about_types(module: Module, node: ast.expr) -> bool:
         isinstance(above, ast.arg)
         or (isinstance(above, ast.AnnAssign) and above.annotation is below)
         or (isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)) and above.returns is below)
-        or (isinstance(above, ast.Call) and isinstance(above.func, ast.Name) and above.func.id == "isinstance")
+        or is_call_by_name(above, "isinstance")
         for below, above in pairwise(outer)
     )
 

@@ -6,7 +6,7 @@ import re
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.folders.folder_writes import on_some_ranks
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, keyword_argument
+from raymigrate.facts.values import argument, called_name, is_method_call, keyword_argument
 
 # Classes with `download=`, and the argument that is the folder.
 DATASETS = ("torchvision.datasets.", "torchaudio.datasets.")
@@ -35,10 +35,10 @@ def downloads(module: Module) -> list[tuple[ast.Call, ast.expr]]:
 
 
 def _path(module: Module, call: ast.Call) -> ast.expr | None:
-    name = module.qualified(call.func) or ""
+    name = called_name(module, call)
     if name in FUNCTIONS:
         return argument(call, *FUNCTIONS[name])
-    if isinstance(call.func, ast.Attribute) and call.func.attr == UNPACK and not name:
+    if is_method_call(call, UNPACK) and not name:
         return argument(call, 0, "path")
     is_download = name.startswith(DATASETS) and module.constant(keyword_argument(call, "download")) is True
     return argument(call, *FOLDER) if is_download else None

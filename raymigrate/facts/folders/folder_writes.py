@@ -7,7 +7,7 @@ from raymigrate.facts.hugging_face.instances import ACCELERATOR, instance_of
 from raymigrate.facts.ray_train.ranks import rank_condition, skipped_by_rank, tests_rank
 from raymigrate.facts.syntax.functions import on_every_way
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, head, keyword_argument, last_name, leading_text
+from raymigrate.facts.values import Source, all_arguments, called_name, head, keyword_argument, last_name, leading_text
 
 # These write on the main process, or files whose names have the rank (accelerate 1.15 accelerator.py and
 # checkpointing.py, transformers 5.23 trainer.py, deepspeed's save_checkpoint).
@@ -79,7 +79,7 @@ def _calls_with(module: Module, folder: ast.expr) -> Iterator[tuple[ast.Call, as
         name = last_name(call.func)
         if name in NO_FILES:
             continue
-        for given in (*call.args, *(keyword.value for keyword in call.keywords)):
+        for given in all_arguments(call):
             is_below = bool(text) and leading_text(module, given).startswith(text)
             if is_below or starts(head(module, given)) & wanted:
                 yield call, given
@@ -94,7 +94,7 @@ def is_by_rank(module: Module, call: ast.Call, path: ast.expr) -> bool:
     """Whether a call writes on one rank only, or to a path that has the rank in its name."""
     if tests_rank(module, path) or on_some_ranks(module, call):
         return True
-    if (module.qualified(call.func) or "").startswith(KNOWS_RANKS_FUNCTIONS):
+    if called_name(module, call).startswith(KNOWS_RANKS_FUNCTIONS):
         return True
     if keyword_argument(call, "is_main_process") is not None:
         return True

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, free_name, last_name
+from raymigrate.facts.values import argument, called_name, free_name, last_name
 from raymigrate.facts.values.constants import constants
 
 WRITING = lazy_regex("[wax][bt+]*")  # modes in which a file is written; it may be read too
@@ -30,7 +30,7 @@ TO_PATHS = frozenset({"write_text", "write_bytes", "save_to_json", "to_json_file
 def written_files(module: Module) -> Iterator[ast.Call]:
     """The calls that write a file, less torch.save()."""
     for call in module.of_type(ast.Call):
-        if (module.qualified(call.func) or "") in WRITERS or writes_by_method(call):
+        if called_name(module, call) in WRITERS or writes_by_method(call):
             yield call
     yield from (call for call in module.named_calls("open") if opens_to_write(module, call))
 

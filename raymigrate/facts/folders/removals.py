@@ -3,7 +3,7 @@
 import ast
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import origins
+from raymigrate.facts.values import called_name, origins
 
 REMOVES = (
     *("os.remove", "os.unlink", "os.rmdir", "os.rename", "os.replace", "os.removedirs"),
@@ -17,7 +17,7 @@ OWN_FOLDER = ("tempfile.", "uuid.")
 
 def removes_files(module: Module, call: ast.Call) -> bool:
     """Whether a call removes or moves files: `shutil.rmtree(folder)`, `Path("last.pt").unlink()`."""
-    name = module.qualified(call.func) or ""
+    name = called_name(module, call)
     if name in REMOVES or (name in SHELLS and _removes(module, call)):
         return True
     is_method = not name and isinstance(call.func, ast.Attribute)

@@ -4,6 +4,8 @@ import ast
 from collections.abc import Sequence
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import only_target
+from raymigrate.facts.values import is_method_call
 from raymigrate.facts.values.lineages import derived
 from raymigrate.facts.values.own_classes import class_of_self
 
@@ -22,7 +24,7 @@ def is_only_asked(module: Module, made: ast.expr) -> bool:
     """
     value, found = made, set[bool | None]()
     while (outer := _gives_it_on(module, value)) is not None:
-        found.add(True if isinstance(outer.func, ast.Attribute) and outer.func.attr == "eval" else None)
+        found.add(True if is_method_call(outer, "eval") else None)
         value = outer
     found |= {_asks(module, use) for use in _uses(module, value)}
     return True in found and False not in found
@@ -34,7 +36,7 @@ def _gives_it_on(module: Module, value: ast.expr) -> ast.Call | None:
     if method is not None:
         return module.parent_of[method] if method.attr in {"eval", *HARMLESS} else None  # type: ignore[return-value]
     outer = module.parent_of[value]
-    if isinstance(outer, ast.Call) and isinstance(outer.func, ast.Attribute) and outer.func.attr == "get_model":
+    if is_method_call(outer, "get_model"):
         return outer if value in outer.args else None
     return None
 
@@ -45,7 +47,7 @@ def _uses(module: Module, value: ast.expr) -> Sequence[ast.expr]:
     if name is not None:
         return [*module.uses_of(name)] if module.is_bound_once(name) else [value]
     outer = module.parent_of[value]
-    kept = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
+    kept = only_target(outer)
     home = class_of_self(module, kept.value) if isinstance(kept, ast.Attribute) else None
     if home is None or not isinstance(kept, ast.Attribute) or home.bases or derived(module).get(home) != [home]:
         return [value]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument
+from raymigrate.facts.values import Source, argument, called_name
 
 # Of MODEL_FOR_CAUSAL_LM_MAPPING_NAMES in 5.23 those of another name whose forward() takes `self.loss_function`.
 CLASSES = frozenset(
@@ -93,7 +93,7 @@ def _made(module: Module) -> list[tuple[ast.Call, str, str]]:
 
     Each trainer of a file asks for them.
     """
-    named = [(call, MADE.fullmatch(module.qualified(call.func) or "")) for call in module.calls_if(MADE.fullmatch)]
+    named = [(call, MADE.fullmatch(called_name(module, call))) for call in module.calls_if(MADE.fullmatch)]
     return [(call, found["name"], (found["method"] or "").strip(".")) for call, found in named if found]
 
 
@@ -114,7 +114,7 @@ def _may_configure_one(module: Module, config: ast.expr | None) -> bool:
     sources = module.origins(config) if config is not None else []
     for source in sources:
         call = source.node
-        name = (source.module.qualified(call.func) or "") if isinstance(call, ast.Call) else ""
+        name = called_name(source.module, call)
         owner, _, method = name.rpartition(".")
         kind = (owner if method == "from_pretrained" else name).rpartition(".")[2]
         if kind == "AutoConfig":

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Collection
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, constants, is_method_call
+from raymigrate.facts.values import argument, constants, is_call_by_name, is_method_call
 
 LOAD_METRIC = ("datasets.load_metric", "datasets.load.load_metric")
 LOAD = ("evaluate.load", "evaluate.loading.load")
@@ -74,7 +74,7 @@ def _whole(module: Module, node: ast.expr) -> tuple[ast.expr | None, bool]:
     if not isinstance(loop, (ast.For, ast.comprehension)) or loop.target is not (pair or target):
         return None, False
     values = loop.iter
-    while isinstance(values, ast.Call) and isinstance(values.func, ast.Name) and values.func.id in IN_THEIR_ORDER:
+    while is_call_by_name(values, *IN_THEIR_ORDER):
         values = values.args[0]
     method = values.func if isinstance(values, ast.Call) else None
     if isinstance(method, ast.Attribute) and method.attr == ("values" if pair is None else "items"):

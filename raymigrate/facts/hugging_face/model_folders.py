@@ -8,7 +8,7 @@ from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import class_named, class_of_cls, lineage, method_of, methods
+from raymigrate.facts.values import called_name, class_named, class_of_cls, lineage, method_of, methods
 from raymigrate.facts.values.calls import called_function, keyword_argument, last_name
 
 LIBRARIES = ("transformers.", "peft.", "optimum.")
@@ -26,7 +26,7 @@ def is_loaded(module: Module, folder: ast.AST) -> bool:
     call, name = _given_to(module, folder)
     if call is None:
         return False
-    qualified = module.qualified(call.func) or ""
+    qualified = called_name(module, call)
     method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if method == "load_adapter":
         return name in NAMES or folder in call.args[:1]

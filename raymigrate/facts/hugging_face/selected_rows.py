@@ -8,7 +8,7 @@ import ast
 
 from raymigrate.facts.projects.handed_on import origins_anywhere
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, free_name, keyword_argument
+from raymigrate.facts.values import Source, all_arguments, argument, free_name, keyword_argument
 from raymigrate.facts.values.dicts import fillings
 from raymigrate.facts.values.items import items_of, looped_over
 
@@ -70,7 +70,7 @@ def _selected_in(origin: Source, seen: set[ast.AST]) -> list[str]:
         return []
     made_by = module.qualified(value.func)
     if made_by in MADE_OF_PARTS or free_name(module, value.func) == "dict":
-        parts = [*value.args, *(keyword.value for keyword in value.keywords)]
+        parts = all_arguments(value)
         found = [name for part in parts for name in _selected_by(Source(module, part), seen)]
         return [*found, "interleave_datasets"] if made_by in INTERLEAVES else found
     method = value.func

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import called_name, is_method_call
 
 SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
 LOADS = ("from_pretrained", "from_config")
@@ -20,9 +21,7 @@ def loads_model(module: Module, call: ast.AST) -> bool:
     """Whether a call loads a model, or a pipeline with one."""
     if not isinstance(call, ast.Call):
         return False
-    return module.qualified(call.func) in PIPELINES or (
-        isinstance(call.func, ast.Attribute) and call.func.attr in LOADS
-    )
+    return module.qualified(call.func) in PIPELINES or (is_method_call(call, *LOADS))
 
 
 def makers_of(module: Module, models: Iterable[ast.expr]) -> set[ast.AST] | None:
@@ -49,6 +48,6 @@ def makers_of(module: Module, models: Iterable[ast.expr]) -> set[ast.AST] | None
                 if not loads_model(module, node):  # what wraps a model: get_peft_model(model, config)
                     waiting += node.args[:1]
                     waiting += [word.value for word in node.keywords if word.arg == "model"]
-                elif (module.qualified(node.func) or "").startswith("peft."):
+                elif called_name(module, node).startswith("peft."):
                     waiting += node.args[:1]
     return found

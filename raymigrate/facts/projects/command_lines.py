@@ -12,7 +12,7 @@ from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Scope
-from raymigrate.facts.values import class_named, keyword_named
+from raymigrate.facts.values import called_name, class_named, is_method_call, keyword_named
 from raymigrate.facts.values.members import PARSING
 
 ARGPARSE = "argparse.ArgumentParser"
@@ -57,7 +57,7 @@ class Code:
 
 def parser_made(module: Module, call: ast.Call) -> str:
     """The parser of a library that a call makes, of its class or of one made from it in the project; else empty."""
-    name = module.qualified(call.func) or ""
+    name = called_name(module, call)
     if name in PARSERS:
         return name
     found = class_named(module, call.func)
@@ -71,7 +71,7 @@ def parsers_of_dataclasses(module: Module) -> Iterator[ast.Call]:
 
 def makes_parser_of_dataclasses(module: Module, call: ast.Call) -> bool:
     """Whether a call makes a parser that reads dataclasses."""
-    name = (module.qualified(call.func) or "").rpartition(".")[2]
+    name = called_name(module, call).rpartition(".")[2]
     is_unknown = PARSER_NAMES.fullmatch(name) is not None and _is_of_unknown(module, call.func) and bool(call.args)
     return is_unknown or parser_made(module, call) in OF_DATACLASSES
 
@@ -166,7 +166,7 @@ def _parses(code: Code) -> bool:
 def _is_parsing(call: ast.Call) -> bool:
     """Whether a call parses the command line of the process: one that is given arguments parses these."""
     is_given = call.args or keyword_named(call, "args") is not None
-    return isinstance(call.func, ast.Attribute) and call.func.attr in METHODS and not is_given
+    return is_method_call(call, *METHODS) and not is_given
 
 
 def _asks_for_main(statement: ast.stmt) -> bool:
@@ -189,7 +189,7 @@ def _reads(code: Code, known: set[ast.AST]) -> bool:
         if name is not None and any(name == reader or name.startswith(f"{reader}.") for reader in READERS):
             return True
         if isinstance(part, ast.Call):
-            if parser_made(module, part) or (isinstance(part.func, ast.Attribute) and part.func.attr in METHODS):
+            if parser_made(module, part) or is_method_call(part, *METHODS):
                 return True
             if _may_parse(module, part):
                 return True
@@ -198,7 +198,7 @@ def _reads(code: Code, known: set[ast.AST]) -> bool:
 
 def _may_parse(module: Module, call: ast.Call) -> bool:
     """Whether a call of a library that nothing is known of may parse the command line, by its name."""
-    name = (module.qualified(call.func) or "").rpartition(".")[2]
+    name = called_name(module, call).rpartition(".")[2]
     words = [PARSER_NAMES, MAY_READ] if call.args else [PARSER_NAMES, MAY_READ, MAY_READ_WITHOUT_ARGUMENTS]
     return any(word.fullmatch(name) for word in words) and _is_of_unknown(module, call.func)
 

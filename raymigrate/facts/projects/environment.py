@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import is_call_by_name, is_method_call
 
 ENVIRON = "os.environ"
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -27,7 +28,7 @@ def variables_set(module: Module, *names: str) -> Iterator[tuple[ast.AST, str]]:
         if name in names and _is_set(module, key):
             yield key, name
     for call, keyword in module.keywords(*names):
-        is_dict = isinstance(call.func, ast.Name) and call.func.id == "dict"
+        is_dict = is_call_by_name(call, "dict")
         if _takes_variables(module, call) or (is_dict and goes_to_environment(module, call)):
             yield keyword, str(keyword.arg)
 
@@ -159,7 +160,7 @@ def _is_set(module: Module, key: ast.expr) -> bool:
         return goes_to_environment(module, parent)
     if not isinstance(parent, ast.Call):
         return False
-    is_of_pytest = isinstance(parent.func, ast.Attribute) and parent.func.attr == OF_PYTEST
+    is_of_pytest = is_method_call(parent, OF_PYTEST)
     return is_of_pytest or module.qualified(parent.func) in SETTERS
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.packages import is_below, upwards
+from raymigrate.facts.values import called_name, is_call_by_name, is_method_call
 
 PATH_CLASSES = ("pathlib.Path", "pathlib.PurePath")
 UNCHANGED = ("os.path.abspath", "os.path.realpath", "os.path.expanduser", "os.fspath")
@@ -61,8 +62,8 @@ def _path(module: Module, node: ast.expr, script: Path) -> Path | None:
 
 
 def _call(module: Module, node: ast.Call, script: Path) -> Path | None:
-    name = module.qualified(node.func) or ""
-    if isinstance(node.func, ast.Attribute) and node.func.attr in ("resolve", "absolute", "expanduser"):
+    name = called_name(module, node)
+    if is_method_call(node, "resolve", "absolute", "expanduser"):
         return _path(module, node.func.value, script)
     if not node.args:
         return None
@@ -71,7 +72,7 @@ def _call(module: Module, node: ast.Call, script: Path) -> Path | None:
     if name == "os.path.dirname":
         path = _path(module, node.args[0], script)
         return path.parent if path is not None else None
-    if name in UNCHANGED or (isinstance(node.func, ast.Name) and node.func.id == "str"):
+    if name in UNCHANGED or is_call_by_name(node, "str"):
         return _path(module, node.args[0], script)
     return None
 

@@ -10,7 +10,8 @@ from raymigrate.facts.projects.settings import TARGET
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, class_named, keyword_argument, reaching
+from raymigrate.facts.syntax.nodes import only_target
+from raymigrate.facts.values import argument, class_named, is_call_by_name, keyword_argument, reaching
 from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.constructors import derived_calls, fields, reaches
 from raymigrate.facts.values.lineages import MOST_BASES
@@ -122,7 +123,7 @@ def configurations(module: Module, names: frozenset[str]) -> Iterator[ast.expr]:
     """The dicts, written out or made by dict(), whose key `_target_` names one of these classes; or names of them."""
     for made in _with_target(module, names):
         outer = module.parent_of[made]
-        target = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
+        target = only_target(outer)
         uses = module.uses_of(target) if isinstance(target, ast.Name) else []
         yield next((use for use in uses if module.value(use) is made), made)
 
@@ -134,7 +135,7 @@ def _with_target(module: Module, names: frozenset[str]) -> Iterator[ast.Dict | a
             if module.constant(outer.values[outer.keys.index(key)]) in names:
                 yield outer
     for call, keyword in module.keywords(TARGET):
-        if isinstance(call.func, ast.Name) and call.func.id == "dict" and module.constant(keyword.value) in names:
+        if is_call_by_name(call, "dict") and module.constant(keyword.value) in names:
             yield call
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from raymigrate.facts.projects.files import PATH_CLASSES, file_named
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, free_name, has_unpacking, is_method_call
+from raymigrate.facts.values import argument, called_name, free_name, has_unpacking, is_method_call
 
 OF_FILES = ("yaml.safe_load", "yaml.load", "yaml.full_load", "json.load")
 OF_TEXTS = ("yaml.safe_load", "yaml.load", "yaml.full_load", "json.loads")
@@ -19,7 +19,7 @@ def loaded_file(module: Module, node: ast.expr, script: str) -> Path | None:
         node: The call that loads it.
         script: Path of the module's file.
     """
-    name = module.qualified(node.func) if isinstance(node, ast.Call) else None
+    name = called_name(module, node)
     given = argument(node, 0, "stream", "fp", "s") if isinstance(node, ast.Call) else None
     if given is None or name not in (*OF_FILES, *OF_TEXTS):
         return None

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import targets_of
 
 INDEXERS = ("loc", "iloc", "at", "iat")
 VIEWS = (*INDEXERS, "values", "T", "flat")
@@ -207,7 +208,7 @@ class BatchFunction:
     def _writes(self, node: ast.Assign | ast.AugAssign | ast.Call, batch_format: str) -> bool:
         if isinstance(node, ast.Call):
             return self._call_writes(node, batch_format)
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        targets = targets_of(node)
         for target in targets:
             if isinstance(node, ast.AugAssign) and batch_format == "numpy" and not self._is_batch(target):
                 if self._shares(target, self._aliases):
@@ -242,7 +243,7 @@ class BatchFunction:
         found: list[ast.AST] = []
         for node in self._body:
             if isinstance(node, (ast.Assign, ast.AugAssign)):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                targets = targets_of(node)
                 inner = [t.value for t in targets if isinstance(t, ast.Subscript)]
                 inner = [i.value if isinstance(i, ast.Attribute) and i.attr in INDEXERS else i for i in inner]
                 found += [node for i in inner if self.is_column(i)]

@@ -8,6 +8,7 @@ from raymigrate.facts.projects.callers import is_used_elsewhere
 from raymigrate.facts.ray_data.preprocessors import class_name
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import targets_of
 from raymigrate.facts.values import Source, argument, called_name, is_method_call, is_none, keyword_argument
 from raymigrate.facts.values.items import collections_of, items_behind, items_of
 from raymigrate.knowledge.legacy import BATCH_PREDICTORS
@@ -187,7 +188,7 @@ def _behind_dataset(value: _Value) -> list[_Value] | None:
 
 def _behind_one(module: Module, node: ast.expr) -> list[_Value] | None:
     if isinstance(node, ast.Call):
-        if (module.qualified(node.func) or "").startswith(MAKERS):
+        if called_name(module, node).startswith(MAKERS):
             return []
         if isinstance(node.func, ast.Attribute) and node.func not in module.reference_at:
             if node.func.attr in CHAINED | PIPELINES:
@@ -275,7 +276,7 @@ def _is_in_memory(source: Source) -> bool:
         if module.qualified(call.func) in IN_MEMORY:
             return True
         if not isinstance(call.func, ast.Attribute) or call.func.attr != "limit":
-            return isinstance(call.func, ast.Attribute) and call.func.attr in MATERIALIZE
+            return is_method_call(call, *MATERIALIZE)
     return False
 
 
@@ -317,7 +318,7 @@ def _behind_frames(value: _Value) -> list[_Value] | None:
         return [_Value(held.module, held.node) for held in _held(Source(module, node))] or None
     if module.qualified(node.func) == FROM_PANDAS:
         return []
-    is_kept = isinstance(node.func, ast.Attribute) and node.func.attr in KEEP_FRAMES | READERS | {"values"}
+    is_kept = is_method_call(node, *KEEP_FRAMES | READERS | {"values"})
     return [_Value(module, node.func.value)] if is_kept else None  # type: ignore[attr-defined]
 
 
@@ -388,5 +389,5 @@ def _names_given(module: Module, value: ast.expr) -> Iterator[str]:
     if isinstance(outer, (ast.Tuple, ast.List, ast.Dict, ast.ListComp, ast.DictComp)):
         outer = module.parent_of[outer]
     if isinstance(outer, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
-        targets = outer.targets if isinstance(outer, ast.Assign) else [outer.target]
+        targets = targets_of(outer)
         yield from (part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))

@@ -85,7 +85,7 @@ def _mappers(module: Module) -> Iterator[FrameReader]:
     """Functions of BatchMappers; a single one may get the very DataFrames that the Datasets are made of."""
     mappers = list(module.calls(*BATCH_MAPPERS))
     if len(mappers) == 1 and not _changes_blocks(module):
-        made = {module.qualified(call.func) or "" for call in module.of_type(ast.Call)}
+        made = {called_name(module, call) for call in module.of_type(ast.Call)}
         if {name for name in made if name.startswith(MAKERS)} == {FROM_PANDAS}:
             return
     for call in mappers:

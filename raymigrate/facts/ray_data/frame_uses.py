@@ -16,8 +16,9 @@ from raymigrate.facts.ray_data.batch_functions import OF_A_FRAME
 from raymigrate.facts.ray_data.frame_lists import makes_lists, reads_of_column, splits_into_columns
 from raymigrate.facts.ray_data.frame_texts import gives_the_same
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import targets_of
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import argument, is_none, keyword_argument
+from raymigrate.facts.values import all_arguments, argument, is_call_by_name, is_method_call, is_none, keyword_argument
 
 
 class Kind(Enum):
@@ -180,7 +181,7 @@ class FrameUses:
 
     def _assigned(self, node: ast.expr, outer: ast.Assign | ast.AnnAssign, kind: Kind) -> list[Use] | None:
         found: list[Use] = []
-        for target in outer.targets if isinstance(outer, ast.Assign) else [outer.target]:
+        for target in targets_of(outer):
             if target is node:
                 continue
             if isinstance(target, ast.Name):
@@ -277,7 +278,7 @@ class FrameUses:
             return [(attribute, Kind.COLUMN)] if attribute.attr not in NO_COLUMNS else None
         if attribute.attr == "pop":
             return [(call, Kind.COLUMN)]
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        given = all_arguments(call)
         is_plain = attribute.attr in OF_FRAMES and not any(isinstance(value, ast.Lambda) for value in given)
         return [(call, Kind.FRAME)] if is_plain else None
 
@@ -324,9 +325,9 @@ class FrameUses:
     def _keyword(self, node: ast.expr, outer: ast.keyword, kind: Kind) -> list[Use] | None:
         call = self.module.parent_of[outer]
         assert isinstance(call, ast.Call)
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "assign":
+        if is_method_call(call, "assign"):
             return SAME
-        is_dict = isinstance(call.func, ast.Name) and call.func.id == "dict" and outer.arg is not None
+        is_dict = is_call_by_name(call, "dict") and outer.arg is not None
         return SAME if is_dict or kind is Kind.CELL else self._handed(node, call, outer.arg, kind)
 
     def _argument(self, node: ast.expr, call: ast.Call, kind: Kind) -> list[Use] | None:

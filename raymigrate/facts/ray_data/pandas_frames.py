@@ -4,6 +4,7 @@ import ast
 from typing import TypeGuard
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import called_name, is_method_call
 
 MAKERS = ("pandas.DataFrame", "pandas.concat", "pandas.merge", "pandas.json_normalize")
 READ = "pandas.read_"
@@ -82,7 +83,7 @@ def _lost(module: Module, value: ast.expr) -> int:
 def _picks_several(key: ast.expr) -> bool:
     """Whether a key is a slice, a list or a mask for sure: `df[3:]`, `df[["a", "b"]]`, `df[df.a > 1]`."""
     if isinstance(key, ast.Call):
-        return isinstance(key.func, ast.Attribute) and key.func.attr in MASKS
+        return is_method_call(key, *MASKS)
     if isinstance(key, ast.UnaryOp):
         return isinstance(key.op, ast.Invert)
     if isinstance(key, ast.BinOp):
@@ -93,7 +94,7 @@ def _picks_several(key: ast.expr) -> bool:
 def _made(module: Module, value: ast.expr) -> int:
     """How many dimensions has what pandas makes, or what a parameter is said to be; none if it is something else."""
     if isinstance(value, ast.Call):
-        name = module.qualified(value.func) or ""
+        name = called_name(module, value)
         is_made = (
             name in MAKERS or (name.startswith(READ) and name not in OF_OTHERS) or _is_method(value.func, FROM_OTHERS)
         )

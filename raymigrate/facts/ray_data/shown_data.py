@@ -12,7 +12,7 @@ from itertools import pairwise
 from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.ray_data.datasets import SPLITS, is_dataset, is_materialized
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, free_name, is_method_call, seen_entries
+from raymigrate.facts.values import Source, all_arguments, free_name, is_method_call, seen_entries
 from raymigrate.facts.values.items import DEEPEST, collected, items_of
 
 TEXTS = ("print", "repr", "str", "format", "ascii")  # of Python itself
@@ -29,7 +29,7 @@ def shown(module: Module, *, is_notebook: bool) -> Iterator[ast.expr]:
     texts = [part.value for part in module.of_type(ast.FormattedValue)]
     for call, method in module.method_calls("format"):
         if isinstance(method.value, ast.Constant):
-            texts += [*call.args, *(keyword.value for keyword in call.keywords)]
+            texts += all_arguments(call)
     for node in module.of_type(ast.BinOp):
         if isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
             texts += node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]

@@ -39,8 +39,8 @@ def carried_files(made: Source) -> bool:
     """Whether a checkpoint is of a class of Ray <= 2.6, which carried its files."""
     if class_method(made.module, made.node) is not None:
         return True
-    name = made.module.qualified(made.node.func) if isinstance(made.node, ast.Call) else None
-    return made_by_script(made.module, made.node) is not None and (name or "").startswith(("ray.air.", "ray.ml."))
+    name = called_name(made.module, made.node)
+    return made_by_script(made.module, made.node) is not None and name.startswith(("ray.air.", "ray.ml."))
 
 
 def open_folder(made: Source) -> ast.expr | None:

@@ -4,8 +4,9 @@ import ast
 
 from raymigrate.facts.syntax.functions import on_every_way
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import LEAVES, blocks
+from raymigrate.facts.syntax.nodes import LEAVES, blocks, is_negation
 from raymigrate.facts.syntax.scopes import FUNCTIONS
+from raymigrate.facts.values import called_name, is_call_by_name
 
 FIRST = frozenset({"is_world_process_zero", "is_main_process", "is_world_master"})  # the last up to transformers 3
 RANK_FUNCTIONS = frozenset({"get_world_rank", "get_rank"})
@@ -62,7 +63,7 @@ def _sent_away(module: Module, parent: ast.AST, statement: ast.stmt) -> bool:
 
 def _asks(module: Module, test: ast.expr, *, first: bool) -> bool:
     """Whether a condition holds on rank 0 alone; or, for `first=False`, on every other rank at least."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+    if is_negation(test):
         return _asks(module, test.operand, first=not first)
     if isinstance(test, ast.BoolOp):
         return isinstance(test.op, ast.And if first else ast.Or) and any(
@@ -100,8 +101,8 @@ def _is_rank(module: Module, node: ast.expr) -> bool:
         return module.qualified(node.value) == "os.environ" and module.constant(node.slice) == RANK_VARIABLE
     if not isinstance(node, ast.Call):
         return False
-    name = module.qualified(node.func) or ""
-    if isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1:
+    name = called_name(module, node)
+    if is_call_by_name(node, "int") and len(node.args) == 1:
         return _is_rank(module, node.args[0])
     if name in ("os.getenv", "os.environ.get"):
         return bool(node.args) and module.constant(node.args[0]) == RANK_VARIABLE

@@ -6,7 +6,7 @@ from raymigrate.facts.projects.declared import is_declared
 from raymigrate.facts.ray_train.results import is_any_checkpoint, trainers_of
 from raymigrate.facts.ray_tune.trials import tuners_of
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import sources
+from raymigrate.facts.values import called_name, sources
 
 CLASSES = tuple(
     f"ray.train.{framework}{module}.{name}"
@@ -45,6 +45,6 @@ def may_be_of_result(module: Module, node: ast.expr) -> bool:
 
 
 def _made_by(module: Module, source: ast.expr) -> str:
-    name = (module.qualified(source.func) or "") if isinstance(source, ast.Call) else ""
+    name = called_name(module, source)
     owner = next((owner for owner in (name, name.rpartition(".")[0]) if owner in CLASSES), "")
     return owner.rpartition(".")[2]

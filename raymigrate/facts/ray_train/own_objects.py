@@ -19,7 +19,7 @@ from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.functions import by_position, default_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import DEFINITIONS, FUNCTIONS
-from raymigrate.facts.values import Source, class_named, fillings, is_none, reaching
+from raymigrate.facts.values import Source, all_arguments, class_named, fillings, is_none, reaching
 from raymigrate.facts.values.dicts import attribute_fillings
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
@@ -193,7 +193,7 @@ def _held(value: Source) -> list[Source] | None:
 
 def _given_back(module: Module, call: ast.Call) -> list[ast.expr] | None:
     """What a call that cannot be followed may give back: what it is called on or with; None if it may be anything."""
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    given = all_arguments(call)
     name = module.qualified(call.func)
     if name is not None:
         return None if name in READ_BACK else [] if name in PLAIN_FUNCTIONS else given
@@ -297,4 +297,4 @@ def _filled_in(statement: ast.stmt) -> list[ast.expr]:
     if isinstance(statement, (ast.Assign, ast.AugAssign)):
         return [statement.value]
     call = statement.value if isinstance(statement, ast.Expr) else None
-    return [*call.args, *(keyword.value for keyword in call.keywords)] if isinstance(call, ast.Call) else []
+    return all_arguments(call) if isinstance(call, ast.Call) else []

@@ -15,8 +15,9 @@ from raymigrate.facts.syntax.annotations import in_annotation
 from raymigrate.facts.syntax.calls import Grouped, grouped
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.syntax.scopes import FunctionNode
-from raymigrate.facts.values import argument, class_named
+from raymigrate.facts.values import all_arguments, argument, class_named, is_method_call
 from raymigrate.facts.values.constructors import may_call_own_class
 from raymigrate.facts.values.keys import unpacked_value
 from raymigrate.knowledge.legacy import HF, TRANSFORMERS_TRAINERS
@@ -96,7 +97,7 @@ class TrackerUse:
         """The functions of the module that run for legacy trainers, with those that they call."""
         given = [self._init(call) for call in self._legacy_calls]
         for call in self._calls_of_own_trainers:  # which may take the function by any name
-            given += [*call.args, *(keyword.value for keyword in call.keywords)]
+            given += all_arguments(call)
         inits = (function for node in given for function in functions_behind(self.module, node))
         return {reached for function in (*inits, *self._converted) for reached in self.places.reached_from(function)}
 
@@ -126,7 +127,7 @@ class TrackerUse:
 
     def _init(self, call: ast.Call) -> ast.expr | None:
         """The function that a legacy trainer is given."""
-        restores = isinstance(call.func, ast.Attribute) and call.func.attr == "restore"
+        restores = is_method_call(call, "restore")
         return argument(call, int(restores), INIT) or unpacked_value(self.module, call, INIT)
 
     @cached_property
@@ -149,7 +150,7 @@ class TrackerUse:
     def _handed_to_legacy(self, arguments: ast.Call) -> bool:
         """Whether they go to a function of another file that has a legacy trainer, at once or by a name."""
         outer = self.module.parent_of[arguments]
-        target = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
+        target = only_target(outer)
         places: list[ast.expr] = [arguments]
         if isinstance(target, ast.Name):
             places += self.module.uses_of(target)

@@ -8,7 +8,7 @@ from enum import Enum
 from raymigrate.facts.ray_train.best_checkpoints import METRICS, results_of_part
 from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source
+from raymigrate.facts.values import Source, called_name
 from raymigrate.facts.values.dicts import dicts_in
 from raymigrate.facts.values.items import DEEPEST, collected, items_behind, items_of
 
@@ -132,7 +132,7 @@ def _inner(module: Module, node: ast.expr) -> ast.expr | None:
 
 def _rows(module: Module, node: ast.expr) -> list[ast.expr]:
     """What pandas makes a table of: `pd.DataFrame([metrics])`, `pd.concat([df, more])`."""
-    if not isinstance(node, ast.Call) or not (module.qualified(node.func) or "").startswith("pandas.") or not node.args:
+    if not isinstance(node, ast.Call) or not called_name(module, node).startswith("pandas.") or not node.args:
         return []
     given = Source(module, node.args[0])
     items = [item for whole in collected(given) for item in items_of(whole)]

@@ -3,7 +3,7 @@
 import ast
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, keyword_argument, unpacked_dicts
+from raymigrate.facts.values import argument, called_name, keyword_argument, unpacked_dicts
 from raymigrate.facts.values.keys import keys_of
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 
@@ -34,7 +34,7 @@ def only_use(module: Module, node: ast.expr) -> ast.expr | None:
 
 def name_of_run(module: Module, config: ast.expr) -> tuple[bool, ast.expr | None]:
     """Whether the name in a RunConfig, or in a dict in its place, can be seen, and the name."""
-    if isinstance(config, ast.Call) and (module.qualified(config.func) or "").endswith(".RunConfig"):
+    if isinstance(config, ast.Call) and called_name(module, config).endswith(".RunConfig"):
         name = argument(config, 0, "name")
         found = [_entry(module, given) for given in unpacked_dicts(config) if name is None]
         name = next((given for _, given in found if given is not None), name)

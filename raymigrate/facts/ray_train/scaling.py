@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, has_unpacking, keyword_argument
+from raymigrate.facts.values import Source, argument, has_starred, has_unpacking, keyword_argument
 from raymigrate.facts.values.carried import values_given
 
 SCALING_CONFIGS = ("ray.air.ScalingConfig", "ray.air.config.ScalingConfig", "ray.train.ScalingConfig")
@@ -57,7 +57,7 @@ def use_gpu_of_call(module: Module, call: ast.Call) -> UseGpu:
         return use_gpu(module, given)
     unpacked = [keyword.value for keyword in call.keywords if keyword.arg is None]
     whole = [module.entries(each) for each in unpacked]
-    if None in whole or any(isinstance(each, ast.Starred) for each in call.args):
+    if None in whole or has_starred(call.args):
         return UNKNOWN
     return use_gpu(module, next((each["scaling_config"] for each in whole if each and "scaling_config" in each), None))
 

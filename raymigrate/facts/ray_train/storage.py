@@ -6,7 +6,7 @@ import ast
 
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, called_name, head, is_none, keyword_argument, leading_text
+from raymigrate.facts.values import Source, called_name, head, is_method_call, is_none, keyword_argument, leading_text
 
 GIVE_ABSOLUTE = frozenset(
     {
@@ -124,7 +124,7 @@ def _is_absolute(module: Module, node: ast.expr) -> bool | None:
     if name == EXPANDED and first.node.args:
         start = leading_text(first.module, first.node.args[0])
         return start.startswith(("~", "/")) if start else None
-    resolved = isinstance(first.node.func, ast.Attribute) and first.node.func.attr in METHODS
+    resolved = is_method_call(first.node, *METHODS)
     return resolved or name in GIVE_ABSOLUTE or None
 
 

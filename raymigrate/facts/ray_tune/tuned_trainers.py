@@ -8,7 +8,7 @@ from raymigrate.facts.projects.handed_on import named_trainers
 from raymigrate.facts.ray_train.trainers import classes_behind
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
-from raymigrate.facts.values import Source
+from raymigrate.facts.values import Source, is_method_call
 from raymigrate.knowledge.legacy import RL_TRAINERS, SKLEARN_TRAINERS, TORCH_TRAINERS, TRAINERS
 
 WRAPS = ("ray.tune.with_parameters", "ray.tune.with_resources")
@@ -73,7 +73,7 @@ def _trainer_class(source: Source) -> str | None:
     module, made = source.module, source.node
     if not isinstance(made, ast.Call):
         return None
-    restores = isinstance(made.func, ast.Attribute) and made.func.attr == "restore"
+    restores = is_method_call(made, "restore")
     maker = made.func.value if restores and isinstance(made.func, ast.Attribute) else made.func
     names = (name for held in module.origins(maker) for name in named_trainers(held))
     return next((n for n in names if n not in RL_TRAINERS | SKLEARN_TRAINERS), None)  # no trainer is to take theirs

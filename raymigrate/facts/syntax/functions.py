@@ -56,6 +56,11 @@ def parameter_for(function: DefinitionNode | ast.Lambda, call: ast.Call, given: 
     return taking[place].arg if place < len(taking) else ""
 
 
+def decorators_of(definition: DefinitionNode | ast.ClassDef) -> list[ast.expr]:
+    """What decorates a function or a class, without the arguments it is made with: `remote` of `@remote(cpus=1)`."""
+    return [d.func if isinstance(d, ast.Call) else d for d in definition.decorator_list]
+
+
 def is_static(method: DefinitionNode) -> bool:
     """Whether a method of a class gets neither the object nor the class."""
     return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in method.decorator_list)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.alternatives import goes_on
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_negation
 from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.facts.syntax.version_tests import is_for_others, names_in, tells_versions
 from raymigrate.facts.values import Source, is_none
@@ -105,7 +106,7 @@ def _is_turned(module: Module, test: ast.AST, of: ast.expr) -> bool:
     turned = False
     while test is not of:
         test = module.parent_of[test]
-        turned ^= isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+        turned ^= is_negation(test)
     return turned
 
 
@@ -228,7 +229,7 @@ def _asked(module: Module, test: ast.expr) -> tuple[Module, ast.expr, bool]:
     """What a condition asks, in whatever names and files it is held; its module, and whether it is turned by `not`."""
     is_turned = False
     for _ in range(MOST_NAMES):
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        if is_negation(test):
             test, is_turned = test.operand, not is_turned
         elif isinstance(test, ast.Call) and ast.unparse(test.func) == "bool" and len(test.args) == 1:
             test = test.args[0]

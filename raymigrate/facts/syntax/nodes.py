@@ -8,7 +8,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Binding, FunctionNode, Scope, ScopeBuilder, children
 
@@ -23,6 +23,26 @@ SPELLED: dict[type, str] = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "n
 def blocks(node: ast.AST) -> list[list[ast.stmt]]:
     """The lists of statements in a node, in source order; each handler of a `try` has a list of its own."""
     return [block for name in BLOCKS if isinstance(block := getattr(node, name, None), list)]
+
+
+def targets_of(binding: ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr | ast.For) -> list[ast.expr]:
+    """What an assignment or a loop binds: `a` and `b` of `a = b = value`."""
+    return binding.targets if isinstance(binding, ast.Assign) else [binding.target]
+
+
+def only_target(statement: ast.AST | None) -> ast.expr | None:
+    """What `target = value` binds; None of `a = b = value`, and of a statement of another kind."""
+    return statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """The names that code reads or binds, wherever they stand in it."""
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def is_negation(node: ast.AST | None) -> TypeGuard[ast.UnaryOp]:
+    """Whether a node is `not operand`."""
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
 
 
 def entries_of(index: Mapping[str, Entries], names: Collection[str]) -> list[Entries]:
@@ -141,7 +161,7 @@ class Nodes:
     def name_of(self, value: ast.AST) -> ast.Name | None:
         """The one name that a value gets: `a` of `a = value`; None of `a = b = value`, and where it gets none."""
         outer = self.parent_of[value]
-        target = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
+        target = only_target(outer)
         return target if isinstance(target, ast.Name) else None
 
     def named_calls(self, *names: str) -> Iterator[ast.Call]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.alternatives import IMPORT_ERRORS, OF_VERSIONS, goes_on, kinds_of
-from raymigrate.facts.syntax.nodes import Nodes
+from raymigrate.facts.syntax.nodes import Nodes, is_negation, targets_of
 from raymigrate.facts.syntax.scopes import Binding, import_bindings
 from raymigrate.knowledge.libraries import look_up
 from raymigrate.knowledge.versions import LOWEST, read_version
@@ -93,7 +93,7 @@ def _holds_today(nodes: Nodes, test: ast.expr, seen: frozenset[ast.AST] = frozen
     test = _held(nodes, test)
     if test in seen:
         return None
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+    if is_negation(test):
         holds = _holds_today(nodes, test.operand, seen | {test})
         return None if holds is None else not holds
     if isinstance(test, ast.Call) and ast.unparse(test.func) == "hasattr":
@@ -270,7 +270,7 @@ def _stubs_in(block: Block) -> Iterator[tuple[str, ast.AST]]:
         if isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield statement.name, statement
         elif isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            targets = targets_of(statement)
             for target in targets:
                 yield from _stubs_of(target, statement.value)
 

@@ -4,6 +4,7 @@ import ast
 
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values.calls import is_method_call
 
 # Methods and functions that run a function in a thread, with the place of that among their arguments.
 IN_THREAD = {"to_thread": 0, "run_in_executor": 1, "submit": 0, "run_sync": 0, "sync_to_async": 0}
@@ -91,8 +92,8 @@ def _task(module: Module, node: ast.AST) -> ast.expr | None:
         return None
     if module.qualified(node.func) in WAITS and node.args:
         return node.args[0]
-    if isinstance(node.func, ast.Attribute) and node.func.attr == UNTIL_COMPLETE and node.args:
+    if is_method_call(node, UNTIL_COMPLETE) and node.args:
         return node.args[0]
-    if isinstance(node.func, ast.Attribute) and node.func.attr == RESULT:
+    if is_method_call(node, RESULT):
         return node.func.value
     return None

@@ -7,7 +7,7 @@ from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.projects.callees import calls_within, reached_elsewhere
 from raymigrate.facts.syntax.magics import asks_for_accelerator
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, keyword_argument, origins
+from raymigrate.facts.values import argument, is_method_call, keyword_argument, origins
 
 GPU_ARGUMENTS = ("fp16", "device_map", "load_in_8bit", "load_in_4bit")
 GROUP = "torch.distributed.init_process_group"
@@ -32,9 +32,9 @@ def _asks(module: Module, calls: Iterable[ast.Call]) -> bool:
             return True
         if name == GROUP and "nccl" in str(module.constant(argument(call, 0, "backend"))):
             return True
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda":
+        if is_method_call(call, "cuda"):
             return True
-        is_move = isinstance(call.func, ast.Attribute) and call.func.attr in MOVES
+        is_move = is_method_call(call, *MOVES)
         device = argument(call, 0, "device") if is_move else keyword_argument(call, "device")
         if device is not None and (_is_gpu(module, device) or _is_numbered(module, call, device)):
             return True

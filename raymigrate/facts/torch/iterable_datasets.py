@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, called_name, is_method_call
 
 BASES = ("torch.utils.data.IterableDataset", "torch.utils.data.dataset.IterableDataset", "datasets.IterableDataset")
 MAKERS = (
@@ -40,11 +40,11 @@ def _makes_iterable(module: Module, node: ast.AST) -> bool:
     """Whether an expression is a call that makes such a dataset."""
     if not isinstance(node, ast.Call):
         return False
-    name = module.qualified(node.func) or ""
+    name = called_name(module, node)
     if name in LOADS:
         streaming = argument(node, len(node.args), "streaming")
         return streaming is not None and module.constant(streaming) is not False
-    is_converted = isinstance(node.func, ast.Attribute) and node.func.attr == "to_iterable_dataset"
+    is_converted = is_method_call(node, "to_iterable_dataset")
     return is_converted or name.startswith(MAKERS) or _makes_own(module, node)
 
 

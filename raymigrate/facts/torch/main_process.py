@@ -6,8 +6,9 @@ import ast
 
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import LEAVES, blocks
+from raymigrate.facts.syntax.nodes import LEAVES, blocks, is_negation
 from raymigrate.facts.syntax.scopes import FUNCTIONS
+from raymigrate.facts.values import is_call_by_name, is_method_call
 from raymigrate.facts.values.calls import called_function, called_name
 
 RANKS = ("torch.distributed.get_rank", "torch.distributed.get_node_local_rank")
@@ -56,7 +57,7 @@ def _others_left(module: Module, parent: ast.AST, statement: ast.stmt, seen: See
 
 def _asks_for_others(module: Module, test: ast.expr, seen: Seen) -> bool:
     """Whether a test holds in every process but the main one: `not is_main()`, `rank != 0`, `rank > 0`, `rank`."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+    if is_negation(test):
         return asks_for_main(module, test.operand, seen)
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.NotEq, ast.Gt)):
         return module.constant(test.comparators[0]) == 0 and is_rank(module, test.left, seen)
@@ -81,7 +82,7 @@ def asks_for_main(module: Module, test: ast.expr, seen: Seen = frozenset()) -> b
         return bool(given) and all(asks_for_main(source.module, source.node, seen) for source in given)
     if isinstance(test, ast.Attribute):
         return test.attr in MAIN
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+    if is_negation(test):
         return is_rank(module, test.operand, seen)
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
         sides = ((test.left, test.comparators[0]), (test.comparators[0], test.left))
@@ -91,7 +92,7 @@ def asks_for_main(module: Module, test: ast.expr, seen: Seen = frozenset()) -> b
         is_first = bound in FIRST_OR_ONLY if isinstance(test.ops[0], ast.In) else limit is not None and bound == limit
         return is_first and is_rank(module, test.left, seen)
     if isinstance(test, ast.Call):
-        if isinstance(test.func, ast.Attribute) and test.func.attr in OF_TRAINERS:
+        if is_method_call(test, *OF_TRAINERS):
             return True
         home, answers = _answers(module, test)
         asked = [answer for answer in answers if home.constant(answer) not in (True, False)]
@@ -104,7 +105,7 @@ def asks_for_main(module: Module, test: ast.expr, seen: Seen = frozenset()) -> b
 
 def _asks_for_no_group(module: Module, test: ast.expr) -> bool:
     """`not dist.is_initialized()`, beside which a test of the rank counts for nothing in a run of one process."""
-    inner = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else None
+    inner = test.operand if is_negation(test) else None
     return called_name(module, inner) in IS_THERE
 
 
@@ -124,8 +125,8 @@ def is_rank(module: Module, node: ast.expr, seen: Seen = frozenset()) -> bool:
         return module.qualified(node.value) == "os.environ" and module.constant(node.slice) in RANK_VARIABLES
     if not isinstance(node, ast.Call):
         return False
-    name = module.qualified(node.func) or ""
-    if isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1:
+    name = called_name(module, node)
+    if is_call_by_name(node, "int") and len(node.args) == 1:
         return is_rank(module, node.args[0], seen)
     if name in ("os.getenv", "os.environ.get"):
         return bool(node.args) and module.constant(node.args[0]) in RANK_VARIABLES

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, class_named, is_method_call
+from raymigrate.facts.values import Source, argument, class_named, is_call_by_name, is_method_call
 from raymigrate.facts.values.constructors import may_call_own_class
 
 LIBRARIES = ("torch.optim.", "bitsandbytes.optim.")
@@ -94,5 +94,5 @@ def _are_groups(source: Source) -> bool | None:
         return isinstance(node.elt, ast.Dict)
     if not isinstance(node, ast.Call):
         return None
-    is_filter = isinstance(node.func, ast.Name) and node.func.id == "filter"
-    return False if is_filter or (isinstance(node.func, ast.Attribute) and node.func.attr in PARAMETERS) else None
+    is_filter = is_call_by_name(node, "filter")
+    return False if is_filter or is_method_call(node, *PARAMETERS) else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import free_name, reaching
+from raymigrate.facts.syntax.nodes import targets_of
+from raymigrate.facts.values import free_name, last_name, reaching
 
 # What shows pictures or prints: rows that end there are trained on by nobody.
 SHOWS = ("matplotlib.", "torchvision.utils.", "PIL.", "wandb.Image", "IPython.display.")
@@ -68,7 +69,7 @@ def is_only_shown(module: Module, node: ast.AST, depth: int = DEPTH) -> bool:
         whole = module.parent_of[parent]
         return is_only_shown(module, whole, depth - 1)
     if isinstance(parent, (ast.Assign, ast.For)):
-        targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+        targets = targets_of(parent)
         return all(_are_only_shown(module, target, depth - 1) for target in targets)
     return False
 
@@ -90,7 +91,7 @@ def _are_only_shown(module: Module, target: ast.expr, depth: int) -> bool:
 
 def _shows(module: Module, call: ast.Call) -> bool:
     name = module.qualified(call.func)
-    own = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    own = last_name(call.func)
     return name.startswith(SHOWS) if name is not None else own in SHOWING
 
 

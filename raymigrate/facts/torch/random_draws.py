@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import argument, keyword_named
+from raymigrate.facts.values import all_arguments, argument, called_name, is_method_call, keyword_named
 
 MAX_STEPS = 8  # from a dataset to the function that draws
 # What draws from a generator that the whole process shares, by that generator.
@@ -39,7 +39,7 @@ RANK_WORDS = lazy_regex(r"rank|process_index", re.IGNORECASE)
 def shared_seed(module: Module) -> ast.Call | None:
     """The first call that sets a seed of torch which is the same in every process; None if there is none."""
     for call in module.calls(*SEEDS):
-        apart = argument(call, 1, "device_specific") if "set_seed" in (module.qualified(call.func) or "") else None
+        apart = argument(call, 1, "device_specific") if "set_seed" in called_name(module, call) else None
         seed = argument(call, 0, "seed")
         is_apart = apart is not None and module.constant(apart) is not False
         if seed is not None and not is_apart and not _is_of_rank(module, seed, MAX_STEPS):
@@ -93,7 +93,7 @@ def draws(module: Module, *generators: str) -> Iterator[ast.Call]:
 
 def _drawn_from(module: Module, call: ast.Call) -> list[str]:
     """The generators of the process from which a function draws that is called."""
-    name = module.qualified(call.func) or ""
+    name = called_name(module, call)
     return [kind for kind, pattern in DRAWS.items() if pattern.fullmatch(name)]
 
 
@@ -102,11 +102,11 @@ def drawn_in(module: Module, node: ast.AST, depth: int = MAX_STEPS) -> Iterator[
     for part in _executed(node):
         if not isinstance(part, ast.Call):
             continue
-        name = module.qualified(part.func) or ""
+        name = called_name(module, part)
         has_own = keyword_named(part, "generator") is not None
         if not has_own:
             yield from _drawn_from(module, part)
-        if not name and isinstance(part.func, ast.Attribute) and part.func.attr in IN_PLACE and not has_own:
+        if not name and is_method_call(part, *IN_PLACE) and not has_own:
             yield "torch"
         definition = module.definition(part.func)
         if depth and isinstance(definition, ast.FunctionDef):
@@ -148,7 +148,7 @@ def _later(module: Module, node: ast.expr, depth: int) -> Iterator[str]:
 
 def _of_made(module: Module, call: ast.Call, depth: int) -> Iterator[str]:
     """The generators from which what a call makes draws later on."""
-    name = module.qualified(call.func) or ""
+    name = called_name(module, call)
     if DRAWS["torch"].fullmatch(name) and name.startswith("torchvision."):
         yield "torch"
     if name in MASKING and module.constant(argument(call, 1, "mlm") or ast.Constant(value=True)) is not False:
@@ -163,7 +163,7 @@ def _of_made(module: Module, call: ast.Call, depth: int) -> Iterator[str]:
     if isinstance(call.func, ast.Attribute) and not name and call.func.attr in ("with_transform", "select", "shuffle"):
         yield from _later(module, call.func.value, depth - 1)
     if not name or name.startswith(("torchvision.", "torch.utils.data.", "torch.nn.", "functools.")):
-        for value in (*call.args, *(keyword.value for keyword in call.keywords)):
+        for value in all_arguments(call):
             yield from _later(module, value, depth - 1)
 
 

@@ -11,7 +11,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.runs_before import RunsBefore
 from raymigrate.facts.torch.iterable_datasets import gives_rows_in_turn
 from raymigrate.facts.torch.picked_rows import is_in_step, is_only_shown
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import called_name, is_none
 
 SEEDS = frozenset({"seed", "seeds", "generator", "generators", "random_state"})
 # By the generator that they draw from where they are given none.
@@ -60,7 +60,7 @@ def _only_picks(module: Module, call: ast.Call) -> bool:
 
 
 def _drawn_from(module: Module, call: ast.Call) -> str | None:
-    name = module.qualified(call.func) or ""
+    name = called_name(module, call)
     for kind, names in (("torch", OF_TORCH), ("numpy", OF_NUMPY), ("python", OF_PYTHON)):
         if name in names:
             return kind
@@ -95,7 +95,7 @@ def _seeds(module: Module, kind: str) -> list[ast.Call]:
 
 def _is_kept(module: Module, call: ast.Call) -> bool:
     """Whether the value is not used: nothing is shared out."""
-    return module.is_statement(call) and (module.qualified(call.func) or "") not in (
+    return module.is_statement(call) and called_name(module, call) not in (
         *OF_PYTHON,
         "numpy.random.shuffle",
     )

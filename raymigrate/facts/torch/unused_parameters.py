@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_method_call
+from raymigrate.facts.values import called_name, is_method_call
 
 MAX_STEPS = 5  # from a model to a part of a part of it
 BRANCHES = (ast.If, ast.IfExp, ast.Match, ast.While, ast.Try, ast.Return)
@@ -34,7 +34,7 @@ def uses_all_parameters(module: Module, model: ast.expr, depth: int = MAX_STEPS)
 def _uses_all(module: Module, node: ast.AST, depth: int) -> bool:
     if not depth or not isinstance(node, ast.Call) or node not in module.scope_of:
         return False
-    name = module.qualified(node.func) or ""
+    name = called_name(module, node)
     if name in CONTAINERS:
         return bool(node.args) and all(uses_all_parameters(module, value, depth - 1) for value in node.args)
     if name.startswith("torch.nn."):

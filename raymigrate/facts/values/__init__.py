@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 from raymigrate.facts.values.behind import UNKNOWN, Asked, Behind, Source
 from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.calls import (
+    all_arguments,
     argument,
     called_name,
     free_name,
     given_to,
+    has_starred,
     has_unpacking,
+    is_call_by_name,
     is_method_call,
     keyword_argument,
     keyword_named,
@@ -72,6 +75,7 @@ __all__ = [
     "WELL_KNOWN_KEYS",
     "Asked",
     "Source",
+    "all_arguments",
     "all_items",
     "argument",
     "assigned",
@@ -86,9 +90,11 @@ __all__ = [
     "fillings",
     "free_name",
     "given_by_name",
+    "has_starred",
     "has_unpacking",
     "head",
     "holds_items",
+    "is_call_by_name",
     "is_method_call",
     "is_none",
     "key_name",
@@ -195,7 +201,7 @@ def assigned(module: Module, target: ast.AST) -> ast.expr | None:
     given = whole.value if isinstance(whole, ast.Assign) and parent in whole.targets else None
     if not isinstance(given, (ast.Tuple, ast.List)) or len(given.elts) != len(parent.elts):
         return None
-    if any(isinstance(part, ast.Starred) for part in (*given.elts, *parent.elts)):
+    if has_starred((*given.elts, *parent.elts)):
         return None
     return given.elts[parent.elts.index(target)]  # type: ignore[arg-type]
 
@@ -323,7 +329,7 @@ def _looped_over(module: Module, target: ast.AST) -> list[ast.expr] | None:
     if not isinstance(loop, (ast.For, ast.comprehension)) or loop.target is not (several or target):
         return None
     items = value(module, loop.iter)
-    if not isinstance(items, (ast.List, ast.Tuple, ast.Set)) or any(isinstance(i, ast.Starred) for i in items.elts):
+    if not isinstance(items, (ast.List, ast.Tuple, ast.Set)) or has_starred(items.elts):
         return None
     filled = isinstance(loop.iter, ast.Name) and fillings(module, loop.iter)
     if filled or not items.elts:
@@ -336,7 +342,7 @@ def _parts(items: list[ast.expr], several: ast.Tuple | ast.List, target: ast.AST
     parts: list[ast.expr] = []
     for one in items:
         elements = one.elts if isinstance(one, (ast.Tuple, ast.List)) else []
-        if len(elements) != len(several.elts) or any(isinstance(e, ast.Starred) for e in (*elements, *several.elts)):
+        if len(elements) != len(several.elts) or has_starred((*elements, *several.elts)):
             return None
         parts.append(elements[several.elts.index(target)])  # type: ignore[arg-type]
     return parts

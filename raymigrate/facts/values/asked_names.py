@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument
-from raymigrate.facts.values.calls import free_name
+from raymigrate.facts.values.calls import free_name, is_method_call
 from raymigrate.facts.values.constants import constants
 from raymigrate.facts.values.items import collected, items_of
 
@@ -112,7 +112,7 @@ def _owners(module: Module, getter: ast.Call) -> Iterator[Source]:
             items = call.args[1] if outer is call and len(call.args) > 1 else argument(call, 0, "iterable")
             if items is not None and (outer is not call or call.args[0] is use):
                 yield from (item for one in collected(Source(module, items)) for item in items_of(one))
-        elif isinstance(call.func, ast.Attribute) and call.func.attr == "sort" and outer is not call:
+        elif is_method_call(call, "sort") and outer is not call:
             yield from (item for one in collected(Source(module, call.func.value)) for item in items_of(one))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, TypeGuard
 
-from raymigrate.facts.syntax.functions import by_position, default_of, is_generator_or_async, returns
+from raymigrate.facts.syntax.functions import by_position, decorators_of, default_of, is_generator_or_async, returns
+from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
 from raymigrate.facts.values.fixtures import of_fixture
 from raymigrate.facts.values.parametrized import parametrized
@@ -48,7 +49,7 @@ LAUNCHERS = {
 
 def argument(call: ast.Call, position: int, *names: str) -> ast.expr | None:
     """An argument that may be given by position or by any of these names; None where it is not seen."""
-    if len(call.args) > position and not any(isinstance(given, ast.Starred) for given in call.args[: position + 1]):
+    if len(call.args) > position and not has_starred(call.args[: position + 1]):
         return call.args[position]
     return keyword_argument(call, *names)
 
@@ -75,9 +76,30 @@ def named_arguments(call: ast.Call, parameters: Sequence[str] = ()) -> dict[str,
     return dict(zip(parameters, seen, strict=False)) | named
 
 
+def all_arguments(call: ast.Call) -> list[ast.expr]:
+    """All that a call is given, by position and by name, in source order."""
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def has_starred(values: Iterable[ast.expr]) -> bool:
+    """Whether some of several arguments or items are unpacked, `*rest`, so that it is not seen how many there are."""
+    return any(isinstance(value, ast.Starred) for value in values)
+
+
 def last_name(node: ast.AST | None) -> str:
     """The name that an expression is, or ends with: `open`, `read_text` of `path.read_text`; empty of any other."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+class NamedCall(ast.Call):
+    """The type of `name(...)`; no node is of this class."""
+
+    func: ast.Name
+
+
+def is_call_by_name(node: object, *names: str) -> TypeGuard[NamedCall]:
+    """Whether a node is `name(...)` with one of these names, whatever the name stands for."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
 
 
 class MethodCall(ast.Call):
@@ -98,7 +120,7 @@ def called_name(module: Module, node: ast.AST | None) -> str:
 
 def has_unpacking(call: ast.Call) -> bool:
     """Whether a call has arguments that cannot be seen."""
-    return any(isinstance(given, ast.Starred) for given in call.args) or bool(unpacked_dicts(call))
+    return has_starred(call.args) or bool(unpacked_dicts(call))
 
 
 def unpacked_dicts(call: ast.Call) -> list[ast.expr]:
@@ -169,7 +191,7 @@ def _function_elsewhere(module: Module, node: ast.expr) -> tuple[Module, ast.AST
 
 def given_back(module: Module, function: ast.FunctionDef) -> Behind:
     """What a call of a function gives: what it returns, unless a decorator may make something else of that."""
-    called = [d.func if isinstance(d, ast.Call) else d for d in function.decorator_list]
+    called = decorators_of(function)
     is_kept = all(ast.unparse(d) in METHODS or module.qualified(d) in TRANSPARENT for d in called)
     return returned_by(module, function) if is_kept else UNKNOWN
 
@@ -223,7 +245,7 @@ def _name_to_call(module: Module, function: FunctionNode) -> tuple[str, int]:
     """The name under which a function is called, and how many of its parameters Python itself fills."""
     owner = module.parent_of[function]
     if isinstance(function, ast.Lambda):
-        target = owner.targets[0] if isinstance(owner, ast.Assign) and len(owner.targets) == 1 else None
+        target = only_target(owner)
         return (target.id, 0) if isinstance(target, ast.Name) else ("", 0)
     if isinstance(owner, ast.ClassDef):
         return (owner.name, 1) if function.name == "__init__" else ("", 0)
@@ -309,7 +331,7 @@ def _listed(module: Module, given: ast.expr | None, before: int) -> list[ast.exp
         before: How many arguments come before these, and are made where the function runs.
     """
     display = module.value(given) if given is not None else ast.Tuple([])
-    if not isinstance(display, (ast.Tuple, ast.List)) or any(isinstance(one, ast.Starred) for one in display.elts):
+    if not isinstance(display, (ast.Tuple, ast.List)) or has_starred(display.elts):
         return None
     return [*[None] * before, *display.elts]
 

@@ -26,7 +26,7 @@ from raymigrate.facts.values import (
     reaching,
     unpacked_dicts,
 )
-from raymigrate.facts.values.calls import configuration_for
+from raymigrate.facts.values.calls import configuration_for, has_starred
 from raymigrate.facts.values.keys import is_later, places_taken_out
 from raymigrate.facts.values.lineages import lineage
 from raymigrate.facts.values.members import methods
@@ -105,7 +105,7 @@ def values_given(module: Module, call: ast.Call, name: str, position: int | None
     if given is not None:
         return [Source(module, given)]
     parts = [carried(module, unpacked) for unpacked in unpacked_dicts(call)]
-    if any(isinstance(starred, ast.Starred) for starred in call.args) or not all(part.whole for part in parts):
+    if has_starred(call.args) or not all(part.whole for part in parts):
         return []
     return [Source(entry.module, entry.value) for part in parts for entry in part.entries if entry.name == name]
 

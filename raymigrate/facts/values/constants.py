@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.values.behind import Source
+from raymigrate.facts.values.calls import has_starred, is_call_by_name, is_method_call
 
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module
@@ -121,10 +122,10 @@ def _first_part(module: Module, node: ast.expr) -> ast.expr | None:
         template = node.left
     if isinstance(node, ast.Call):
         name = module.qualified(node.func)
-        is_str = isinstance(node.func, ast.Name) and node.func.id == "str"
+        is_str = is_call_by_name(node, "str")
         if node.args and (name in (*PATHS, "os.path.join", "os.fspath") or is_str):
             return node.args[0]
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        if is_method_call(node, "format"):
             template = node.func.value
     text = constant(module, template) if template is not None else ...
     return ast.Constant(re.split("[{%]", text)[0]) if isinstance(text, str) else None
@@ -206,7 +207,7 @@ def _formatted(part: ast.expr, of: Callable[[ast.expr], Any]) -> str:
 
 def _called(module: Module, call: ast.Call, of: Callable[[ast.expr], Any]) -> object:
     """What a call of a function comes to that only puts a path together."""
-    if call.keywords or any(isinstance(argument, ast.Starred) for argument in call.args) or not call.args:
+    if call.keywords or has_starred(call.args) or not call.args:
         raise Unknown
     name = module.qualified(call.func)
     if name == "os.path.join" or name in PATHS:

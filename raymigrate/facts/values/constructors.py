@@ -12,6 +12,7 @@ from raymigrate.facts.syntax.functions import parameters
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import class_named
+from raymigrate.facts.values.calls import is_method_call, last_name
 from raymigrate.facts.values.keys import keys_of
 from raymigrate.facts.values.members import is_empty
 
@@ -62,9 +63,7 @@ def _may_be_own_class(module: Module, function: ast.expr) -> bool:
 def _is_called_class(call: ast.Call) -> bool:
     """Whether what is called has a name as classes have, or is the constructor of one."""
     function = call.func
-    name = (
-        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
-    )
+    name = last_name(function)
     return name == "__init__" or name.lstrip("_")[:1].isupper()
 
 
@@ -167,4 +166,4 @@ def _is_handed_on(module: Module, use: ast.Name) -> bool:
     call = module.parent_of[keyword]
     if not isinstance(keyword, ast.keyword) or keyword.arg is not None or not isinstance(call, ast.Call):
         return False
-    return isinstance(call.func, ast.Attribute) and call.func.attr == "__init__"
+    return is_method_call(call, "__init__")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.values.calls import is_method_call, unpacked_dicts
+from raymigrate.facts.values.calls import is_call_by_name, is_method_call, unpacked_dicts
 from raymigrate.facts.values.own_classes import COPIES
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def entries(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = ()) ->
     if isinstance(node, ast.Dict):
         pairs = zip(node.keys, node.values, strict=True)
         return _merged([_pair(module, key, value, above) for key, value in pairs])
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+    if is_call_by_name(node, "dict"):
         return _merged(_given(module, node, above))
     if (parts := _parts(node)) is not None:
         return _merged([entries(module, part, above) for part in parts])
@@ -104,7 +104,7 @@ def seen_entries(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = (
             name = key_name(module, key) if key is not None else None
             found |= {name: value} if name is not None else {}
             found |= seen_entries(module, value, above) if key is None else {}
-    elif isinstance(made, ast.Call) and isinstance(made.func, ast.Name) and made.func.id == "dict":
+    elif is_call_by_name(made, "dict"):
         found |= {name: value for part in made.args for name, value in seen_entries(module, part, above).items()}
         for keyword in made.keywords:
             found |= {keyword.arg: keyword.value} if keyword.arg else seen_entries(module, keyword.value, above)
@@ -160,7 +160,7 @@ def _items(module: Module, node: ast.expr, above: tuple[ast.expr, ...]) -> tuple
         found = of(node.left, node.right)
     elif isinstance(node, (ast.List, ast.Tuple)):
         found = [of(item.value)[0] if isinstance(item, ast.Starred) else ([item], True) for item in node.elts]
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "list":
+    elif is_call_by_name(node, "list"):
         found = of(*node.args)
     return [item for items, _ in found for item in items], all(whole for _, whole in found)
 
@@ -190,7 +190,7 @@ def dicts_in(module: Module, node: ast.expr) -> list[ast.expr]:
         return [node.func.value]
     if not isinstance(node, ast.Call):
         return []
-    takes_over = module.qualified(node.func) in COPIES or (isinstance(node.func, ast.Name) and node.func.id == "dict")
+    takes_over = module.qualified(node.func) in COPIES or is_call_by_name(node, "dict")
     return [*node.args[:1], *unpacked_dicts(node)] if takes_over else []
 
 
@@ -261,7 +261,7 @@ def imported_value(found: Definition) -> ast.expr | None:
 def holds_items(node: ast.expr) -> bool:
     """Whether an expression makes a list, dict or set."""
     if isinstance(node, ast.Call):
-        is_copy = isinstance(node.func, ast.Attribute) and node.func.attr == "copy"
+        is_copy = is_method_call(node, "copy")
         return is_copy or (isinstance(node.func, ast.Name) and node.func.id in ("dict", "list", "set"))
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.BitOr)

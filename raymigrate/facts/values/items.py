@@ -13,6 +13,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import ITERATIONS
 from raymigrate.facts.syntax.threads import COMPLETED, gathered, given_by_task
 from raymigrate.facts.values import Source, entry, fillings, free_name, is_method_call, is_none, reaching, seen_items
+from raymigrate.facts.values.calls import has_starred
 
 # Functions that give one item of a collection, and those that give the items again, in whatever order.
 PICKS = ("max", "min", "next")
@@ -87,7 +88,7 @@ def _parts_of_items(part: Source, depth: int) -> list[Source]:
     items: list[Source] = []
     if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
         key, whole = module.constant(node.slice), node.value
-    elif isinstance(several, (ast.Tuple, ast.List)) and not any(isinstance(e, ast.Starred) for e in several.elts):
+    elif isinstance(several, (ast.Tuple, ast.List)) and not has_starred(several.elts):
         key, outer = several.elts.index(target), module.parent_of[several]  # type: ignore[arg-type]
         whole = outer.value if isinstance(outer, ast.Assign) else None
         looped = looped_over(module, several)
@@ -160,7 +161,7 @@ def _copied(module: Module, node: ast.expr) -> ast.expr | None:
         return node.value
     if not isinstance(node, ast.Call):
         return None
-    if isinstance(node.func, ast.Attribute) and node.func.attr == "values" and not node.args:
+    if is_method_call(node, "values") and not node.args:
         return node.func.value
     if module.qualified(node.func) in COMPLETED and node.args:
         return node.args[0]
@@ -188,11 +189,11 @@ def looped_over(module: Module, target: ast.AST | None) -> ast.expr | None:
     if not isinstance(pairs, ast.Call):
         return None
     function = _builtin(module, pairs)
-    if function == "zip" and not any(isinstance(part, ast.Starred) for part in pairs.args[: place + 1]):
+    if function == "zip" and not has_starred(pairs.args[: place + 1]):
         return pairs.args[place] if place < len(pairs.args) else None
     if function == "enumerate" and place == 1 and pairs.args:
         return pairs.args[0]
-    is_dict = isinstance(pairs.func, ast.Attribute) and pairs.func.attr == "items" and not pairs.args
+    is_dict = is_method_call(pairs, "items") and not pairs.args
     return pairs.func.value if is_dict and place == 1 and isinstance(pairs.func, ast.Attribute) else None
 
 

@@ -15,7 +15,7 @@ from raymigrate.facts.syntax.nodes import blocks
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import FUNCTIONS, LOOPS
 from raymigrate.facts.values.bindings import TRY, place_in_block
-from raymigrate.facts.values.calls import free_name
+from raymigrate.facts.values.calls import all_arguments, called_name, free_name
 
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module
@@ -94,8 +94,8 @@ def _may_change(module: Module, parts: Iterable[ast.AST], owner: str, name: str,
 
 def _may_reach(module: Module, call: ast.Call, owner: str) -> bool:
     """Whether a call may store to an object: it gets it, or runs what is neither of Python nor of a library."""
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    name, package = free_name(module, call.func), (module.qualified(call.func) or "").partition(".")[0]
+    given = all_arguments(call)
+    name, package = free_name(module, call.func), called_name(module, call).partition(".")[0]
     is_known = hasattr(builtins, name) or package in LIBRARIES
     return not is_known or name == "super" or any(_is(part, owner) for part in given)
 

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values.calls import called_name, is_method_call
 
 CLOCKS = frozenset(
     {
@@ -39,7 +40,7 @@ def asks_now(module: Module, test: ast.expr) -> Iterator[ast.expr]:
 def is_agreed(module: Module, asked: ast.expr) -> bool:
     """Whether all processes are given one answer, which a name holds: `dist.all_reduce(late)`."""
     calls = (_call_around(module, use) for use in module.uses_of(asked))
-    return any(call is not None and (module.qualified(call.func) or "").startswith(AGREES) for call in calls)
+    return any(call is not None and called_name(module, call).startswith(AGREES) for call in calls)
 
 
 def _call_around(module: Module, use: ast.AST) -> ast.Call | None:
@@ -50,7 +51,7 @@ def _call_around(module: Module, use: ast.AST) -> ast.Call | None:
 
 
 def _is_asked_now(module: Module, call: ast.Call) -> bool:
-    name = module.qualified(call.func) or ""
+    name = called_name(module, call)
     if name in CLOCKS | TIMES | ON_DISK or name in ("os.listdir", "glob.glob"):
         return True
-    return not name and isinstance(call.func, ast.Attribute) and call.func.attr in EXISTS
+    return not name and is_method_call(call, *EXISTS)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.values.calls import free_name
+from raymigrate.facts.syntax.nodes import targets_of
+from raymigrate.facts.values.calls import called_name, free_name, has_starred, is_call_by_name
 
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module
@@ -44,7 +45,7 @@ def unpacked_alone(module: Module, call: ast.Call) -> Unpacked | None:
         call: The call.
     """
     unpacked = [keyword for keyword in call.keywords if keyword.arg is None]
-    if len(unpacked) != 1 or any(isinstance(given, ast.Starred) for given in call.args):
+    if len(unpacked) != 1 or has_starred(call.args):
         return None
     given = unpacked[0].value
     found = _named(module, call, given) if isinstance(given, ast.Name) else None
@@ -89,7 +90,7 @@ def _named(
 
 
 def _targets(statement: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
-    return statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return targets_of(statement)
 
 
 def _pairs(module: Module, node: ast.expr) -> list[tuple[str, ast.expr]] | None:
@@ -97,7 +98,7 @@ def _pairs(module: Module, node: ast.expr) -> list[tuple[str, ast.expr]] | None:
     if isinstance(node, ast.Dict):
         keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
         return _if_text(keys, node.values)
-    is_dict = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict"
+    is_dict = is_call_by_name(node, "dict")
     if not is_dict or not isinstance(node, ast.Call) or node.args or module.scope_of[node].find("dict"):
         return None
     return _if_text([keyword.arg for keyword in node.keywords], [keyword.value for keyword in node.keywords])
@@ -181,7 +182,7 @@ def _is_plain(module: Module, part: ast.AST) -> bool:
     if isinstance(part, ast.Call):
         if free_name(module, part.func) == "dict":  # `dict(a=1)` is `{"a": 1}`
             return not part.args and all(keyword.arg is not None for keyword in part.keywords)
-        return (module.qualified(part.func) or "").startswith("ray.") and ast.unparse(part.func).endswith("Config")
+        return called_name(module, part).startswith("ray.") and ast.unparse(part.func).endswith("Config")
     if isinstance(part, ast.Attribute):
         return module.qualified(part) is not None
     if isinstance(part, ast.Dict):

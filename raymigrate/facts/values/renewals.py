@@ -10,6 +10,7 @@ from string import Formatter
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import has_unpacking, keyword_named
+from raymigrate.facts.values.calls import called_name
 
 
 class Renewal(IntEnum):
@@ -121,7 +122,7 @@ def _most(module: Module, node: ast.expr) -> Renewal:
         return _of_begin(module, node)
     if not isinstance(node, ast.Call):
         return Renewal.EACH_RUN
-    if (module.qualified(node.func) or "").startswith(DATES):
+    if called_name(module, node).startswith(DATES):
         return Renewal.DAILY
     method = (module.qualified(node.func) or ast.unparse(node.func)).rpartition(".")[2]
     if method in OF_DATES:
@@ -174,7 +175,7 @@ def _is_time(module: Module, node: ast.expr | None) -> bool:
     """Whether a value is a time with its day first, in each of the cases."""
     sources = module.origins(node) if node is not None else []
     return bool(sources) and all(
-        isinstance(source.node, ast.Call) and CLOCKS.match(source.module.qualified(source.node.func) or "") is not None
+        isinstance(source.node, ast.Call) and CLOCKS.match(called_name(source.module, source.node)) is not None
         for source in sources
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import reaching
+from raymigrate.facts.values.calls import is_call_by_name, is_method_call
 
 
 class WrittenKeys:
@@ -61,9 +62,9 @@ def _writes(module: Module, key: str) -> Iterator[tuple[ast.AST, ast.expr]]:
             case ast.Dict(keys=keys) if node in keys:
                 yield from _given(module, parent)
     for call, keyword in module.keywords(key):
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "update":
+        if is_method_call(call, "update"):
             yield call, call.func.value
-        elif isinstance(call.func, ast.Name) and call.func.id == "dict" and keyword.arg == key:
+        elif is_call_by_name(call, "dict") and keyword.arg == key:
             yield from _given(module, call)
 
 
