@@ -11,7 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.ray_datasets import RM507
 from raymigrate.facts.ray_data.datasets import MAPPERS, OF_GROUPS
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, has_starred, has_unpacking, keyword_argument, methods
+from raymigrate.facts.values import argument, every_origin, has_starred, has_unpacking, keyword_argument, methods
 from raymigrate.facts.values.partials import PARTIAL
 
 STRATEGY = "ray.data.ActorPoolStrategy"
@@ -112,8 +112,7 @@ def _may_be_pool(module: Module, node: ast.expr) -> bool:
 
 def _is_function(module: Module, node: ast.expr | None) -> bool:
     """Whether what is mapped surely is a function, and no class: a lambda, a def, a method, a partial of a function."""
-    found = list(module.origins(node)) if node is not None else []
-    return bool(found) and all(_runs_as_task(source.module, source.node) for source in found)
+    return node is not None and every_origin(module, node, _runs_as_task)
 
 
 def _runs_as_task(module: Module, node: ast.expr) -> bool:

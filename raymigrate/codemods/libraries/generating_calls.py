@@ -14,7 +14,15 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.generation import LENGTHS, RM752
 from raymigrate.facts.hugging_face.models import GET_MODEL
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, called_name, has_starred, is_method_call, unpacked_dicts
+from raymigrate.facts.values import (
+    Source,
+    argument,
+    called_name,
+    every_origin,
+    has_starred,
+    is_method_call,
+    unpacked_dicts,
+)
 from raymigrate.facts.values.carried import carried
 
 GENERATE = "generate"
@@ -94,11 +102,10 @@ def _is_given(origin: Source, depth: int) -> bool:
         return False
     if is_method_call(node, *MOVERS):
         return _is_read(Source(module, node.func.value), depth + 1)
-    makers = module.origins(node.func)
-    return bool(makers) and all(_is_reader(maker) for maker in makers)
+    return every_origin(module, node.func, _is_reader)
 
 
-def _is_reader(maker: Source) -> bool:
+def _is_reader(module: Module, maker: ast.expr) -> bool:
     """Whether a value is a tokenizer, processor or feature extractor: `AutoTokenizer.from_pretrained(...)`."""
-    name = called_name(*maker).removesuffix(".from_pretrained")
+    name = called_name(module, maker).removesuffix(".from_pretrained")
     return name.startswith("transformers.") and name.endswith(READERS)

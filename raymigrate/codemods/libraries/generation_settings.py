@@ -170,8 +170,7 @@ def config_class(module: Module, node: ast.AST) -> str:
     """The class of the config of a model that a call makes; empty if it makes none."""
     if not isinstance(node, ast.Call):
         return ""
-    is_loaded = is_method_call(node, LOADED)
-    maker = node.func.value if is_loaded and isinstance(node.func, ast.Attribute) else node.func
+    maker = node.func.value if is_method_call(node, LOADED) else node.func
     found = CONFIG.fullmatch(module.qualified(maker) or "")
     return found[1] if found and found[1] not in NO_CONFIGS_OF_MODELS else ""
 

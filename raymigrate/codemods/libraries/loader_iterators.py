@@ -7,7 +7,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.library_attributes import RM723
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import free_name
+from raymigrate.facts.values import every_origin, free_name
 
 METHOD = "next"
 LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
@@ -35,8 +35,7 @@ def convert(context: Context) -> None:
 
 def _is_iterator(module: Module, node: ast.expr) -> bool:
     """Whether all that a value can come from are iterators of DataLoaders."""
-    sources = module.origins(node)
-    return bool(sources) and all(_is_made_by_iter(source.module, source.node) for source in sources)
+    return every_origin(module, node, _is_made_by_iter)
 
 
 def _is_made_by_iter(module: Module, node: ast.expr) -> bool:
@@ -46,8 +45,7 @@ def _is_made_by_iter(module: Module, node: ast.expr) -> bool:
 
 
 def _is_loader(module: Module, node: ast.expr) -> bool:
-    sources = module.origins(node)
-    return bool(sources) and all(_makes_loader(source.module, source.node) for source in sources)
+    return every_origin(module, node, _makes_loader)
 
 
 def _makes_loader(module: Module, node: ast.expr) -> bool:

@@ -19,7 +19,7 @@ from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.comments import comments_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import called_name, is_method_call, keyword_named, written
+from raymigrate.facts.values import called_name, every_origin, is_method_call, keyword_named, written
 from raymigrate.knowledge.tokenizers import KEPT, KEPT_BY_SOME, keeps
 
 CALL_IT = "Call the tokenizer itself: tokenizer(texts, ...), and for labels tokenizer(text_target=texts, ...)."
@@ -72,8 +72,7 @@ def is_tokenizer(module: Module, node: ast.expr) -> bool:
 
     A parameter is one where each call that is seen gives one.
     """
-    found = module.origins(node)
-    return bool(found) and all(_makes_tokenizer(source.module, source.node) for source in found)
+    return every_origin(module, node, _makes_tokenizer)
 
 
 def _makes_tokenizer(module: Module, value: ast.expr) -> bool:
@@ -94,9 +93,7 @@ def _made(module: Module, node: ast.AST) -> str:
     """The class of tokenizers that `X.from_pretrained(...)` or `X(...)` makes one of."""
     if not isinstance(node, ast.Call):
         return ""
-    is_loaded = is_method_call(node, "from_pretrained")
-    maker = node.func.value if is_loaded and isinstance(node.func, ast.Attribute) else node.func
-    return _named(module, maker)
+    return _named(module, node.func.value if is_method_call(node, "from_pretrained") else node.func)
 
 
 def _base(module: Module, node: ast.AST | None, depth: int = 0) -> str:

@@ -16,7 +16,7 @@ from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.ray_tune.trials import is_of_rl_trainer, may_be_trial
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import class_named, last_name
+from raymigrate.facts.values import class_named, every_origin, last_name
 from raymigrate.facts.values.calls import called_function
 from raymigrate.facts.values.members import methods_of_object
 
@@ -41,8 +41,7 @@ def _is_unseen(module: Module, result: ast.expr) -> bool:
         return False
     if declared_class(module, result) is not None:
         return False
-    made = module.origins(result)
-    return bool(made) and all(_is_unseen_call(source.module, source.node) for source in made)
+    return every_origin(module, result, _is_unseen_call)
 
 
 def _is_unseen_call(module: Module, node: ast.expr) -> bool:

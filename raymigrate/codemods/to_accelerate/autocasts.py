@@ -14,7 +14,7 @@ from raymigrate.facts.syntax.annotations import in_annotation, in_type_test
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.torch.gradients import switches_gradients_off
-from raymigrate.facts.values import called_name, free_name, is_method_call, named_arguments
+from raymigrate.facts.values import called_name, free_name, is_method_call, named_arguments, sources_here
 
 PLACES = ("torch.amp", "torch.cuda.amp", "torch.cpu.amp")
 AUTOCASTS = ("torch.autocast", *(f"{p}{m}.autocast" for p in PLACES for m in ("", ".autocast_mode")))
@@ -153,7 +153,7 @@ class Autocasts(Side):
         heads += getattr(node, "decorator_list", [])
         known = {*self.calls, *self.off}
         for head in heads:
-            sources = [s.node for s in self.module.origins(head) if s.module is self.module]
+            sources = sources_here(self.module, head)
             found = {part for source in (head, *sources) for part in ast.walk(source) if part in known}
             self._check_sources(head, sources, found)
             yield from found

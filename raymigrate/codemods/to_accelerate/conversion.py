@@ -186,7 +186,7 @@ class Conversion:
     def _loaders(self) -> list[Variable]:
         """The loaders to prepare: those that are trained on, and those of evaluations that can be gathered."""
         loops = self._training_loops()
-        used = {v for loop in loops for loader, _ in loop.loaders for v in self.variables.of(loader)}
+        used = self.training.loaders_of(*loops)
         trained = dict.fromkeys(sorted(used, key=lambda loader: self.module.start(self.training.made_at(loader))))
         evaluations = [
             loop
@@ -195,24 +195,24 @@ class Conversion:
             and not self.training.trains(loop.node)
             and self.evaluation.evaluates(loop.node)
         ]
-        seen = {v for loop in evaluations for loader, _ in loop.loaders for v in self.variables.of(loader)}
+        seen = self.training.loaders_of(*evaluations)
         split = {loader for loader in seen if self.processes.samplers.is_sampled(loader)}
         for loop in evaluations:
-            if split.intersection(self._homes(loop)) and self.processes.runs_in_main_only(loop.node):
+            if split.intersection(self.training.loaders_of(loop)) and self.processes.runs_in_main_only(loop.node):
                 reason = "the main process alone evaluates, with a loader that may give each process a part of the rows"
                 raise Refusal(loop.node, f"{reason}: prepared, it would wait for the others")
         trained.update(dict.fromkeys(sorted(split, key=lambda loader: loader.name)))
         self.own_counts = {loop.node for loop in evaluations if self._counts_itself(loop, split)}
         for loop in (each for each in evaluations if each.node in self.own_counts):
-            self.processes.samplers.tell_of_filled(self.changes, loop.node, self._homes(loop))
+            self.processes.samplers.tell_of_filled(self.changes, loop.node, self.training.loaders_of(loop))
         evaluations = [loop for loop in evaluations if loop.node not in self.own_counts]
         understood = {loop.node: self._gathering(loop) for loop in evaluations}
         left: set[Variable] = set()
         for loop in evaluations:
             if understood[loop.node] is None:
-                left |= self._homes(loop)
+                left |= self.training.loaders_of(loop)
         for loop in evaluations:
-            homes = self._homes(loop)
+            homes = self.training.loaders_of(loop)
             gathering = understood[loop.node]
             if homes & left and homes & trained.keys():
                 raise Refusal(loop.node, "it evaluates on the training data in a way whose results cannot be gathered")
@@ -231,7 +231,7 @@ class Conversion:
 
     def _shares_batch(self) -> bool:
         """Whether the batch that is trained on is worked out of the number of processes: `args.batch // world_size`."""
-        loaders = {v for loop in self._training_loops() for v in self._homes(loop)}
+        loaders = self.training.loaders_of(*self._training_loops())
         makers = [maker for loader in loaders for maker in self.variables.makers(loader)]
         places = [(self.variables.home_of(m), argument(m, 1, "batch_size")) for m in makers if isinstance(m, ast.Call)]
         return any(self._is_size(p) for home, size in places if size is not None for _, p in reached(home, size))
@@ -242,13 +242,9 @@ class Conversion:
         held = self.variables.of(part) if isinstance(part, ast.Name) and part in self.module.scope_of else frozenset()
         return self.processes.number(part) == SIZE or any(self.processes.numbers.get(v) == SIZE for v in held)
 
-    def _homes(self, loop: Loop) -> set[Variable]:
-        """The loaders of a loop."""
-        return {v for loader, _ in loop.loaders for v in self.variables.of(loader)}
-
     def _counts_itself(self, loop: Loop, split: set[Variable]) -> bool:
         """Whether each process had a part of the rows before, whose counts the script adds up as it did."""
-        homes = self._homes(loop)
+        homes = self.training.loaders_of(loop)
         return homes <= split and (self.processes.reduces or self.evaluation.gathering(loop) is None)
 
     def _gathering(self, loop: Loop) -> Gathering | None:

@@ -8,6 +8,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.devices import NAMERS, Devices
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import compared_with
 from raymigrate.facts.values import called_name, reaching
 
 METHODS = frozenset(dir(str))
@@ -58,8 +59,7 @@ def is_used_as_text(module: Module, read: ast.expr) -> bool:
     if isinstance(parent, ast.Attribute):
         return parent.attr in METHODS
     if isinstance(parent, ast.Compare):
-        others = [other for other in (parent.left, *parent.comparators) if other is not read]
-        values = [part for o in others for part in (o.elts if isinstance(o, (ast.Tuple, ast.List, ast.Set)) else [o])]
+        values = compared_with(parent, read)
         return bool(values) and all(isinstance(module.constant(value), str) for value in values)
     if isinstance(parent, ast.BinOp):
         return isinstance(parent.op, ast.Add)

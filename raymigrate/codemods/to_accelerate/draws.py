@@ -62,7 +62,7 @@ def tell_draws(changes: Changes, training: Training, loaders: Collection[Variabl
 
 def _augmented(changes: Changes, training: Training, loaders: Collection[Variable], loops: list[Loop]) -> None:
     """Tells of data that draws random numbers in the main process, a batch ahead of what the loop draws."""
-    trained = {v for loop in loops for loader, _ in loop.loaders for v in training.variables.of(loader)}
+    trained = training.loaders_of(*loops)
     drawn = {kind for loop in loops for kind in drawn_in(training.module, loop.node)}
     if _drops(training):
         drawn.add("torch")

@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.conditions import Condition, Conditions
 from raymigrate.codemods.to_accelerate.rules import RM852, Refusal
 from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.facts.values import sources_here
 
 # What a GradScaler does that the Accelerator does itself.
 SCALER_METHODS = ("scale", "unscale_", "step", "update")
@@ -77,8 +78,7 @@ class HalfBranches:
         )
 
     def _is_autocast(self, item: ast.withitem) -> bool:
-        sources = [source.node for source in self.module.origins(item.context_expr) if source.module is self.module]
-        return any(source in self.autocasts.calls for source in sources)
+        return any(source in self.autocasts.calls for source in sources_here(self.module, item.context_expr))
 
     def _trains(self, block: list[ast.stmt]) -> bool:
         """Whether a block does a part of a step: else it is the other branch of something else."""

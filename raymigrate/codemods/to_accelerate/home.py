@@ -219,7 +219,7 @@ class Home(Side):
 
     def _last_setup(self) -> int:
         prepared = {*self.training.models, *self.training.optimizers, *self.training.schedulers}
-        prepared |= {v for loop in self.training.loops for loader, _ in loop.loaders for v in self.variables.of(loader)}
+        prepared |= self.training.loaders_of(*self.training.loops)
         last = 0
         for variable in prepared:
             if variable.scope is self.scope or is_attribute(variable.name):

@@ -11,7 +11,7 @@ from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.step_counters import counts_steps
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
 from raymigrate.facts.syntax.scopes import Scope
-from raymigrate.facts.values import all_arguments, called_name, class_named, free_name, is_method_call
+from raymigrate.facts.values import all_arguments, called_name, class_named, free_name, is_method_call, sources_here
 from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.moments import asks_now, is_agreed
 
@@ -96,7 +96,7 @@ class OwnDecisions:
                 return True
             if (part.id, self.module.bound_in(part)) in self._filled and not self._is_counted(part):
                 return True
-            sources = [source.node for source in self.module.origins(part) if source.module is self.module]
+            sources = sources_here(self.module, part)
             conditions = [test for node in own for test in self._conditions(node)]
             waiting += [
                 other for node in (*sources, *conditions, *self._told(part), *self._put(part)) for other in _names(node)

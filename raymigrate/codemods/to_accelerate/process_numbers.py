@@ -9,7 +9,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
 from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import is_negation
+from raymigrate.facts.syntax.nodes import compared_with, is_negation
 from raymigrate.facts.values import called_name, is_method_call, last_name
 
 DEVICE = "accelerator.device"
@@ -98,8 +98,7 @@ def is_counted(variables: Variables, read: ast.expr) -> bool:
         return not isinstance(other, ast.JoinedStr) and not isinstance(variables.module.constant(other), str)
     if not isinstance(parent, ast.Compare):
         return False
-    others = [other for other in (parent.left, *parent.comparators) if other is not read]
-    parts = [p for o in others for p in (o.elts if isinstance(o, (ast.Tuple, ast.List, ast.Set)) else [o])]
+    parts = compared_with(parent, read)
     return bool(parts) and all(type(variables.module.constant(part)) is int for part in parts)
 
 

@@ -15,7 +15,7 @@ from raymigrate.facts.projects.environment import gpus_shown
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.iterable_datasets import gives_rows_in_turn
 from raymigrate.facts.torch.random_splits import unseeded_splits
-from raymigrate.facts.values import argument, called_name, free_name
+from raymigrate.facts.values import argument, called_name, free_name, sources_here
 
 READS_ALL = frozenset({"list", "tuple", "sorted", "set"})
 MODES = frozenset({"train", "eval", "parameters", "zero_grad"})
@@ -67,7 +67,7 @@ class Shares:
                 "Set a seed before, the same in all processes: accelerate.utils.set_seed(42).",
             )
         for loop in self.training.loops:
-            homes = {v for value, _ in loop.loaders for v in self.training.variables.of(value)}
+            homes = self.training.loaders_of(loop)
             is_share = homes & self.loaders and loop.node not in self.understood and self.order.holds(loop.node)
             if is_share and not self.training.trains(loop.node):
                 changes.manual(
@@ -108,7 +108,7 @@ class Shares:
     def _other_evaluations(self, changes: Changes) -> None:
         """Tells of loops over all rows that use the model otherwise than by calling it, as to generate."""
         for loop in self.training.loops:
-            homes = {v for value, _ in loop.loaders for v in self.training.variables.of(value)}
+            homes = self.training.loaders_of(loop)
             if homes & self.loaders or self.training.trains(loop.node) or not self.order.holds(loop.node):
                 continue
             reads = [node for node in self.module.below(loop.node) if isinstance(node, ast.Attribute)]
@@ -153,7 +153,7 @@ class Shares:
 
     def _asked(self, iterator: ast.expr) -> set[str]:
         """The unprepared loaders behind an iterator: `iter(loader)`, `endless(loader)`, `Endless(DataLoader(...))`."""
-        sources = [source.node for source in self.module.origins(iterator) if source.module is self.module]
+        sources = sources_here(self.module, iterator)
         given = [part for node in (iterator, *sources) for part in ast.walk(node) if part in self.module.scope_of]
         homes = [self.training.variables.of(part) for part in given if isinstance(part, (ast.Name, ast.Attribute))]
         named = {v.name for found in homes if self.training.is_loaders(found) for v in found - self.loaders}

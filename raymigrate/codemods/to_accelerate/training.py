@@ -148,6 +148,10 @@ class Training:
         }
         return list(found)
 
+    def loaders_of(self, *loops: Loop) -> set[Variable]:
+        """The loaders that loops go over."""
+        return {v for loop in loops for loader, _ in loop.loaders for v in self.variables.of(loader)}
+
     def is_scaler(self, node: ast.expr) -> bool:
         """Whether an expression makes a GradScaler."""
         name = called_name(self.module, node)

@@ -13,7 +13,7 @@ from raymigrate.codemods.to_ray.script import DEFINITIONS
 from raymigrate.facts.syntax.attribute_chains import root_of_chain
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
-from raymigrate.facts.values import last_name
+from raymigrate.facts.values import last_name, sources_here
 
 # Libraries whose decorators call the function where it is called, or complete a class where that is made.
 CALL_IT = LIBRARIES | {
@@ -58,6 +58,6 @@ def _library(module: Module, decorator: ast.expr) -> str:
     root = root_of_chain(node)
     if module.elsewhere(node) is not None or root is None:
         return "builtins"
-    made = [source.node for source in module.origins(root) if source.module is module]
-    names = [module.qualified(n.func if isinstance(n, ast.Call) else n) for n in (node, *made)]
+    places = (node, *sources_here(module, root))
+    names = [module.qualified(n.func if isinstance(n, ast.Call) else n) for n in places]
     return next((name for name in names if name), "builtins").partition(".")[0]

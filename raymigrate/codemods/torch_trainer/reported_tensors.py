@@ -20,7 +20,7 @@ from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.torch.tensors import Kind, as_number, kinds_of
-from raymigrate.facts.values import Source, argument, class_named, reaching
+from raymigrate.facts.values import Source, argument, class_named, reaching, sources_here
 from raymigrate.facts.values.own_classes import COPIES
 
 RM423 = Rule(
@@ -220,7 +220,7 @@ def _held(module: Module, node: ast.expr, depth: int = 0) -> Iterator[tuple[ast.
     """What a dict or list holds that has a name or comes from a function, and whether something else may read it."""
     if not isinstance(node, (ast.Name, ast.Call, ast.Attribute)) or depth > DEEPEST:
         return
-    made = [source.node for source in module.origins(node) if source.module is module]
+    made = sources_here(module, node)
     if isinstance(node, ast.Name):
         made += filter(None, (module.assigned(binding.node) for binding in reaching(module, node)))
     made = [whole for whole in dict.fromkeys(made) if _parts(whole) is not None or isinstance(whole, ast.Name)]

@@ -41,7 +41,6 @@ RM410 = Rule(
 )
 
 CONTEXT = "ray.train.get_context()"
-SETUP_WANDB = "ray.air.integrations.wandb.setup_wandb"
 SETUP_MLFLOW = "ray.air.integrations.mlflow.setup_mlflow"
 OLD_PLACES = ("ray.air.callbacks", "ray.tune.integration")
 MOVED = {

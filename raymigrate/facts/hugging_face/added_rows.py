@@ -4,7 +4,7 @@ import ast
 
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, free_name, has_unpacking, is_none, named_arguments, reaching
+from raymigrate.facts.values import argument, free_name, has_unpacking, is_none, named_arguments, reaching, sources_here
 
 ADDS_TOKENS = ("add_tokens", "add_special_tokens", "train_new_from_iterator")
 HOLDERS = (ast.Dict, ast.List, ast.Tuple, ast.Set, ast.Starred, ast.keyword)
@@ -26,7 +26,7 @@ def may_add_rows(module: Module, call: ast.Call) -> bool:
     size = argument(call, 0, "new_num_tokens")
     if size is None or is_none(size):
         return False
-    counted = [_counted(module, source.node) for source in module.origins(size) if source.module is module]
+    counted = [_counted(module, source) for source in sources_here(module, size)]
     owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
     models = _loaded(module, owner)
     if len(counted) != 1 or counted[0] is None or models is None:

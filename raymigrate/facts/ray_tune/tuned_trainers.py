@@ -73,7 +73,6 @@ def _trainer_class(source: Source) -> str | None:
     module, made = source.module, source.node
     if not isinstance(made, ast.Call):
         return None
-    restores = is_method_call(made, "restore")
-    maker = made.func.value if restores and isinstance(made.func, ast.Attribute) else made.func
+    maker = made.func.value if is_method_call(made, "restore") else made.func
     names = (name for held in module.origins(maker) for name in named_trainers(held))
     return next((n for n in names if n not in RL_TRAINERS | SKLEARN_TRAINERS), None)  # no trainer is to take theirs

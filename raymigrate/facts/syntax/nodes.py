@@ -35,6 +35,14 @@ def only_target(statement: ast.AST | None) -> ast.expr | None:
     return statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
 
 
+def compared_with(compare: ast.Compare, value: ast.expr) -> list[ast.expr]:
+    """What a value is compared with; of a list, a tuple or a set its items: `0` and `-1` of `rank in (0, -1)`."""
+    others = [other for other in (compare.left, *compare.comparators) if other is not value]
+    return [
+        i for other in others for i in (other.elts if isinstance(other, (ast.Tuple, ast.List, ast.Set)) else [other])
+    ]
+
+
 def names_in(node: ast.AST) -> set[str]:
     """The names that code reads or binds, wherever they stand in it."""
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}

@@ -7,7 +7,7 @@ from raymigrate.facts.hugging_face.models import PIPELINES
 from raymigrate.facts.projects.callees import calls_within, reached_elsewhere
 from raymigrate.facts.syntax.magics import asks_for_accelerator
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, is_method_call, keyword_argument, origins
+from raymigrate.facts.values import argument, every_origin, is_method_call, keyword_argument, origins
 
 GPU_ARGUMENTS = ("fp16", "device_map", "load_in_8bit", "load_in_4bit")
 GROUP = "torch.distributed.init_process_group"
@@ -45,8 +45,7 @@ def _asks(module: Module, calls: Iterable[ast.Call]) -> bool:
 
 def _is_gpu(module: Module, device: ast.expr) -> bool:
     """Whether a device is a GPU by its name, whatever the machine has: `"cuda"`, `torch.device("cuda:0")`."""
-    ends = list(origins(module, device))
-    return bool(ends) and all(_names_gpu(end.module, end.node) for end in ends)
+    return every_origin(module, device, _names_gpu)
 
 
 def _is_numbered(module: Module, call: ast.Call, device: ast.expr) -> bool:

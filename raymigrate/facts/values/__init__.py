@@ -8,6 +8,7 @@ unknown, and no rule takes it for a default.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.values.behind import UNKNOWN, Asked, Behind, Source
@@ -87,6 +88,7 @@ __all__ = [
     "definition",
     "entries",
     "entry",
+    "every_origin",
     "fillings",
     "free_name",
     "given_by_name",
@@ -115,6 +117,7 @@ __all__ = [
     "seen_entries",
     "seen_items",
     "sources",
+    "sources_here",
     "trailing_text",
     "unpacked_dicts",
     "value",
@@ -266,6 +269,17 @@ def _followed(start: Source, *, elsewhere: bool) -> list[Source]:
 def sources(module: Module, node: ast.expr) -> list[ast.expr]:
     """`origins` within the module."""
     return [source.node for source in origins(module, node, elsewhere=False)]
+
+
+def sources_here(module: Module, node: ast.expr) -> list[ast.expr]:
+    """Those of `origins` that stand in the module, without what comes from other files."""
+    return [source.node for source in origins(module, node) if source.module is module]
+
+
+def every_origin(module: Module, node: ast.expr, holds: Callable[[Module, ast.expr], bool]) -> bool:
+    """Whether something holds of all that a value can come from, and it comes from something."""
+    found = origins(module, node)
+    return bool(found) and all(holds(source.module, source.node) for source in found)
 
 
 def _behind(module: Module, node: ast.expr, *, elsewhere: bool) -> Behind:
