@@ -16,7 +16,7 @@ from raymigrate.facts.ray_data.datasets import FROM_TORCH, MAPPERS, is_dataset, 
 from raymigrate.facts.ray_data.plain_batches import is_used_as_dict, of_plain_use, takes_an_array
 from raymigrate.facts.ray_data.preprocessors import BATCH_MAPPERS, arguments
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, called_name, keyword_argument, last_name, sources
+from raymigrate.facts.values import argument, called_name, is_method_call, keyword_argument, last_name, sources
 
 RM511 = Rule(
     "RM511",
@@ -190,7 +190,7 @@ def _maker(module: Module, dataset: ast.expr) -> ast.Call | None:
     while (found := sources(module, dataset)) and len(found) == 1 and isinstance(value := found[0], ast.Call):
         if _made_with(module, value) in COLUMNS:
             return value
-        if not isinstance(value.func, ast.Attribute) or value.func.attr not in SAME_ROWS or value in seen:
+        if not is_method_call(value, *SAME_ROWS) or value in seen:
             return None
         seen.add(value)
         dataset = value.func.value

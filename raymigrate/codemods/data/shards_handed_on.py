@@ -5,10 +5,8 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.ray_datasets import NO_DATASET, RM506, ROWS, shards
-from raymigrate.facts.ray_data.datasets import asks_for_shard, attributes_of_shards
+from raymigrate.facts.ray_data.datasets import attributes_of_shards, comes_from_shards
 from raymigrate.facts.syntax.guards import is_guarded
-from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values.items import items_behind
 
 # What a Dataset had, a DataIterator has not, and few other objects have: to follow every `x.sum()` would cost too much.
 OF_DATASETS = frozenset(
@@ -29,7 +27,8 @@ def shards_handed_on(context: Context) -> None:
         if node.attr in OF_DATASETS and node not in told and module.qualified(node) is None:
             if _is_told(context, node) or is_guarded(module, node, node.attr):
                 continue
-            if isinstance(module.parent_of[node], ast.Call) and _is_shard(module, node.value):
+            is_text = isinstance(node.value, (ast.Constant, ast.JoinedStr))  # as most are
+            if isinstance(module.parent_of[node], ast.Call) and not is_text and comes_from_shards(module, node.value):
                 context.manual(RM506, node, NO_DATASET.format(node.attr), ROWS.format(node.attr))
 
 
@@ -37,12 +36,3 @@ def _is_told(context: Context, node: ast.Attribute) -> bool:
     """Whether a finding of the same rule stands there."""
     found = context.findings_on(node.lineno, node.end_lineno)
     return any(one.code == RM506.code and node.attr in one.message for one in found)
-
-
-def _is_shard(module: Module, node: ast.expr) -> bool:
-    """Whether a value is a shard by every way to it, in other files too."""
-    if isinstance(node, (ast.Constant, ast.JoinedStr)):
-        return False  # most are texts
-    origins = module.origins(node)
-    items = [item for origin in origins for item in items_behind(origin)] or origins
-    return bool(items) and all(asks_for_shard(item) for item in items)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Set
 
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.facts.hugging_face.own_arguments import is_training_arguments, own_arguments
+from raymigrate.facts.syntax.functions import by_name
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values.carried import MAKERS, carried
@@ -72,7 +73,7 @@ def _hands_on(module: Module, call: ast.Call, names: Set[str | None]) -> bool:
     function = module.definition(call.func)
     if not isinstance(function, ast.FunctionDef) or (rest := function.args.kwarg) is None:
         return False
-    if not names.isdisjoint(one.arg for one in (*function.args.args, *function.args.kwonlyargs)):
+    if not names.isdisjoint(one.arg for one in by_name(function)):
         return False
     outer = [module.parent_of[use] for use in module.uses(rest.arg, module.scope(function))]
     return all(isinstance(one, ast.Dict) or (isinstance(one, ast.keyword) and one.arg is None) for one in outer)

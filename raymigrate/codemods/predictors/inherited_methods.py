@@ -10,8 +10,9 @@ from raymigrate.facts.projects.declared import Declared, own_lineage
 from raymigrate.facts.ray_train.results import is_set_to_none
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source
+from raymigrate.facts.values import Source, class_named
 from raymigrate.facts.values.items import DEEPEST, collections_of, items_of
+from raymigrate.facts.values.own_classes import first_of_method
 from raymigrate.knowledge.legacy import BATCH_PREDICTORS
 
 BASES = frozenset({*OTHERS, *PIPELINE_PREDICTORS, *BATCH_PREDICTORS})
@@ -130,14 +131,7 @@ def _class(module: Module, node: ast.expr) -> tuple[Module, ast.ClassDef] | None
     if isinstance(node, ast.Name) and node.id == "super":
         around = module.class_around(node)
         return (module, around) if around is not None else None
-    definition = module.definition(node)
-    if isinstance(definition, ast.ClassDef):
-        return module, definition
-    if isinstance(definition, ast.arg):
-        function = module.parent_of[module.parent_of[definition]]
-        owner = module.parent_of.get(function)
-        methods = (ast.FunctionDef, ast.AsyncFunctionDef)
-        is_first = isinstance(function, methods) and function.args.args[:1] == [definition]
-        return (module, owner) if is_first and isinstance(owner, ast.ClassDef) else None
-    other = module.elsewhere(node)
-    return (other.module, other.node) if other is not None and isinstance(other.node, ast.ClassDef) else None
+    if isinstance(module.definition(node), ast.arg):
+        _, _, owner = first_of_method(module, node)
+        return (module, owner) if owner is not None else None
+    return class_named(module, node)

@@ -16,6 +16,7 @@ from raymigrate.codemods.shared.preprocessor_advice import in_its_place, is_gone
 from raymigrate.codemods.shared.torch_models import loads_model
 from raymigrate.facts.ray_train.results import carries_preprocessor
 from raymigrate.facts.syntax.calls import calls_on
+from raymigrate.facts.syntax.functions import by_name
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
     argument,
@@ -190,7 +191,7 @@ def _says_gpu(module: Module, call: ast.Call) -> bool:
     predictor = argument(call, 1, "predictor_cls")
     own = class_named(module, predictor) if predictor is not None else None
     makers = method_of(*own, "from_checkpoint") if own is not None else []
-    parameters = [[*m.args.args, *m.args.kwonlyargs] for m in makers]
+    parameters = [by_name(m) for m in makers]
     return "use_gpu" in given or any("use_gpu" not in [a.arg for a in names] for names in parameters)
 
 

@@ -12,6 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.predictors.pipeline_predictor import NotSure
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.projects.helpers import OF_OWN_PREDICTOR
+from raymigrate.facts.syntax.functions import by_name
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_call_by_name, written
 
@@ -85,7 +86,7 @@ class OwnPredictor:
         """What it is made with: templates with parts. BatchPredictor set use_gpu where it is a parameter."""
         arguments: dict[str, tuple[str, dict[str, Part]]] = {k: ("$value", {"value": v}) for k, v in given.items()}
         factory = next(m for m in self._methods() if m.name == "from_checkpoint")
-        takes_it = any(p.arg == "use_gpu" for p in (*factory.args.args, *factory.args.kwonlyargs))
+        takes_it = any(p.arg == "use_gpu" for p in by_name(factory))
         gpus = written(num_gpus)
         if takes_it and "use_gpu" not in given and num_gpus is not None and gpus:
             arguments["use_gpu"] = ("$gpus > 0", {"gpus": num_gpus}) if gpus is ... else ("True", {})

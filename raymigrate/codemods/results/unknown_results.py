@@ -19,7 +19,7 @@ from raymigrate.facts.ray_train.hydra_trainers import made_by_hydra
 from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import sources
+from raymigrate.facts.values import is_method_call, sources
 from raymigrate.facts.values.members import methods_of_object
 
 # The keys that Tune put into metrics and that others hardly have.
@@ -111,7 +111,7 @@ def is_fit_of_unknown(module: Module, value: ast.expr, by_hydra: Collection[ast.
     """
     if not isinstance(value, ast.Call) or value.args or value.keywords:
         return False
-    if not isinstance(value.func, ast.Attribute) or value.func.attr != "fit":
+    if not is_method_call(value, "fit"):
         return False
     owner = value.func.value
     made = [source.func for source in sources(module, owner) if isinstance(source, ast.Call) and source not in by_hydra]

@@ -23,7 +23,7 @@ from raymigrate.codemods.to_accelerate.process_numbers import (
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
-from raymigrate.facts.syntax.functions import returned_values
+from raymigrate.facts.syntax.functions import by_name, returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.tensors import Kind, kinds_of
 from raymigrate.facts.values import argument, keyword_named, named_arguments
@@ -117,7 +117,7 @@ class Devices:
 
     def parameter_of(self, function: ast.FunctionDef, calls: list[ast.Call]) -> str:
         """The parameter of a function that gets the device; "" where there is none."""
-        for parameter in [*function.args.args, *function.args.kwonlyargs]:
+        for parameter in by_name(function):
             values = [self.variables.argument_for(call, function, parameter.arg) for call in calls]
             named = [value for value in values if isinstance(value, (ast.Name, ast.Attribute))]
             if values and len(named) == len(values) and all(map(self.is_device, named)):

@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.syntax.functions import by_name
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import own_lines
 from raymigrate.facts.syntax.nodes import blocks
@@ -245,7 +246,7 @@ class Home(Side):
         function = self.scope.node
         if not isinstance(function, ast.FunctionDef):
             return None
-        parameters = [*function.args.args, *function.args.kwonlyargs]
+        parameters = by_name(function)
         return next(
             (p.arg for p in parameters if self.variables.of_variable(Variable(self.scope, p.arg)) == {variable}), None
         )

@@ -14,6 +14,7 @@ from raymigrate.codemods.to_accelerate.rules import RM852, RM858, Refusal, check
 from raymigrate.codemods.to_accelerate.scaler_states import ScalerStates
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.unscaling import Unscaling
+from raymigrate.facts.syntax.functions import by_name
 from raymigrate.facts.values import called_name, named_arguments
 
 # What a GradScaler takes (torch/amp/grad_scaler.py), as GradScalerKwargs does.
@@ -338,7 +339,7 @@ class Precision:
             function = variables.called(call) if call is not None else None
             if function is None or call is None:
                 raise Refusal(read, f"`{read.id}`, a GradScaler, is used for more than scaling the loss")
-            named = [p.arg for p in [*function.args.args, *function.args.kwonlyargs]]
+            named = [p.arg for p in by_name(function)]
             given = [name for name in named if variables.argument_for(call, function, name) is read]
             if len(given) != 1:
                 raise Refusal(read, f"what {function.name}() does with its GradScaler cannot be seen")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from raymigrate.facts.ray_train.trainers import classes_behind, is_named_as_trainer, is_transformers_trainer
+from raymigrate.facts.syntax.functions import by_name
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import argument, is_method_call, method_of, methods_of_object, origins
@@ -83,7 +84,7 @@ def _chosen_methods(module: Module, trainer: ast.expr) -> Iterator[ast.FunctionD
 
 
 def _taken_to_resume(method: ast.FunctionDef) -> str:
-    names = {parameter.arg for parameter in (*method.args.args, *method.args.kwonlyargs)}
+    names = {parameter.arg for parameter in by_name(method)}
     if RESUME in names or method.args.kwarg is not None:
         return RESUME
     for node in ast.walk(method):

@@ -15,6 +15,7 @@ from raymigrate.codemods.to_ray.launched import GPU_PLUGINS, LaunchedOutline
 from raymigrate.codemods.to_ray.prepared import MODEL_ATTRIBUTES, RM829, Prepare, prepares
 from raymigrate.facts.projects.handed_on import handed_on
 from raymigrate.facts.ray_train.trainers import library_bases
+from raymigrate.facts.syntax.functions import by_name
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.runs_before import methods_run_before
@@ -263,7 +264,7 @@ def _is_same_class(module: Module, one: ast.expr, other: ast.expr, owner: str) -
 
 
 def _parameters(function: ast.AST | None) -> list[ast.arg]:
-    return [*function.args.args, *function.args.kwonlyargs] if isinstance(function, ast.FunctionDef) else []
+    return by_name(function) if isinstance(function, ast.FunctionDef) else []
 
 
 def _is_accelerator(module: Module, parameter: ast.arg) -> bool:

@@ -49,7 +49,7 @@ def _read(module: Module, text: ast.expr) -> ast.expr | None:
 
 
 def _method_of_path(module: Module, call: ast.Call, *methods: str) -> ast.expr | None:
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in methods:
+    if not is_method_call(call, *methods):
         return None
     made = module.value(call.func.value)
     while isinstance(made, ast.BinOp):

@@ -6,6 +6,7 @@ import ast
 
 from raymigrate.facts.projects.project_uses import Uses, uses_of
 from raymigrate.facts.syntax.definitions import Definition
+from raymigrate.facts.syntax.functions import by_name
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source
@@ -51,7 +52,7 @@ def _that_takes_all(module: Module, node: ast.AST) -> ast.FunctionDef | None:
 def _given(module: Module, function: ast.FunctionDef, above: frozenset[ast.AST]) -> tuple[list[Entry], bool]:
     """What the calls in all files give by names that are no parameters, and whether these are all of them."""
     uses = _uses(module, function)
-    named = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
+    named = {one.arg for one in by_name(function)}
     entries, whole = list[Entry](), not uses.unclear
     for user, read in uses.reads:
         call = user.calling(read)

@@ -275,7 +275,7 @@ def _is_in_memory(source: Source) -> bool:
     for module, call in _chain(source):
         if module.qualified(call.func) in IN_MEMORY:
             return True
-        if not isinstance(call.func, ast.Attribute) or call.func.attr != "limit":
+        if not is_method_call(call, "limit"):
             return is_method_call(call, *MATERIALIZE)
     return False
 
@@ -347,6 +347,11 @@ def is_shard(module: Module, node: ast.expr) -> bool:
     value = module.value(node)
     if not isinstance(value, ast.Subscript):
         return asks_for_shard(Source(module, value))
+    return comes_from_shards(module, value)
+
+
+def comes_from_shards(module: Module, value: ast.expr) -> bool:
+    """Whether a value is what get_dataset_shard gives by every way to it, in other files too."""
     origins = module.origins(value)
     items = [item for origin in origins for item in items_behind(origin)] or origins
     return bool(items) and all(asks_for_shard(item) for item in items)

@@ -7,7 +7,7 @@ from raymigrate.facts.projects.callees import calls_within, lead_to
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Binding
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, is_method_call
 
 PACKAGE, LOGURU = "loguru", "loguru.logger"
 SCREEN = ("sys.stdout", "sys.stderr")
@@ -79,7 +79,7 @@ def _opening_in(module: Module, code: ast.AST) -> ast.Call | None:
 
 def _opens_file(module: Module, call: ast.Call) -> bool:
     """Whether a call lets loguru write to more than the screen."""
-    if not isinstance(call.func, ast.Attribute) or call.func.attr != "add" or not _is_logger(module, call.func):
+    if not is_method_call(call, "add") or not _is_logger(module, call.func):
         return False
     sink = argument(call, 0, "sink")
     return sink is not None and module.qualified(sink) not in SCREEN and not isinstance(sink, ast.Lambda)

@@ -45,11 +45,7 @@ def _holds_such(origin: Source, depth: int) -> bool:
 
 
 def _fits_rl_trainer(fit: Source) -> bool:
-    if (
-        not isinstance(fit.node, ast.Call)
-        or not isinstance(fit.node.func, ast.Attribute)
-        or fit.node.func.attr != "fit"
-    ):
+    if not is_method_call(fit.node, "fit"):
         return False
     made = [origin for origin in fit.module.origins(fit.node.func.value) if not is_none(origin.node)]
     names = [origin.module.qualified(origin.node.func) for origin in made if isinstance(origin.node, ast.Call)]

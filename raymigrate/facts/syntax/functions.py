@@ -37,6 +37,11 @@ def by_position(function: DefinitionNode | ast.Lambda) -> list[ast.arg]:
     return [*function.args.posonlyargs, *function.args.args]
 
 
+def by_name(function: DefinitionNode | ast.Lambda) -> list[ast.arg]:
+    """The parameters of a function that a call can fill by name, but for `**kwargs`."""
+    return [*function.args.args, *function.args.kwonlyargs]
+
+
 def parameter_for(function: DefinitionNode | ast.Lambda, call: ast.Call, given: ast.expr, filled: int = 0) -> str:
     """The name under which a function gets an argument of a call; empty where it has none, or it cannot be seen.
 

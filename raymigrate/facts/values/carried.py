@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from raymigrate.facts.syntax.functions import parameter_for
+from raymigrate.facts.syntax.functions import by_name, parameter_for
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode, Scope
@@ -256,7 +256,7 @@ def _of_callers(module: Module, parameter: ast.arg, above: frozenset[ast.AST]) -
     is_method = isinstance(module.parent_of[function], ast.ClassDef)
     names = () if is_method else module.uses_of(function)
     uses = [*names, *_reads_of_methods(module, function.name if is_method else "").get(function, ())]
-    named = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
+    named = {one.arg for one in by_name(function)}
     parts = [UNSEEN] if is_method else []  # other files may call it on an object that they are given
     for use in uses:
         call = module.parent_of[use]

@@ -72,7 +72,7 @@ def constructors(module: Module, call: ast.Call) -> Line:
 
     `Own(...)` runs its own, `super().__init__(...)` those after it, `Base.__init__(self, ...)` those of the base.
     """
-    if not isinstance(call.func, ast.Attribute) or call.func.attr != "__init__":
+    if not is_method_call(call, "__init__"):
         made = class_named(module, call.func)
         return list(_line(*made, set())) if made is not None else []
     owner = call.func.value

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from raymigrate.facts.syntax.functions import by_name
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import COMPREHENSIONS, Scope
@@ -125,7 +126,7 @@ def _taken_by_parameters(module: Module, unpacked: ast.expr) -> dict[str, ast.AS
     function = module.parent_of.get(module.parent_of[bound[0]]) if len(bound) == 1 else None
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or function.args.kwarg is not bound[0]:
         return {}
-    return {named.arg: function.body[0] for named in (*function.args.args, *function.args.kwonlyargs)}
+    return {named.arg: function.body[0] for named in by_name(function)}
 
 
 def perhaps_taken_out(module: Module, unpacked: ast.expr) -> dict[str, ast.Name]:

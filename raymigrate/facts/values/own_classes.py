@@ -17,7 +17,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 def class_of_self(module: Module, node: ast.expr) -> ast.ClassDef | None:
     """The class whose method has an expression as its `self`."""
-    found, function, home = _first_of_method(module, node)
+    found, function, home = first_of_method(module, node)
     if function is None:
         return None
     if function.decorator_list and not is_property(function) and found is not None and found.arg != "self":
@@ -27,7 +27,7 @@ def class_of_self(module: Module, node: ast.expr) -> ast.ClassDef | None:
 
 def class_of_cls(module: Module, node: ast.expr) -> ast.ClassDef | None:
     """The class whose classmethod has an expression as its `cls`."""
-    _, function, home = _first_of_method(module, node)
+    _, function, home = first_of_method(module, node)
     decorators = function.decorator_list if function is not None else []
     return home if any(ast.unparse(decorator) == "classmethod" for decorator in decorators) else None
 
@@ -54,7 +54,7 @@ def is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return names in (["property"], ["cached_property"])
 
 
-def _first_of_method(
+def first_of_method(
     module: Module, node: ast.expr
 ) -> tuple[ast.arg | None, ast.FunctionDef | ast.AsyncFunctionDef | None, ast.ClassDef | None]:
     """The first parameter of a method that an expression reads, with the method and its class; else nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.values.calls import argument
+from raymigrate.facts.values.calls import argument, is_method_call
 
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module
@@ -26,7 +26,7 @@ def parsed_into(module: Module, call: ast.Call, place: int) -> ast.expr | None:
         call: The call, if it is one.
         place: Which of the objects.
     """
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in HF_PARSING:
+    if not is_method_call(call, *HF_PARSING):
         return None
     parsers = module.origins(call.func.value, elsewhere=False)
     parser = parsers[0].node if len(parsers) == 1 else None

@@ -10,7 +10,7 @@ from string import Formatter
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import has_unpacking, keyword_named
-from raymigrate.facts.values.calls import called_name
+from raymigrate.facts.values.calls import called_name, is_method_call
 
 
 class Renewal(IntEnum):
@@ -90,7 +90,7 @@ def _of_parts(module: Module, node: ast.expr, known: dict[ast.AST, Renewal], dep
 
 def _filled(module: Module, call: ast.Call) -> list[tuple[ast.expr, str]] | None:
     """What str.format() puts into a text that can be seen, each with its format: `"{:%d}-{}".format(now, run)`."""
-    if not isinstance(call.func, ast.Attribute) or call.func.attr != "format" or has_unpacking(call):
+    if not is_method_call(call, "format") or has_unpacking(call):
         return None
     text = module.constant(call.func.value)
     given: dict[str, ast.expr] = {str(number): part for number, part in enumerate(call.args)}

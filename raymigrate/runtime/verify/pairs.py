@@ -91,6 +91,11 @@ class Pair:
         once = all(len(trace.results) == 1 for trace in self.traces)
         return once and len({trace.versions.get("ray") for trace in self.traces}) == 1
 
+    @property
+    def same_weights(self) -> bool:
+        """Whether both end with the same weights on every rank, bit for bit."""
+        return all(a.final_weights == b.final_weights for a, b in map(self.attempts, self.ranks))
+
     def attempts(self, rank: int) -> tuple[Attempt, Attempt]:
         """The last attempts of a rank in both."""
         return self.left.trace.last[rank], self.right.trace.last[rank]

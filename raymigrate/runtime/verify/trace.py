@@ -34,6 +34,11 @@ class Batch:
         tensors = {name: (tuple(shape), dtype, digest) for name, (shape, dtype, digest) in event["tensors"].items()}
         return cls(tensors, tuple(event["rows"]), event["loss"], event.get("trained", True))
 
+    def apart(self, other: Batch) -> list[str]:
+        """The inputs that both have, with other values or another shape."""
+        shared = self.tensors.keys() & other.tensors.keys()
+        return sorted(name for name in shared if self.tensors[name][::2] != other.tensors[name][::2])
+
 
 @dataclass(frozen=True)
 class Step:

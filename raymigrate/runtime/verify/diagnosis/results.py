@@ -250,8 +250,7 @@ def library_versions(pair: Pair) -> Cause | None:
     left, right = (trace.versions for trace in pair.traces)
     names = ("torch", "transformers", "accelerate")
     apart = [f"{name} {left.get(name)} and {right.get(name)}" for name in names if left.get(name) != right.get(name)]
-    same = all(a.final_weights == b.final_weights for a, b in map(pair.attempts, pair.ranks))
-    return Cause("other library versions", "; ".join(apart)) if apart and not same else None
+    return Cause("other library versions", "; ".join(apart)) if apart and not pair.same_weights else None
 
 
 @signature

@@ -162,8 +162,7 @@ def collator(pair: Pair) -> Cause | None:
             for a, b in zip(left.batches, right.batches, strict=False):
                 if a.rows != b.rows:
                     return None
-                shared = a.tensors.keys() & b.tensors.keys()
-                apart = sorted(name for name in shared if a.tensors[name][::2] != b.tensors[name][::2])
+                apart = a.apart(b)
                 lost = sorted(a.tensors.keys() - b.tensors.keys())
                 if apart or lost:
                     name = (apart or lost)[0]
@@ -302,8 +301,7 @@ def reduction(pair: Pair) -> Cause | None:
             losses += left.loss != right.loss
             norms += left.gradient_norm != right.gradient_norm
             apart = max(apart, relative_difference(left.loss, right.loss))
-    same = all(a.final_weights == b.final_weights for a, b in map(pair.attempts, pair.ranks))
-    if losses and same and not norms and apart <= ROUNDING:
+    if losses and pair.same_weights and not norms and apart <= ROUNDING:
         return Cause(
             "the loss is summed in another order",
             f"{losses} losses differ while every gradient norm and every final weight is bit-equal",

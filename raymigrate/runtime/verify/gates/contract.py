@@ -90,9 +90,8 @@ def _tensors(pair: Pair) -> Check:
         for number, left, right in common_steps(*pair.attempts(rank)):
             for a, b in zip(left.batches, right.batches, strict=False):
                 compared += 1
-                shared = a.tensors.keys() & b.tensors.keys()
                 only |= a.tensors.keys() ^ b.tensors.keys()
-                apart = sorted(name for name in shared if a.tensors[name][::2] != b.tensors[name][::2])
+                apart = a.apart(b)
                 equal += not apart
                 if apart and not first:
                     name = apart[0]

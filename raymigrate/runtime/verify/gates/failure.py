@@ -31,24 +31,18 @@ def _checks(pair: Pair) -> list[Check]:
         names = " and ".join(run.name for run, step in zip((left, right), resumed, strict=True) if step is None)
         return [check("resume", False, f"{names} did not start again")]
     figures = f"behind step {resumed[0]}" if resumed[0] == resumed[1] else f"behind step {resumed[0]} and {resumed[1]}"
-    checks = [check("resumed at the same step", resumed[0] == resumed[1], figures)]
+    return [
+        check("resumed at the same step", resumed[0] == resumed[1], figures),
+        _weights("weights after resuming", Pair(left, right, pair.tolerance)),
+        _undisturbed(pair, left, right),
+    ]
 
-    killed = Pair(left, right, pair.tolerance)
-    same = all(a.final_weights == b.final_weights for a, b in map(killed.attempts, killed.ranks))
-    difference, where = (0.0, "") if same else weight_difference(killed)
+
+def _weights(name: str, pair: Pair) -> Check:
+    """Whether two runs end with the same weights."""
+    difference, where = (0.0, "") if pair.same_weights else weight_difference(pair)
     unequal = f"largest difference {difference:.2g} in {where}"
-    checks.append(
-        bounded(
-            "weights after resuming",
-            difference,
-            pair.tolerance.weights,
-            "bit-equal",
-            unequal,
-            what=pair.tolerance.reason,
-        )
-    )
-    checks.append(_undisturbed(pair, left, right))
-    return checks
+    return bounded(name, difference, pair.tolerance.weights, "bit-equal", unequal, what=pair.tolerance.reason)
 
 
 def resumption(pair: Pair) -> list[int | None]:
@@ -99,11 +93,8 @@ def _alone(pair: Pair, killed: Run) -> list[Check]:
     figures = f"behind step {resumed}, and the last checkpoint was that of step {saved}"
     if not saved:
         figures = f"{'from the beginning' if not resumed else figures}: it had reported no checkpoint"
-    checks = [check("resumed behind its last checkpoint", resumed == saved, figures)]
-
     undisturbed = Pair(pair.right, killed, pair.tolerance)
-    same = all(a.final_weights == b.final_weights for a, b in map(undisturbed.attempts, undisturbed.ranks))
-    difference, where = (0.0, "") if same else weight_difference(undisturbed)
-    unequal = f"largest difference {difference:.2g} in {where}"
-    name, reason = "weights against the undisturbed run", pair.tolerance.reason
-    return [*checks, bounded(name, difference, pair.tolerance.weights, "bit-equal", unequal, what=reason)]
+    return [
+        check("resumed behind its last checkpoint", resumed == saved, figures),
+        _weights("weights against the undisturbed run", undisturbed),
+    ]

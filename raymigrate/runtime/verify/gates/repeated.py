@@ -42,8 +42,7 @@ def spread(run: Run, again: Run) -> Tolerance:
     """How far a run and its repetition are apart."""
     both = Pair(run, again, HALF)
     loss, norm = (each.value for each in largest_differences(both))
-    same = all(a.final_weights == b.final_weights for a, b in (both.attempts(rank) for rank in both.ranks))
-    return Tolerance(loss, norm, 0.0 if same else weight_difference(both)[0])
+    return Tolerance(loss, norm, 0.0 if both.same_weights else weight_difference(both)[0])
 
 
 def _repetitions(pair: Pair) -> list[tuple[Run, Run]]:
