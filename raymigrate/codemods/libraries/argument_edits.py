@@ -28,39 +28,47 @@ def change_argument(context: Context, call: ast.Call, keyword: ast.keyword, chan
     """
     name = keyword.arg
     assert name is not None
-    value = written(keyword.value)
-    edit = context.plan.call(call)
-    given = named_arguments(call)
+    value, given = written(keyword.value), named_arguments(call)
+    is_void = change.unless in given or change.name in given or (name in SWITCHED_OFF and is_falsy(value))
     if change.beside is not None and change.name in given and not is_falsy(value):
         _join(context, call, keyword, change, given[change.name])
-        return
-    if change.unless in given and change.name not in given and change.value is not None:  # both say a part of it
+    elif change.unless in given and change.name not in given and change.value is not None:  # both say a part of it
         message = f"{name}= {change.outcome}; {change.name}= took its place."
         context.manual(RM701, keyword, message, f"Give {change.name}= what {name}= and {change.unless}= say.")
-        return
-    void = change.unless in given or change.name in given
-    off = name in SWITCHED_OFF and is_falsy(value)
-    switch = value is ... and change.otherwise is not None
-    if change.name is None or void or off:
-        if not change.only_if(value) and not (void or off):
-            advice = ADVICE.get(name, "Drop it, or write what replaces it.")
-            context.manual(RM702, keyword, f"{name}= {change.outcome}.", advice)
-        else:
-            told = without_folder(context, call) if name == "logging_dir" else ""
-            if context.converts(RM702, keyword, f"{name}= {change.outcome}; deleted{told}."):
-                edit.remove.add(name)
-                if told and writes_elsewhere(context, call):
-                    context.note(RM702, keyword, ELSEWHERE)  # what is converted is not shown after a run
-    elif not change.only_if(value) and not switch:
+    elif change.name is None and not is_void and not change.only_if(value):
+        advice = ADVICE.get(name, "Drop it, or write what replaces it.")
+        context.manual(RM702, keyword, f"{name}= {change.outcome}.", advice)
+    elif change.name is None or is_void:
+        _delete(context, call, keyword, change)
+    else:
+        _rename(context, call, keyword, change)
+
+
+def _delete(context: Context, call: ast.Call, keyword: ast.keyword, change: Change) -> None:
+    """Deletes an argument that has no effect today."""
+    name = str(keyword.arg)
+    told = without_folder(context, call) if name == "logging_dir" else ""
+    if context.converts(RM702, keyword, f"{name}= {change.outcome}; deleted{told}."):
+        context.plan.call(call).remove.add(name)
+        if told and writes_elsewhere(context, call):
+            context.note(RM702, keyword, ELSEWHERE)  # what is converted is not shown after a run
+
+
+def _rename(context: Context, call: ast.Call, keyword: ast.keyword, change: Change) -> None:
+    """Gives an argument its new name, and the value that says the same under it."""
+    name, value = str(keyword.arg), written(keyword.value)
+    assert change.name is not None
+    is_switch = value is ... and change.otherwise is not None
+    dicts = (carried(context.module, other) for other in unpacked_dicts(call))
+    if not change.only_if(value) and not is_switch:
         context.manual(RM701, keyword, f"{name}= {change.outcome}; {change.name}= took its place.", "")
-    elif any(
-        entry.name == change.name for other in unpacked_dicts(call) for entry in carried(context.module, other).entries
-    ):
+    elif any(entry.name == change.name for found in dicts for entry in found.entries):
         tell_both(context, keyword, name, change)
     elif context.converts(RM701, keyword, f"{name}= {change.outcome}; now {change.name}=."):
+        edit = context.plan.call(call)
         edit.rename[name] = change.name
         if change.value is not None:
-            template = f"{change.value} if $value else {change.otherwise}" if switch else change.value
+            template = f"{change.value} if $value else {change.otherwise}" if is_switch else change.value
             edit.set(change.name, template, value=keyword.value)
 
 

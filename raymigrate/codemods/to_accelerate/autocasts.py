@@ -199,11 +199,16 @@ class Autocasts(Side):
                 return bool(uses and depth) and how(self._is_in(use, places, how, depth - 1) for use in uses)
         return False
 
-    def trains_without(self, node: ast.AST) -> bool:
-        """Whether code belongs to the steps of a training, with gradients, and no autocast() is over it there."""
-        return self._trains_without(node, frozenset(), is_in_loop=False)
+    def trains_without(
+        self, node: ast.AST, seen: frozenset[ast.AST] = frozenset(), *, is_in_loop: bool = False
+    ) -> bool:
+        """Whether code belongs to the steps of a training, with gradients, and no autocast() is over it there.
 
-    def _trains_without(self, node: ast.AST, seen: frozenset[ast.AST], *, is_in_loop: bool) -> bool:
+        Args:
+            node: The code.
+            seen: The functions that were gone up from.
+            is_in_loop: Whether a loop that trains was met on the way.
+        """
         for outer in self.module.ancestors(node):
             if outer in self._half or switches_gradients_off(outer):
                 return False
@@ -211,7 +216,7 @@ class Autocasts(Side):
             if isinstance(outer, FUNCTIONS):
                 uses = [] if outer in seen else self.module.uses_of(outer)
                 if uses:
-                    return any(self._trains_without(use, seen | {outer}, is_in_loop=is_in_loop) for use in uses)
+                    return any(self.trains_without(use, seen | {outer}, is_in_loop=is_in_loop) for use in uses)
         return is_in_loop
 
     def trains(self, call: ast.Call) -> bool:

@@ -31,23 +31,20 @@ def tell_choices(changes: Changes, devices: Devices) -> None:
     if devices.tells_of_choice:
         return
     tests = sorted(_tests(devices), key=module.start)
-    for found in (choice for test in tests if (choice := chosen_by(module, test)) is not None):
+    for found in (choice for test in tests if (choice := _chosen(module, test)) is not None):
         message = f"The Accelerator chooses the device: `{ast.unparse(found)}` has no effect on it any more."
         changes.note(RM858, found, f"{message} Accelerator(cpu=True) stays on the CPU.")
         return
 
 
-def chosen_by(module: Module, test: ast.expr) -> ast.expr | None:
+def _chosen(module: Module, node: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> ast.expr | None:
     """The part of a condition by which somebody chooses; None where it asks only for what the machine has.
 
     Args:
         module: The module.
-        test: The condition.
+        node: The condition, or a part of it.
+        seen: The names that led here.
     """
-    return _chosen(module, test, frozenset())
-
-
-def _chosen(module: Module, node: ast.expr, seen: frozenset[ast.AST]) -> ast.expr | None:
     if node in seen or isinstance(node, ast.Constant) or OF_PROCESSES.search(ast.unparse(node)):
         return None
     called = node.func if isinstance(node, ast.Call) else node

@@ -173,7 +173,7 @@ class Cleanup(Side):
                 continue
             calls = self.module.calls_of(function)
             if not left:
-                if len(uses) != len(calls) or not all(self._is_statement(call) for call in calls):
+                if len(uses) != len(calls) or not all(map(self.module.is_statement, calls)):
                     raise Refusal(function, f"{function.name}() starts the processes, and is used in another way")
                 for call in calls:
                     self.changes.drop(self.module.statement(call))
@@ -184,9 +184,6 @@ class Cleanup(Side):
                     for call in calls:
                         self.changes.replace(call, code.template)
                     self.changes.drop(function)
-
-    def _is_statement(self, call: ast.Call) -> bool:
-        return self.module.is_statement(call)
 
     def _drop_unread(self) -> None:
         """Drops names whose every read is gone."""

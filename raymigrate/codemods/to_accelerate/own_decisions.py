@@ -8,8 +8,8 @@ from functools import cached_property
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.one_process import ADDS_UP, OneProcess, whole
 from raymigrate.codemods.to_accelerate.rules import RM858
-from raymigrate.codemods.to_accelerate.step_counters import counts_steps
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
+from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.values import all_arguments, called_name, class_named, free_name, is_method_call, sources_here
 from raymigrate.facts.values.bindings import reaching
@@ -90,7 +90,7 @@ class OwnDecisions:
             if part in seen or (bound and not own):
                 continue
             seen.add(part)
-            added = [node for node in own if not counts_steps(self.module, node)]
+            added = [node for node in own if not _counts_steps(self.module, node)]
             pairs = ((node, loop) for node in added for loop in self._inner)
             if any(self.module.inside(node, loop) and node is not loop.target for node, loop in pairs):
                 return True
@@ -180,3 +180,20 @@ class OwnDecisions:
 
 def _names(node: ast.AST) -> list[ast.Name]:
     return [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+
+
+def _counts_steps(module: Module, binding: ast.AST) -> bool:
+    """Whether a name gets a constant, or one more than before: every process counts alike, so that it is equal in all.
+
+    Args:
+        module: The module.
+        binding: Where the name is bound.
+    """
+    statement = module.parent_of.get(binding)
+    if isinstance(statement, ast.AugAssign):
+        return isinstance(statement.value, ast.Constant)
+    value = module.assigned(binding)
+    if isinstance(value, ast.BinOp) and isinstance(binding, ast.Name):  # step = step + 1
+        names = {side.id for side in (value.left, value.right) if isinstance(side, ast.Name)}
+        return names == {binding.id} and ast.Constant in (type(value.left), type(value.right))
+    return isinstance(value, ast.Constant)

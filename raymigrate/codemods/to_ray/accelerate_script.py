@@ -166,9 +166,7 @@ def _leave_unstarted(context: Context, made: ast.Call) -> None:
 
 
 def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -> None:
-    count = "1 worker" if outline.workers == 1 else f"{outline.workers} workers"
-    message = f"The training moves into a function that Ray runs on {count}"
-    if not context.converts(RM820, made[0], f"{message}, each with a GPU." if outline.use_gpu else f"{message}."):
+    if not context.converts(RM820, made[0], outline.message):
         return
     context.joins_ray = True
     launched, notebook = outline.launched, outline.launched.notebook

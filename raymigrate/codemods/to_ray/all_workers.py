@@ -84,9 +84,9 @@ def _is_for_first(module: Module, node: ast.AST, same: frozenset[ast.AST]) -> bo
     )
 
 
-def needs_all(module: Module, code: ast.AST, depth: int = DEPTH) -> bool:
+def needs_all(module: Module, code: ast.AST) -> bool:
     """Whether some code may do what all workers have to: itself or in what it calls; also where that is not seen."""
-    return _needs_all(module, code, depth, set())
+    return _needs_all(module, code, DEPTH, set())
 
 
 def _needs_all(module: Module, code: ast.AST, depth: int, seen: set[ast.AST]) -> bool:

@@ -296,6 +296,13 @@ class Outline:
     # -- workers -------------------------------------------------------------------------------
 
     @property
+    def message(self) -> str:
+        """What a finding says of the conversion."""
+        count = "1 worker" if self.workers == 1 else f"{self.workers} workers"
+        gpus = ", each with a GPU" if self.use_gpu else ""
+        return f"The training moves into a function that Ray runs on {count}{gpus}."
+
+    @property
     def workers(self) -> int:
         """How many workers train: 1 where the user does not say."""
         return self.context.options.workers or 1

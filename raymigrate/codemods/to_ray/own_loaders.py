@@ -92,7 +92,7 @@ def tell_own_loaders(context: Context, rule: Rule, loaders: list[OwnLoader]) -> 
         context.manual(rule, place, f"{what} {state} {DOES[loader.method]}.", ADVICE)
 
 
-def tell_rows_of_own(context: Context, rule: Rule, place: ast.AST, loaders: list[OwnLoader], workers: str) -> bool:
+def tell_rows_of_own(context: Context, rule: Rule, place: ast.AST, loaders: list[OwnLoader]) -> bool:
     """Says whose the batch size is where a loader of the user's gives the rows to train on; whether that is so.
 
     Args:
@@ -100,11 +100,10 @@ def tell_rows_of_own(context: Context, rule: Rule, place: ast.AST, loaders: list
         rule: The rule that tells.
         place: Where.
         loaders: The loaders of its Trainers.
-        workers: What is known of the number of workers, after a semicolon; empty for nothing.
     """
     trained = [loader for loader in loaders if loader.method == TRAIN]
     if trained and all(loader.unshared is None for loader in trained):
-        tell_rows(context, rule, place, f"The batch size of the loader of {TRAIN}() is", workers)
+        tell_rows(context, rule, place, f"The batch size of the loader of {TRAIN}() is", "")
     return bool(trained)
 
 

@@ -191,11 +191,7 @@ def _behind(roles: Roles, definition: ast.stmt) -> list[ast.stmt]:
 
 
 def _convert(context: Context, training: Training, outline: LaunchedOutline) -> None:
-    count = "1 worker" if outline.workers == 1 else f"{outline.workers} workers"
-    message = f"The training moves into a function that Ray runs on {count}"
-    if not context.converts(
-        RM801, training.trains[0], f"{message}, each with a GPU." if outline.use_gpu else f"{message}."
-    ):
+    if not context.converts(RM801, training.trains[0], outline.message):
         return
     context.joins_ray = True
     loaders = own_loaders(context.module, training)
@@ -263,7 +259,7 @@ def _tell_defaults(context: Context, training: Training, outline: LaunchedOutlin
     place, launches = training.trains[0], outline.launched.launches
     batch, own_group = batch_size(context.module), makes_own_group(context.module)
     here = f"; here {batch} x {outline.workers}" if batch and outline.workers > 1 else ""
-    is_told = tell_rows_of_own(context, RM806, place, loaders, "")
+    is_told = tell_rows_of_own(context, RM806, place, loaders)
     if outline.known_workers is None and not own_group and not launches and not is_told:
         tell_gpus_of_python(context, RM804, place)
     tell_lines(context, place, outline.launched)

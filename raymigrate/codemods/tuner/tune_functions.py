@@ -66,7 +66,7 @@ LOST = tuple(f"ray.tune.{name}" for name in ("checkpoint_dir", "save_checkpoint"
 @codemod("session", "report", "get_checkpoint", "get_context", "Checkpoint", phase=Phase.CHECKPOINTS)
 def tune_functions(context: Context) -> None:
     """Sends what a Tune function calls to ray.tune; the rest of the module calls ray.train."""
-    references = [r for r in context.references(*SESSIONS, *CHECKPOINTS) if _belongs_to_a_session(context, r)]
+    references = [r for r in context.references(*SESSIONS, *CHECKPOINTS) if _belongs_to_a_session(r)]
     if not references:
         return
     unseen = context.places.unseen_trainables
@@ -89,7 +89,7 @@ def _undecided(context: Context, reference: Reference, message: str) -> None:
     context.leave(RM413, reference, message, "Call ray.tune in Tune functions, and ray.train on workers.")
 
 
-def _belongs_to_a_session(context: Context, reference: Reference) -> bool:
+def _belongs_to_a_session(reference: Reference) -> bool:
     """Whether it matters to a reference where it runs."""
     return bool(_session_function(reference)) or any(reference.is_within(name) for name in CHECKPOINTS)
 

@@ -161,7 +161,6 @@ def _held(value: Source) -> list[Source] | None:
     """What has to be looked at for what a value may hold; None where it may be anything."""
     module, node = value.module, value.node
     others = [source for source in module.origins(node) if source.node is not node]
-    parts: Iterable[ast.expr] | None = ()
     if isinstance(node, ast.Name):
         known = others and all(source.node is not node for source in module.origins(node))
         found = [] if known else _bound(module, node)
@@ -171,24 +170,28 @@ def _held(value: Source) -> list[Source] | None:
         filled = [] if _is_counted(others) else filled
         others += [Source(module, part) for statement in filled for part in _filled_in(statement)]
         known = module.qualified(node) is not None or any(not is_none(source.node) for source in others)
-        parts = [] if known else [node.value]
+        parts: list[ast.expr] | None = [] if known else [node.value]
     elif isinstance(node, ast.Call):
         parts = [] if others else _given_back(module, node)
-    elif isinstance(node, ast.Dict):
-        parts = [*filter(None, node.keys), *node.values]
-    elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-        parts = node.elts
-    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
-        parts = [node.elt]
-    elif isinstance(node, ast.DictComp):
-        parts = [node.key, node.value]
-    elif isinstance(node, (ast.Starred, ast.Await)):
-        parts = [node.value]
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.BitOr)):
-        parts = [node.left, node.right]
-    elif isinstance(node, (ast.Yield, ast.YieldFrom)):
-        parts = None
+    else:
+        parts = None if isinstance(node, (ast.Yield, ast.YieldFrom)) else _parts(node)
     return None if parts is None else [*others, *(Source(module, part) for part in parts)]
+
+
+def _parts(node: ast.AST) -> list[ast.expr]:
+    """The parts of an expression that are in its value."""
+    match node:
+        case ast.Dict(keys=keys, values=values):
+            return [*filter(None, keys), *values]
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
+            return parts
+        case ast.ListComp(elt=part) | ast.SetComp(elt=part) | ast.GeneratorExp(elt=part):
+            return [part]
+        case ast.DictComp(key=left, value=right) | ast.BinOp(left, ast.Add() | ast.BitOr(), right):
+            return [left, right]
+        case ast.Starred(value=part) | ast.Await(value=part):
+            return [part]
+    return []
 
 
 def _given_back(module: Module, call: ast.Call) -> list[ast.expr] | None:

@@ -215,7 +215,7 @@ class LocalImport:
         return self.reads[0]
 
 
-def local_imports(module: Module, body: Sequence[ast.AST], sent: Iterable[ast.AST] = ()) -> list[LocalImport]:
+def local_imports(module: Module, body: Sequence[ast.AST], sent: Iterable[ast.AST]) -> list[LocalImport]:
     """The imports that the code of one function needs of its own.
 
     Args:
