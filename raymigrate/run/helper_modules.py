@@ -105,7 +105,7 @@ def package_of(project: Project, module: Module) -> str | None:
     }
     seen = own or {
         _prefix(statement, file)
-        for other in importing_modules(project, module)
+        for other in importing_modules(module)
         for file, statement in project.imported_files(other)
         if os.path.realpath(file) == os.path.realpath(module.path)
     }

@@ -139,7 +139,7 @@ def _kept_by_class(module: Module, given: ast.expr) -> dict[str, ast.expr] | Non
     """The entries of a dict in an attribute of `self`, which nothing in the project sets or fills a second time."""
     if not isinstance(given, ast.Attribute) or class_of_self(module, given.value) is None:
         return None
-    others = importing_modules(module.project, module, given.attr) if module.project is not None and module.path else []
+    others = importing_modules(module, given.attr)
     if is_given_elsewhere(module, given) or any(
         attribute_fillings(other, given.attr) or may_be_member(other, given.attr, elsewhere=False) for other in others
     ):

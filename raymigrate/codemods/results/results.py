@@ -347,7 +347,7 @@ def _carried_above(module: Module) -> set[Carried]:
 
     They may give its trainer a training function: by a class that is made from one of the module, as an argument.
     """
-    above = importing_modules(module.project, module) if module.project is not None else ()
+    above = importing_modules(module)
     others = (other for importer in above for other in with_all_imported(importer) if other is not module)
     return {found for other in others if (found := carried(other)) is not None}
 

@@ -216,17 +216,14 @@ class Cleanup(Side):
 
     def _is_imported(self, name: str) -> bool:
         """Whether other files may use a function."""
-        module = self.module
-        is_mentioned = module.project is not None and any(importing_modules(module.project, module, name))
-        return is_mentioned or name in module.exported
+        return any(importing_modules(self.module, name)) or name in self.module.exported
 
     def _is_public(self, variable: Variable) -> bool:
         """Whether other files may read a name: one that is exported, or an attribute that importing files ask for."""
         module, attribute = self.module, variable.name.removeprefix(OWN)
         if attribute == variable.name or module.project is None or not module.path:
             return variable.name in module.exported
-        others = importing_modules(module.project, module, attribute)
-        return any(any(other.attributes(attribute)) for other in others)
+        return any(any(other.attributes(attribute)) for other in importing_modules(module, attribute))
 
 
 def _owner_of_cpu(node: ast.expr) -> str:

@@ -31,9 +31,7 @@ def local_rank_reads(module: Module) -> list[ast.Attribute]:
 
 def related(module: Module) -> list[Module]:
     """A file, those that it imports, and those that import it: one of them reads the command line for the others."""
-    project = module.project
-    users = importing_modules(project, module) if project is not None else []
-    return [*with_imported(module), *users]
+    return [*with_imported(module), *importing_modules(module)]
 
 
 def tell_of_local_ranks(changes: Changes, module: Module, place: ast.AST) -> None:

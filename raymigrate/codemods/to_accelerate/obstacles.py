@@ -128,12 +128,11 @@ def _without_optimizer(training: Training) -> str:
         return "the step of its optimizer cannot be seen in this file"
     reason = "where its optimizer is made cannot be seen in this file"
     module, function = training.module, training.module.function(training.backwards[0])
-    project = module.project
-    if not isinstance(function, ast.FunctionDef) or project is None:
+    if not isinstance(function, ast.FunctionDef):
         return reason
     owners = [parent.name for parent in module.ancestors(function) if isinstance(parent, ast.ClassDef)]
     name = owners[-1] if owners else function.name
-    callers = [other for other in importing_modules(project, module) if name in other.names]
+    callers = [other for other in importing_modules(module) if name in other.names]
     return f"{reason}; `{name}` is used by {callers[0].path}" if callers else reason
 
 

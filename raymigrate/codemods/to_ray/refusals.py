@@ -205,13 +205,13 @@ def _arguments_made_elsewhere(module: Module, training: Training) -> Reason | No
 
 def accelerator_for_others(context: Context, made: ast.Call) -> Reason | None:
     """Why a file is left that makes an Accelerator while it is imported, for the training in another file."""
-    module, project = context.module, context.module.project
-    if project is None or module.function(made) is not None:
+    module = context.module
+    if module.function(made) is not None:
         return None
     statement = module.statement(made)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     names = {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
-    for other in importing_modules(project, module):
+    for other in importing_modules(module):
         for name in sorted(names & _imported_names(other, module)):
             message = f"{name} holds an Accelerator made in {context.path}, which {other.path} imports: made outside of"
             advice = "Build it in the training function."
@@ -342,7 +342,7 @@ def refusal_for_others(context: Context, script: Script, roles: Roles, training:
     trained = script.step_of(training.trains[0])
     is_run = trained is not None and not isinstance(trained, DEFINITIONS) and module.parent_of[trained] is module.tree
     at_import = script.main is None and is_run
-    for other in importing_modules(project, module):
+    for other in importing_modules(module):
         if at_import and roles.of.get(trained) is Role.WORKER:  # type: ignore[arg-type]
             return Reason(
                 training.trains[0],

@@ -191,7 +191,7 @@ def _functions(context: Context) -> set[ast.AST]:
 
 def _is_used_in_own_folders(module: Module) -> bool:
     """Whether the files that import a module train, and all of their workers go to a folder of their own choice."""
-    users = importing_modules(module.project, module) if module.project is not None else ()
+    users = importing_modules(module)
     given = [(user, function) for user in users for function in given_functions(user)]
     return bool(given) and all(goes_to_folder(user, function) for user, function in given)
 

@@ -50,9 +50,9 @@ def put_in_elsewhere(module: Module, value: ast.expr) -> Iterator[Source]:
         module: The module.
         value: The list, as a name of it.
     """
-    if not isinstance(value, ast.Name) or module.project is None:
+    if not isinstance(value, ast.Name):
         return
-    for other in importing_modules(module.project, module, value.id):
+    for other in importing_modules(module, value.id):
         for call, method in other.method_calls("append", "extend", "insert"):
             found = other.elsewhere(method.value)
             if found is not None and found.name == value.id and _is_same(found.module, module):
@@ -116,10 +116,10 @@ def _with_importing(module: Module) -> list[Module]:
     """A module, the files that import it, those that import these, and so on."""
     found = [module]
     for other in found:  # which grows meanwhile
-        if other.project is None or len(found) > MOST_FILES:
+        if len(found) > MOST_FILES:
             break
         known = {one.path for one in found}
-        found += [one for one in importing_modules(other.project, other, "class ") if one.path not in known]
+        found += [one for one in importing_modules(other, "class ") if one.path not in known]
     return found
 
 

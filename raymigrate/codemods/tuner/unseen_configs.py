@@ -87,7 +87,7 @@ def _given_elsewhere(module: Module) -> Iterator[tuple[ast.Call, str]]:
         return
     home = module.project.real(module.path)
     known = dict[Module, dict[ast.AST, tuple[str, int]]]()  # of each state of the file that others see
-    for other in importing_modules(module.project, module, "Tuner"):
+    for other in importing_modules(module, "Tuner"):
         for call in other.calls(*TUNERS):
             for source in _behind(other, call):
                 if source.module.path and module.project.real(source.module.path) == home:

@@ -122,7 +122,7 @@ def _decorated(module: Module, parameter: ast.arg) -> list[tuple[Module, Functio
     if not isinstance(decorator, ast.FunctionDef) or decorator.args.args[:1] != [parameter]:
         return []
     makers = dict.fromkeys([decorator, module.function(decorator) or decorator])
-    users = [module, *(importing_modules(module.project, module) if module.project is not None else ())]
+    users = [module, *importing_modules(module)]
     return [(user, function) for user in users for maker in makers for function in _by_decorator(user).get(maker, ())]
 
 

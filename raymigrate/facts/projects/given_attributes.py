@@ -17,9 +17,9 @@ def is_given_elsewhere(module: Module, node: ast.Attribute) -> bool:
     if is_given_by_base(module, node.value, node.attr):
         return True
     declared = declared_class(module, node.value)
-    if declared is None or not isinstance(declared.node, ast.ClassDef) or module.project is None or not module.path:
+    if declared is None or not isinstance(declared.node, ast.ClassDef):
         return False
-    return any(other.stores(node.attr) for other in importing_modules(module.project, module, node.attr))
+    return any(other.stores(node.attr) for other in importing_modules(module, node.attr))
 
 
 def is_given_by_base(module: Module, owner: ast.expr, name: str) -> bool:

@@ -102,8 +102,11 @@ def uses_of(project: Project, definition: Definition) -> Uses:
     return uses
 
 
-def importing_modules(project: Project, module: Module, *words: str) -> Iterator[Module]:
-    """The other files of a project that import a module, and that hold one of some words or pass all names on."""
+def importing_modules(module: Module, *words: str) -> Iterator[Module]:
+    """The other files of its project that import a module, and that hold one of some words or pass all names on."""
+    project = module.project
+    if project is None or not module.path:
+        return
     home, folder = project.real(module.path), project.folder(module.path)
     wanted = [*(word.encode() for word in words), b"import *"] if words else []
     for path in _with_import(project, folder, module.path):

@@ -17,7 +17,7 @@ def takers(module: Module, name: str) -> Iterator[tuple[Module, ast.AST]]:
     if project is None:
         return
     home = project.real(module.path)
-    for other in importing_modules(project, module, name):
+    for other in importing_modules(module, name):
         place = next(_taken(project, other, home, name), None)
         if place is not None:
             yield other, place

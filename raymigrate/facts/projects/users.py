@@ -40,7 +40,7 @@ def users(project: Project, jobs: Iterable[str]) -> Iterator[Module]:
         trainers = [reference.node for reference in module.references_within(*KNOWN)]
         own = _handing(module, [*trainers, *module.calls(*HF_TRAINERS), *_own_predictors(module)])
         names = own | handed.get(module.path, set())
-        for other in importing_modules(project, module, FIT, *sorted(names)):
+        for other in importing_modules(module, FIT, *sorted(names)):
             uses = _uses(other, names)
             is_user = any(not isinstance(use, ast.alias) for use in uses) or _fits(other)
             if is_user and other.path not in found:

@@ -100,9 +100,7 @@ class _Search:
         module = self.module
         if any(_has_no_name(module, found) for found in _own_classes(module)):
             return True
-        if module.project is None or not module.path:
-            return False
-        return any(_own_classes(other) for other in importing_modules(module.project, module, "class "))
+        return any(_own_classes(other) for other in importing_modules(module, "class "))
 
 
 def _own_classes(module: Module) -> list[ast.ClassDef]:

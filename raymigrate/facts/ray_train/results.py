@@ -16,7 +16,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.threads import run_elsewhere, waited_for
 from raymigrate.facts.values import Source, argument, called_name, is_method_call, is_none, reaching, sources
 from raymigrate.facts.values.classes_behind import class_called
-from raymigrate.facts.values.items import DEEPEST, is_item_of, items_behind
+from raymigrate.facts.values.items import DEEPEST, is_item_of, items_behind, origins_of_items
 from raymigrate.knowledge.legacy import HF, HF_UNRELEASED, IN_ML, TRANSFORMERS_TRAINERS
 
 CHECKPOINT_CLASSES = tuple(
@@ -222,8 +222,7 @@ def _results_with(module: Module, checkpoint: ast.expr, seen: frozenset[ast.AST]
 
 def _results_with_items(module: Module, item: ast.expr, seen: frozenset[ast.AST]) -> list[Source]:
     """The same for one of several checkpoints: `for checkpoint in [one.checkpoint for one in results]`."""
-    items = items_behind(Source(module, item)) if len(seen) <= MOST_ITEMS else []
-    origins = [origin for one in items for origin in one.module.origins(one.node) if not is_none(origin.node)]
+    origins = origins_of_items(Source(module, item)) if len(seen) <= MOST_ITEMS else []
     if any(origin.node in seen for origin in origins):
         return []  # a list that is filled with its own items
     seen |= {origin.node for origin in origins}

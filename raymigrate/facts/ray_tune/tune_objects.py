@@ -6,7 +6,7 @@ from raymigrate.facts.hugging_face.instances import TRIAL, handed_by_tune, insta
 from raymigrate.facts.ray_tune.trials import tuners_of_grid
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, is_none
-from raymigrate.facts.values.items import DEEPEST, collections_of, items_behind
+from raymigrate.facts.values.items import DEEPEST, collections_of, origins_of_items
 
 ANALYSIS = "ray.tune.analysis.experiment_analysis.ExperimentAnalysis"
 OF_ANALYSIS = frozenset({"best_checkpoint", "get_best_checkpoint", "get_last_checkpoint"})
@@ -65,6 +65,5 @@ def is_tune_checkpoint(module: Module, source: ast.expr, seen: frozenset[ast.AST
             return _is_analysis(module, read.value)
     if handed_by_tune(module, source) == "checkpoint":
         return True
-    items = items_behind(Source(module, source)) if source not in seen and len(seen) < DEEPEST else []
-    found = [origin for item in items for origin in item.module.origins(item.node) if not is_none(origin.node)]
+    found = origins_of_items(Source(module, source)) if source not in seen and len(seen) < DEEPEST else []
     return bool(found) and all(is_tune_checkpoint(one.module, one.node, seen | {source}) for one in found)

@@ -60,6 +60,12 @@ def items_behind(source: Source, depth: int = 0) -> list[Source]:
     return found or _parts_of_items(source, depth)
 
 
+def origins_of_items(source: Source) -> list[Source]:
+    """What the items of those collections can come from that a value is taken out of; None is left out."""
+    origins = (origin for item in items_behind(source) for origin in item.module.origins(item.node))
+    return [origin for origin in origins if not is_none(origin.node)]
+
+
 def is_item_of(
     source: Source, kind: Callable[[Module, ast.expr], bool], seen: frozenset[ast.AST] = frozenset()
 ) -> bool:
@@ -70,8 +76,7 @@ def is_item_of(
         kind: Whether a value, which cannot be followed any further either, is of the kind.
         seen: The values that led here: a list may be filled with items of its own.
     """
-    items = items_behind(source) if source.node not in seen and len(seen) <= DEEPEST else []
-    origins = [origin for item in items for origin in item.module.origins(item.node) if not is_none(origin.node)]
+    origins = origins_of_items(source) if source.node not in seen and len(seen) <= DEEPEST else []
     seen |= {source.node}
     return bool(origins) and all(
         kind(origin.module, origin.node) or is_item_of(origin, kind, seen) for origin in origins
