@@ -9,7 +9,8 @@ from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import called_name, class_named, class_of_cls, lineage, method_of, methods
-from raymigrate.facts.values.calls import called_function, keyword_argument, last_name
+from raymigrate.facts.values.arguments import keyword_argument, last_name
+from raymigrate.facts.values.calls import called_function
 
 LIBRARIES = ("transformers.", "peft.", "optimum.")
 # Other classes that load a model of Transformers from a folder, with the name of that argument, the first one.

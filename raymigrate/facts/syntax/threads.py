@@ -4,7 +4,7 @@ import ast
 
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values.calls import is_method_call
+from raymigrate.facts.values.arguments import is_method_call
 
 # Methods and functions that run a function in a thread, with the place of that among their arguments.
 IN_THREAD = {"to_thread": 0, "run_in_executor": 1, "submit": 0, "run_sync": 0, "sync_to_async": 0}

@@ -9,7 +9,8 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import LEAVES, blocks, is_negation
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import is_call_by_name, is_method_call
-from raymigrate.facts.values.calls import called_function, called_name
+from raymigrate.facts.values.arguments import called_name
+from raymigrate.facts.values.calls import called_function
 
 RANKS = ("torch.distributed.get_rank", "torch.distributed.get_node_local_rank")
 RANK_VARIABLES = ("RANK", "LOCAL_RANK")

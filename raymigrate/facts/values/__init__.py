@@ -11,14 +11,11 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.values.behind import UNKNOWN, Asked, Behind, Source
-from raymigrate.facts.values.bindings import reaching
-from raymigrate.facts.values.calls import (
+from raymigrate.facts.values.arguments import (
     all_arguments,
     argument,
     called_name,
     free_name,
-    given_to,
     has_starred,
     has_unpacking,
     is_call_by_name,
@@ -27,9 +24,11 @@ from raymigrate.facts.values.calls import (
     keyword_named,
     last_name,
     named_arguments,
-    returned,
     unpacked_dicts,
 )
+from raymigrate.facts.values.behind import UNKNOWN, Asked, Behind, Source
+from raymigrate.facts.values.bindings import reaching
+from raymigrate.facts.values.calls import given_to, returned
 from raymigrate.facts.values.constants import (
     constant,
     constants,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument
-from raymigrate.facts.values.calls import free_name, is_method_call
+from raymigrate.facts.values.arguments import free_name, is_method_call
 from raymigrate.facts.values.constants import constants
 from raymigrate.facts.values.items import collected, items_of
 

@@ -26,7 +26,8 @@ from raymigrate.facts.values import (
     reaching,
     unpacked_dicts,
 )
-from raymigrate.facts.values.calls import configuration_for, has_starred
+from raymigrate.facts.values.arguments import has_starred
+from raymigrate.facts.values.calls import configuration_for
 from raymigrate.facts.values.keys import is_later, places_taken_out
 from raymigrate.facts.values.lineages import lineage
 from raymigrate.facts.values.members import methods

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from raymigrate.base.expressions import lazy_regex
+from raymigrate.facts.values.arguments import has_starred, is_call_by_name, is_method_call
 from raymigrate.facts.values.behind import Source
-from raymigrate.facts.values.calls import has_starred, is_call_by_name, is_method_call
 
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module

@@ -12,7 +12,7 @@ from raymigrate.facts.syntax.functions import parameters
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import class_named
-from raymigrate.facts.values.calls import is_method_call, last_name
+from raymigrate.facts.values.arguments import is_method_call, last_name
 from raymigrate.facts.values.keys import keys_of
 from raymigrate.facts.values.members import is_empty
 

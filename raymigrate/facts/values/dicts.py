@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.values.calls import is_call_by_name, is_method_call, unpacked_dicts
+from raymigrate.facts.values.arguments import is_call_by_name, is_method_call, unpacked_dicts
 from raymigrate.facts.values.own_classes import COPIES
 
 if TYPE_CHECKING:

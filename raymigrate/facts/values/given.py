@@ -9,7 +9,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.syntax.kept import kept
-from raymigrate.facts.values.calls import keyword_argument
+from raymigrate.facts.values.arguments import keyword_argument
 
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module

@@ -13,7 +13,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import ITERATIONS
 from raymigrate.facts.syntax.threads import COMPLETED, gathered, given_by_task
 from raymigrate.facts.values import Source, entry, fillings, free_name, is_method_call, is_none, reaching, seen_items
-from raymigrate.facts.values.calls import has_starred
+from raymigrate.facts.values.arguments import has_starred
 
 # Functions that give one item of a collection, and those that give the items again, in whatever order.
 PICKS = ("max", "min", "next")

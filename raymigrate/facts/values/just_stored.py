@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from raymigrate.facts.syntax.nodes import blocks
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import FUNCTIONS, LOOPS
+from raymigrate.facts.values.arguments import all_arguments, called_name, free_name
 from raymigrate.facts.values.bindings import TRY, place_in_block
-from raymigrate.facts.values.calls import all_arguments, called_name, free_name
 
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module

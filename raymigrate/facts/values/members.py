@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.syntax.functions import returns
+from raymigrate.facts.values.arguments import argument, called_name, has_unpacking
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
 from raymigrate.facts.values.bindings import reaching
-from raymigrate.facts.values.calls import argument, called_name, given_back, has_unpacking, is_drawn, returned_by
+from raymigrate.facts.values.calls import given_back, is_drawn, returned_by
 from raymigrate.facts.values.dicts import attribute_fillings, holds_items, imported_value
 from raymigrate.facts.values.given import may_be_given, may_be_member, options
 from raymigrate.facts.values.just_stored import just_stored

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values.calls import called_name, is_method_call
+from raymigrate.facts.values.arguments import called_name, is_method_call
 
 CLOCKS = frozenset(
     {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.values.calls import free_name
+from raymigrate.facts.values.arguments import free_name
 from raymigrate.facts.values.lineages import derived
 
 if TYPE_CHECKING:

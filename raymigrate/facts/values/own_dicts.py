@@ -12,7 +12,7 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.syntax.nodes import targets_of
-from raymigrate.facts.values.calls import called_name, free_name, has_starred, is_call_by_name
+from raymigrate.facts.values.arguments import called_name, free_name, has_starred, is_call_by_name
 
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from raymigrate.facts.values.arguments import has_starred
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source
 
 if TYPE_CHECKING:
@@ -54,5 +55,5 @@ def _value(module: Module, case: ast.expr, place: int, width: int) -> ast.expr |
         return case
     else:
         parts = case.elts if isinstance(case, (ast.Tuple, ast.List)) else []
-    shown = len(parts) == width and not any(isinstance(part, ast.Starred) for part in parts)
+    shown = len(parts) == width and not has_starred(parts)
     return parts[place] if shown else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.values.calls import argument, is_method_call
+from raymigrate.facts.values.arguments import argument, is_method_call
 
 if TYPE_CHECKING:
     from raymigrate.facts.syntax.module import Module

@@ -10,7 +10,7 @@ from string import Formatter
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import has_unpacking, keyword_named
-from raymigrate.facts.values.calls import called_name, is_method_call
+from raymigrate.facts.values.arguments import called_name, is_method_call
 
 
 class Renewal(IntEnum):

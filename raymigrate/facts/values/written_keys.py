@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import reaching
-from raymigrate.facts.values.calls import is_call_by_name, is_method_call
+from raymigrate.facts.values.arguments import is_call_by_name, is_method_call
 
 
 class WrittenKeys:
