@@ -79,7 +79,7 @@ def test_a_folder_that_a_faster_worker_removes_is_told_once(body: str) -> None:
         f'folder = f"out-{{uuid.uuid4()}}"\n{SAVE}\n{REPORT}\nshutil.rmtree(folder)',
         f'folder = f"out-{{session.get_world_rank()}}"\n{SAVE}\n{REPORT}\nshutil.rmtree(folder)',
         f"{BY_RANK}if accelerator.is_main_process:\n    shutil.rmtree('out')",
-        f"{BY_RANK}accelerator.wait_for_everyone()\n{BY_MAIN.replace('folder', repr('out'))}",
+        f'folder = "out"\n{SAVE}\n{REPORT}\naccelerator.wait_for_everyone()\n{BY_MAIN}',
         f"{BY_RANK}torch.distributed.barrier()\nif session.get_world_rank() == 0:\n    shutil.rmtree('out')",
         f'folder = "out"\n{SAVE}\n{REPORT}\nshutil.rmtree("cache")',
         # at the beginning of the next round
