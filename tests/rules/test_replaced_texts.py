@@ -63,6 +63,7 @@ def test_a_text_is_made_a_pattern_on_request(given: str, column: str) -> None:
         ('"a|b", lambda found: found[0].upper()', "a function"),
         ('"a|b", shorter', "a function"),
         ('"a", partial(shorter)', "a function"),
+        ('pat="a|b", repl=shorter', "a function"),
     ],
 )
 def test_what_pandas_refuses_is_sure(given: str, refused: str) -> None:
