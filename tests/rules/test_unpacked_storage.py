@@ -43,6 +43,12 @@ def test_it_is_told_where_it_is_written(lines: str, start: str) -> None:
     assert places(lines, start) == [last]
 
 
+@pytest.mark.parametrize(("filesystem", "told"), [("None", True), ("read()", False)])
+def test_a_path_on_a_file_system_is_none_of_this_machine(filesystem: str, told: bool) -> None:
+    start = TRAINER.replace("**given", f"storage_filesystem={filesystem}, **given")
+    assert bool(places("given = {'storage_path': 'bucket/results'}", start)) is told
+
+
 @pytest.mark.parametrize(
     "lines",
     [
