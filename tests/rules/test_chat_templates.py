@@ -78,6 +78,7 @@ def test_others_are_told() -> None:
         "from functools import partial\npartial(tokenizer.apply_chat_template, tokenize=False)(chat)",
         "from functools import partial\nf = partial(tokenizer.apply_chat_template)\nprint(f(chat)['input_ids'])",
         "def getattr(one, other):\n    return print\n\n\ngetattr(tokenizer, 'apply_chat_template')(chat)",
+        "text = tokenizer.apply_chat_template(chat, tokenize=False)\nids = getattr(tokenizer, 'encode')(text)",
     ],
 )
 @pytest.mark.parametrize("head", [OLD, FOR_TRANSFORMERS_4])
@@ -98,7 +99,7 @@ def test_texts_entries_and_other_classes_are_left(use: str, head: str) -> None:
 )
 def test_a_method_by_another_name_gives_ids_too(use: str) -> None:
     outcome = converted(FOR_TRANSFORMERS_4 + TOKENIZER + use)
-    assert "(chat, return_dict=False)" in outcome.text and "RM772" in [code for code, _, _ in outcome.findings]
+    assert "(chat, return_dict=False)" in outcome.text and len(outcome.lines("RM772", Kind.CONVERTED)) == 1
 
 
 def test_partial_gives_the_argument_before_the_call() -> None:
