@@ -41,6 +41,10 @@ FUNCTIONS = {
     "groups": ('ds.groupby("a").map_groups(work, compute=ActorPoolStrategy(size=2))', "TaskPoolStrategy(size=2)"),
     "by name": ("ds.map_batches(fn=work, compute=ActorPoolStrategy(size=n))", "TaskPoolStrategy(size=n)"),
     "no limit": ("ds.map_batches(work, compute=ActorPoolStrategy(1))", "ds.map_batches(work)"),
+    "no limit that is written": (
+        "ds.map_batches(work, compute=ActorPoolStrategy(min_size=1, max_size=None))",
+        "ds.map_batches(work)",
+    ),
     "no size": ("ds.map_batches(work, compute=ActorPoolStrategy())", "ds.map_batches(work)"),
     "a partial": (
         "ds.map_batches(functools.partial(work, n=2), compute=ActorPoolStrategy(min_size=2))",

@@ -78,6 +78,7 @@ def test_others_are_told() -> None:
         "from functools import partial\npartial(tokenizer.apply_chat_template, tokenize=False)(chat)",
         "from functools import partial\nf = partial(tokenizer.apply_chat_template)\nprint(f(chat)['input_ids'])",
         "def getattr(one, other):\n    return print\n\n\ngetattr(tokenizer, 'apply_chat_template')(chat)",
+        "text = tokenizer.apply_chat_template(chat, tokenize=False)\nids = getattr(tokenizer, 'encode')(text)",
     ],
 )
 @pytest.mark.parametrize("head", [OLD, FOR_TRANSFORMERS_4])
@@ -94,11 +95,20 @@ def test_texts_entries_and_other_classes_are_left(use: str, head: str) -> None:
         "class Job:\n    def run(self):\n        f = tokenizer.apply_chat_template\n        return f(chat)\n",
         "f = tokenizer.apply_chat_template\nids = f(chat)\nf = print\n",
         "if chat:\n    f = tokenizer.apply_chat_template\nelse:\n    f = other.apply_chat_template\nids = f(chat)\n",
+        "f = processor.apply_chat_template\nif chat:\n    f = tokenizer.apply_chat_template\nids = f(chat)\n",
     ],
 )
 def test_a_method_by_another_name_gives_ids_too(use: str) -> None:
     outcome = converted(FOR_TRANSFORMERS_4 + TOKENIZER + use)
-    assert "(chat, return_dict=False)" in outcome.text and "RM772" in [code for code, _, _ in outcome.findings]
+    assert "(chat, return_dict=False)" in outcome.text and len(outcome.lines("RM772", Kind.CONVERTED)) == 1
+
+
+@pytest.mark.parametrize("order", [("Chats()", "tokenizer"), ("tokenizer", "Chats()")])
+def test_a_call_that_may_be_one_of_the_scripts_own_class_stays(order: tuple[str, str]) -> None:
+    own = "class Chats:\n    def apply_chat_template(self, chat):\n        return chat\n\n\n"
+    first, second = (f"    f = {owner}.apply_chat_template\n" for owner in order)
+    outcome = converted(f"{FOR_TRANSFORMERS_4}{TOKENIZER}{own}if chat:\n{first}else:\n{second}ids = f(chat)\n")
+    assert "return_dict" not in outcome.text
 
 
 def test_partial_gives_the_argument_before_the_call() -> None:

@@ -63,6 +63,8 @@ def test_each_worker_lists_all_evaluation_rows_in_one_order(given: str, before: 
     assert now in in_one_line
     assert outcome.text.count("preserve_order") == 1
     assert outcome.lines("RM107", Kind.CONVERTED)
+    is_told_of_order = any("now in one order" in message for message in outcome.messages)
+    assert is_told_of_order is ("DataConfig(" in given + before)
     assert not outcome.lines("RM107", Kind.MANUAL)
 
 
@@ -117,6 +119,7 @@ def test_what_keeps_its_order_stays(given: str, before: str, end: str) -> None:
         ("make()", "def make():\n    return DataConfig(datasets_to_split=sys.argv[1:])"),
         ("DataConfig(datasets_to_split=sys.argv[1:])", ""),
         ("DataConfig(**arguments)", "arguments = load()"),
+        ("arguments.data_config", "arguments = load()"),
         ('DataConfig(["train"], options)', "options = load()"),
         ('DataConfig(["train"], {"train": ExecutionOptions()})', ""),
         ('DataConfig(["train"], ExecutionOptions(None, None, True))', ""),

@@ -157,6 +157,11 @@ def test_one_with_a_state_is_fitted_first() -> None:
     assert 'preprocessor.fit(datasets["train"])' in _trained('Tokenize("gpt2")', fittable="size = 1")
 
 
+def test_one_that_is_made_from_one_of_ray_is_left_to_a_person() -> None:
+    own = "from ray.data.preprocessors import StandardScaler\n\n\nclass Scaler(StandardScaler):\n    pass\n"
+    assert not _trained('Scaler(["x"])', own)
+
+
 def test_one_behind_a_batch_mapper_follows_its_function() -> None:
     text = _trained('Chain(BatchMapper(len, batch_format="numpy"), Tokenize("gpt2"))')
     assert text.index("map_batches(len") < text.index(".transform(dataset)")

@@ -223,6 +223,8 @@ OWN = "from loguru import logger  # Ray cannot pickle loguru.logger with the fun
         ("def start():\n    logger.add('a.log')\n", "start()", True),
         ("def start():\n    logger.add(sys.stdout)\n", "start()", False),
         ("def start():\n    logger.add('a.log')\n", "pass", False),
+        ("seen = set()\nseen.add('a.log')", "pass", False),
+        ("import loguru\n\nloguru.logger.add('a.log')", "pass", True),
         ("", "pass", False),
     ],
 )
@@ -270,11 +272,19 @@ def test_a_file_that_another_module_gives_the_logger_is_seen(
 
 
 @pytest.mark.parametrize(
-    ("added", "held"), [('logger.add("a.log")', True), ("logger.remove()", False), ("logger.add(sys.stderr)", False)]
+    ("added", "first", "held"),
+    [
+        ('logger.add("a.log")', "", True),
+        ("logger.remove()", "", False),
+        ("logger.add(sys.stderr)", "", False),
+        ("logger.remove()", 'logger.add("a.log")', True),
+    ],
 )
-def test_a_logger_that_another_module_hands_on_is_imported_from_there(tmp_path: Path, added: str, held: bool) -> None:
+def test_a_logger_that_another_module_hands_on_is_imported_from_there(
+    tmp_path: Path, added: str, first: str, held: bool
+) -> None:
     (tmp_path / "helpers.py").write_text(f"import sys\nfrom loguru import logger\n\n{added}\n")
-    script = LOGGED.format(first="", last="pass").replace("from loguru import", "from helpers import")
+    script = LOGGED.format(first=first, last="pass").replace("from loguru import", "from helpers import")
     (tmp_path / "train.py").write_text(script)
     (tmp_path / "pyproject.toml").write_text("")
     CliRunner().invoke(main, ["--to-ray", "--gpu", "--workers", "2", str(tmp_path)])

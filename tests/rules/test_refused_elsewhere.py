@@ -49,6 +49,11 @@ def test_a_refused_argument_is_told_once(use: str, code: str) -> None:
     assert [found for found, kind, *_ in outcome.findings if kind is Kind.MANUAL] == [code]
 
 
+def test_each_of_several_refused_arguments_is_told() -> None:
+    outcome = converted(f"{BEGIN}{MADE.format('RunConfig', '')}Made('a', verbose=1, local_dir='/a')\n")
+    assert [message.partition("=")[0] for message in outcome.messages] == ["RunConfig(verbose", "RunConfig(local_dir"]
+
+
 @pytest.mark.parametrize(
     "use",
     [

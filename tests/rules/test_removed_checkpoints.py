@@ -35,6 +35,13 @@ if session.get_world_rank() == 0:
     checkpoint = Checkpoint.from_directory("out")
 session.report({"epoch": epoch}, checkpoint=checkpoint)
 """
+EVERY_SECOND = f"""folder = "out"
+if epoch % 2:
+    if session.get_world_rank() == 0:
+        shutil.rmtree(folder)
+    {SAVE}
+    {REPORT}
+"""
 
 
 def found(body: str, workers: str = "2") -> list[int]:
@@ -55,6 +62,7 @@ def found(body: str, workers: str = "2") -> list[int]:
         f"{BY_RANK}shutil.rmtree('out')",
         # all hand it in, so rank 0 may be faster than the others
         f'folder = "out"\n{SAVE}\n{REPORT}\n{BY_MAIN}',
+        f"{EVERY_SECOND}    torch.save(model.state_dict(), 'last.pt')",
         # the second one to come to it finds nothing
         f"{BY_RANK}accelerator.wait_for_everyone()\nshutil.rmtree('out')",
     ],
@@ -71,11 +79,13 @@ def test_a_folder_that_a_faster_worker_removes_is_told_once(body: str) -> None:
         f'folder = f"out-{{uuid.uuid4()}}"\n{SAVE}\n{REPORT}\nshutil.rmtree(folder)',
         f'folder = f"out-{{session.get_world_rank()}}"\n{SAVE}\n{REPORT}\nshutil.rmtree(folder)',
         f"{BY_RANK}if accelerator.is_main_process:\n    shutil.rmtree('out')",
+        f'folder = "out"\n{SAVE}\n{REPORT}\naccelerator.wait_for_everyone()\n{BY_MAIN}',
         f"{BY_RANK}torch.distributed.barrier()\nif session.get_world_rank() == 0:\n    shutil.rmtree('out')",
         f'folder = "out"\n{SAVE}\n{REPORT}\nshutil.rmtree("cache")',
         # at the beginning of the next round
         f'folder = "out"\n{BY_MAIN}\naccelerator.wait_for_everyone()\n{SAVE}\n{REPORT}\ntorch.distributed.barrier()',
         f'folder = "out"\ntorch.distributed.barrier()\n{BY_MAIN}\n{SAVE}\n{REPORT}',
+        f"{EVERY_SECOND}torch.distributed.barrier()",
         f'folder = "out"\n{SAVE}\n{REPORT}',
     ],
 )
@@ -86,3 +96,9 @@ def test_a_folder_of_its_own_or_that_the_reporting_worker_removes_is_not(body: s
 def test_one_worker_has_nobody_to_wait_for() -> None:
     body = f'folder = "out"\n{SAVE}\n{REPORT}\nshutil.rmtree(folder)'
     assert found(body) and not found(body, workers="1")
+
+
+def test_each_trial_of_a_function_has_a_folder_of_its_own() -> None:
+    body = f'folder = "out"\n        {SAVE}\n        {REPORT}\n        shutil.rmtree(folder)'
+    script = SCRIPT.partition("AccelerateTrainer(loop")[0].format(body=f"        {body}")
+    assert not converted(f"{script}from ray import tune\ntune.Tuner(loop).fit()\n").lines("RM311", Kind.MANUAL)

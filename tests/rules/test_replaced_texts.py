@@ -48,6 +48,7 @@ def test_a_text_is_made_a_pattern_on_request(given: str, column: str) -> None:
     script = SCRIPT.format(use=f"{column}.str.replace({given})")
     outcome = converted(script)
     assert outcome.lines("RM524", Kind.UNSAFE) and f"replace({given})" in outcome.text
+    assert any("looks for this very text" in message for message in outcome.messages)
     changed = convert(script, options=Options(unsafe=True))
     assert changed.after is not None and f"{column}.str.replace({given}, regex=True)" in changed.after
     again = convert(changed.after, options=Options(unsafe=True))
@@ -55,18 +56,20 @@ def test_a_text_is_made_a_pattern_on_request(given: str, column: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    ("given", "refused"),
     [
-        'BLANKS, " "',
-        're.compile("a"), "b"',
-        '"a|b", lambda found: found[0].upper()',
-        '"a|b", shorter',
-        '"a", partial(shorter)',
+        ('BLANKS, " "', "a compiled pattern"),
+        ('re.compile("a"), "b"', "a compiled pattern"),
+        ('"a|b", lambda found: found[0].upper()', "a function"),
+        ('"a|b", shorter', "a function"),
+        ('"a", partial(shorter)', "a function"),
+        ('pat="a|b", repl=shorter', "a function"),
     ],
 )
-def test_what_pandas_refuses_is_sure(given: str) -> None:
+def test_what_pandas_refuses_is_sure(given: str, refused: str) -> None:
     outcome = converted(SCRIPT.format(use=f'frame["text"].str.replace({given})'))
     assert outcome.lines("RM524", Kind.CONVERTED)
+    assert any(f"raises a ValueError for {refused};" in message for message in outcome.messages)
     assert f"str.replace({given}, regex=True)" in outcome.text
 
 

@@ -25,6 +25,7 @@ def told(script: str, head: str = LEGACY) -> list[str]:
     "script",
     [
         "job = TRAINERS['own'](config)\nresult = job.train()\nprint('log dir', result.log_dir)\n",
+        "RESULT = TRAINERS['own'](config).train()\nprint(RESULT.log_dir)\n",
         "def show(job):\n    train_result = job.run(config)\n    return train_result.log_dir\n",
         "class Job:\n    def run(self):\n        self.result = self.make().go()\n        use(self.result.log_dir)\n",
         "def show(factory):\n    result = factory.create('own').train()\n    open(f'{result.log_dir}/x')\n",
@@ -40,6 +41,7 @@ def test_a_result_of_an_object_out_of_a_registry(script: str) -> None:
     [
         f"{OWN}result = Own().train()\nprint(result.log_dir)\n",
         "writer = SummaryWriter()\nprint(writer.log_dir)\n",
+        "class Jobs:\n    class Outcome:\n        log_dir = 'x'\n\n\nresult = Jobs.Outcome()\nprint(result.log_dir)\n",
         "def show(job):\n    found = job.run()\n    return found.log_dir\n",
         "def show(job):\n    result = job.run()\n    return result.log_dir if hasattr(result, 'log_dir') else ''\n",
         "def show(job):\n    result = job.run()\n    result.log_dir = 'here'\n",
@@ -55,8 +57,8 @@ def test_other_objects_may_have_it(script: str) -> None:
 
 
 def test_only_in_what_was_written_for_old_ray() -> None:
-    script = "import ray\nfrom jobs import job\n\nresult = job.train()\nprint(result.log_dir)\n"
-    assert told(script, head="") == []
+    script = "def show(job):\n    train_result = job.run(config)\n    return train_result.log_dir\n"
+    assert told(script) and not told(script, head="import ray\nfrom jobs import config\n\n")
 
 
 def test_what_another_rule_tells_of_is_told_once() -> None:

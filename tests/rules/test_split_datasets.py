@@ -241,6 +241,9 @@ class Job:
 """,
     "a default": f"def fit(data, cls=TorchTrainer):\n    return cls(loop, datasets={SETS}, scaling_config=TWO).fit()",
     "in a table": f'T = {{"torch": TorchTrainer}}\nT["torch"](loop, datasets={SETS}, scaling_config=TWO)',
+    "one that says nothing of the split": (
+        f'T = {{"torch": TorchTrainer}}\nT["torch"](loop, datasets={SETS}, dataset_config=None, scaling_config=TWO)'
+    ),
     "partial": f"make = functools.partial(TorchTrainer, loop, datasets={SETS})\nmake(scaling_config=TWO)",
     "a subclass": f"class Own(TorchTrainer):\n    pass\n\nOwn(loop, datasets={SETS}, scaling_config=TWO)",
     "its constructor": f"""
@@ -258,7 +261,9 @@ def handed(made: str, old: str = "") -> str:
 @pytest.mark.parametrize("made", MADE)
 def test_it_is_told_of_a_trainer_that_gets_them_in_another_way(made: str) -> None:
     open_one, sure = converted(handed(made)), converted(handed(made, ".get_checkpoint().to_dict()"))
-    assert len(open_one.lines("RM205", Kind.MANUAL)) == len(sure.lines("RM205", Kind.MANUAL)) == 1
+    [line] = open_one.lines("RM205", Kind.MANUAL)
+    assert sure.lines("RM205", Kind.MANUAL) == [line]
+    assert "datasets=" in handed(made).lstrip().splitlines()[line - 1]
     assert any("If the job ran on Ray <= 2.6, give" in message for message in open_one.messages)
 
 

@@ -107,6 +107,12 @@ ADDING = "def of_all(value):\n    torch.distributed.all_reduce(value)\n    retur
         ("", "", "    half = loss / 2\n    less = half - 1\n    if less < 0:\n        break\n", 1),
         ("best = {'loss': 9}\n", "", "    best['loss'] = loss.item()\n    if best['loss'] < 1:\n        break\n", 1),
         (
+            "of = {'train': {}}\n",
+            "",
+            "    of['train']['loss'] = loss.item()\n    if of['train']['loss'] < 1:\n        break\n",
+            1,
+        ),
+        (
             "best = {'bad': 0}\n",
             "",
             "    if loss > 1:\n        best['bad'] += 1\n    if best['bad'] > 2:\n        break\n",

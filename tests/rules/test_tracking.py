@@ -146,6 +146,13 @@ def test_a_list_of_loggers_that_has_no_name_gets_one(before: str, callbacks: str
     assert "RunConfig(callbacks=callbacks)" in text
 
 
+def test_a_name_that_has_another_list_after_the_training_is_not_read_then() -> None:
+    listed = f"callbacks = [{MLFLOW}] if arguments.track else []\nrun_config = RunConfig(callbacks=callbacks)"
+    ends, text = _ended(f"{listed}\ncallbacks = []")
+    assert ends == ["for callback in user_callbacks:", "    callback.finish(result)"]
+    assert "RunConfig(callbacks=user_callbacks)" in text
+
+
 @pytest.mark.parametrize(
     "run_config",
     [
@@ -333,6 +340,10 @@ ON_DATABRICKS = {
     "by the name": ("", 'MLflowLoggerCallback(experiment_name="/Shared/x")'),
     "by a name with a user": ("", 'MLflowLoggerCallback(experiment_name=f"/Users/{name}/x")'),
     "by a name elsewhere": ('path = "/Shared/x"', "MLflowLoggerCallback(experiment_name=path)"),
+    "by a variable": (
+        'import os\nos.environ["DATABRICKS_HOST"] = arguments.host',
+        'MLflowLoggerCallback(experiment_name="x")',
+    ),
     "in a name": ('uri = "databricks"', 'MLflowLoggerCallback(tracking_uri=uri, experiment_name="/Shared/x")'),
 }
 ELSEWHERE = {
@@ -366,6 +377,23 @@ def test_the_login_of_a_databricks_notebook_goes_to_the_controller(before: str, 
 @pytest.mark.parametrize(("before", "callback"), ELSEWHERE.values(), ids=ELSEWHERE)
 def test_other_servers_need_no_login_of_databricks(before: str, callback: str) -> None:
     assert "databricks_utils" not in _logged(before, callback)
+
+
+def test_a_callback_of_an_earlier_run_is_no_sign_of_databricks() -> None:
+    """It takes along the variables of a login, if there are some."""
+    logger = 'MLflowLoggerCallback(experiment_name="x")'
+    earlier = _logged("", logger)
+    assert '"DATABRICKS_"' in earlier
+    another = BUILT.format(run_config=f"run_config = RunConfig(callbacks=[{logger}])")
+    assert "databricks_utils" not in converted(f"{earlier}\n{another}").text
+
+
+def test_the_parameters_of_a_trial_are_logged_but_a_transformers_trainer_had_none() -> None:
+    assert "client.log_param(" not in _logged("", MLFLOW)
+    script = BUILT.format(run_config=f"run_config = RunConfig(callbacks=[{MLFLOW}])")
+    script = script.replace("ray.train.huggingface import TransformersTrainer", "ray.train.torch import TorchTrainer")
+    script = script.replace("TransformersTrainer(\n    trainer_init_per_worker=", "TorchTrainer(\n    ")
+    assert "client.log_param(" in converted(script).text
 
 
 def test_the_login_of_a_profile_is_read_on_the_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,15 @@ def places(lines: str, start: str = TRAINER) -> list[int]:
 )
 def test_it_is_told_where_it_is_written(lines: str, start: str) -> None:
     last = SCRIPT.format(lines=lines, start=start).lstrip().splitlines().index(lines.splitlines()[-1]) + 1
-    assert places(lines, start) == [last]
+    outcome = converted(SCRIPT.format(lines=lines, start=start))
+    assert outcome.lines("RM402", Kind.MANUAL) == [last]
+    assert any("this one is relative. " in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(("filesystem", "told"), [("None", True), ("read()", False)])
+def test_a_path_on_a_file_system_is_none_of_this_machine(filesystem: str, told: bool) -> None:
+    start = TRAINER.replace("**given", f"storage_filesystem={filesystem}, **given")
+    assert bool(places("given = {'storage_path': 'bucket/results'}", start)) is told
 
 
 @pytest.mark.parametrize(
@@ -62,6 +70,8 @@ def test_what_ray_takes_is_not_told(lines: str) -> None:
 
 def test_it_is_told_of_what_another_file_writes(tmp_path: Path) -> None:
     (tmp_path / "settings.py").write_text("RUN = {'storage_path': 'results'}\n")
-    (tmp_path / "train.py").write_text(SCRIPT.format(lines="from settings import RUN as given", start=TRAINER))
+    script = SCRIPT.format(lines="from settings import RUN as given", start=TRAINER)
+    (tmp_path / "train.py").write_text(script)
     printed = CliRunner().invoke(main, ["--check", "--select", "RM402", str(tmp_path)]).output
     assert "this one is relative, in line 1 of" in printed
+    assert f"train.py:{script.splitlines().index(TRAINER) + 1}:" in printed

@@ -193,6 +193,7 @@ def test_what_needs_the_group_behind_a_call_of_its_function_is_told(in_train: st
         (END, "job.save()\n    job.train()"),
         (END, 'if mode == "train":\n        job.train()\n    else:\n        job.save()'),
         (END, 'if mode == "train":\n        job.train()\n        return\n    job.save()'),
+        (END, 'if mode == "train":\n        return job.train()\n    job.save()'),
         ("pass", "job.train()\n    job.save()\n    job.accelerator.end_training()"),
     ],
 )
@@ -225,6 +226,7 @@ def test_the_blank_line_before_it_stays_behind_the_loop(before: str) -> None:
         ("for fold in range(3):\n        if fold == 2:\n            job.train()", None),
         ("for fold in range(3):\n        job.train()\n        break", None),
         ("for fold in range(3):\n        job.train()\n        return", None),
+        ("for fold in range(3):\n        return job.train()", None),
     ],
 )
 def test_the_next_round_of_a_loop_needs_the_group_too(in_main: str, told: str | None) -> None:

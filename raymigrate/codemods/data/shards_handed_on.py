@@ -4,7 +4,7 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.data.ray_datasets import NO_DATASET, RM506, ROWS, shards
+from raymigrate.codemods.data.ray_datasets import NO_DATASET, RM506, ROWS
 from raymigrate.facts.ray_data.datasets import attributes_of_shards, comes_from_shards
 from raymigrate.facts.syntax.guards import is_guarded
 
@@ -17,22 +17,15 @@ OF_DATASETS = frozenset(
 )
 
 
-@codemod("ray", after=[shards], in_ray_scripts=True)
+@codemod("ray", in_ray_scripts=True)
 def shards_handed_on(context: Context) -> None:
     """Reports what scripts do with a shard that is handed on as if it were a Dataset."""
     module = context.module
-    told = set(attributes_of_shards(module))
+    told = set(attributes_of_shards(module))  # by the rule itself
     for node in module.of_type(ast.Attribute):
         assert isinstance(node, ast.Attribute)
         if node.attr in OF_DATASETS and node not in told and module.qualified(node) is None:
-            if _is_told(context, node) or is_guarded(module, node, node.attr):
-                continue
+            is_guess = not isinstance(module.parent_of[node], ast.Call) or is_guarded(module, node, node.attr)
             is_text = isinstance(node.value, (ast.Constant, ast.JoinedStr))  # as most are
-            if isinstance(module.parent_of[node], ast.Call) and not is_text and comes_from_shards(module, node.value):
+            if not is_guess and not is_text and comes_from_shards(module, node.value):
                 context.manual(RM506, node, NO_DATASET.format(node.attr), ROWS.format(node.attr))
-
-
-def _is_told(context: Context, node: ast.Attribute) -> bool:
-    """Whether a finding of the same rule stands there."""
-    found = context.findings_on(node.lineno, node.end_lineno)
-    return any(one.code == RM506.code and node.attr in one.message for one in found)

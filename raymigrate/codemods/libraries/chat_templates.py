@@ -89,8 +89,9 @@ def _calls_elsewhere(module: Module, method: ast.expr) -> list[ast.Call]:
 
 
 def _gives_ids(module: Module, call: ast.Call, method: ast.expr, owner: ast.expr) -> bool:
-    """Whether a call is one of a tokenizer, and leaves it to the library what it gives."""
-    return _leaves_it_open(module, call) and _is_of_tokenizer(module, method, owner)
+    """Whether a call is one of a tokenizer, never of the script's own class, and leaves open what it gives."""
+    may_be = _leaves_it_open(module, call) and _is_of_tokenizer(module, method, owner)
+    return may_be and not _is_own(module, call.func)
 
 
 def _leaves_it_open(module: Module, call: ast.Call) -> bool:
@@ -103,8 +104,12 @@ def _leaves_it_open(module: Module, call: ast.Call) -> bool:
 
 def _is_of_tokenizer(module: Module, method: ast.expr, owner: ast.expr) -> bool:
     """Whether a method is that of the library, and of a tokenizer."""
-    is_own = any(callee.function is not None for callee in callees(module, method))
-    return not is_own and not methods_of_object(module, owner, METHOD) and not _is_processor(module, owner)
+    is_own = _is_own(module, method) or methods_of_object(module, owner, METHOD)
+    return not is_own and not _is_processor(module, owner)
+
+
+def _is_own(module: Module, called: ast.expr) -> bool:
+    return any(callee.function is not None for callee in callees(module, called))
 
 
 def _is_processor(module: Module, node: ast.expr) -> bool:

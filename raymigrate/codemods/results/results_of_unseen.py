@@ -47,7 +47,9 @@ def _is_unseen(module: Module, result: ast.expr) -> bool:
 def _is_unseen_call(module: Module, node: ast.expr) -> bool:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
-    if module.qualified(node.func) is not None or class_named(module, node.func) is not None:
+    home = class_named(module, node.func.value)
+    is_of_class = home is not None and node.func.attr in home[0].scope(home[1]).bindings  # `Jobs.Outcome()`
+    if is_of_class or module.qualified(node.func) is not None:
         return False
     owners = [source.node for source in module.origins(node.func.value)]
     if any(isinstance(owner, ast.Call) and is_of_others(module, owner.func) for owner in owners):

@@ -102,8 +102,8 @@ def _is_in_next_round(module: Module, earlier: ast.AST, later: ast.AST) -> bool:
     around = [*takewhile(lambda outer: outer is not function, module.ancestors(earlier))]
     loop = next((outer for outer in around if isinstance(outer, LOOPS) and module.inside(later, outer)), None)
     inner = [*takewhile(lambda outer: outer is not loop, [module.statement(earlier), *around])]
-    below = [statement for part in inner for statement in _below(module, part)]
-    if loop is None or any(isinstance(statement, ast.Break) or _ends(module, statement) for statement in below):
+    run = [statement for part in inner for statement in _from(module, part)]
+    if loop is None or any(isinstance(statement, ast.Break) or _ends(module, statement) for statement in run):
         return False
     parts = [*ast.walk(loop)]
     tests = [part.test for part in inner if isinstance(part, ast.If)]
@@ -112,7 +112,7 @@ def _is_in_next_round(module: Module, earlier: ast.AST, later: ast.AST) -> bool:
 
 
 def _goes_on_to(module: Module, earlier: ast.AST, later: ast.AST) -> ast.AST | None:
-    """The innermost statement around both, unless what is below the earlier code on the way to it leaves for good."""
+    """The innermost statement around both, unless the earlier code, or what is below it on the way there, leaves."""
     part: ast.AST = module.statement(earlier)
     while not module.inside(later, outer := module.parent_of[part]):
         part = outer if (left := _left(module, part)) is None else left
@@ -122,8 +122,8 @@ def _goes_on_to(module: Module, earlier: ast.AST, later: ast.AST) -> ast.AST | N
 
 
 def _left(module: Module, part: ast.AST) -> ast.AST | None:
-    """What is left for good below a statement, in its block: the file, by `return`, or a loop, by `break`."""
-    for statement in _below(module, part):
+    """What a statement, or one below it in its block, leaves for good: the file, by `return`, or a loop, by `break`."""
+    for statement in _from(module, part):
         if _ends(module, statement):
             return module.tree
         if isinstance(statement, (ast.Break, ast.Continue)):
@@ -131,12 +131,12 @@ def _left(module: Module, part: ast.AST) -> ast.AST | None:
     return None
 
 
-def _below(module: Module, part: ast.AST) -> list[ast.stmt]:
-    """The statements below one in its block."""
+def _from(module: Module, part: ast.AST) -> list[ast.stmt]:
+    """A statement, and those below it in its block: it may be `return train()`."""
     if not isinstance(part, ast.stmt):
         return []
     block = module.block_of(part)
-    return block[block.index(part) + 1 :]
+    return block[block.index(part) :]
 
 
 def _ends(module: Module, statement: ast.stmt) -> bool:

@@ -7,10 +7,9 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.storage import ONLY_ABSOLUTE, RM402
 from raymigrate.facts.projects.unpacked_options import carried_from_callers
-from raymigrate.facts.ray_train.storage import may_be_relative
+from raymigrate.facts.ray_train.storage import filesystem_of, may_be_relative
 from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS
 from raymigrate.facts.syntax.named_lines import line_of_file
-from raymigrate.facts.values import keyword_argument
 
 RELATIVE = f"{ONLY_ABSOLUTE}; this one is relative"
 ADVICE = "Write os.path.abspath(os.path.expanduser(path)) for it."
@@ -24,7 +23,7 @@ def unpacked_storage(context: Context) -> None:
         for unpacked in (keyword for keyword in call.keywords if keyword.arg is None):
             entries = {entry.name: entry for entry in carried_from_callers(module, unpacked.value).entries}
             path = entries.get("storage_path")
-            is_elsewhere = keyword_argument(call, "storage_filesystem") is not None or "storage_filesystem" in entries
+            is_elsewhere = filesystem_of(module, call) is not None or "storage_filesystem" in entries
             if path is None or is_elsewhere or not may_be_relative(path.module, path.value):
                 continue
             is_here = path.module is module

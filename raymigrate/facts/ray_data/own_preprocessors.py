@@ -20,20 +20,20 @@ def is_own_preprocessor(module: Module, home: ast.ClassDef) -> bool:
     return any(_is_preprocessor(base) for base in library_bases(module, home))
 
 
-def own_preprocessor(module: Module, value: ast.expr) -> tuple[Module, ast.ClassDef] | None:
-    """The class of the project, made from Preprocessor, of which an expression makes an object that works today.
+def own_preprocessor(module: Module, made: ast.Call) -> tuple[Module, ast.ClassDef] | None:
+    """The class of the project, made from Preprocessor, of which a call makes an object that works today.
 
     One that writes into its batch does not: transform() of current Ray hands out read-only arrays (2.60
     data/preprocessor.py, `zero_copy_batch=True`).
     """
-    found = class_named(module, value.func) if isinstance(value, ast.Call) else None
+    found = class_named(module, made.func)
     line = list(own_line(*found)) if found is not None else []
     if not line or not _is_base(*line[-1]):
         return None
-    made = ((place, node) for place, home in line for node in home.body if isinstance(node, ast.FunctionDef))
+    methods = ((place, node) for place, home in line for node in home.body if isinstance(node, ast.FunctionDef))
     writes = any(
         node.name == f"_transform_{kind}" and BatchFunction(place, node).writes_to_arrays(kind)
-        for place, node in made
+        for place, node in methods
         for kind in ("numpy", "pandas")
     )
     return None if writes else found

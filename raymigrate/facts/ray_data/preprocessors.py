@@ -101,11 +101,12 @@ def stages(module: Module, node: ast.expr) -> list[Stage] | None:
         node: The preprocessor.
     """
     value = module.value(node)
-    name = class_name(module, value)
-    own = own_preprocessor(module, value)
+    if not isinstance(value, ast.Call):
+        return None
+    own, name = own_preprocessor(module, value), class_name(module, value)
     if own is not None:
         return [Transformer(node, is_fittable(*own))]
-    if not isinstance(value, ast.Call) or name is None:
+    if name is None:
         return None
     qualified = module.qualified(value.func)
     if qualified in BATCH_MAPPERS:

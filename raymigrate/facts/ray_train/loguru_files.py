@@ -87,9 +87,9 @@ def _opens_file(module: Module, call: ast.Call) -> bool:
 
 def _is_logger(module: Module, method: ast.Attribute) -> bool:
     """Whether a method is one of loguru's logger, which another file may hand on."""
-    if module.qualified(method.value) == LOGURU:
+    logger = method.value
+    if module.qualified(logger) == LOGURU:
         return True
-    name = method.value if isinstance(method.value, ast.Name) else None
-    scope = module.bound_in(name) if name is not None else None
-    bindings = scope.bindings[name.id] if scope is not None and name is not None else ()
-    return any(bound_by(module, binding) == LOGURU for binding in bindings)
+    if not isinstance(logger, ast.Name) or (scope := module.bound_in(logger)) is None:
+        return False
+    return any(bound_by(module, binding) == LOGURU for binding in scope.bindings[logger.id])

@@ -11,18 +11,12 @@ from raymigrate.facts.values.partials import partial_methods
 def calls_of_method(module: Module, name: str) -> Iterator[tuple[ast.Call, ast.expr, ast.expr]]:
     """The calls of a method, or of partial() with it: each call, what gives the method, and the object that it is of.
 
+    A call by a name that stands for the method of one of several objects comes once for each of them.
+
     Args:
         module: The module.
         name: The method.
     """
-    seen = set[ast.Call]()
-    for call, method, owner in _all_calls(module, name):
-        if call not in seen:
-            seen.add(call)
-            yield call, method, owner
-
-
-def _all_calls(module: Module, name: str) -> Iterator[tuple[ast.Call, ast.expr, ast.expr]]:
     for method in module.attributes(name):
         if isinstance(method.ctx, ast.Load):
             yield from ((call, method, method.value) for call in _calls(module, method, name))
