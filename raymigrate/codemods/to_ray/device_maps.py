@@ -121,7 +121,7 @@ def _starts_anew(node: ast.AST) -> bool:
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a device, less tests and what counts anew on each machine, which is a number of the machine's own."""
+    """The parts of a device, less tests and what counts anew on each machine, which numbers the machine's own."""
     if not _starts_anew(node) and not isinstance(node, ast.Compare):
         yield node
         for child in ast.iter_child_nodes(node):
