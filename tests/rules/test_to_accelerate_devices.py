@@ -148,6 +148,26 @@ def test_an_item_that_no_move_names_goes_back_to_the_cpu(moves: str, is_moved: b
     assert ".to(device)" not in text
 
 
+@pytest.mark.parametrize(
+    ("moves", "stays"),
+    [
+        ("    for key, value in batch.items():\n        batch[key] = value.to(device)\n", ""),
+        ("    for k, v in batch.items():\n        batch[k] = v.cuda(non_blocking=True)\n", ""),
+        ("    for k, v in batch.items():\n        if isinstance(v, torch.Tensor): batch[k] = v.to(device)\n", ""),
+        ("    for k, v in batch.items():\n        other[k] = v.to(device)\n", "other[k] = v\n"),
+        ("    for k, v in other.items():\n        batch[k] = v.to(device)\n", "batch[k] = v"),
+        ("    for v, k in batch.items():\n        batch[k] = v.to(device)\n", "batch[k] = v"),
+        ("    for k, v in batch.items():\n        v = v.long()\n        batch[k] = v.to(device)\n", "batch[k] = v\n"),
+        ("    for k, v in batch.items():\n        k = k[1:]\n        batch[k] = v.to(device)\n", "batch[k] = v\n"),
+    ],
+)
+def test_loop_that_only_moved_the_items_goes(moves: str, stays: str) -> None:
+    outcome = accelerated(ITEMS.format(moves=moves))
+    assert stays in outcome.text
+    assert (".items()" in outcome.text) is bool(stays)
+    assert not [message for message in outcome.messages if "chooses the device" in message]
+
+
 GIVES = """def place():
     {more}
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")

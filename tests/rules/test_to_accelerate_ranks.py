@@ -108,3 +108,64 @@ def test_a_device_and_a_rank_of_something_else_stay_what_they_are() -> None:
     assert "train(model, accelerator" not in text  # `device` is not known there: nothing is converted
     lora = "\n\ndef lora(rank):\n    if rank == 0:\n        return None\n    return torch.zeros(rank)\n"
     assert "def lora(rank):\n    if rank == 0:\n" in script("    lora(8)\n", lora + WORKER)
+
+
+EVALUATION = """
+
+def test(model, loader, device):
+    total = 0
+    with torch.no_grad():
+        for x, y in loader:
+            total += F.cross_entropy(model(x.to(device)), y.to(device), reduction="sum").item()
+    print(total / len(loader.dataset))
+
+
+"""
+SET_UP = 'def setup(rank, size):\n    dist.init_process_group("nccl", rank=rank, world_size=size)\n\n\n'
+OF_LAUNCHER = """def main():
+    rank = int(os.environ["{rank}"])
+    size = int(os.environ["{size}"])
+    {start}
+    loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data, num_replicas=size, rank=rank))
+    held_out = DataLoader(rest, batch_size=8)
+    model = DDP(nn.Linear(4, 2).to(device))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    train(model, device, loader, optimizer)
+    if {test}:
+        test(model, held_out, device)
+
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "test", "rank", "size"),
+    [
+        ("setup(rank, size)", "rank == 0", "SLURM_PROCID", "SLURM_NTASKS"),
+        ("setup(size=size, rank=rank)", "not rank", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+        ('dist.init_process_group("nccl", rank=rank, world_size=size)', "rank == 0", "PMI_RANK", "PMI_SIZE"),
+        ('dist.init_process_group("nccl")', "rank == 0", "SLURM_PROCID", "SLURM_NTASKS"),
+        (
+            'dist.init_process_group("nccl", rank=int(os.environ["MY_RANK"]), world_size=int(os.environ["SIZE"]))',
+            'int(os.environ["MY_RANK"]) == 0',
+            "MY_RANK",
+            "SIZE",
+        ),
+    ],
+)
+def test_rank_of_any_launcher_that_makes_the_group(start: str, test: str, rank: str, size: str) -> None:
+    code = OF_LAUNCHER.format(start=start, test=test, rank=rank, size=size)
+    text = converted(f"{IMPORTS}{TRAIN}{EVALUATION}{SET_UP}{code}", to_accelerate=True).text
+    assert "    if accelerator.is_main_process:\n        test(model, held_out, device" in text
+    assert "gather" not in text  # which waits for processes that never come
+    assert rank not in text
+    assert size not in text
+
+
+def test_number_that_makes_no_group_stays_its_own() -> None:
+    code = OF_LAUNCHER.format(start='setup(int(os.environ["RANK"]), size)', test="rank == 0", rank="NODE", size="SIZE")
+    code = code.replace(", rank=rank)", ")")
+    text = converted(f"{IMPORTS}{TRAIN}{EVALUATION}{SET_UP}{code}", to_accelerate=True).text
+    assert 'rank = int(os.environ["NODE"])\n' in text
+    assert "    if rank == 0:\n" in text

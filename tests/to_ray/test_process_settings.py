@@ -321,3 +321,54 @@ def test_a_download_of_the_driver_that_workers_need(imports: str, set_up: str, *
     outcome = converted(SCRIPT.format(imports=imports, set_up=set_up), to_ray=True, workers=2)
     assert "TorchTrainer(" in outcome.text
     assert any("downloads for the machine of the driver alone" in message for message in outcome.messages) is told
+
+
+CONFIGURED = """\
+import logging
+import logging.config
+
+from job import model, rows, settings
+from transformers import Trainer, TrainingArguments
+
+{before}
+{set_up}
+{behind}
+trainer = Trainer(model=model, args=TrainingArguments("out"), train_dataset=rows)
+logger.info("training")
+trainer.train()
+{end}
+"""
+MADE = 'logger = logging.getLogger("job")'
+
+
+@pytest.mark.parametrize(
+    ("set_up", "before", "behind", "end", "told"),
+    [
+        ('logging.config.fileConfig("logging.conf")', "", MADE, 'logger.info("all done")', True),
+        ("logging.config.dictConfig(settings)", "", MADE, 'logger.info("all done")', True),
+        (
+            'logging.config.fileConfig("logging.conf", disable_existing_loggers=False)',
+            "",
+            MADE,
+            'logger.info("all done")',
+            False,
+        ),
+        (
+            'logging.config.dictConfig({"version": 1, "disable_existing_loggers": False})',
+            "",
+            MADE,
+            'logger.info("all done")',
+            False,
+        ),
+        ('logging.config.fileConfig("logging.conf")', MADE, "", "", False),  # the script disables it itself
+    ],
+)
+def test_a_logger_that_what_sets_up_logging_disables_on_the_workers(
+    set_up: str, before: str, behind: str, end: str, *, told: bool
+) -> None:
+    code = CONFIGURED.format(before=before, set_up=set_up, behind=behind, end=end)
+    outcome = converted(code, to_ray=True)
+    assert "trainer = TorchTrainer(" in outcome.text, outcome.messages
+    assert any("`logger` goes to the workers" in message for message in outcome.messages) is told
+    unseen = any("This line is not shown any more: logging.config." in message for message in outcome.messages)
+    assert unseen is bool(end)

@@ -85,3 +85,20 @@ def test_a_function_of_another_file(tmp_path: Path) -> None:
     script.write_text(f"from folds import fold\n{ACCELERATE.format(before='', inside='use(fold())')}")
     result = invoke("--to-ray", "--isolated", tmp_path)
     assert "RM820 note: FOLD: read by the workers" in result.output
+
+
+@pytest.mark.parametrize(
+    ("inside", "name"),
+    [
+        ('use(int(os.environ["SLURM_PROCID"]))', "SLURM_PROCID"),
+        ('use(os.environ.get("SLURM_LOCALID", "0"))', "SLURM_LOCALID"),
+        ('use(getenv("OMPI_COMM_WORLD_LOCAL_RANK"))', "OMPI_COMM_WORLD_LOCAL_RANK"),
+        ('use("PMI_SIZE" in environ)', "PMI_SIZE"),
+        ('os.environ["SLURM_PROCID"] = "0"; use(os.environ["SLURM_PROCID"])', ""),
+        ('use(os.environ["SLURM_CPUS_PER_TASK"], os.environ["SLURM_NODELIST"])', ""),  # as the machine has them
+    ],
+)
+def test_a_place_that_srun_or_mpirun_gives_its_processes(inside: str, name: str) -> None:
+    outcome = converted(ACCELERATE.format(before="", inside=inside), to_ray=True)
+    places = [message for message in outcome.messages if "srun or mpirun gives each of its processes" in message]
+    assert [message.partition(":")[0] for message in places] == ([name] if name else [])

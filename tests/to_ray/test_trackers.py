@@ -189,3 +189,21 @@ def test_only_the_training_arguments_know_whether_this_process_saves(test: str, 
     text = "import jobs\nclass Kept: pass\nkept = Kept()\nkept.should_save = jobs.due\nshould_save = jobs.due\n"
     module = Module(f"{text}if {test}:\n    print('saved')\n")
     assert is_for_one_process(module, module.of_type(ast.Call)[-1]) is is_guard
+
+
+@pytest.mark.parametrize(
+    ("imports", "start"),
+    [
+        ("from clearml import Task", 'Task.init(project_name="p", task_name="t")'),
+        ("import clearml", 'clearml.Task.init(project_name="p")'),
+        ("from aim import Run", 'Run(experiment="e")'),
+        ("from dvclive import Live", "Live()"),
+    ],
+)
+def test_other_trackers_are_told(imports: str, start: str) -> None:
+    use = f"run = {start}\n{{}}run.note(trainer.state.epoch)\n"
+    outcome = moved(head=f"{imports}\n", train=f"{MAKE}trainer.train()\n{use.format('')}")
+    assert any("each starts a run of its own" in message for message in outcome.messages)
+    guarded = f"if trainer.is_world_process_zero():\n    {use.format('    ')}"
+    outcome = moved(head=f"{imports}\n", train=f"{MAKE}trainer.train()\n{guarded}")
+    assert not any("each starts a run of its own" in message for message in outcome.messages)

@@ -7,7 +7,7 @@ import ast
 
 from raymigrate.codemods.context import Context
 from raymigrate.facts.ray_train.removed_trackers import TrackerUse
-from raymigrate.facts.values import keyword_argument
+from raymigrate.facts.values import Source, keyword_argument
 
 WITH_TENSORBOARD = ("tensorboard", "all", None)  # None meant "all" up to transformers 4
 ELSEWHERE = (
@@ -24,10 +24,15 @@ def writes_elsewhere(context: Context, call: ast.Call) -> bool:
         call: What makes them.
     """
     asked = keyword_argument(call, "report_to")
-    several = context.module.value(asked) if asked is not None else None
-    parts = several.elts if isinstance(several, (ast.List, ast.Tuple)) else [several] if several is not None else []
-    is_one = any(context.module.constant(part) in WITH_TENSORBOARD for part in parts)
-    return is_one and not TrackerUse(context.places).had_none(call)
+    ends = context.module.origins(asked) if asked is not None else []
+    named = all(_names_tensorboard(end) for end in ends)  # of each branch: `[..., "wandb"] if args.wandb else [...]`
+    return bool(ends) and named and not TrackerUse(context.places).had_none(call)
+
+
+def _names_tensorboard(end: Source) -> bool:
+    """Whether one value of report_to= surely has TensorBoard among its trackers."""
+    parts = end.node.elts if isinstance(end.node, (ast.List, ast.Tuple)) else [end.node]
+    return any(end.module.constant(part) in WITH_TENSORBOARD for part in parts)
 
 
 def without_folder(context: Context, call: ast.Call) -> str:

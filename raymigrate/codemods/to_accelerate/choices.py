@@ -50,6 +50,8 @@ def _chosen(module: Module, node: ast.expr, seen: frozenset[ast.AST] = frozenset
     called = node.func if isinstance(node, ast.Call) else node
     if f"{module.qualified(called) or ''}.".startswith(MACHINE):
         return None
+    if isinstance(called, ast.Name) and called.id == "isinstance":  # what is moved, and not where it goes
+        return None
     if isinstance(node, JOINED):
         parts = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
         return _first(module, parts, seen)

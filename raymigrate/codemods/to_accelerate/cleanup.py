@@ -107,7 +107,7 @@ class Cleanup(Side):
         replaced = self.changes.expressions
         if not any(part in replaced for part in ast.walk(value)):
             return False
-        if self.residue(value) == ast.unparse(target):
+        if self.residue(value) == ast.unparse(target) or self._is_own_item(target, self.residue(value)):
             return True
         inner = value
         if is_call_by_name(value, *CONTAINERS):
@@ -121,6 +121,18 @@ class Cleanup(Side):
         if value not in replaced and (is_unpacked or not isinstance(value, ast.GeneratorExp)):
             self.changes.replace(value, "$source", source=source)
         return False
+
+    def _is_own_item(self, target: ast.expr, value: str) -> bool:
+        """Whether an item of a dict gets what it has: `for key, value in batch.items(): batch[key] = value`."""
+        loop = next((above for above in self.module.ancestors(target) if isinstance(above, ast.For)), None)
+        if loop is None or not isinstance(target, ast.Subscript):
+            return False
+        item = f"({ast.unparse(target.slice)}, {value})"
+        if ast.unparse(loop.target) != item or ast.unparse(loop.iter) != f"{ast.unparse(target.value)}.items()":
+            return False
+        parts = [part for line in loop.body for part in ast.walk(line) if isinstance(part, ast.Name)]
+        stored = {part.id for part in parts if isinstance(part.ctx, ast.Store)}
+        return stored.isdisjoint((value, ast.unparse(target.slice)))
 
     def _passed_on(self, value: ast.expr) -> ast.expr | None:
         """What a comprehension passes on as it is, now that it moves nothing any more."""

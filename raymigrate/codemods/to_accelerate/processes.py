@@ -45,7 +45,7 @@ NUMBERS = {
 VARIABLES = {"RANK": RANK, "LOCAL_RANK": LOCAL_RANK, "WORLD_SIZE": SIZE}
 # Statements that set up processes.
 SET_UP = (f"{DIST}.init_process_group", "torch.cuda.set_device")
-GROUP = {"rank": RANK, "world_size": SIZE}
+GROUP = {"rank": RANK, "world_size": SIZE, "num_replicas": SIZE}
 THERE = ("is_initialized", "is_available")  # whether there are, or may be, several processes
 TALKING = ("all_reduce", "all_gather", "all_gather_object")
 OPERATIONS = tuple(f"ReduceOp.{name}" for name in (*REDUCTIONS, *OF_GATHERED))
@@ -82,24 +82,42 @@ class Processes(Side):
         return {**self._of_group(), **found}
 
     def _of_group(self) -> dict[Variable, str]:
-        """The numbers that make a process group: `init_process_group("nccl", rank=rank, world_size=size)`."""
-        given = [k for call in self.module.calls(SET_UP[0]) for k in call.keywords if k.arg in GROUP]
-        named = [(self.variables.spelled(keyword.value), GROUP[keyword.arg or ""]) for keyword in given]
-        return {variable: number for variable, number in named if variable is not None}
+        """The numbers that make a process group: `init_process_group("nccl", rank=rank, world_size=size)`.
+
+        What the callers of a helper give counts too: `setup(rank, size)`, whatever launcher says their numbers.
+        """
+        named = self._given_to_group
+        found = [(variable, number) for node, number in named for variable in self.variables.of(node)]
+        spelled = [(self.variables.spelled(node), number) for node, number in named]
+        return dict([*found, *((variable, number) for variable, number in spelled if variable is not None)])
+
+    @cached_property
+    def _given_to_group(self) -> list[tuple[ast.expr, str]]:
+        """What a process group and the samplers are given as numbers of processes, with what says them now."""
+        calls = self.module.calls(SET_UP[0], *SAMPLERS)
+        keywords = [keyword for call in calls for keyword in call.keywords if keyword.arg in GROUP]
+        return [(keyword.value, GROUP[keyword.arg or ""]) for keyword in keywords]
+
+    @cached_property
+    def _variables_read(self) -> dict[str, str | None]:
+        """The environment variables with such numbers: torchrun's, and those of SLURM or MPI that make the group."""
+        given = [(end.node, number) for node, number in self._given_to_group for end in self.module.origins(node)]
+        return {self._variable_read(node): number for node, number in given} | {"": None} | VARIABLES
+
+    def _variable_read(self, node: ast.expr) -> str:
+        """The environment variable that an expression reads, as it is or as a number; "" where it reads none."""
+        node = _without_int(node)
+        if isinstance(node, ast.Subscript) and self.module.qualified(node.value) == "os.environ":
+            return str(self.module.constant(node.slice))
+        reads = called_name(self.module, node) in ("os.environ.get", "os.getenv")
+        if reads and isinstance(node, ast.Call) and node.args:
+            return str(self.module.constant(node.args[0]))
+        return ""
 
     def number(self, node: ast.expr) -> str | None:
         """What says the number that an expression gets: a rank, or the number of processes."""
-        if is_call_by_name(node, "int") and node.args:
-            node = node.args[0]
-        if isinstance(node, ast.Call):
-            name = called_name(self.module, node)
-            if name in NUMBERS:
-                return NUMBERS[name]
-            if name in ("os.environ.get", "os.getenv") and node.args:
-                return VARIABLES.get(str(self.module.constant(node.args[0])))
-        if isinstance(node, ast.Subscript) and self.module.qualified(node.value) == "os.environ":
-            return VARIABLES.get(str(self.module.constant(node.slice)))
-        return None
+        name = called_name(self.module, _without_int(node))
+        return NUMBERS.get(name) or self._variables_read.get(self._variable_read(node))
 
     @property
     def ranks(self) -> frozenset[Variable]:
@@ -316,3 +334,8 @@ class Processes(Side):
         if self.number(node) in MAIN or any(v in self.ranks for v in self.variables.of(node)):
             return True
         return isinstance(node, ast.Name) and is_rank(self.module, node)
+
+
+def _without_int(node: ast.expr) -> ast.expr:
+    """What `int()` is given, where that makes the number of a text; else the expression itself."""
+    return node.args[0] if is_call_by_name(node, "int") and node.args else node

@@ -111,10 +111,18 @@ def _is_number_of_all(module: Module, given: ast.expr) -> bool:
     return False
 
 
+def _starts_anew(node: ast.AST) -> bool:
+    """Whether a number is counted on each machine: `rank % gpus`, and spelled out, `rank - gpus * (rank // gpus)`."""
+    if not isinstance(node, ast.BinOp) or isinstance(node.left, ast.Constant):
+        return False
+    parts = [part for part in ast.walk(node.right) if isinstance(part, ast.BinOp) and isinstance(part.op, ast.FloorDiv)]
+    is_rest = isinstance(node.op, ast.Sub) and any(ast.dump(part.left) == ast.dump(node.left) for part in parts)
+    return is_rest or isinstance(node.op, ast.Mod)
+
+
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a device, less tests and `rank % torch.cuda.device_count()`, which is one of the machine's own."""
-    is_rest = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and not isinstance(node.left, ast.Constant)
-    if not is_rest and not isinstance(node, ast.Compare):
+    """The parts of a device, less tests and what counts anew on each machine, which numbers the machine's own."""
+    if not _starts_anew(node) and not isinstance(node, ast.Compare):
         yield node
         for child in ast.iter_child_nodes(node):
             yield from _parts(child)

@@ -11,7 +11,7 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.shared.loggers import makes_logger
+from raymigrate.codemods.shared.loggers import MAKES_LOGGER, makes_logger
 from raymigrate.codemods.to_ray.driver_environment import called_functions
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
@@ -37,9 +37,16 @@ SETS_LOGURU = tuple(f"{LOGURU}.{name}" for name in ("add", "remove", "configure"
 IDLE = "does nothing on Ray's workers, whose root logger has handlers already"
 
 UNSEEN = (
-    "This line is not shown any more: logging.basicConfig() moved to the workers, and the driver's root logger shows"
-    " warnings only. Call it here too."
+    "This line is not shown any more: {name}() moved to the workers, and the driver's root logger shows warnings only."
+    " Call it here too."
 )
+DISABLES = ("logging.config.fileConfig", "logging.config.dictConfig")
+KEEPS = "disable_existing_loggers"
+DISABLED = (
+    "`{logger}` goes to the workers with the training function, and is there before this call, which disables the"
+    " loggers that it finds and does not name: their lines are lost."
+)
+KEEP = "Give it disable_existing_loggers=False, or make the logger behind this call in the training function."
 OVERWRITTEN = (
     "Every worker opens this log file anew and writes over the lines of the others: put the rank,"
     " ray.train.get_context().get_world_rank(), into its name."
@@ -63,6 +70,7 @@ def keep_log_settings(context: Context, outline: LaunchedOutline) -> None:
             context.note(RM831, call, f"logging.basicConfig() {IDLE}, unless it is given force=True.")
         elif context.converts(RM831, call, f"logging.basicConfig() {IDLE}; now with force=True."):
             context.plan.call(call).set("force", "True")
+    _tell_disabled(context, outline, of_workers)
     _tell_lines_of_driver(context, outline, of_workers)
     _tell_elsewhere(context, workers)
     _tell_of_driver(context, outline, of_workers)
@@ -111,7 +119,7 @@ def _tell_of_driver(context: Context, outline: LaunchedOutline, of_workers: set[
 def _tell_lines_of_driver(context: Context, outline: LaunchedOutline, of_workers: set[ast.stmt]) -> None:
     """Says which line the driver logs first that nobody sees: all that sets up logging has moved to the workers."""
     module = context.module
-    calls = list(module.calls(SETS_UP))
+    calls = list(module.calls(SETS_UP, *DISABLES))
     if not calls or any(outline.script.step_of(call) not in of_workers for call in calls):
         return
     if any(module.method_calls("addHandler")):
@@ -120,8 +128,23 @@ def _tell_lines_of_driver(context: Context, outline: LaunchedOutline, of_workers
         if outline.roles.of[step] is Role.DRIVER or step in outline.behind:
             for node in executed(module, step):
                 if isinstance(node, ast.Call) and _logs_below_warning(module, node):
-                    context.note(RM831, node, UNSEEN)
+                    context.note(RM831, node, UNSEEN.format(name=module.qualified(calls[0].func)))
                     return
+
+
+def _tell_disabled(context: Context, outline: LaunchedOutline, of_workers: set[ast.stmt]) -> None:
+    """Says which logger was made behind what sets up logging, and is there before it on the workers."""
+    module = context.module
+    for call in module.calls(*DISABLES):
+        if outline.script.step_of(call) not in of_workers or module.texts(KEEPS) or keyword_argument(call, KEEPS):
+            continue
+        for made in module.calls(MAKES_LOGGER):
+            step, parent = outline.script.step_of(made), module.parent_of[made]
+            name = parent.targets[0] if isinstance(parent, ast.Assign) else None
+            stays = step is not None and step not in of_workers and module.start(made) > module.start(call)
+            if made.args and stays and isinstance(name, ast.Name) and _is_read(module, outline, name, of_workers):
+                context.manual(RM831, call, DISABLED.format(logger=name.id), KEEP)
+                break
 
 
 def _logs_below_warning(module: Module, call: ast.Call) -> bool:

@@ -25,6 +25,16 @@ OF_OTHERS = lazy_regex(
     r"|VIRTUAL_ENV|OS|COLUMNS|LOCALAPPDATA|USERPROFILE"
 )
 
+# What srun or mpirun gives each of its processes: their place among the others, and how many they are.
+OF_PROCESSES = lazy_regex(
+    r"SLURM_(?:PROCID|LOCALID|NTASKS|NPROCS)|(?:OMPI|MV2)_COMM_WORLD_(?:LOCAL_)?(?:RANK|SIZE)|PMI_(?:RANK|SIZE)|PMIX_RANK"
+)
+PLACE = (
+    "{name}: read by the workers. srun or mpirun gives each of its processes its own; workers of Ray find that of the"
+    " process that started Ray on their machine, the same for all of them, or none."
+)
+READ = "Read RANK, LOCAL_RANK or WORLD_SIZE there, which Ray Train gives each worker."
+
 
 def tell_read(context: Context, rule: Rule, outline: Outline) -> None:
     """Tells of the variables that the workers read and nothing gives them.
@@ -39,9 +49,14 @@ def tell_read(context: Context, rule: Rule, outline: Outline) -> None:
         return
     given = {*OF_LAUNCHER, *outline.environment, *(name for _, name in all_variables_set(module))}
     found = dict[str, ast.AST]()
+    of_processes = dict[str, ast.AST]()
     for node, name in _read_by_workers(module, outline):
+        if OF_PROCESSES.fullmatch(name) is not None and name not in given:
+            of_processes.setdefault(name, node)
         if name not in given and OF_OTHERS.fullmatch(name) is None:
             found.setdefault(name, node)
+    for name, node in of_processes.items():
+        context.manual(rule, node, PLACE.format(name=name), READ)
     if found:
         message = (
             f"{', '.join(found)}: read by the workers. Those of a cluster that runs already, or of another machine,"

@@ -37,7 +37,8 @@ RM807 = Rule(
 FIRST = "ray.train.get_context().get_world_rank() == 0"
 STARTS = (
     *("wandb.init", "mlflow.start_run", "swanlab.init", "trackio.init", "neptune.init", "neptune.init_run"),
-    *("comet_ml.Experiment", "comet_ml.start", "torch.utils.tensorboard.SummaryWriter", "tensorboardX.SummaryWriter"),
+    *("clearml.Task.init", "aim.Run", "dvclive.Live", "comet_ml.Experiment", "comet_ml.start"),
+    *("torch.utils.tensorboard.SummaryWriter", "tensorboardX.SummaryWriter"),
 )
 # What a script asks to learn whether its process is the first one.
 ASKED = {
