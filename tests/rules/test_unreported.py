@@ -108,3 +108,78 @@ def test_the_advice_names_what_reports(script: str, advice: str) -> None:
     messages = [message for message in converted(script).messages if "reports a checkpoint" in message]
     assert len(messages) == 1
     assert advice in messages[0]
+
+
+RAY_CALLBACK = (
+    "    from ray.train.huggingface.transformers import RayTrainReportCallback\n"
+    "    trainer.add_callback(RayTrainReportCallback())\n    trainer.train()"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "count"),
+    [
+        ("", "", 1),
+        ('"no"', '"epoch"', 0),
+        ('save_strategy="no"', "save_strategy=config['save']", 0),
+        (', save_strategy="no"', "", 0),
+        ("args=args, ", "", 0),
+        ("    trainer.add", '    args.save_strategy = "epoch"\n    trainer.add', 0),
+        ("    trainer.add", '    args.set_save("epoch")\n    trainer.add', 0),
+        ("RayTrainReportCallback())", "type('Mine', (RayTrainReportCallback,), {})())", 0),
+    ],
+)
+def test_the_callback_of_ray_reports_nothing_where_the_trainer_never_saves(old: str, new: str, count: int) -> None:
+    script = SCRIPT.format(read=WITH_CHECKPOINT).replace("    trainer.train()", RAY_CALLBACK)
+    script = script.replace('save_strategy="epoch"', 'save_strategy="no"')
+    outcome = converted(script.replace(old, new, 1))
+    assert len(outcome.lines("RM605", Kind.MANUAL)) == count
+    assert len([message for message in outcome.messages if 'save_strategy="no" saves nothing' in message]) == count
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("with checkpoint.as_directory() as folder:\n        print(folder)", 1),
+        ("print(checkpoint.path)", 1),
+        ("if checkpoint is not None:\n        print(checkpoint.path)", 0),
+        ("print(checkpoint)", 0),
+    ],
+)
+def test_a_function_that_opens_the_checkpoint_it_gets(body: str, count: int) -> None:
+    read = f"def show(checkpoint):\n    {body}\n\n\nshow(result.checkpoint)"
+    assert len(told(SCRIPT.format(read=read))) == count
+
+
+TUNED = """
+from ray import tune
+from ray.train import ScalingConfig
+from ray.train.torch import TorchTrainer
+from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
+
+
+def loop(config):
+    model = AutoModelForSequenceClassification.from_pretrained("bert-base-uncased")
+    args = TrainingArguments("out", learning_rate=config["lr"], use_cpu=True, report_to="none")
+    trainer = Trainer(model=model, args=args, train_dataset=[])
+    {trains}
+
+
+trainer = TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2))
+grid = tune.Tuner(trainer, param_space={{"train_loop_config": {{"lr": tune.uniform(0, 1)}}}}).fit()
+print(grid.get_best_result("loss", "min").checkpoint.path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("trains", "nothing"),
+    [
+        ("trainer.train()", True),
+        ("from job import Saves; trainer.add_callback(Saves()); trainer.train()", False),
+    ],
+)
+def test_trials_whose_trainer_reports_nothing(trains: str, nothing: bool) -> None:
+    outcome = converted(TUNED.format(trains=trains))
+    assert len(outcome.lines("RM608", Kind.MANUAL)) == 1
+    found = [message for message in outcome.messages if "nothing that the trainer runs reports a checkpoint" in message]
+    assert bool(found) is nothing
