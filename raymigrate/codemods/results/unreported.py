@@ -10,7 +10,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.results import RM605, is_relied_on, results
 from raymigrate.codemods.shared.missing_reports import how_to_report
-from raymigrate.facts.ray_train.reports import with_all_imported
+from raymigrate.facts.ray_train.reports import MOST_IMPORTED, with_all_imported
+from raymigrate.facts.ray_train.results import fitted_trainers
 from raymigrate.facts.ray_train.results import results as reads_of_results
 from raymigrate.facts.ray_train.runs_without_checkpoint import reports_no_checkpoint
 from raymigrate.facts.ray_train.training_code import TrainingCodes
@@ -34,6 +35,9 @@ def unreported(context: Context) -> None:
             continue
         if not is_relied_on(module, read) and not (read.attr == "checkpoint" and _is_opened(module, read)):
             continue
+        makers = fitted_trainers(module, read.value) or []
+        if any(maker.module not in homes for maker in makers) or len(homes) > MOST_IMPORTED:
+            continue  # of a file that is not looked through here
         code = codes.of_results([Source(module, read.value)])
         if (id(code), read.attr) in told or not reports_no_checkpoint(homes, code):
             continue

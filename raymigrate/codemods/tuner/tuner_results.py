@@ -239,6 +239,8 @@ def _always_reported(module: Module, trainer: ast.Call) -> bool:
 
 def _never_reported(module: Module, trainer: ast.Call) -> str:
     """What to do where nothing that a trainer runs reports a checkpoint; empty where something does, or may do so."""
+    if module.qualified(trainer.func) not in TORCH_TRAINERS:
+        return ""  # a converted one gets a callback that reports
     homes = with_all_imported(module)
     code = TrainingCodes(homes).of_trainers([Source(module, trainer)])
     return how_to_report(homes, code) if reports_no_checkpoint(homes, code) else ""
