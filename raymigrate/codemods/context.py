@@ -19,6 +19,7 @@ from raymigrate.facts.projects.helpers import Helper
 from raymigrate.facts.projects.places import Place, Places
 from raymigrate.facts.projects.requests import Request
 from raymigrate.facts.syntax.annotations import names_in_texts
+from raymigrate.facts.syntax.former_branches import is_for_former_ray
 from raymigrate.facts.syntax.local_imports import is_imported_before
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.older_ray import is_for_older_ray
@@ -220,6 +221,8 @@ class Context:
         if not self.options.enabled(rule.code):
             self.unselected.append(finding)
             return False
+        if kind in (Kind.MANUAL, Kind.NOTE, Kind.UNSAFE) and is_for_former_ray(self.module, node):
+            return False  # with current Ray nothing happens there
         if self._kept.get((line, column), rule.code) != rule.code:
             return False  # a rule that meets what another one was kept from converting
         if skip is not None:

@@ -111,3 +111,18 @@ def test_what_a_scaler_leaves_is_left(datasets: str, config: str, left: str) -> 
     outcome = converted(script.replace("import ray\n", "import ray\nfrom ray.train import DataConfig\n", 1))
     assert "transform(dataset)" in outcome.text
     assert left in outcome.text if left else "if name" not in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("train", "rest", "own", "others"),
+    [
+        ("max_object_store_memory_fraction=0.2", "split=False", 1, 1),
+        ("**options", "split=False", 1, 1),
+        ("max_object_store_memory_fraction=0.2", "split=flag", 1, 0),  # both stand on one line
+    ],
+)
+def test_one_that_is_understood_is_not_blamed_for_another(train: str, rest: str, own: int, others: int) -> None:
+    given = f'{{"train": DatasetConfig({train}), "evaluation": DatasetConfig({rest})}}'
+    messages = converted(SCRIPT.format(before="", given=given, after="")).messages
+    assert len([message for message in messages if "and this one was not understood" in message]) == own
+    assert len([message for message in messages if "another one of this dict was not understood" in message]) == others

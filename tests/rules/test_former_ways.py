@@ -193,7 +193,7 @@ GUARDS = [
     "HAS = bool(hasattr(train, 'get_context'))\nif HAS:",
     "def has():\n    return hasattr(train, 'get_context')\nif has():",
     "def is_new():\n    return Version(ray.__version__) >= Version('2.7')\nif is_new():",
-    "NEW = ray.__version__ >= '2.7'\nif NEW:",
+    "NEW = ray.__version__ >= '2.0'\nif NEW:",
     "class Ray:\n    NEW = Version(ray.__version__) >= Version('2.7')\nif Ray.NEW:",
 ]
 
@@ -202,6 +202,12 @@ GUARDS = [
 def test_a_use_in_the_branch_for_older_libraries_is_not_told(guard: str) -> None:
     uses = "    rank = train.get_context().get_world_rank()\nelse:\n    rank = train.world_rank()\n"
     assert not converted(f"import ray\nfrom ray import train\n{guard}\n{uses}").findings
+
+
+def test_of_a_version_compared_as_text_the_comparison_alone_is_told() -> None:
+    uses = "    rank = train.get_context().get_world_rank()\nelse:\n    rank = train.world_rank()\n"
+    outcome = converted(f"import ray\nfrom ray import train\nNEW = ray.__version__ >= '2.7'\nif NEW:\n{uses}")
+    assert outcome.findings == [("RM690", Kind.MANUAL, 3)]
 
 
 @pytest.mark.parametrize(

@@ -357,11 +357,7 @@ def _fails(module: Module, read: ast.Attribute, codes: TrainingCodes) -> bool:
 
     It asks None for an item or a method, and the code of the trainer is seen whole, with no report of a checkpoint.
     """
-    users: list[ast.Subscript | ast.Attribute] = [*module.of_type(ast.Subscript), *module.of_type(ast.Attribute)]
-    if not any(module.value(user.value) is read for user in users) or is_guarded(module, read, read.attr):
-        return False
-    looked_at = (module.value(node) for node in tested(module))
-    if any(isinstance(node, ast.Attribute) and node.attr == read.attr for node in looked_at):
+    if not is_relied_on(module, read):
         return False
     homes = with_all_imported(module)
     code = codes.of_results([Source(module, read.value)])
@@ -369,6 +365,15 @@ def _fails(module: Module, read: ast.Attribute, codes: TrainingCodes) -> bool:
     return code is not None and not any(
         code.may_run(home, report) and may_carry(home, report) for home, report in reports
     )
+
+
+def is_relied_on(module: Module, read: ast.Attribute) -> bool:
+    """Whether what is read is asked for an item, an attribute or a method, and nobody looks whether it is None."""
+    users: list[ast.Subscript | ast.Attribute] = [*module.of_type(ast.Subscript), *module.of_type(ast.Attribute)]
+    if not any(module.value(user.value) is read for user in users) or is_guarded(module, read, read.attr):
+        return False
+    looked_at = (module.value(node) for node in tested(module))
+    return not any(isinstance(node, ast.Attribute) and node.attr == read.attr for node in looked_at)
 
 
 def _has_report_callback(module: Module) -> bool:

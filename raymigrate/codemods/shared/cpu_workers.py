@@ -5,7 +5,7 @@ gives it that with `use_cpu=True`. Without, every worker trains its own model an
 """
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
@@ -17,7 +17,8 @@ from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import is_negation
 from raymigrate.facts.syntax.scopes import LOOPS
-from raymigrate.facts.values import called_name, has_unpacking, keyword_argument
+from raymigrate.facts.values import Source, called_name, constant, has_unpacking, keyword_argument, unpacked_dicts
+from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.keys import is_unpacked, unpacked_value
 from raymigrate.knowledge.legacy import PARTIAL_STATES, TRAINING_ARGUMENTS
 
@@ -167,11 +168,56 @@ def _is_decided(module: Module, call: TrainerCall, made: ast.Call, *names: str) 
     """
     present = _given(module, made, *names)
     if present is None:
-        return False
+        return _is_given_without_gpus(module, call, made, names)
     if isinstance(present, ast.Constant):
         return present.value is True
     wrong = call.use_gpu is False and module.constant(present) is False
     return not wrong and not _asks_the_hardware(module, present)
+
+
+def _is_given_without_gpus(module: Module, call: TrainerCall, made: ast.Call, names: tuple[str, ...]) -> bool:
+    """Whether a dict that is unpacked gets it as True just where the option is off that decides about the GPUs.
+
+    `ScalingConfig(use_gpu=args.gpu)`, and `if not args.gpu: options["use_cpu"] = True`.
+    """
+    if call.gpus.decided_by is None or call.other_workers:
+        return False
+    decides = call.gpus.decided_by
+    option, is_turned = _without_not(decides.node)
+    entries = [entry for given in unpacked_dicts(made) for entry in carried(module, given).entries]
+    for entry in (one for one in entries if one.name in names and constant(one.module, one.value) is True):
+        for test, on in _conditions(entry.module, entry.key):
+            tested, is_off = _without_not(test)
+            for source in entry.module.origins(tested):
+                asked, again = _without_not(source.node)
+                if _is_same(Source(decides.module, option), Source(source.module, asked)):
+                    return (on ^ is_off ^ again) is is_turned
+    return False
+
+
+def _is_same(option: Source, other: Source) -> bool:
+    """Whether two expressions of one function read the same."""
+    module = option.module
+    return (
+        other.module is module
+        and ast.unparse(other.node) == ast.unparse(option.node)
+        and module.function(other.node) is module.function(option.node)
+    )
+
+
+def _without_not(node: ast.expr) -> tuple[ast.expr, bool]:
+    """An expression without the `not` in front of it, and whether there was one."""
+    is_turned = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    return (node.operand, True) if is_turned else (node, False)  # type: ignore[attr-defined]
+
+
+def _conditions(module: Module, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
+    """The conditions of the branches around a node, each with whether it holds there."""
+    child = node
+    for outer in module.ancestors(node):
+        if isinstance(outer, ast.If) and child is not outer.test:
+            yield outer.test, child in outer.body
+        child = outer
 
 
 def _given(module: Module, made: ast.Call, *names: str) -> ast.expr | None:

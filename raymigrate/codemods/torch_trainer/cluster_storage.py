@@ -7,19 +7,18 @@ run with two nodes, the second with a home folder of its own).
 
 import ast
 
-from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.spark_clusters import SETUP
 from raymigrate.facts.ray_train.connections import CONNECTS
-from raymigrate.facts.ray_train.reports import REPORTS, Carried, carried_by_job, may_carry, with_all_imported
+from raymigrate.facts.ray_train.reports import Carried, carried_by_job, with_all_imported
+from raymigrate.facts.ray_train.runs_without_checkpoint import reports_no_checkpoint
 from raymigrate.facts.ray_train.training_code import TrainingCodes
 from raymigrate.facts.ray_tune.tuners import TUNERS, TunerCall, config_names
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
-from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.facts.values import (
     Source,
     argument,
@@ -49,16 +48,6 @@ MESSAGE = (
 )
 STORED_BY = ("storage_path", "local_dir", "sync_config", "storage_filesystem")
 OF_EACH_MACHINE = ("~", "/tmp/")
-# Packages that know nothing of Ray, beside those of the standard library and those that training is written with.
-STRANGERS = frozenset(
-    {
-        *("PIL", "albumentations", "bitsandbytes", "cv2", "einops", "huggingface_hub", "jiwer", "librosa"),
-        *("matplotlib", "nltk", "psutil", "requests", "rouge_score", "sacrebleu", "safetensors", "scipy"),
-        *("sentencepiece", "seqeval", "soundfile", "spacy", "tabulate", "tensorboardX", "timm", "torchaudio"),
-        *("torchmetrics", "torchtext", "torchvision", "tqdm", "yaml"),
-    }
-)
-REPORTER = lazy_regex(r"Report\w*Callback$|\.integration\.|\.integrations\.")
 AFFINITY = "ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy"
 
 
@@ -101,33 +90,10 @@ def _may_be_address(module: Module, node: ast.expr) -> bool:
 def _saves(module: Module, trainer: ast.Call) -> bool:
     """Whether a training may report checkpoints, for all that can be seen."""
     saves_itself = module.qualified(trainer.func) in TRANSFORMERS_TRAINERS or any(module.calls(*HF_TRAINERS))
-    return saves_itself or (carried_by_job(module)[0] is not Carried.NONE and not _never_reports(module, trainer))
-
-
-def _never_reports(module: Module, trainer: ast.Call) -> bool:
-    """Whether all that a trainer runs is seen, and reports no checkpoint, itself or by something of another package."""
+    if saves_itself or carried_by_job(module)[0] is Carried.NONE:
+        return saves_itself
     homes = with_all_imported(module)
-    code = TrainingCodes(homes).of_trainers([Source(module, trainer)])
-    if code is None or any(alias.name == "*" for home in homes for line in home.imports for alias in line.names):
-        return False
-    for home in homes:
-        if any(code.may_run(home, report) and may_carry(home, report) for report in home.calls(*REPORTS)):
-            return False
-        if any(code.runs(home, used.root) and _may_report(home, used) for used in home.references):
-            return False
-    return True
-
-
-def _may_report(module: Module, used: Reference) -> bool:
-    """Whether a name of another package may report a checkpoint: a callback does, or a report() that is handed on."""
-    if used.qualified in REPORTS:
-        return module.calling(used.node) is None
-    package = used.qualified.partition(".")[0]
-    if package in STRANGERS:
-        return False
-    if package in LIBRARIES:
-        return REPORTER.search(used.qualified) is not None
-    return module.elsewhere(used.node) is None
+    return not reports_no_checkpoint(homes, TrainingCodes(homes).of_trainers([Source(module, trainer)]))
 
 
 def _is_of_each_machine(module: Module, run_config: ast.expr | None) -> bool:

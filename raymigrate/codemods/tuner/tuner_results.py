@@ -15,11 +15,14 @@ from raymigrate.codemods.results.checkpoint_readers import RM602
 from raymigrate.codemods.results.handed_checkpoints import is_handed_a_model, name_of_folder
 from raymigrate.codemods.results.results import is_placed, is_shown
 from raymigrate.codemods.shared.checkpoint_files import leads_to_files
+from raymigrate.codemods.shared.missing_reports import how_to_report
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.codemods.tuner.tuner_reports import RM412, saves_as_often_as_it_logs
 from raymigrate.codemods.tuner.tuner_storage import storage_argument
-from raymigrate.facts.ray_train.reports import REPORTS
+from raymigrate.facts.ray_train.reports import REPORTS, with_all_imported
 from raymigrate.facts.ray_train.results import layout, trainers_of, tuners_behind
+from raymigrate.facts.ray_train.runs_without_checkpoint import reports_no_checkpoint
+from raymigrate.facts.ray_train.training_code import TrainingCodes
 from raymigrate.facts.ray_tune.trials import is_of_rl_trainer, tuners_of
 from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE, RESTORED, TunerCall, config_names, made
 from raymigrate.facts.syntax.module import Module
@@ -168,6 +171,8 @@ def _checkpoint(context: Context, tuner: TunerCall, read: ast.Attribute) -> None
         context.manual(RM608, read, f"{message}, so that this test always ends the same.")
     elif not has_driver:
         context.manual(RM608, read, f"{message}.")
+    elif tuner.trainer and (advice := _never_reported(tuner.module, tuner.trainer)):
+        context.manual(RM608, read, f"{message}: nothing that the trainer runs reports a checkpoint.", advice)
     elif not (tuner.trainer and _always_reported(tuner.module, tuner.trainer)):
         context.manual(RM608, read, f"{message}, and not every report may have a checkpoint.")
     elif not _is_local(tuner.module, tuner):
@@ -226,6 +231,15 @@ def _always_reported(module: Module, trainer: ast.Call) -> bool:
     given = [keyword_argument(call, "checkpoint") for call in reports]
     # A call, and no name that is None at times: the last report has to have one.
     return bool(reports) and all(node is not None and isinstance(module.value(node), ast.Call) for node in given)
+
+
+def _never_reported(module: Module, trainer: ast.Call) -> str:
+    """What to do where nothing that a trainer runs reports a checkpoint; empty where something does, or may do so."""
+    if module.qualified(trainer.func) not in TORCH_TRAINERS:
+        return ""  # a converted one gets a callback that reports
+    homes = with_all_imported(module)
+    code = TrainingCodes(homes).of_trainers([Source(module, trainer)])
+    return how_to_report(homes, code) if reports_no_checkpoint(homes, code) else ""
 
 
 def _is_local(module: Module, tuner: TunerCall) -> bool:

@@ -10,7 +10,12 @@ from functools import cached_property
 
 from raymigrate.facts.projects.places import Places, functions_behind
 from raymigrate.facts.projects.project_uses import names_any, uses_of
-from raymigrate.facts.ray_train.trainers import is_named_as_trainer, is_transformers_trainer, library_bases
+from raymigrate.facts.ray_train.trainers import (
+    classes_behind,
+    is_named_as_trainer,
+    is_transformers_trainer,
+    library_bases,
+)
 from raymigrate.facts.syntax.annotations import in_annotation
 from raymigrate.facts.syntax.calls import Grouped, grouped
 from raymigrate.facts.syntax.definitions import Definition
@@ -173,6 +178,8 @@ class TrackerUse:
             if key in seen:
                 continue
             seen.add(key)
+            if self._extends_legacy(current):
+                return True
             uses = uses_of(project, current)
             if any(not path.endswith(".py") for path in uses.unclear):  # a notebook, which may do anything with it
                 return True
@@ -180,6 +187,17 @@ class TrackerUse:
                 if user.path != self.module.path and self._of(user).may_use(read):
                     return True
                 todo += _owners(user, read)
+        return False
+
+    def _extends_legacy(self, definition: Definition) -> bool:
+        """Whether a class is made from one of another file with a legacy trainer, which may be given its methods."""
+        found = [(definition.module, definition.node)]
+        for home, own in found:  # which grows meanwhile
+            if home is not self.module and home is not definition.module and self._of(home).has_legacy:
+                return True
+            bases = own.bases if isinstance(own, ast.ClassDef) else []
+            behind = (base for node in bases for base in classes_behind(home, node))
+            found += [base for base in behind if not isinstance(base, str) and base not in found]
         return False
 
     def may_use(self, read: ast.expr) -> bool:

@@ -76,11 +76,11 @@ def _ways_by_version(nodes: Nodes) -> Iterator[tuple[Block, Block]]:
     for tried in nodes.of_type(ast.Try):
         yield from ((tried.body, handler.body) for handler in tried.handlers if _catches(handler))
     for branch in nodes.of_type(ast.If):
-        if branch.orelse and (holds := _holds_today(nodes, branch.test)) is not None:
+        if branch.orelse and (holds := holds_today(nodes, branch.test)) is not None:
             yield (branch.body, branch.orelse) if holds else (branch.orelse, branch.body)
 
 
-def _holds_today(nodes: Nodes, test: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> bool | None:
+def holds_today(nodes: Nodes, test: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> bool | None:
     """Whether a condition on the version of Ray, or on a name in it, holds; None where that is not seen.
 
     A text is compared letter by letter, as a float by its value: "2.51.0" is below "2.7".
@@ -94,8 +94,12 @@ def _holds_today(nodes: Nodes, test: ast.expr, seen: frozenset[ast.AST] = frozen
     if test in seen:
         return None
     if is_negation(test):
-        holds = _holds_today(nodes, test.operand, seen | {test})
+        holds = holds_today(nodes, test.operand, seen | {test})
         return None if holds is None else not holds
+    if isinstance(test, ast.BoolOp):
+        held = {holds_today(nodes, part, seen | {test}) for part in test.values}
+        decides = isinstance(test.op, ast.Or)  # one part alone
+        return decides if decides in held else None if None in held else not decides
     if isinstance(test, ast.Call) and ast.unparse(test.func) == "hasattr":
         return True if _is_there(nodes, test) else None
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:

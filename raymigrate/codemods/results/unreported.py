@@ -1,0 +1,57 @@
+"""RM605, where nothing reports a checkpoint: the result of such a run holds none, and no metrics either.
+
+A Trainer of transformers saves to its own folder; Ray learns of it by a callback alone, which the legacy trainer added.
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.results.results import RM605, is_relied_on, results
+from raymigrate.codemods.shared.missing_reports import how_to_report
+from raymigrate.facts.ray_train.reports import MOST_IMPORTED, with_all_imported
+from raymigrate.facts.ray_train.results import fitted_trainers
+from raymigrate.facts.ray_train.results import results as reads_of_results
+from raymigrate.facts.ray_train.runs_without_checkpoint import reports_no_checkpoint
+from raymigrate.facts.ray_train.training_code import TrainingCodes
+from raymigrate.facts.syntax.guards import is_guarded, tested
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import Source
+from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
+
+NOTHING = "Nothing that runs here reports a checkpoint, so result.{name} is None."
+OPENED = ("as_directory", "to_directory", "path", "filesystem", "get_metadata", "to_dict")  # of a checkpoint
+
+
+@codemod("checkpoint", "metrics", phase=Phase.RESULTS, after=(results,))
+def unreported(context: Context) -> None:
+    """Reports what asks the checkpoint or the metrics of a run for something, though there are none; once for each."""
+    module = context.module
+    homes = with_all_imported(module)
+    codes, told = TrainingCodes(homes), set[tuple[int, str]]()
+    for read, trainers in reads_of_results(module, "checkpoint", "metrics"):
+        if not trainers <= ACCELERATE_TRAINERS | TORCH_TRAINERS:
+            continue
+        if not is_relied_on(module, read) and not (read.attr == "checkpoint" and _is_opened(module, read)):
+            continue
+        makers = fitted_trainers(module, read.value) or []
+        if any(maker.module not in homes for maker in makers) or len(homes) > MOST_IMPORTED:
+            continue  # of a file that is not looked through here
+        code = codes.of_results([Source(module, read.value)])
+        if (id(code), read.attr) in told or not reports_no_checkpoint(homes, code):
+            continue
+        told.add((id(code), read.attr))
+        if not any(found.code == RM605.code for found in context.findings_on(module.start(read)[0])):
+            context.manual(RM605, read, NOTHING.format(name=read.attr), how_to_report(homes, code))
+
+
+def _is_opened(module: Module, read: ast.Attribute) -> bool:
+    """Whether the checkpoint of a result goes on to code that opens it, and nobody looks whether it is None."""
+    call = module.taking(read)
+    if call is None or is_guarded(module, read, read.attr):
+        return False
+    opened = [opened.value for opened in module.attributes(*OPENED)]
+    found = [value for value in opened if any(source.node is read for source in module.origins(value))]
+    names = {ast.unparse(value) for value in found}
+    return bool(found) and not any(ast.unparse(node) in names for node in tested(module))

@@ -1,0 +1,72 @@
+"""Whether it is seen that a run reports no checkpoint: nothing that its trainer runs does, nor what that calls."""
+
+from raymigrate.base.expressions import lazy_regex
+from raymigrate.facts.ray_train.reports import REPORTS, may_carry
+from raymigrate.facts.ray_train.training_code import TrainingCode
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.own_modules import LIBRARIES
+from raymigrate.facts.syntax.scopes import Reference
+from raymigrate.facts.values import argument, is_none, keyword_argument
+from raymigrate.knowledge.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
+
+# Packages that know nothing of Ray, beside those of the standard library and those that training is written with.
+STRANGERS = frozenset(
+    {
+        *("PIL", "albumentations", "bitsandbytes", "cv2", "einops", "huggingface_hub", "jiwer", "librosa"),
+        *("matplotlib", "nltk", "psutil", "requests", "rouge_score", "sacrebleu", "safetensors", "scipy"),
+        *("sentencepiece", "seqeval", "soundfile", "spacy", "tabulate", "tensorboardX", "timm", "torchaudio"),
+        *("torchmetrics", "torchtext", "torchvision", "tqdm", "yaml"),
+    }
+)
+BY_SAVES = "ray.train.huggingface.transformers.RayTrainReportCallback"  # reports each time that the Trainer saves
+REPORTER = lazy_regex(r"Report\w*Callback$|\.integration\.|\.integrations\.")
+
+
+def reports_no_checkpoint(homes: list[Module], code: TrainingCode | None) -> bool:
+    """Whether all that a trainer runs is seen, and reports no checkpoint, itself or by something of another package.
+
+    Args:
+        homes: The files that may have a part in it.
+        code: What the trainer runs; None where that cannot be seen.
+    """
+    if code is None or any(alias.name == "*" for home in homes for line in home.imports for alias in line.names):
+        return False
+    saves = not _saves_nothing(homes)
+    for home in homes:
+        if any(code.may_run(home, report) and may_carry(home, report) for report in home.calls(*REPORTS)):
+            return False
+        if any(code.runs(home, used.root) and _may_report(home, used, saves=saves) for used in home.references):
+            return False
+    return True
+
+
+def _saves_nothing(homes: list[Module]) -> bool:
+    """Whether each Trainer of transformers is told not to save: all TrainingArguments in sight say "no"."""
+    made = [(home, call) for home in homes for call in home.calls(*TRAINING_ARGUMENTS)]
+    trainers = [call for home in homes for call in home.calls(*HF_TRAINERS)]
+    if not made or any(is_none(argument(call, 1, "args")) for call in trainers):
+        return False
+    said = [home.constant(keyword_argument(call, "save_strategy")) == "no" for home, call in made]
+    are_seen = len(made) == sum(len(home.references_within(*TRAINING_ARGUMENTS)) for home in homes)
+    later = any(home.stores(name) for home in homes for name in ("save_strategy", "should_save"))
+    return all(said) and are_seen and not later and not any("set_save" in home.spelled for home in homes)
+
+
+def _may_report(module: Module, used: Reference, *, saves: bool) -> bool:
+    """Whether a name of another package may report a checkpoint: a callback does, or a report() that is handed on.
+
+    Args:
+        module: The module.
+        used: The name.
+        saves: Whether a Trainer of transformers may save, of which Ray's callback reports.
+    """
+    if used.qualified == BY_SAVES and not saves:
+        return module.calling(used.node) is None  # a class that is made from it may save all the same
+    if used.qualified in REPORTS:
+        return module.calling(used.node) is None
+    package = used.qualified.partition(".")[0]
+    if package in STRANGERS:
+        return False
+    if package in LIBRARIES:
+        return REPORTER.search(used.qualified) is not None
+    return module.elsewhere(used.node) is None

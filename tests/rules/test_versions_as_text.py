@@ -1,0 +1,62 @@
+"""RM690: Ray's version, compared as a text."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+SCRIPT = """
+import importlib.metadata
+import ray
+from packaging import version
+from ray.train.torch import TorchTrainer
+
+VERSION = ray.__version__
+
+if {test}:
+    print(TorchTrainer)
+"""
+LATE = "False with Ray 2.51 to 2.69"
+
+
+@pytest.mark.parametrize(
+    ("test", "answer"),
+    [
+        ('ray.__version__ >= "2.7"', LATE),
+        ('ray.__version__ >= "2.7.0"', LATE),
+        ('ray.__version__ > "2.9"', "False with Ray 2.51 to 2.89"),
+        ('ray.__version__ < "2.7"', "True with Ray 2.51 to 2.69"),
+        ('"2.7" <= ray.__version__', LATE),
+        ('"2.0" <= ray.__version__ < "2.7"', "True with Ray 2.51 to 2.69"),
+        ('VERSION >= "2.7"', LATE),
+        ('importlib.metadata.version("ray") >= "2.7"', LATE),
+        ('not (ray.__version__ >= "2.7")', LATE),
+    ],
+)
+def test_a_comparison_of_texts_that_is_wrong_today_is_told(test: str, answer: str) -> None:
+    outcome = converted(SCRIPT.format(test=test))
+    assert len(outcome.lines("RM690", Kind.MANUAL)) == 1
+    assert any(answer in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        'version.parse(ray.__version__) >= version.parse("2.7")',
+        'ray.__version__ >= "2.10"',
+        'ray.__version__ >= "2.5"',
+        'ray.__version__ >= "2"',
+        'ray.__version__ == "2.7"',
+        'ray.__version__.startswith("2.7")',
+        'tuple(map(int, ray.__version__.split("."))) >= (2, 7)',
+        'importlib.metadata.version("torch") >= "2.7"',
+        'ray.__version__ >= "nightly"',
+        "VERSION >= VERSION",
+    ],
+)
+def test_other_tests_of_versions_are_left_alone(test: str) -> None:
+    assert "RM690" not in [code for code, _, _ in converted(SCRIPT.format(test=test)).findings]
+
+
+def test_python_compares_so() -> None:
+    assert min("2.51.0", "2.7") == "2.51.0"
