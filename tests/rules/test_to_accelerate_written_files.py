@@ -191,7 +191,10 @@ def test_what_the_main_process_saved_is_read_when_it_is_there(last: str, expecte
         (f"{BEST}if wanted(1):\n    {AGAIN}", True),
         (f"{BEST}if dist.get_rank() == 0:\n    {AGAIN}", False),
         (f"{BEST}again = AutoModel.from_pretrained('other')\n", False),
-        (f"if dist.get_rank() == 0:\n{indent(BEST, '    ')}{AGAIN}", False),  # who waits there is the script's own doing
+        (
+            f"if dist.get_rank() == 0:\n{indent(BEST, '    ')}{AGAIN}",
+            False,
+        ),  # who waits there is the script's own doing
     ],
 )
 def test_where_processes_cannot_wait_it_is_told(last: str, *, told: bool) -> None:
