@@ -236,3 +236,44 @@ def test_a_script_that_evaluates_nothing_gathers_nothing() -> None:
     outcome = accelerated(LOOP, METRIC)
     assert "RM855" not in {code for code, *_ in outcome.findings}
     assert "gather_for_metrics" not in outcome.text
+
+
+OF_ITEMS = "losses, hits = [], 0\nmodel.eval()\nwith torch.no_grad():\n    for b in test_loader:\n        "
+
+
+@pytest.mark.parametrize(
+    ("counted", "expected"),
+    [
+        (
+            "hits += (model(**b).logits.argmax(-1) == b['labels']).sum().item()\n",
+            "predictions, labels = accelerator.gather_for_metrics((model(**b).logits.argmax(-1), b['labels']))\n"
+            "        hits += (predictions == labels).sum().item()\n",
+        ),
+        (
+            "hits += (model(**b)[1].argmax(-1) == b['labels']).sum().item()\n",
+            "predictions, labels = accelerator.gather_for_metrics((model(**b)[1].argmax(-1), b['labels']))\n",
+        ),
+        (
+            "losses.append(F.cross_entropy(model(**b).logits, b['labels']).item())\n",
+            "logits, labels = accelerator.gather_for_metrics((model(**b).logits, b['labels']))\n"
+            "        losses.append(F.cross_entropy(logits, labels).item())\n",
+        ),
+    ],
+)
+def test_only_the_part_of_an_output_that_is_counted_is_gathered(counted: str, expected: str) -> None:
+    assert expected in accelerated(LOOP, OF_ITEMS + counted).text
+
+
+@pytest.mark.parametrize(
+    "counted",
+    [
+        "losses.append(model(**b).loss.item())\n",
+        "hits += model(**b).loss.detach().float()\n",
+        "hits += model(**b)[0].item()\n",
+    ],
+)
+def test_the_loss_of_a_batch_has_no_rows_to_gather(counted: str) -> None:
+    outcome = accelerated(LOOP, OF_ITEMS + counted)
+    assert counted in outcome.text
+    assert "gather_for_metrics" not in outcome.text
+    assert any(message.startswith("The rows of this loop are not split") for message in outcome.messages)

@@ -121,16 +121,23 @@ class Evaluation(Side):
         value = self.module.value(node)
         return isinstance(node, ast.Name) and value in self.evaluates(loop.node)
 
-    def _before(self, loop: Loop, statement: ast.stmt, call: ast.Call) -> Gathering:
+    def _before(self, loop: Loop, statement: ast.stmt, call: ast.Call) -> Gathering | None:
         """Gathers outputs that have no name, such as `model(x).argmax(1)` in a sum of hits, before their statement."""
-        output: ast.expr = call
+        output = self._part(call)
+        if isinstance(output, ast.Attribute) and output.attr == LOSS:
+            return None
         while True:
             parent = self.module.parent_of[output]
             outer = self.module.calling(parent)
+            if isinstance(parent, ast.Attribute) and parent.attr == "item":  # one number for the batch, and no rows
+                return None
             if outer is None or not isinstance(parent, ast.Attribute) or parent.attr not in BY_ROW:
                 break
             output = outer
-        return Gathering(loop, statement, is_after=False, outputs=[output], name="predictions")
+        is_plain = isinstance(output, ast.Attribute) and output.attr == "logits"
+        return Gathering(
+            loop, statement, is_after=False, outputs=[output], name="logits" if is_plain else "predictions"
+        )
 
     def _indexes_rows(self, loop: Loop) -> bool:
         """Whether the number of a batch says which rows it has."""
@@ -212,7 +219,7 @@ class Evaluation(Side):
         end = self.module.end(statement)
         return [read for read in reads if self.module.inside(read, loop.node) and self.module.start(read) >= end]
 
-    def _part(self, read: ast.Name) -> ast.expr:
+    def _part(self, read: ast.expr) -> ast.expr:
         """`outputs.logits` or `outputs[1]` of what a model returns; `data` of a tensor is the tensor."""
         parent = self.module.parent_of[read]
         if (
