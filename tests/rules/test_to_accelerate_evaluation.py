@@ -270,6 +270,11 @@ def test_only_the_part_of_an_output_that_is_counted_is_gathered(counted: str, ex
         "losses.append(model(**b).loss.item())\n",
         "hits += model(**b).loss.detach().float()\n",
         "hits += model(**b)[0].item()\n",
+        "loss = model(**b).loss\n        losses.append(loss.item())\n",
+        "loss = model(**b).loss.detach()\n        losses.append(loss)\n",
+        "loss = model(**b).loss\n        hits += loss.item() * b['labels'].size(0)\n",
+        "loss = model(b['x'], b['y'])\n        losses.append(float(loss))\n",
+        "loss = model(b['x'], b['y'])\n        hits += loss.item()\n",
     ],
 )
 def test_the_loss_of_a_batch_has_no_rows_to_gather(counted: str) -> None:
@@ -277,3 +282,12 @@ def test_the_loss_of_a_batch_has_no_rows_to_gather(counted: str) -> None:
     assert counted in outcome.text
     assert "gather_for_metrics" not in outcome.text
     assert any(message.startswith("The rows of this loop are not split") for message in outcome.messages)
+
+
+def test_rows_are_gathered_before_they_become_one_number() -> None:
+    counted = "scores = model(b['x'])\n        best = scores.max()\n        hits += best.item()\n"
+    text = accelerated(LOOP, OF_ITEMS + counted).text
+    assert (
+        "scores = accelerator.gather_for_metrics(scores)\n        best = scores.max()\n        hits += best.item()"
+        in text
+    )
