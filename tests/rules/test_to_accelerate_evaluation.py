@@ -291,3 +291,12 @@ def test_rows_are_gathered_before_they_become_one_number() -> None:
         "scores = accelerator.gather_for_metrics(scores)\n        best = scores.max()\n        hits += best.item()"
         in text
     )
+
+
+@pytest.mark.parametrize("loss", ["out.loss.item()", "out.loss.detach().cpu()"])
+def test_parts_of_an_output_are_gathered_where_they_are_read(loss: str) -> None:
+    counted = "hits += (out.logits.argmax(-1) == b['labels']).sum().item()\n"
+    text = accelerated(LOOP, f"{OF_ITEMS}out = model(**b)\n        losses.append({loss})\n        {counted}").text
+    assert "logits, labels = accelerator.gather_for_metrics((out.logits, b['labels']))\n" in text
+    assert 'losses.append(accelerator.reduce(out.loss, reduction="mean")' in text
+    assert "hits += (logits.argmax(-1) == labels).sum().item()\n" in text

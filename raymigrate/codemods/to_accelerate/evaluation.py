@@ -283,13 +283,13 @@ class Evaluation(Side):
         """Adds what is read of the batch below; False where something else that stands for rows is read there."""
         end = self.module.end(found.statement) if found.is_after else self.module.start(found.statement)
         start = self.module.start(found.loop.node)
-        inputs = {part for output in found.outputs for part in ast.walk(output)} if not found.is_after else set()
+        replaced = {part for taken in (*found.outputs, *found.losses) for part in ast.walk(taken)}
         for node in self.module.below(found.loop.node):
             if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load) or self.module.start(node) < end:
                 continue
             if any(isinstance(parent, FUNCTIONS) for parent in self._within(node, found.loop)):
                 return False
-            if node.id == found.name or node in inputs:
+            if node.id == found.name or node in replaced:
                 continue
             made_below = {self._is_bound_below(binding.node, found, end) for binding in reaching(self.module, node)}
             if made_below == {True}:  # of what is gathered
