@@ -81,6 +81,33 @@ def test_an_option_that_chose_the_device_is_told(choice: str, option: str) -> No
     assert f"`{option}` has no effect on it any more" in told
 
 
+@pytest.mark.parametrize(
+    ("choice", "number"),
+    [
+        ("device = torch.device(f'cuda:{args.gpu}' if torch.cuda.is_available() else 'cpu')\n", "args.gpu"),
+        ("device = 'cuda:' + str(args.gpu)\n", "args.gpu"),
+        ("device = torch.device('cuda', args.gpu_id)\n", "args.gpu_id"),
+        ("device = torch.device('cuda', 1)\n", "1"),
+        ("GPU = 2\ndevice = 'cuda:{}'.format(GPU)\n", "GPU"),
+        ("device = 'cuda:3'\n", "'cuda:3'"),
+        ("def place(gpu):\n    return torch.device('cuda:%d' % gpu)\ndevice = place(args.gpu)\n", "gpu"),
+    ],
+)
+def test_the_number_of_a_gpu_that_somebody_chose_is_told(choice: str, number: str) -> None:
+    outcome = accelerated(LOOP, head=HEAD.replace(FIRST, f"{OPTION}{choice}"))
+    assert "device = " not in outcome.text
+    [told] = [message for message in outcome.messages if "chooses the device" in message]
+    assert f"`{number}` has no effect on it any more. CUDA_VISIBLE_DEVICES" in told
+
+
+def test_a_number_that_things_are_moved_to_is_told_as_well() -> None:
+    head = HEAD.replace(FIRST, OPTION).replace(".to(device)", ".cuda(args.gpu)")
+    outcome = accelerated("for x, y in loader:\n    x, y = x.cuda(args.gpu), y.cuda(args.gpu)\n" + STEP, head=head)
+    assert "cuda(" not in outcome.text
+    assert "`args.gpu` has no effect on it any more. CUDA_VISIBLE_DEVICES" in " ".join(outcome.messages)
+    assert len(outcome.lines("RM858", Kind.NOTE)) == 1
+
+
 def test_so_is_one_under_which_things_are_moved() -> None:
     head = HEAD.replace(FIRST, OPTION).replace(".to(device)", "") + "if args.cuda:\n    model.cuda()\n"
     loop = f"for x, y in loader:\n    if args.cuda:\n        x, y = x.cuda(), y.cuda()\n{STEP}"
@@ -121,6 +148,11 @@ def test_a_function_of_that_name_from_elsewhere_is_not() -> None:
         "device = 'cuda' if torch.cuda.device_count() > 0 else 'cpu'\n",
         "device = torch.accelerator.current_accelerator().type if hasattr(torch, 'accelerator') else 'cuda'\n",
         "device = 'xpu' if hasattr(torch, 'xpu') and torch.xpu.is_available() else 'cpu'\n",
+        "device = torch.device('cuda:0')\n",
+        "GPU = 0\ndevice = torch.device('cuda', GPU)\n",
+        "import os\ndevice = torch.device('cuda', int(os.environ['LOCAL_RANK']))\n",
+        f"{OPTION}args.gpu = args.local_rank\ndevice = f'cuda:{{args.gpu}}'\n",
+        "import torch.distributed as dist\ngpu = dist.get_rank()\ndevice = torch.device('cuda:%d' % gpu)\n",
     ],
 )
 def test_what_only_asks_for_the_machine_is_not(choice: str) -> None:

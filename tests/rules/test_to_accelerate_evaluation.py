@@ -236,3 +236,67 @@ def test_a_script_that_evaluates_nothing_gathers_nothing() -> None:
     outcome = accelerated(LOOP, METRIC)
     assert "RM855" not in {code for code, *_ in outcome.findings}
     assert "gather_for_metrics" not in outcome.text
+
+
+OF_ITEMS = "losses, hits = [], 0\nmodel.eval()\nwith torch.no_grad():\n    for b in test_loader:\n        "
+
+
+@pytest.mark.parametrize(
+    ("counted", "expected"),
+    [
+        (
+            "hits += (model(**b).logits.argmax(-1) == b['labels']).sum().item()\n",
+            "predictions, labels = accelerator.gather_for_metrics((model(**b).logits.argmax(-1), b['labels']))\n"
+            "        hits += (predictions == labels).sum().item()\n",
+        ),
+        (
+            "hits += (model(**b)[1].argmax(-1) == b['labels']).sum().item()\n",
+            "predictions, labels = accelerator.gather_for_metrics((model(**b)[1].argmax(-1), b['labels']))\n",
+        ),
+        (
+            "losses.append(F.cross_entropy(model(**b).logits, b['labels']).item())\n",
+            "logits, labels = accelerator.gather_for_metrics((model(**b).logits, b['labels']))\n"
+            "        losses.append(F.cross_entropy(logits, labels).item())\n",
+        ),
+    ],
+)
+def test_only_the_part_of_an_output_that_is_counted_is_gathered(counted: str, expected: str) -> None:
+    assert expected in accelerated(LOOP, OF_ITEMS + counted).text
+
+
+@pytest.mark.parametrize(
+    "counted",
+    [
+        "losses.append(model(**b).loss.item())\n",
+        "hits += model(**b).loss.detach().float()\n",
+        "hits += model(**b)[0].item()\n",
+        "loss = model(**b).loss\n        losses.append(loss.item())\n",
+        "loss = model(**b).loss.detach()\n        losses.append(loss)\n",
+        "loss = model(**b).loss\n        hits += loss.item() * b['labels'].size(0)\n",
+        "loss = model(b['x'], b['y'])\n        losses.append(float(loss))\n",
+        "loss = model(b['x'], b['y'])\n        hits += loss.item()\n",
+    ],
+)
+def test_the_loss_of_a_batch_has_no_rows_to_gather(counted: str) -> None:
+    outcome = accelerated(LOOP, OF_ITEMS + counted)
+    assert counted in outcome.text
+    assert "gather_for_metrics" not in outcome.text
+    assert any(message.startswith("The rows of this loop are not split") for message in outcome.messages)
+
+
+def test_rows_are_gathered_before_they_become_one_number() -> None:
+    counted = "scores = model(b['x'])\n        best = scores.max()\n        hits += best.item()\n"
+    text = accelerated(LOOP, OF_ITEMS + counted).text
+    assert (
+        "scores = accelerator.gather_for_metrics(scores)\n        best = scores.max()\n        hits += best.item()"
+        in text
+    )
+
+
+@pytest.mark.parametrize("loss", ["out.loss.item()", "out.loss.detach().cpu()"])
+def test_parts_of_an_output_are_gathered_where_they_are_read(loss: str) -> None:
+    counted = "hits += (out.logits.argmax(-1) == b['labels']).sum().item()\n"
+    text = accelerated(LOOP, f"{OF_ITEMS}out = model(**b)\n        losses.append({loss})\n        {counted}").text
+    assert "logits, labels = accelerator.gather_for_metrics((out.logits, b['labels']))\n" in text
+    assert 'losses.append(accelerator.reduce(out.loss, reduction="mean")' in text
+    assert "hits += (logits.argmax(-1) == labels).sum().item()\n" in text

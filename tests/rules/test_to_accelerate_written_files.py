@@ -157,3 +157,50 @@ def test_processes_wait_where_one_function_saves_what_another_one_loads(last: st
     text = accelerated(LOOP, last, head=f"from transformers import AutoModel\n{head}").text
     assert "folder, is_main_process=accelerator.is_main_process)" in text
     assert ("    accelerator.wait_for_everyone()\n" in text) == waits
+
+
+BEST = """if wanted(loss):
+    model.save_pretrained('best')
+    tokenizer.save_pretrained('best')
+"""
+AGAIN = "again = AutoModel.from_pretrained('best')\n"
+FOLDER = "A process that comes here first reads a folder that the main one has not written yet."
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        (f"{BEST}print('done')\n{AGAIN}", f"accelerator.print('done')\n{WAIT}{AGAIN}"),
+        (f"{BEST}words = AutoTokenizer.from_pretrained('best')\n{AGAIN}", f"{WAIT}words = AutoTokenizer"),
+        (f"tokenizer.save_pretrained('best')\n{AGAIN}", f"    tokenizer.save_pretrained('best')\n{WAIT}{AGAIN}"),
+        (f"model.save_pretrained('best')\nif wanted(1):\n    {AGAIN}", f"main_process)\n{WAIT}if wanted(1):"),
+    ],
+)
+def test_what_the_main_process_saved_is_read_when_it_is_there(last: str, expected: str) -> None:
+    imports = "from transformers import AutoModel, AutoTokenizer\nfrom job import wanted\n"
+    tokenizer = "tokenizer = AutoTokenizer.from_pretrained('bert')\n"
+    outcome = accelerated(imports, tokenizer, LOOP, last)
+    assert expected in outcome.text
+    assert outcome.text.count(WAIT) == 1
+    assert not is_said(FOLDER, outcome.messages)
+
+
+@pytest.mark.parametrize(
+    ("last", "told"),
+    [
+        (f"{BEST}if wanted(1):\n    {AGAIN}", True),
+        (f"{BEST}if dist.get_rank() == 0:\n    {AGAIN}", False),
+        (f"{BEST}again = AutoModel.from_pretrained('other')\n", False),
+        (
+            f"if dist.get_rank() == 0:\n{indent(BEST, '    ')}{AGAIN}",
+            False,
+        ),  # who waits there is the script's own doing
+    ],
+)
+def test_where_processes_cannot_wait_it_is_told(last: str, *, told: bool) -> None:
+    imports = "import torch.distributed as dist\nfrom transformers import AutoModel, AutoTokenizer\n"
+    tokenizer = "from job import wanted\ntokenizer = AutoTokenizer.from_pretrained('bert')\n"
+    outcome = accelerated(imports, tokenizer, LOOP, last)
+    assert "save_pretrained" in outcome.text
+    assert WAIT not in outcome.text
+    assert is_said(FOLDER, outcome.messages) is told

@@ -5,23 +5,28 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.devices import Devices
+from raymigrate.codemods.to_accelerate.process_numbers import device_named
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import all_arguments, is_call_by_name
+from raymigrate.facts.values import all_arguments, is_call_by_name, last_name
 
 MACHINE = "torch."  # what torch says of a machine is no choice: the Accelerator asks it too
+NUMBERED = lazy_regex(r"cuda:[1-9]\d*")
 OF_PROCESSES = lazy_regex(r"rank|world|distributed|ddp", re.IGNORECASE)
 BUILTINS = ("bool", "int", "len", "hasattr", "getattr", "any", "all")
+TO_CPU = "Accelerator(cpu=True) stays on the CPU."
+TO_GPU = "CUDA_VISIBLE_DEVICES says which GPUs a run has."
 JOINED = (ast.BoolOp, ast.Compare, ast.UnaryOp)
 
 
 def tell_choices(changes: Changes, devices: Devices) -> None:
-    """Tells once of an option that chose the device: `--no-cuda`, `use_gpu` of a configuration.
+    """Tells once of an option that chose the device, as `--no-cuda`, and once of one that chose the GPU, as `--gpu 1`.
 
     Args:
         changes: The edits of the conversion.
@@ -31,10 +36,12 @@ def tell_choices(changes: Changes, devices: Devices) -> None:
     if devices.tells_of_choice:
         return
     tests = sorted(_tests(devices), key=module.start)
-    for found in (choice for test in tests if (choice := _chosen(module, test)) is not None):
-        message = f"The Accelerator chooses the device: `{ast.unparse(found)}` has no effect on it any more."
-        changes.note(RM858, found, f"{message} Accelerator(cpu=True) stays on the CPU.")
-        return
+    number = next(iter(sorted(filter(partial(_chooses, devices), _numbers(devices)), key=module.start)), None)
+    chosen = next((choice for test in tests if (choice := _chosen(module, test)) is not None), None)
+    for found, advice in ((chosen, TO_CPU), (number, TO_GPU)):
+        if found is not None:
+            message = f"The Accelerator chooses the device: `{ast.unparse(found)}` has no effect on it any more."
+            changes.note(RM858, found, f"{message} {advice}")
 
 
 def _chosen(module: Module, node: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> ast.expr | None:
@@ -72,17 +79,47 @@ def _first(module: Module, parts: Iterable[ast.expr], seen: frozenset[ast.AST]) 
 def _tests(devices: Devices) -> Iterator[ast.expr]:
     """The conditions by which a device gets its name, or something is moved to one."""
     module = devices.module
+    yield from (test for place in _places(devices) for test in _tests_in(place))
     for variable in devices.held:
         for binding in devices.variables.bindings(variable):
-            value = module.assigned(binding)
-            yield from _tests_in(value) if value is not None else ()
             yield from _tests_around(module, module.statement(binding))
-            function = devices.variables.called(value) if isinstance(value, ast.Call) else None
-            yield from _tests_in(function) if function is not None else ()
     for move in devices.moves():
-        yield from (test for value in all_arguments(move) for test in _tests_in(value))
         yield from (parent.test for parent in module.ancestors(move) if isinstance(parent, ast.IfExp))
         yield from (test for test in _tests_around(module, module.statement(move)) if _only_moves(devices, test))
+
+
+def _places(devices: Devices) -> Iterator[ast.AST]:
+    """What devices are made of: the values of names, the functions that give them, and what things are moved to."""
+    for variable in devices.held:
+        for binding in devices.variables.bindings(variable):
+            value = devices.module.assigned(binding)
+            function = devices.variables.called(value) if isinstance(value, ast.Call) else None
+            yield from (part for part in (value, function) if part is not None)
+    for move in devices.moves():
+        yield from all_arguments(move)
+
+
+def _numbers(devices: Devices) -> Iterator[ast.expr]:
+    """What says which GPU it is: `args.gpu` of `f"cuda:{args.gpu}"` and of `model.cuda(args.gpu)`, or `"cuda:1"`."""
+    for part in (part for place in _places(devices) for part in ast.walk(place)):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield from [part] if NUMBERED.fullmatch(part.value) else []
+        elif isinstance(part, (ast.Attribute, ast.Name, ast.Constant)) and devices.module.calling(part) is None:
+            yield from [part] if device_named(devices.module, part) is not part else []
+    for move in devices.moves():
+        if last_name(move.func) == "cuda" and move.args:
+            yield move.args[0]
+
+
+def _chooses(devices: Devices, number: ast.expr) -> bool:
+    """Whether somebody chooses a GPU by a number: it is no rank, which a process has, and not the first GPU."""
+    module = devices.module
+    value = module.constant(number)
+    if value is not ...:
+        return type(value) in (int, str) and value not in (0, "0")
+    is_rank = bool(devices.variables.of(number) & devices.ranks)
+    is_set = isinstance(number, ast.Attribute) and bool(module.stores(number.attr))  # args.gpu = rank
+    return not is_rank and not is_set and _chosen(module, number) is number
 
 
 def _tests_in(node: ast.AST) -> Iterator[ast.expr]:

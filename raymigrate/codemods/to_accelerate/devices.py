@@ -17,6 +17,7 @@ from raymigrate.codemods.to_accelerate.process_numbers import (
     SIZE,
     device_named,
     is_counted,
+    is_numbered_name,
     is_place,
     replace_number,
 )
@@ -88,6 +89,8 @@ class Devices:
         if isinstance(value, ast.JoinedStr):
             first = value.values[0] if value.values else None
             return isinstance(first, ast.Constant) and str(first.value).startswith("cuda")
+        if is_numbered_name(value):
+            return True
         if isinstance(value, ast.Attribute) and value.attr == "type":  # device.type, its name without a number
             return self._makes_device(self.module.value(value.value))
         if not isinstance(value, ast.Call):

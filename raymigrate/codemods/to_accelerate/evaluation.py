@@ -17,7 +17,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Loop
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import called_name, is_method_call, reaching
+from raymigrate.facts.values import called_name, free_name, is_method_call, reaching
 
 # Attributes of what models of transformers return: one value for a batch, and one for each row.
 LOSS = "loss"
@@ -121,16 +121,23 @@ class Evaluation(Side):
         value = self.module.value(node)
         return isinstance(node, ast.Name) and value in self.evaluates(loop.node)
 
-    def _before(self, loop: Loop, statement: ast.stmt, call: ast.Call) -> Gathering:
+    def _before(self, loop: Loop, statement: ast.stmt, call: ast.Call) -> Gathering | None:
         """Gathers outputs that have no name, such as `model(x).argmax(1)` in a sum of hits, before their statement."""
-        output: ast.expr = call
+        output = self._part(call)
+        if _is_loss(output):
+            return None
         while True:
             parent = self.module.parent_of[output]
             outer = self.module.calling(parent)
+            if isinstance(parent, ast.Attribute) and parent.attr == "item":  # one number for the batch, and no rows
+                return None
             if outer is None or not isinstance(parent, ast.Attribute) or parent.attr not in BY_ROW:
                 break
             output = outer
-        return Gathering(loop, statement, is_after=False, outputs=[output], name="predictions")
+        is_plain = isinstance(output, ast.Attribute) and output.attr == "logits"
+        return Gathering(
+            loop, statement, is_after=False, outputs=[output], name="logits" if is_plain else "predictions"
+        )
 
     def _indexes_rows(self, loop: Loop) -> bool:
         """Whether the number of a batch says which rows it has."""
@@ -159,7 +166,9 @@ class Evaluation(Side):
     def _cut(self, loop: Loop, statement: ast.Assign, call: ast.Call) -> Gathering | None:
         current: ast.Assign = statement
         target = self._only_target(statement)
-        if self._leaves_torch(statement):
+        if self._leaves_torch(statement) or _is_loss(statement.value):
+            return None
+        if target is not None and self._is_one_number(target, loop, statement):
             return None
         while target is not None:
             reads = self._reads_below(target, loop, current)
@@ -171,7 +180,7 @@ class Evaluation(Side):
             following = self.module.statement(reads[0])
             is_only = len(reads) == 1 and isinstance(following, ast.Assign) and self.is_in_body(following, loop)
             further = self._only_target(following) if is_only and isinstance(following, ast.Assign) else None
-            if further is None or not self._goes_on(current, following):
+            if further is None or not self._goes_on(current, following, further, loop):
                 found = Gathering(loop, current, is_after=True, name=target.id)
                 found.on_cpu = moved_to_cpu(current)
                 return found
@@ -179,9 +188,20 @@ class Evaluation(Side):
             current, target = following, further
         return None
 
-    def _goes_on(self, current: ast.stmt, following: ast.stmt) -> bool:
+    def _goes_on(self, current: ast.stmt, following: ast.stmt, target: ast.Name, loop: Loop) -> bool:
         """Whether what follows works on tensors on the device alone, so that rows can be gathered after it."""
+        if self._is_one_number(target, loop, following):
+            return False
         return not (self._reads_batch(following) or self._leaves_torch(following) or moved_to_cpu(current))
+
+    def _is_one_number(self, target: ast.Name, loop: Loop, statement: ast.stmt) -> bool:
+        """Whether code below takes a tensor for one number of the batch: `loss.item()`, `float(loss)`."""
+        for read in self._reads_below(target, loop, statement):
+            parent = self.module.parent_of[read]
+            is_float = isinstance(parent, ast.Call) and free_name(self.module, parent.func) == "float"
+            if is_float or (isinstance(parent, ast.Attribute) and parent.attr == "item"):
+                return True
+        return False
 
     def _leaves_torch(self, statement: ast.stmt) -> bool:
         """Whether something is made of arrays of NumPy: `np.argmax(logits.numpy())`, and not just `logits.numpy()`."""
@@ -212,7 +232,7 @@ class Evaluation(Side):
         end = self.module.end(statement)
         return [read for read in reads if self.module.inside(read, loop.node) and self.module.start(read) >= end]
 
-    def _part(self, read: ast.Name) -> ast.expr:
+    def _part(self, read: ast.expr) -> ast.expr:
         """`outputs.logits` or `outputs[1]` of what a model returns; `data` of a tensor is the tensor."""
         parent = self.module.parent_of[read]
         if (
@@ -248,7 +268,7 @@ class Evaluation(Side):
             if not isinstance(following, ast.Assign) or not self.is_in_body(following, loop):
                 break
             further = self._only_target(following)
-            if further is None or not self._goes_on(statement, following):
+            if further is None or not self._goes_on(statement, following, further, loop):
                 break
             statement, target = following, further
         return Gathering(loop, statement, is_after=True, name=target.id, on_cpu=moved_to_cpu(statement))
@@ -263,13 +283,13 @@ class Evaluation(Side):
         """Adds what is read of the batch below; False where something else that stands for rows is read there."""
         end = self.module.end(found.statement) if found.is_after else self.module.start(found.statement)
         start = self.module.start(found.loop.node)
-        inputs = {part for output in found.outputs for part in ast.walk(output)} if not found.is_after else set()
+        replaced = {part for taken in (*found.outputs, *found.losses) for part in ast.walk(taken)}
         for node in self.module.below(found.loop.node):
             if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load) or self.module.start(node) < end:
                 continue
             if any(isinstance(parent, FUNCTIONS) for parent in self._within(node, found.loop)):
                 return False
-            if node.id == found.name or node in inputs:
+            if node.id == found.name or node in replaced:
                 continue
             made_below = {self._is_bound_below(binding.node, found, end) for binding in reaching(self.module, node)}
             if made_below == {True}:  # of what is gathered
@@ -353,3 +373,10 @@ class Evaluation(Side):
         if isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Constant):
             key = part.slice.value if isinstance(part.slice.value, str) else "labels"
         return key if key is not None and key.isidentifier() else "labels"
+
+
+def _is_loss(value: ast.expr) -> bool:
+    """Whether a value is the loss that a model gives for a batch: `model(**batch).loss`, also behind `detach()`."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and not value.args:
+        value = value.func.value
+    return isinstance(value, ast.Attribute) and value.attr == LOSS

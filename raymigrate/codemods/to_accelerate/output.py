@@ -11,13 +11,13 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM856, RM857, RM858, Refusal
 from raymigrate.codemods.to_accelerate.sides import Side
+from raymigrate.codemods.to_accelerate.together import Together
 from raymigrate.codemods.to_accelerate.trackers import MAIN
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import SAME
 from raymigrate.facts.folders.opened_files import written_files
 from raymigrate.facts.folders.read_back import path_keys
 from raymigrate.facts.folders.removals import is_own_path, removes_files
-from raymigrate.facts.ray_train.ranks import OF_ONE
 from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.torch.gradients import switches_gradients_off
 from raymigrate.facts.values import argument, free_name, is_method_call, methods, methods_of_object
@@ -34,6 +34,8 @@ EVERY_REMOVES = (
     "Every process of a distributed run removes or moves this: one may find it gone, which raises a FileNotFoundError,"
     " or take away what the main process has written since."
 )
+TOO_EARLY = "A process that comes here first reads a {} that the main one has not written yet."
+WAIT_FIRST = f"Call {WAIT} before, where all processes come."
 BY_MAIN = "Let it run under `if accelerator.is_main_process:`, without code in it that all processes run."
 # Packages whose functions take a wrapped model as it is.
 KNOWN = frozenset(
@@ -47,11 +49,6 @@ FREEZES = lazy_regex(r"(un)?freeze(_\w+)?|requires_grad_")  # by their names, wh
 OF_WRAPPED_WEIGHTS = (
     "in several processes a weight that prepare() found free and that is frozen later raises a RuntimeError, and the"
     " gradients of one that it found frozen are not averaged once it is free"
-)
-# What a condition may be made of that is the same in all processes, besides names.
-OF_SETTINGS = (
-    *(ast.Attribute, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp),
-    *(ast.cmpop, ast.boolop, ast.Not, ast.expr_context),
 )
 GENERATING = ("transformers.", "peft.")  # packages whose models generate without gradients
 
@@ -67,6 +64,7 @@ class Output(Side):
     def __init__(self, training: Training, processes: Processes) -> None:
         super().__init__(training)
         self.processes = processes
+        self.together = Together(training)
 
     # -- the model -----------------------------------------------------------------------------
 
@@ -223,7 +221,7 @@ class Output(Side):
                 RM857, call, "torch.save() becomes accelerator.save(), which the main process alone does."
             )
             changes.replace(call.func, "accelerator.save")
-            if self._is_run_by_all(statement):
+            if self.together.is_run_by_all(statement):
                 changes.before(statement, WAIT)
                 is_left = isinstance(statement, ast.Return)
                 if not is_left and any(self.module.calls("torch.load")):  # else it may be read before it is written
@@ -233,20 +231,47 @@ class Output(Side):
             statement, path = self.module.statement(call), argument(call, 0, "f")
             if not access.order.holds(call) or self.processes.is_main_only(call):
                 continue
-            if self._is_run_by_all(statement):
+            if self.together.is_run_by_all(statement):
                 changes.before(statement, WAIT)
             elif path is not None and any(
                 text == ast.unparse(path) and not self._comes_first(call, save) for save, text in saves
             ):
-                changes.manual(
-                    RM857,
-                    call,
-                    "A process that comes here first reads a file that the main one has not written yet.",
-                    f"Call {WAIT} before, where all processes come.",
-                )
-        for call in self.training.method_calls("save_pretrained"):
-            if access.order.holds(call):
-                self._save_pretrained(changes, call)
+                changes.manual(RM857, call, TOO_EARLY.format("file"), WAIT_FIRST)
+        folders = [
+            call
+            for call in self.training.method_calls("save_pretrained")
+            if access.order.holds(call) and not self.processes.is_main_only(call)
+        ]
+        for call in folders:
+            self._save_pretrained(changes, call)
+        self._wait_for_folders(changes, access, folders)
+
+    def _wait_for_folders(self, changes: Changes, access: Access, saves: list[ast.Call]) -> None:
+        """Lets all processes wait before they read from a folder that the main one alone writes now."""
+        reads: set[ast.stmt] = set()
+        writes: set[ast.stmt] = set()
+        for save in saves:
+            written = self.module.statement(save)
+            for load in self._read_back(save):
+                if not access.order.holds(load) or self.processes.is_main_only(load):
+                    continue
+                if self.together.is_run_by_all(self.module.statement(load)):
+                    reads.add(self.module.statement(load))
+                elif self.together.is_run_by_all(written) and not isinstance(written, ast.Return):
+                    writes.add(written)
+                else:
+                    changes.manual(RM857, load, TOO_EARLY.format("folder"), WAIT_FIRST)
+        for statement in writes:
+            changes.after(statement, WAIT)
+        for statement in reads:
+            if not any(self._is_next_read(other, statement, saves) for other in reads):
+                changes.before(statement, WAIT)
+
+    def _is_next_read(self, first: ast.stmt, second: ast.stmt, saves: list[ast.Call]) -> bool:
+        """Whether a statement follows another one, in the same block, and nothing is saved in between."""
+        start, end = self.module.start(first), self.module.start(second)
+        is_behind = start < end and self.module.parent_of[first] is self.module.parent_of[second]
+        return is_behind and not any(start < self.module.start(save) < end for save in saves)
 
     def _comes_first(self, load: ast.Call, save: ast.Call) -> bool:
         """Whether a file is read before this run writes any: to go on from another one."""
@@ -267,7 +292,7 @@ class Output(Side):
                 )
                 changes.replace(call.func, "accelerator.save")
         for call in self.training.method_calls("save_pretrained"):
-            if self._is_early(call, changes, access) and not self._is_read_back(call):
+            if self._is_early(call, changes, access) and not self._read_back(call):
                 self._save_pretrained(changes, call)
         told = dict.fromkeys(written_files(self.module), EVERY_WRITES)
         told |= dict.fromkeys(self._removals(), EVERY_REMOVES)
@@ -296,70 +321,25 @@ class Output(Side):
         changes.converted(RM857, call, "The main process alone saves.")
         if self.variables.of(call.func.value) & set(self.training.models):
             changes.argument(call, "is_main_process", "accelerator.is_main_process")
-            if self._is_read_back(call) and self._is_run_by_all(statement) and not isinstance(statement, ast.Return):
-                changes.after(statement, WAIT)
         elif isinstance(statement, ast.Expr):
             changes.put_into([statement], f"if {MAIN}:")
 
-    def _is_read_back(self, save: ast.Call) -> bool:
-        """Whether the folder that a model is saved in is read from further down."""
+    def _read_back(self, save: ast.Call) -> list[ast.Call]:
+        """The calls further down that read from the folder that something is saved in."""
         folder = argument(save, 0, "save_directory")
         keys = set(path_keys(self.module, folder)) if folder is not None else set()
-        return any(
-            self._may_follow(call, save) and not keys.isdisjoint(path_keys(self.module, given))
+        return [
+            call
             for call in self.training.method_calls("from_pretrained")
-            if (given := argument(call, 0, "pretrained_model_name_or_path")) is not None
-        )
+            if self._may_follow(call, save)
+            and (given := argument(call, 0, "pretrained_model_name_or_path")) is not None
+            and not keys.isdisjoint(path_keys(self.module, given))
+        ]
 
     def _may_follow(self, load: ast.Call, save: ast.Call) -> bool:
         """Whether a call may come behind another one: further down, or in another function."""
         is_apart = self.module.function(load) is not self.module.function(save) is not None
         return is_apart or self.module.start(load) > self.module.start(save)
-
-    def _is_run_by_all(self, statement: ast.stmt, seen: frozenset[ast.AST] = frozenset()) -> bool:
-        """Whether all processes run a statement together, so that they can wait for each other there."""
-        conditions = (ast.If, ast.Try, ast.While, ast.ExceptHandler)
-        if not isinstance(statement, (ast.Expr, ast.Assign, ast.Return)):
-            return False
-        if any(isinstance(p, conditions) and not self._is_same_for_all(p) for p in self._around(statement)):
-            return False
-        function = self.module.function(statement)
-        calls = self.module.calls_of(function) if function is not None and function not in seen else []
-        return all(self._is_run_by_all(self.module.statement(call), seen | {function}) for call in calls)  # type: ignore[arg-type]
-
-    def _is_same_for_all(self, condition: ast.AST) -> bool:
-        """Whether a condition asks for settings and numbers of a count alone: `if fold in CFG.folds:`."""
-        if not isinstance(condition, ast.If) or OF_ONE.search(self.module.source(condition.test)):
-            return False
-        for part in ast.walk(condition.test):
-            if isinstance(part, ast.Attribute) and self.module.stores(part.attr):
-                return False  # `State.is_best = loss < State.best`, by what each process finds
-            if isinstance(part, OF_SETTINGS) or (isinstance(part, ast.Name) and self._is_setting(part)):
-                continue
-            return False
-        return True
-
-    def _is_setting(self, name: ast.Name) -> bool:
-        """Whether a name stands for a class, a module whose settings are asked, a literal or a number of a count."""
-        if isinstance(self.module.parent_of[name], ast.Attribute) and self.module.qualified(name):
-            return True
-        if isinstance(self.module.definition(name), ast.ClassDef):
-            return True
-        bindings = self.module.scope_of[name].lookup(name.id)
-        loops = [self.module.parent_of.get(binding.node) for binding in bindings]
-        if loops and all(isinstance(loop, ast.For) and _counts(loop.iter) for loop in loops):
-            return True
-        return len(bindings) == 1 and isinstance(self.module.value(name), ast.Constant)
-
-    def _around(self, node: ast.AST) -> list[ast.AST]:
-        found: list[ast.AST] = []
-        for parent in self.module.ancestors(node):
-            if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
-                break
-            if isinstance(parent, ast.If) and "__name__" in ast.unparse(parent.test):
-                break
-            found.append(parent)
-        return found
 
     # -- screens -------------------------------------------------------------------------------
 
@@ -374,11 +354,6 @@ class Output(Side):
                 changes.argument(call, "disable", "not accelerator.is_local_main_process")
             elif self.training.is_bar(call):
                 continue
-
-
-def _counts(rows: ast.expr) -> bool:
-    """Whether a loop goes through numbers: `range(5)`."""
-    return isinstance(rows, ast.Call) and isinstance(rows.func, ast.Name) and rows.func.id == "range"
 
 
 def reaches_into(function: ast.FunctionDef, parameter: str) -> bool:

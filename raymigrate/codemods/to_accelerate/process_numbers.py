@@ -78,7 +78,16 @@ def _text_around(module: Module, read: ast.expr) -> ast.expr | None:
     parent = module.parent_of[read]
     is_text = isinstance(parent, ast.Call) and last_name(parent.func) == "str"
     whole = module.parent_of[parent] if is_text or isinstance(parent, ast.FormattedValue) else parent
-    match whole:
+    return whole if isinstance(whole, ast.expr) and is_numbered_name(whole) else None
+
+
+def is_numbered_name(text: ast.expr) -> bool:
+    """Whether an expression puts a number into the name of a device: `f"cuda:{gpu}"`, `"cuda:" + str(gpu)`.
+
+    Args:
+        text: The expression.
+    """
+    match text:
         case ast.JoinedStr(values=[ast.Constant(value=start), _]):
             pass
         case ast.BinOp(op=ast.Mod() | ast.Add(), left=ast.Constant(value=start)):
@@ -86,8 +95,8 @@ def _text_around(module: Module, read: ast.expr) -> ast.expr | None:
         case ast.Call(func=ast.Attribute(value=ast.Constant(value=start), attr="format")):
             pass
         case _:
-            return None
-    return whole if isinstance(start, str) and start.startswith("cuda:") else None
+            return False
+    return isinstance(start, str) and start.startswith("cuda:")
 
 
 def is_counted(variables: Variables, read: ast.expr) -> bool:

@@ -1,0 +1,77 @@
+"""Where all processes come together, so that they can wait for each other."""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.codemods.to_accelerate.sides import Side
+from raymigrate.facts.ray_train.ranks import OF_ONE
+
+# What a condition may be made of that is the same in all processes, besides names.
+OF_SETTINGS = (
+    *(ast.Attribute, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp),
+    *(ast.cmpop, ast.boolop, ast.Not, ast.expr_context),
+)
+
+
+class Together(Side):
+    """What all processes of a training run.
+
+    Args:
+        training: What is trained.
+    """
+
+    def is_run_by_all(self, statement: ast.stmt, seen: frozenset[ast.AST] = frozenset()) -> bool:
+        """Whether all processes run a statement together, so that they can wait for each other there.
+
+        Args:
+            statement: The statement.
+            seen: The functions around it that were asked about before.
+        """
+        conditions = (ast.If, ast.Try, ast.While, ast.ExceptHandler)
+        if not isinstance(statement, (ast.Expr, ast.Assign, ast.Return)):
+            return False
+        if any(isinstance(p, conditions) and not self._is_same_for_all(p) for p in self._around(statement)):
+            return False
+        function = self.module.function(statement)
+        calls = self.module.calls_of(function) if function is not None and function not in seen else []
+        return all(self.is_run_by_all(self.module.statement(call), seen | {function}) for call in calls)  # type: ignore[arg-type]
+
+    def _is_same_for_all(self, condition: ast.AST) -> bool:
+        """Whether a condition asks for settings and numbers of a count alone: `if fold in CFG.folds:`."""
+        if not isinstance(condition, ast.If) or OF_ONE.search(self.module.source(condition.test)):
+            return False
+        for part in ast.walk(condition.test):
+            if isinstance(part, ast.Attribute) and self.module.stores(part.attr):
+                return False  # `State.is_best = loss < State.best`, by what each process finds
+            if isinstance(part, OF_SETTINGS) or (isinstance(part, ast.Name) and self._is_setting(part)):
+                continue
+            return False
+        return True
+
+    def _is_setting(self, name: ast.Name) -> bool:
+        """Whether a name stands for a class, a module whose settings are asked, a literal or a number of a count."""
+        if isinstance(self.module.parent_of[name], ast.Attribute) and self.module.qualified(name):
+            return True
+        if isinstance(self.module.definition(name), ast.ClassDef):
+            return True
+        bindings = self.module.scope_of[name].lookup(name.id)
+        loops = [self.module.parent_of.get(binding.node) for binding in bindings]
+        if loops and all(isinstance(loop, ast.For) and _counts(loop.iter) for loop in loops):
+            return True
+        return len(bindings) == 1 and isinstance(self.module.value(name), ast.Constant)
+
+    def _around(self, node: ast.AST) -> list[ast.AST]:
+        found: list[ast.AST] = []
+        for parent in self.module.ancestors(node):
+            if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
+                break
+            if isinstance(parent, ast.If) and "__name__" in ast.unparse(parent.test):
+                break
+            found.append(parent)
+        return found
+
+
+def _counts(rows: ast.expr) -> bool:
+    """Whether a loop goes through numbers: `range(5)`."""
+    return isinstance(rows, ast.Call) and isinstance(rows.func, ast.Name) and rows.func.id == "range"
