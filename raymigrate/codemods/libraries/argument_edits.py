@@ -5,6 +5,7 @@ import ast
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import (
     ADVICE,
+    LOST,
     NEW_FIRST,
     OLD_FIRST,
     SWITCHED_OFF,
@@ -51,6 +52,8 @@ def change_argument(context: Context, call: ast.Call, keyword: ast.keyword, chan
                 edit.remove.add(name)
                 if told and writes_elsewhere(context, call):
                     context.note(RM702, keyword, ELSEWHERE)  # what is converted is not shown after a run
+                if name in LOST and value is False:
+                    context.note(RM702, keyword, LOST[name])
     elif not change.only_if(value) and not switch:
         context.manual(RM701, keyword, f"{name}= {change.outcome}; {change.name}= took its place.", "")
     elif any(
