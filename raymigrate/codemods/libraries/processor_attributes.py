@@ -82,17 +82,17 @@ def _calls_in_block(module: Module, node: ast.Attribute) -> list[ast.Call] | Non
         return None
     if item.optional_vars is not None or ast.unparse(item.context_expr) != f"{ast.unparse(node)}()":
         return None
-    owner, found = ast.unparse(node.value), []
+    owner, found = ast.unparse(node.value), list[ast.Call]()
     for part in (part for statement in block.body for part in ast.walk(statement)):
         if not isinstance(part, (ast.Name, ast.Attribute)) or ast.unparse(part) != owner:
             continue
         user = module.parent_of[part]
-        read = user if isinstance(user, ast.Attribute) else part
+        method = user.attr if isinstance(user, ast.Attribute) else ""
+        read = user if method else part
         call = module.parent_of[read]
-        is_call = isinstance(call, ast.Call) and call.func is read
-        if is_call and (read is part or read.attr == "pad"):
+        if isinstance(call, ast.Call) and call.func is read and method in ("", "pad"):
             found.append(call)
-        elif read is part or read.attr not in OF_TOKENIZER:
+        elif method not in OF_TOKENIZER:
             return None
     return found
 

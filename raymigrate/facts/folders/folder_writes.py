@@ -108,5 +108,4 @@ def saves_by_accelerate(module: Module, call: ast.Call) -> bool:
     """Whether a call has `save_function=accelerator.save`: RM707 makes it one that writes on the main process only."""
     given = keyword_argument(call, "save_function")
     saves = module.value(given) if given is not None else None
-    is_method = isinstance(saves, ast.Attribute) and saves.attr == "save"
-    return is_method and instance_of(module, saves.value) == ACCELERATOR
+    return isinstance(saves, ast.Attribute) and saves.attr == "save" and instance_of(module, saves.value) == ACCELERATOR
