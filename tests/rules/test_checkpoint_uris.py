@@ -1,8 +1,13 @@
 """RM607: the URI of a checkpoint, by the storage that it is on."""
 
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 
 from raymigrate.base.findings import Kind
+from raymigrate.cli import main
+from tests.projects.files import write
 from tests.rules.scripts import converted
 
 SCRIPT = """
@@ -162,3 +167,44 @@ def test_a_number_is_taken_out_of_the_path_itself(use: str, deeper: str | None, 
     assert bool([line for line in read if line.startswith("open(")]) == (deeper is not None)
     for line in ("re.search('_([0-9]+)', d)", "int(path.split('_')[-1])", "os.path.basename(d)", "e = d"):
         assert line not in use or line in outcome.text
+
+
+FACTORY = """
+from ray.air import RunConfig
+from ray.train.huggingface import TransformersTrainer
+from job import build, rows
+
+
+def make_trainer({parameter}):
+    return TransformersTrainer(build, datasets=rows, run_config={run_config})
+"""
+FLOW = """
+import subprocess
+from factory import make_trainer
+
+result = make_trainer({given}).fit()
+subprocess.run(["sync", result.checkpoint.uri, "m"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameter", "run_config", "given", "advice"),
+    [
+        ("storage", "RunConfig(storage_path=storage)", "input()", "It has no scheme in front"),
+        ("", "RunConfig(storage_path='s3://b/runs')", "", 'Use "s3://" + checkpoint.path'),
+        ("", "RunConfig(name='a')", "", '"file://" + checkpoint.path where a URI'),
+        ("config", "config", "input()", "It has no scheme in front"),
+    ],
+)
+def test_the_storage_of_a_trainer_that_another_file_makes(
+    tmp_path: Path, parameter: str, run_config: str, given: str, advice: str
+) -> None:
+    factory = FACTORY.format(parameter=parameter, run_config=run_config)
+    write(tmp_path, {"setup.cfg": "", "factory.py": factory, "flow.py": FLOW.format(given=given)})
+    assert advice in CliRunner().invoke(main, ["--check", str(tmp_path)]).stdout
+
+
+def test_a_trainer_of_a_function_that_is_not_seen_may_have_any_storage() -> None:
+    flow = FLOW.format(given="").replace("import subprocess", "import subprocess\nfrom ray.train import Result")
+    outcome = converted(flow.replace("result =", "result: Result ="))
+    assert outcome.lines("RM607", Kind.MANUAL) and not any("file://" in message for message in outcome.messages)

@@ -86,6 +86,41 @@ def test_the_trainers_of_the_project_tell_what_wrote_it(tmp_path: Path, module: 
     assert ("score.py:14:14: RM602" in shown) is told
 
 
+COPY = """
+from ray.{home} import Checkpoint
+from job import target
+
+
+def publish(uri):
+    checkpoint = Checkpoint.from_uri(uri)
+    {copied}
+"""
+
+
+@pytest.mark.parametrize(
+    ("home", "copied", "trainer", "edited"),
+    [
+        ("air", 'print(checkpoint.to_directory("/models/new"))', "HuggingFaceTrainer", True),
+        ("air.checkpoint", "checkpoint.to_directory(path=target)", "TransformersTrainer", True),
+        ("air", "return checkpoint.to_directory(target)", "HuggingFaceTrainer", True),
+        ("air", "checkpoint.to_directory(target)", "AccelerateTrainer", False),
+        ("air", "checkpoint.to_directory()", "HuggingFaceTrainer", False),
+        ("train", "checkpoint.to_directory(target)", "HuggingFaceTrainer", False),
+    ],
+)
+def test_a_copy_for_others_has_the_files_at_its_root(
+    tmp_path: Path, home: str, copied: str, trainer: str, edited: bool
+) -> None:
+    (tmp_path / "setup.cfg").write_text("")
+    (tmp_path / "publish.py").write_text(COPY.format(home=home, copied=copied))
+    (tmp_path / "train.py").write_text(TRAIN.format(f"train.huggingface import {trainer}", trainer))
+    CliRunner().invoke(main, [str(tmp_path)])
+    text = (tmp_path / "publish.py").read_text()
+    assert ("shutil.copytree(transformers_dir(" in text) is edited
+    assert CliRunner().invoke(main, [str(tmp_path)]).exit_code in (0, 1)
+    assert (tmp_path / "publish.py").read_text() == text
+
+
 READ = """
 import contextlib
 import os

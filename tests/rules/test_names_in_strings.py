@@ -48,6 +48,19 @@ def test_the_name_that_converted_code_uses_is_said() -> None:
     assert any("ray.train.report" in message for message in converted(TOLD[0]).messages)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("ray.train.huggingface.HuggingFaceTrainer.fit", True),
+        ("ray.train.huggingface.accelerate.AccelerateTrainer.fit", True),
+        ("ray.train.huggingface.TransformersTrainer.restore", False),
+    ],
+)
+def test_the_method_that_converted_code_calls_is_said(name: str, said: bool) -> None:
+    messages = converted(f"from unittest import mock\n\nwith mock.patch({name!r}):\n    pass\n").messages
+    assert len(messages) == 1 and ("ray.train.torch.TorchTrainer.fit" in messages[0]) is said
+
+
 YAML = """\
 # ray.air.session is what we had
 trainer:

@@ -11,6 +11,7 @@ from ray.air import session
 from transformers import AutoProcessor, CLIPProcessor, DonutProcessor, TrOCRProcessor, WhisperProcessor
 
 """
+WHISPER = 'w = WhisperProcessor.from_pretrained("w")\n'
 CLIP = 'p = CLIPProcessor.from_pretrained("x")\n'
 
 
@@ -42,12 +43,57 @@ def test_the_current_processor_of_sounds_is_its_feature_extractor() -> None:
 
 
 @pytest.mark.parametrize(
+    ("block", "after"),
+    [
+        ("with w.as_target_processor():\n    x = w('a').input_ids\n", "x = w.tokenizer('a').input_ids\n"),
+        ("with w.as_target_processor(): x = w('a')\n", "x = w.tokenizer('a')\n"),
+        (
+            "with w.as_target_processor():  # ids\n    # of all\n    x = w(['a'], padding=True)  # padded\n",
+            "# ids\n# of all\nx = w.tokenizer(['a'], padding=True)  # padded\n",
+        ),
+        (
+            "with w.as_target_processor():\n    x = w.pad(1, padding=True)\n    print(w.batch_decode(x))\n",
+            "x = w.tokenizer.pad(1, padding=True)\nprint(w.batch_decode(x))\n",
+        ),
+    ],
+)
+def test_labels_are_made_by_the_tokenizer(block: str, after: str) -> None:
+    outcome = converted(HEAD + WHISPER + block)
+    assert outcome.text.endswith(WHISPER + after)
+    assert len(outcome.lines("RM723", Kind.CONVERTED)) == 1 and not outcome.lines("RM723", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "collator",
+    [
+        "@dataclass\nclass Collator:\n    processor: WhisperProcessor\n\n    def __call__(self, rows):\n",
+        "class Collator:\n    def __init__(self, processor: WhisperProcessor):\n        self.processor = processor\n\n"
+        "    def __call__(self, rows):\n",
+    ],
+)
+def test_a_collator_pads_labels_with_the_tokenizer(collator: str) -> None:
+    block = "        with self.processor.as_target_processor():\n            return self.processor.pad(rows)\n"
+    outcome = converted(f"from dataclasses import dataclass\n{HEAD}{collator}{block}")
+    assert "        return self.processor.tokenizer.pad(rows)\n" in outcome.text
+
+
+def test_a_method_of_a_class_of_the_file_is_its_own() -> None:
+    own = "class P:\n    def as_target_processor(self):\n        return open('a')\n\n\n"
+    outcome = converted(HEAD + own + "def f(p: P):\n    with p.as_target_processor():\n        p('a')\n")
+    assert not outcome.lines("RM723", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
     "script",
     [
         "def f(name):\n    p = AutoProcessor.from_pretrained(name)\n    return p.feature_extractor",
         "def f(name):\n    p = AutoProcessor.from_pretrained(name)\n    return p.current_processor",
         CLIP + 'w = WhisperProcessor.from_pretrained("w")\nq = p if session else w\nq.feature_extractor',
-        'w = WhisperProcessor.from_pretrained("w")\nwith w.as_target_processor():\n    x = w("a")',
+        WHISPER + "with w.as_target_processor():\n    x = print(w)",
+        WHISPER + "with w.as_target_processor(), open('a'):\n    x = w('a')",
+        WHISPER + "with w.as_target_processor() as same:\n    x = w('a')",
+        WHISPER + "with w.as_target_processor():\n    x = w.save_pretrained('a')",
+        "def f(p):\n    with p.as_target_processor():\n        return p('a')",
     ],
 )
 def test_what_is_not_seen_is_told(script: str) -> None:

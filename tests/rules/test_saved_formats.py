@@ -25,8 +25,25 @@ from transformers import AutoModel, BertModel
 )
 def test_a_model_of_transformers_loses_the_argument(use: str) -> None:
     outcome = converted(SCRIPT.format(use=use, more=""))
-    assert outcome.lines("RM702", Kind.CONVERTED)
+    assert outcome.lines("RM702", Kind.CONVERTED) == outcome.lines("RM702", Kind.NOTE)
     assert "safe_serialization=" not in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("TrainingArguments('x', save_safetensors=False)", True),
+        ("Seq2SeqTrainingArguments(output_dir='x', save_safetensors=False)", True),
+        ("TrainingArguments('x', save_safetensors=True)", False),
+        ("TrainingArguments('x', save_safetensors=flag)", False),
+    ],
+)
+def test_checkpoints_that_were_to_be_of_pytorch_are_spoken_of(given: str, told: bool) -> None:
+    more = "from transformers import Seq2SeqTrainingArguments, TrainingArguments"
+    outcome = converted(SCRIPT.format(use=f"args = {given}", more=more))
+    assert "save_safetensors=" not in outcome.text
+    assert any("pytorch_model.bin" in message for message in outcome.messages) is told
+    assert bool(outcome.lines("RM702", Kind.NOTE)) is told
 
 
 @pytest.mark.parametrize(

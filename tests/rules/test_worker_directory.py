@@ -574,3 +574,37 @@ def test_a_value_of_a_class_that_comes_to_itself_is_followed_once(classes: str) 
     head = "from ray.air import session\nfrom ray.train.torch import TorchTrainer\n"
     outcome = converted(f"{head}{classes}\n{loop}\nTorchTrainer(loop).fit()\n")
     assert len(outcome.lines("RM483", Kind.MANUAL)) == 1
+
+
+REPORTED = """
+from accelerate import Accelerator
+from ray.air import Checkpoint, ScalingConfig, session
+from ray.train.huggingface import AccelerateTrainer
+from job import save
+
+
+def loop(config):
+    accelerator, model = Accelerator(), config["model"]
+    {written}
+    session.report({{"loss": 1.0}}, checkpoint=Checkpoint.from_directory("out"))
+
+
+AccelerateTrainer(loop, scaling_config=ScalingConfig(num_workers=2, use_gpu=True)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ('model.save_pretrained("out", save_function=accelerator.save)', False),
+        ('keep = accelerator.save\n    model.save_pretrained("out", save_function=keep)', False),
+        (
+            'model.save_pretrained("out", save_function=accelerator.save, is_main_process=accelerator.is_main_process)',
+            False,
+        ),
+        ('model.save_pretrained("out", save_function=save)', True),
+        ('model.save_pretrained("out")', True),
+    ],
+)
+def test_what_accelerate_saves_for_a_report_the_main_process_writes(written: str, told: bool) -> None:
+    assert bool(converted(REPORTED.format(written=written)).lines("RM483", Kind.MANUAL)) is told

@@ -127,7 +127,7 @@ def _replaced(context: Context, call: ast.Call, method: ast.Attribute, gone: str
     """Takes the trainer's own preprocessor for that of its checkpoint, where it is at hand; returns whether it is."""
     checkpoint = _of_run(context.module, method.value)
     made = trainers_behind(context.module, checkpoint) if len(sources(context.module, checkpoint)) == 1 else []
-    trainer = made[0].node if len(made) == 1 else None
+    trainer = made[0].node if len(made) == 1 and made[0].module is context.module else None
     name = context.emitted.get(("preprocessor", trainer)) if trainer is not None else None
     near = trainer is not None and context.module.scope_of[trainer] is context.module.scope_of[call]
     if name is None or not near or method.attr != "get_preprocessor" or call.args:

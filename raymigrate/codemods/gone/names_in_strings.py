@@ -122,6 +122,9 @@ def successor(name: str) -> str | None:
     """What took the place of a legacy name; None where nothing has the same form."""
     if name in TRANSFORMERS_TRAINERS | ACCELERATE_TRAINERS:
         return "ray.train.torch.TorchTrainer, with other arguments"
+    owner, _, method = name.rpartition(".")
+    if owner in TRANSFORMERS_TRAINERS | ACCELERATE_TRAINERS and method == "fit":
+        return "ray.train.torch.TorchTrainer.fit"
     if name in MOVED:
         return f"{MOVED[name].module}.{MOVED[name].name}"
     function = name.removeprefix(f"{SESSION}.")

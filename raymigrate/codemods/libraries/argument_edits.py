@@ -5,6 +5,7 @@ import ast
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import (
     ADVICE,
+    LOST,
     NEW_FIRST,
     OLD_FIRST,
     SWITCHED_OFF,
@@ -52,6 +53,8 @@ def _delete(context: Context, call: ast.Call, keyword: ast.keyword, change: Chan
         context.plan.call(call).remove.add(name)
         if told and writes_elsewhere(context, call):
             context.note(RM702, keyword, ELSEWHERE)  # what is converted is not shown after a run
+        if name in LOST and written(keyword.value) is False:
+            context.note(RM702, keyword, LOST[name])
 
 
 def _rename(context: Context, call: ast.Call, keyword: ast.keyword, change: Change) -> None:

@@ -2,6 +2,9 @@
 
 Measured on transformers 5.23: TrOCRProcessor, CLIPProcessor, DonutProcessor and their like have no feature_extractor,
 and as an argument it is a TypeError; processors of sounds have it. None has current_processor or as_target_processor.
+
+`with processor.as_target_processor():` let calls of the processor, and of its pad(), go to its tokenizer (4.26
+models/wav2vec2/processing_wav2vec2.py, and those of Whisper, Speech2Text, TrOCR and Donut), which is called today.
 """
 
 import ast
@@ -11,9 +14,12 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.libraries.library_attributes import RM723
+from raymigrate.codemods.libraries.tokenizer_calls import own_methods
 from raymigrate.codemods.phases import Phase
+from raymigrate.edits.plan import Code
 from raymigrate.facts.hugging_face.modalities import Modality, modality_of
 from raymigrate.facts.projects.declared import declared_class
+from raymigrate.facts.syntax.comments import comments_of
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import called_name
@@ -21,7 +27,9 @@ from raymigrate.knowledge.processors import AUTO, IMAGES, OF_IMAGES, SOUNDS, par
 
 CURRENT, AS_TARGET = "current_processor", "as_target_processor"
 PROCESSOR = lazy_regex(r"transformers(?:\.\w+)*\.(\w+Processor)(?:\.from_pretrained)?")
-TARGETS = "Call the processor with text=, or its tokenizer, for the labels; the rest of the block stays."
+TARGETS = "Call its tokenizer for the labels, also for pad(); the rest of the block stays."
+OF_TOKENIZER = ("tokenizer", "batch_decode", "decode")  # which the block did not change
+TO_TOKENIZER = "now its tokenizer is called"
 
 
 @codemod(SOUNDS, CURRENT, AS_TARGET, phase=Phase.LIBRARIES)
@@ -30,11 +38,11 @@ def processor_attributes(context: Context) -> None:
     module = context.module
     for node in module.attributes(SOUNDS, CURRENT, AS_TARGET):
         found = _parts(module, node.value)
-        if not found or is_guarded(module, node, node.attr):
+        if is_guarded(module, node, node.attr):
             continue
         if node.attr == AS_TARGET:
-            context.manual(RM723, node, f"Reading {AS_TARGET} raises an AttributeError today.", TARGETS)
-        elif not isinstance(node.ctx, ast.Load) or found == {node.attr}:
+            _as_target(context, node, known=bool(found))
+        elif not found or not isinstance(node.ctx, ast.Load) or found == {node.attr}:
             continue
         elif len(found) == 1 and "" not in found:
             new = next(iter(found))
@@ -43,6 +51,51 @@ def processor_attributes(context: Context) -> None:
                 context.plan.replace(node, f"$owner.{new}", owner=node.value)
         else:
             _perhaps(context, node)
+
+
+def _as_target(context: Context, node: ast.Attribute, *, known: bool) -> None:
+    """Calls the tokenizer in the block of `with processor.as_target_processor():`, which has no other effect."""
+    module = context.module
+    calls, outcome = _calls_in_block(module, node), f"reading {AS_TARGET} raises an AttributeError today"
+    message = f"R{outcome[1:]}"
+    if not known:
+        if AS_TARGET not in own_methods(module):
+            context.manual(RM723, node, f"If this is a processor of transformers, {outcome}.", TARGETS)
+    elif calls is None:
+        context.manual(RM723, node, f"{message}.", TARGETS)
+    elif context.converts(RM723, node, f"{message}; {TO_TOKENIZER}."):
+        owner = module.source(node.value)
+        for call in calls:
+            method = ".pad" if isinstance(call.func, ast.Attribute) and call.func.attr == "pad" else ""
+            context.plan.call(call).function = f"{owner}.tokenizer{method}"
+        block = module.statement(node)
+        assert isinstance(block, ast.With)
+        is_apart = block.body[0].lineno > node.lineno
+        comments = comments_of(module, block.items[0].context_expr, moved=True) if is_apart else ""
+        context.plan.statement(block).replacement = Code(f"{comments}$body", blocks={"body": block.body})
+
+
+def _calls_in_block(module: Module, node: ast.Attribute) -> list[ast.Call] | None:
+    """The calls of a processor, and of its pad(), in its block; None where something else may be done to it there."""
+    item = module.parent_of[module.parent_of[node]]
+    block = module.parent_of.get(item)
+    if not isinstance(item, ast.withitem) or not isinstance(block, ast.With) or len(block.items) > 1:
+        return None
+    if item.optional_vars is not None or ast.unparse(item.context_expr) != f"{ast.unparse(node)}()":
+        return None
+    owner, found = ast.unparse(node.value), list[ast.Call]()
+    for part in (part for statement in block.body for part in ast.walk(statement)):
+        if not isinstance(part, (ast.Name, ast.Attribute)) or ast.unparse(part) != owner:
+            continue
+        user = module.parent_of[part]
+        method = user.attr if isinstance(user, ast.Attribute) else ""
+        read = user if method else part
+        call = module.parent_of[read]
+        if isinstance(call, ast.Call) and call.func is read and method in ("", "pad"):
+            found.append(call)
+        elif method not in OF_TOKENIZER:
+            return None
+    return found
 
 
 @codemod(SOUNDS, phase=Phase.LIBRARIES)

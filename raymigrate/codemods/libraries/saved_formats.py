@@ -34,6 +34,7 @@ def saved_formats(context: Context) -> None:
         if is_model(module, method.value):
             if context.converts(RM702, keyword, f"{WRITES}; deleted."):
                 context.plan.call(call).remove.add(ARGUMENT)
+                context.note(RM702, keyword, f"{WRITES}.")  # what is converted is not shown after a run
         elif _may_be_model(module):
             context.manual(RM702, keyword, f"If this is a model of transformers, {WRITES}.", ADVICE)
 

@@ -35,7 +35,8 @@ FROM_PATH = ("", "from_directory", "from_uri")
 def is_handed_a_model(module: Module, read: ast.Attribute) -> bool:
     """Whether a model of Transformers is loaded from a checkpoint, or from the path of one, that is not seen made.
 
-    Such is the from_checkpoint() of an own predictor. Only in a file that has to do with no other trainer.
+    Or its files are copied to where others load it. Such is the from_checkpoint() of an own predictor. Only in a file
+    that has to do with no other trainer.
     """
     if not _comes_from_elsewhere(module, read.value) or any(module.calls(*TORCH_TRAINERS, *ACCELERATE_TRAINERS)):
         return False
@@ -45,11 +46,23 @@ def is_handed_a_model(module: Module, read: ast.Attribute) -> bool:
         return False
     if any(isinstance(outer, ast.ClassDef) and is_helper(outer) for outer in module.ancestors(read)):
         return False  # of this tool, which knows what it reads
+    if _is_copied_for_others(module, read):
+        return True
     name = name_of_folder(module, read)
     folder = [read.value] if name is None else [*module.uses_of(name)]
     copied = _reads_of_copy(module, read)
     used = (*folder, *copied, read, module.parent_of[read])
     return any(leads_to_model(module, use) or _names_file(module, use) for use in used)
+
+
+def _is_copied_for_others(module: Module, read: ast.Attribute) -> bool:
+    """Whether `checkpoint.to_directory(path)` of legacy Ray puts the files where others look for them.
+
+    Only in a project with a Transformers trainer: elsewhere they may be those of any library.
+    """
+    call = module.parent_of[read]
+    copies = read.attr == "to_directory" and isinstance(call, ast.Call) and bool(call.args or call.keywords)
+    return copies and any(module.references_within(*LEGACY_CHECKPOINTS)) and _names_transformers(module)
 
 
 def _names_file(module: Module, folder: ast.AST) -> bool:
@@ -154,12 +167,18 @@ def _may_be_of_transformers(module: Module) -> bool:
     The file, or another one of its project, names such a trainer; or the file reads a checkpoint of legacy Ray, and
     the project shows no trainer that it could be of.
     """
-    if any(module.references_within(*TRANSFORMERS_TRAINERS, *CHECKPOINT_CLASSES, *PREDICTORS)):
+    if _names_transformers(module):
         return True
     is_legacy = any(module.references_within(*LEGACY_CHECKPOINTS))
     if module.project is None or not module.path:
         return is_legacy
-    folder = module.project.folder(module.path)
-    if names_any(module.project, folder, *TRANSFORMERS_WORDS):
+    return is_legacy and not names_any(module.project, module.project.folder(module.path), *OTHER_WORDS)
+
+
+def _names_transformers(module: Module) -> bool:
+    """Whether the file, or another one of its project, has to do with a trainer of Transformers."""
+    if any(module.references_within(*TRANSFORMERS_TRAINERS, *CHECKPOINT_CLASSES, *PREDICTORS)):
         return True
-    return is_legacy and not names_any(module.project, folder, *OTHER_WORDS)
+    if module.project is None or not module.path:
+        return False
+    return names_any(module.project, module.project.folder(module.path), *TRANSFORMERS_WORDS)

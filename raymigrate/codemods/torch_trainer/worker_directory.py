@@ -17,7 +17,7 @@ from raymigrate.codemods.torch_trainer.captured_metrics import given_functions, 
 from raymigrate.facts.folders.downloads import FUNCTIONS as DOWNLOADS
 from raymigrate.facts.folders.downloads import UNPACK, downloads, is_in_turn
 from raymigrate.facts.folders.entered_folders import goes_to_folder, is_in_other_folder
-from raymigrate.facts.folders.folder_writes import is_by_rank, starts
+from raymigrate.facts.folders.folder_writes import is_by_rank, saves_by_accelerate, starts
 from raymigrate.facts.folders.given_by_methods import given_by_methods
 from raymigrate.facts.folders.opened_files import opens_to_write
 from raymigrate.facts.folders.read_back import is_read_back
@@ -129,7 +129,7 @@ def relative_writes(context: Context) -> None:
         if is_in_other_folder(module, node):
             continue
         where, first = _where(module, path), module.source(head(module, path).node)
-        by_all = several and not is_by_rank(module, node, path)
+        by_all = several and not is_by_rank(module, node, path) and not saves_by_accelerate(module, node)
         if not where or _is_reported(module, path):
             if where and by_all and is_absolute(module, path) is False:
                 context.manual(RM483, node, HANDED_IN.format(where=where), OWN_FOLDER)

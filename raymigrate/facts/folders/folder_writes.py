@@ -102,3 +102,10 @@ def is_by_rank(module: Module, call: ast.Call, path: ast.expr) -> bool:
         return False
     method = call.func.attr
     return method in KNOWS_RANKS or (method == "save" and instance_of(module, call.func.value) == ACCELERATOR)
+
+
+def saves_by_accelerate(module: Module, call: ast.Call) -> bool:
+    """Whether a call has `save_function=accelerator.save`: RM707 makes it one that writes on the main process only."""
+    given = keyword_argument(call, "save_function")
+    saves = module.value(given) if given is not None else None
+    return isinstance(saves, ast.Attribute) and saves.attr == "save" and instance_of(module, saves.value) == ACCELERATOR

@@ -2,11 +2,12 @@
 
 import ast
 
+from raymigrate.facts.projects.handed_on import named_trainers
 from raymigrate.facts.ray_train.results import class_method, made_by_script, trainers_behind, tuners_behind
 from raymigrate.facts.ray_train.storage import scheme
 from raymigrate.facts.ray_tune.tuners import TunerCall, config_names, is_named_first, made
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, has_unpacking, is_none, keyword_argument, sources
+from raymigrate.facts.values import Source, argument, has_unpacking, is_none, keyword_argument, sources
 from raymigrate.knowledge.legacy import SYNC_CONFIGS
 
 LOCAL = ""
@@ -35,8 +36,10 @@ def schemes(module: Module, checkpoint: ast.expr) -> set[str | None]:
 
 def scheme_of_run(module: Module, trainer: ast.expr) -> str | None:
     """The scheme of the storage that the RunConfig of a trainer names, as `schemes` tells it."""
-    if not isinstance(trainer, ast.Call) or has_unpacking(trainer) or isinstance(trainer.func, ast.Attribute):
+    if not isinstance(trainer, ast.Call) or has_unpacking(trainer):
         return None
+    if next(named_trainers(Source(module, trainer.func)), None) is None:
+        return None  # a function that is not seen, whose RunConfig may name any storage
     given = keyword_argument(trainer, "run_config")
     return _of_config(module, given) if not is_none(given) else LOCAL
 

@@ -242,8 +242,8 @@ def trainers_behind(module: Module, checkpoint: ast.expr) -> list[Source]:
             found += trainers_behind(module, source.args[0]) if source.args[0] is not checkpoint else []
         for result in _results_with(module, source):
             fitted = [_fitted(fit) for fit in _but_none(result.module, result.node)]
-            made = [trainer for node in fitted if node is not None for trainer in _but_none(result.module, node)]
-            found += [Source(result.module, trainer) for trainer in made if isinstance(trainer, ast.Call)]
+            made = [trainer for node in fitted if node is not None for trainer in result.module.origins(node)]
+            found += [trainer for trainer in made if isinstance(trainer.node, ast.Call)]
     return found
 
 
