@@ -164,6 +164,7 @@ def test_of_several_star_imports_none_is_blamed() -> None:
     messages = converted(ASKED.format(imports=imports, use="AdamW([])")).messages
     assert any("Nothing here defines AdamW, and the star imports do not bring it in" in text for text in messages)
 
+
 TUNED = """
 {imports}
 from ray.air import session
