@@ -98,7 +98,8 @@ class Libraries:
             found = {name: bound for name, bound in found.items() if bound.module or name == "__version__"}
             found |= {alias: found[name] for name in list(found) for alias in lazy_aliases(name) if alias not in found}
         for name in [*listed(tree), *answered(tree), *declared_global(text)]:
-            found.setdefault(name, Name())
+            if f"{module}.{name}" not in self.sources or not self.is_gone(f"{module}.{name}"):
+                found.setdefault(name, Name())
         if module == "transformers":  # a tokenizer that is gone stands for another one with the same converter
             tree = self.tree("transformers.convert_slow_tokenizer")
             for name in listed(tree, "SLOW_TO_FAST_CONVERTERS"):

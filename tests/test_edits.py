@@ -129,6 +129,32 @@ def test_a_value_on_several_lines_gets_brackets_of_its_own() -> None:
     assert edited("f(\n    a\n    if b\n    else c\n)\n", change) == "x = (\n    a\n    if b\n    else c\n)\n"
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("def f():\n    a = 1\n\n    b = 2\n", "def f():\n    b = 2\n"),
+        ("def f():\n\n    a = 1\n\n    b = 2\n", "def f():\n\n    b = 2\n"),
+        ("def f():\n    # one\n    a = 1\n\n    b = 2\n", "def f():\n    b = 2\n"),
+    ],
+)
+def test_a_block_begins_with_a_blank_line_only_if_it_did(before: str, after: str) -> None:
+    def change(module: Module, plan: Plan) -> None:
+        plan.statement(first(module, ast.Assign)).removed = True
+
+    assert edited(before, change) == after
+
+
+def test_a_block_whose_statements_move_keeps_the_blank_line_at_its_start() -> None:
+    text = "def f():\n\n    a = 1\n    b(a)\n"
+
+    def change(module: Module, plan: Plan) -> None:
+        step = module.statement(first(module, ast.Call))
+        plan.statement(first(module, ast.Assign)).replacement = Code("c = 1")
+        plan.statement(step).instead.append(Code("if c:\n    $body", blocks={"body": [step]}))
+
+    assert edited(text, change) == "def f():\n\n    c = 1\n    if c:\n        b(a)\n"
+
+
 def test_the_blank_line_over_an_import_that_goes_stays() -> None:
     def change(module: Module, plan: Plan) -> None:
         statement = module.imports[0]

@@ -21,6 +21,8 @@ CONVERTED = sorted(
 )
 
 GONE = {
+    "ray": "get_webui_url jobs workflow",  # the module is there, and raises when it is imported
+    "ray.workflow": "init step",
     "ray.train.huggingface": """
         HuggingFaceTrainer HuggingFaceCheckpoint HuggingFacePredictor huggingface_predictor
         TransformersTrainer TransformersCheckpoint TransformersPredictor LegacyTransformersCheckpoint

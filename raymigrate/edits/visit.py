@@ -151,8 +151,8 @@ class Visit(cst.CSTTransformer):
         body = blocks.joined(handed, self.enclosing)
         if isinstance(updated_node, cst.IndentedBlock):
             body = body or [cst.SimpleStatementLine([cst.Pass()])]
-            if self.moving and body[0] is not original_node.body[0]:  # type: ignore[attr-defined]
-                body[0] = blocks.without_blank_lines(body[0])
+            if blocks.blank_lines(body[0]) and not blocks.blank_lines(original_node.body[0]):  # type: ignore[attr-defined]
+                body[0] = blocks.without_blank_lines(body[0])  # those of what follows the old first one
         body = blocks.spaced(body, self.new, blocks.IN_A_BLOCK if isinstance(updated_node, cst.IndentedBlock) else 2)
         return updated_node.with_changes(body=body, footer=[*below, *updated_node.footer])
 

@@ -254,3 +254,18 @@ def test_a_name_that_is_told_leaves_the_others_of_its_import_to_be_dealt_with() 
     assert "from transformers import Trainer, glue_tasks_num_labels\n" in outcome.text
     assert len(outcome.lines("RM691", Kind.CONVERTED)) == 2
     assert len(outcome.lines("RM692", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "from ray import workflow\nprint(workflow.step)\n",
+        "import ray.workflow as flow\nprint(flow.init)\n",
+        "import ray\nprint(ray.workflow.run)\n",
+        "from ray.workflow import step\nprint(step)\n",
+    ],
+)
+def test_a_module_that_only_says_that_it_is_gone_is_told(script: str) -> None:
+    outcome = converted(script)
+    assert len(outcome.lines("RM692", Kind.MANUAL)) == 1
+    assert "Ray Workflows are gone; use tasks, or a workflow engine." in outcome.messages[0]

@@ -162,3 +162,48 @@ def test_an_argument_that_is_deleted_elsewhere_is_not_said_to_be_deleted(change:
     assert outcome.text == text
     message = f"{happens}; not changed, since the script stays as it is."
     assert any(said.rstrip() == message for said in outcome.messages)
+
+
+SFT = """from transformers import TrainingArguments
+from trl import SFTTrainer
+
+trainer = SFTTrainer("m", TrainingArguments("out"), dataset_text_field="text", tokenizer=None{more})
+print(trainer.train())
+"""
+
+
+def test_arguments_that_are_gone_are_told_where_a_script_stays() -> None:
+    outcome = converted(SFT.format(more=""), to_ray=True)
+    assert outcome.text == SFT.format(more="")
+    found = [(code, kind) for code, kind, _ in outcome.findings if code == "RM693"]
+    assert found == [("RM693", Kind.NOTE)] * 2
+    assert any(said.startswith("trl.SFTTrainer(dataset_text_field=) is refused today. ") for said in outcome.messages)
+    assert converted(SFT.format(more="").replace("print(trainer.train())", "print(trainer)")).findings == []
+
+
+KERAS = """from transformers import TFAutoModel
+
+model = TFAutoModel.from_pretrained("bert-base-uncased")
+model.compile(optimizer="adam")
+model.{train}
+"""
+
+
+def test_what_keras_trains_is_told_with_the_classes_that_are_gone() -> None:
+    text = KERAS.format(train="fit([[1]], [1])")
+    outcome = converted(text, to_ray=True)
+    assert outcome.text == text
+    assert [(code, kind) for code, kind, _ in outcome.findings] == [("RM692", Kind.NOTE), ("RM802", Kind.MANUAL)]
+    assert converted(text).findings == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        KERAS.format(train="predict([[1]])"),
+        KERAS.format(train="fit([[1]], [1])").replace("TFAutoModel", "AutoModel"),
+        KERAS.format(train="predict([[1]])") + "from sklearn.svm import SVC\nSVC().fit([[1]], [1])\n",
+    ],
+)
+def test_other_scripts_with_such_models_or_a_fit_are_not(text: str) -> None:
+    assert converted(text, to_ray=True).findings == []

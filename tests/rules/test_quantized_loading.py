@@ -153,3 +153,63 @@ def test_a_class_that_is_not_seen_keeps_its_arguments(other: str) -> None:
 def test_classes_of_others_alone_are_left_alone() -> None:
     outcome = converted(HELD.format(more="from mine import Own, Other", chosen="    kind = Own if given else Other"))
     assert not outcome.lines("RM701", Kind.MANUAL)
+
+
+TABLE = """
+import ray.train
+import transformers
+from functools import partial
+from transformers import AutoModelForCausalLM, LlamaForCausalLM
+from mine import Own
+
+CLASSES = {classes}
+
+
+class Loader:
+    kind = AutoModelForCausalLM
+
+    def load(self, name):
+        return {load}
+
+
+ray.train.report({{"loss": 1.0}})
+"""
+BOTH = '{"llama": LlamaForCausalLM, "gpt": AutoModelForCausalLM}'
+
+
+@pytest.mark.parametrize(
+    ("classes", "load"),
+    [
+        (BOTH, 'CLASSES[name].from_pretrained("m", load_in_8bit=True)'),
+        (BOTH, 'CLASSES.get(name).from_pretrained("m", load_in_8bit=True)'),
+        ("(LlamaForCausalLM, AutoModelForCausalLM)", 'CLASSES[name].from_pretrained("m", load_in_8bit=True)'),
+        ("{}", 'self.kind.from_pretrained("m", load_in_8bit=True)'),
+        ("{}", 'getattr(transformers, name).from_pretrained("m", load_in_8bit=True)'),
+        ("AutoModelForCausalLM.from_pretrained", 'CLASSES("m", load_in_8bit=True)'),
+        ("partial(AutoModelForCausalLM.from_pretrained, load_in_8bit=True)", "CLASSES(name)"),
+    ],
+)
+def test_classes_come_out_of_dicts_and_attributes(classes: str, load: str) -> None:
+    outcome = converted(TABLE.format(classes=classes, load=load))
+    assert "quantization_config=BitsAndBytesConfig(load_in_8bit=True)" in outcome.text
+    assert "import AutoModelForCausalLM, BitsAndBytesConfig, LlamaForCausalLM\n" in outcome.text
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        '{"llama": LlamaForCausalLM, "own": Own}',
+        '{"llama": LlamaForCausalLM, **Own.classes}',
+        '{"llama": LlamaForCausalLM}\nCLASSES["own"] = Own',
+        '{"llama": LlamaForCausalLM}\nCLASSES.update(Own.classes)',
+    ],
+)
+def test_a_dict_that_may_hold_a_class_of_others_is_told(classes: str) -> None:
+    outcome = converted(TABLE.format(classes=classes, load='CLASSES[name].from_pretrained("m", load_in_8bit=True)'))
+    assert '"m", load_in_8bit=True' in outcome.text and len(outcome.lines("RM701", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize("load", ["CLASSES[name]", "CLASSES.get(name)", "getattr(Own, name)", "self.own"])
+def test_classes_of_others_in_a_dict_are_left_alone(load: str) -> None:
+    outcome = converted(TABLE.format(classes='{"own": Own}', load=f'{load}.from_pretrained("m", load_in_8bit=True)'))
+    assert "load_in_8bit=True" in outcome.text and not outcome.lines("RM701", Kind.MANUAL)

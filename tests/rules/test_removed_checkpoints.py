@@ -44,6 +44,11 @@ if epoch % 2:
 """
 
 
+CLEAN = "def clean(done, errors=True):\n    shutil.rmtree(done, ignore_errors=errors)"
+WAITING = "def clean(done):\n    accelerator.wait_for_everyone()\n    shutil.rmtree(done, ignore_errors=True)"
+WITH_MAIN = "def clean(done):\n    if accelerator.is_main_process:\n        shutil.rmtree(done)"
+
+
 def found(body: str, workers: str = "2") -> list[int]:
     indented = "\n".join(f"        {line}" for line in body.splitlines())
     return converted(SCRIPT.format(body=indented, workers=workers)).lines("RM311", Kind.MANUAL)
@@ -60,6 +65,12 @@ def found(body: str, workers: str = "2") -> list[int]:
         # they wait for the folder to be gone, not for the others to have copied it
         f'folder = "out"\nshutil.rmtree(folder, ignore_errors=True)\naccelerator.wait_for_everyone()\n{SAVE}\n{REPORT}',
         f"{BY_RANK}shutil.rmtree('out')",
+        # in a function of the file
+        f'{CLEAN}\nfolder = f"ckpt_{{epoch}}"\n{SAVE}\n{REPORT}\nclean(folder)',
+        f'{CLEAN}\nfolder = "out"\n{SAVE}\n{REPORT}\nclean(errors=True, done=str(folder))',
+        f'{WITH_MAIN}\nfolder = "out"\n{SAVE}\n{REPORT}\nclean(folder)',
+        "class Files:\n    def clean(self, done):\n        shutil.rmtree(done, ignore_errors=True)\n"
+        f'folder = "out"\n{SAVE}\n{REPORT}\nFiles().clean(folder)',
         # all hand it in, so rank 0 may be faster than the others
         f'folder = "out"\n{SAVE}\n{REPORT}\n{BY_MAIN}',
         f"{EVERY_SECOND}    torch.save(model.state_dict(), 'last.pt')",
@@ -87,6 +98,12 @@ def test_a_folder_that_a_faster_worker_removes_is_told_once(body: str) -> None:
         f'folder = "out"\ntorch.distributed.barrier()\n{BY_MAIN}\n{SAVE}\n{REPORT}',
         f"{EVERY_SECOND}torch.distributed.barrier()",
         f'folder = "out"\n{SAVE}\n{REPORT}',
+        f'{CLEAN}\nfolder = "out"\n{SAVE}\n{REPORT}\nclean("cache")',
+        f'{CLEAN}\nfolder = "/tmp/out"\n{SAVE}\n{REPORT}\nclean(folder)',
+        f"{CLEAN}\nfolder = tempfile.mkdtemp()\n{SAVE}\n{REPORT}\nclean(folder)",
+        f"{WITH_MAIN}\n{BY_RANK}clean('out')",
+        f'{CLEAN}\nfolder = "out"\n{SAVE}\n{REPORT}\naccelerator.wait_for_everyone()\nclean(folder)',
+        f'{WAITING}\nfolder = "out"\n{SAVE}\n{REPORT}\nclean(folder)',
     ],
 )
 def test_a_folder_of_its_own_or_that_the_reporting_worker_removes_is_not(body: str) -> None:

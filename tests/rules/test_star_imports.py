@@ -163,3 +163,38 @@ def test_of_several_star_imports_none_is_blamed() -> None:
     imports = "from transformers import *\nfrom ray.train.torch import *"
     messages = converted(ASKED.format(imports=imports, use="AdamW([])")).messages
     assert any("Nothing here defines AdamW, and the star imports do not bring it in" in text for text in messages)
+
+
+TUNED = """
+{imports}
+from ray.air import session
+from transformers import Trainer, TrainingArguments
+
+
+def train_func(config):
+    Trainer(args=TrainingArguments("out", evaluation_strategy="no")).train()
+    {report}
+
+
+run(train_func, config={{"lr": loguniform(1e-5, 1e-3)}}, local_dir="x", scheduler={scheduler})
+"""
+ONE, TWO = "from ray.tune import *", "from ray.tune import *\nfrom ray.tune.schedulers import *"
+
+
+@pytest.mark.parametrize("imports", [ONE, TWO])
+def test_names_of_tune_are_those_of_its_star_import(imports: str) -> None:
+    scheduler = "ASHAScheduler()" if imports == TWO else "None"
+    outcome = converted(TUNED.format(imports=imports, report='session.report({"a": 1})', scheduler=scheduler))
+    assert 'eval_strategy="no"' in outcome.text and 'ray.tune.report({"a": 1})' in outcome.text
+    assert len(outcome.lines("RM697", Kind.MANUAL)) == 1  # local_dir=
+
+
+def test_its_report_takes_a_dict_today() -> None:
+    text = converted(TUNED.format(imports=ONE, report="report(loss=1)", scheduler="None")).text
+    assert 'report({"loss": 1})' in text
+
+
+def test_beside_a_star_import_of_the_project_they_may_be_others() -> None:
+    imports = f"{ONE}\nfrom mine import *"
+    outcome = converted(TUNED.format(imports=imports, report="report(loss=1)", scheduler="None"))
+    assert "report(loss=1)" in outcome.text and not outcome.lines("RM697", Kind.MANUAL)

@@ -20,12 +20,20 @@ def told(line: str, head: str = HEAD) -> int:
         "    log.info(loss)\nlog.warning('done')\n",
         "logging.info('done')\n",
         "shown.info('done')\n",
-        "click.echo('done')\n",
+        "click.echo('done', err=True)\n",
+        "click.secho('done')\n",
         "def say():\n    logging.getLogger('a').info('done')\nsay()\n",
     ],
 )
 def test_lines_of_every_process_are_told_once(line: str) -> None:
     assert told(line) == 1
+
+
+@pytest.mark.parametrize("line", ["    click.echo(f'loss {loss}')\n", "if data:\n    click.echo()\n"])
+def test_what_click_echoes_comes_once_as_what_is_printed(line: str) -> None:
+    outcome = accelerated(LOOP, line, head=f"{LOGGING}{HEAD}")
+    assert line.replace("click.echo", "accelerator.print").replace("'", '"') in outcome.text.replace("'", '"')
+    assert told(line) == 0
 
 
 @pytest.mark.parametrize(

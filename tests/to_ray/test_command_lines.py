@@ -179,6 +179,27 @@ def test_its_other_commands_stay_as_they_are() -> None:
     assert more in text and text.endswith("    app()\n")
 
 
+PART = APP.replace("\n    app()", "\n    root()").format(
+    more='\nroot = typer.Typer()\nroot.add_typer(app, name="train")\n'
+)
+STARTER = APP.replace("\n    app()", "\n    main()").format(more='\ndef main():\n    """Starts it."""\n    app()\n\n')
+
+
+@pytest.mark.parametrize("script", [PART, STARTER, STARTER.replace("    app()", "    sys.exit(app())")])
+def test_it_may_be_part_of_another_one_or_started_by_a_function_of_its_own(script: str) -> None:
+    script = script.replace("import typer", "import sys\n\nimport typer")
+    text = converted(script, to_ray=True).text
+    assert "@app.command()\ndef train(" in text and "def train_func(config)" in text
+    assert text.endswith(script[script.index("trainer.train()") + len("trainer.train()") :].lstrip("\n"))
+
+
+def test_a_function_may_start_that_of_click() -> None:
+    plain = CLICK.format(option="", parameters="", model='"bert"')
+    script = plain.replace('if __name__ == "__main__":\n    main()', "def cli():\n    main()\n\n\ncli()")
+    text = converted(script, to_ray=True).text
+    assert "@click.command()\ndef main(" in text and text.endswith("def cli():\n    main()\n\n\ncli()\n")
+
+
 AGAIN = """
 @app.command()
 def tune():
@@ -193,6 +214,9 @@ def tune():
         "\n@app.command()\n@app.command('again')\ndef show():\n    pass\n",
         AGAIN,
         "\ntrain('other')\n",
+        "\napp.add_typer(app)\n",
+        "\nroot = typer.Typer()\nroot.add_typer(app)\nroot()\n",
+        "\ndef begin():\n    print('begin')\n    app()\n\nbegin()\n",
         "\nfor _ in range(2):\n    app()\n",
     ],
 )

@@ -160,8 +160,10 @@ def plain_imports(context: Context) -> None:
 
 @codemod("ray", phase=Phase.GONE)
 def rescan(context: Context) -> None:
-    """Reports what is gone behind star imports, strings and keyword arguments."""
+    """Reports what is gone behind star imports, strings and keyword arguments; where a script stays, of these alone."""
     if not context.takes_current_libraries:
+        if context.stays:
+            _all_arguments(context.apart, {})
         return
     stars = _star_imports(context)
     unbound = dict(_names_of_stars(context.module, stars))
@@ -186,8 +188,7 @@ def rescan(context: Context) -> None:
     for call in context.module.of_type(ast.Call):
         if len(call.args) == 1:
             _member_by_string(context, call, call.func, call.args[0])
-        if call.keywords and call not in context.plan.expressions:
-            _arguments(context, call, unbound)
+    _all_arguments(context, unbound)
 
 
 def _hides(stars: list[str]) -> bool:
@@ -299,6 +300,12 @@ def _member_by_string(context: Context, node: ast.expr, enum: ast.expr, given: a
         member = context.module.constant(given)
         if isinstance(member, str) and gone_part(f"{owner}.{member}") and not is_guarded(context.module, node, member):
             report_gone(context, node, f"{owner}.{member}")
+
+
+def _all_arguments(context: Context, of_stars: Mapping[ast.AST, str]) -> None:
+    for call in context.module.of_type(ast.Call):
+        if call.keywords and call not in context.plan.expressions:
+            _arguments(context, call, of_stars)
 
 
 def _arguments(context: Context, call: ast.Call, of_stars: Mapping[ast.AST, str]) -> None:

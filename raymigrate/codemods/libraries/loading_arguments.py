@@ -22,8 +22,9 @@ from raymigrate.facts.hugging_face.models import PIPELINES, classes_called, is_m
 from raymigrate.facts.syntax.guards import is_asked_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values.carried import Entry, carried
+from raymigrate.facts.values.held_methods import calls_of_method
 from raymigrate.facts.values.keys import perhaps_taken_out, taken_out
-from raymigrate.facts.values.partials import function_of, partial_methods
+from raymigrate.facts.values.partials import function_of
 
 METHOD = "from_pretrained"
 UNHEEDED = "has no effect today"
@@ -35,8 +36,8 @@ READERS = ("get", "pop", "setdefault")
 @codemod(METHOD, phase=Phase.LIBRARIES, after=[keyword_arguments])
 def loading_arguments(context: Context) -> None:
     """Changes the arguments of every `from_pretrained`, and tells of those that it gets by `**`."""
-    loading = [*context.module.method_calls(METHOD), *partial_methods(context.module, METHOD)]
-    calls = [(call, classes_called(context.module, method)) for call, method in loading]
+    loading = calls_of_method(context.module, METHOD)
+    calls = [(call, classes_called(context.module, owner)) for call, _, owner in loading]
     of_library = [(call, names) for call, names in calls if any(map(_is_of_library, names))]
     loads = [(call, any(is_model_class(name) for name in names)) for call, names in of_library]
     held = {call for call, names in of_library if all(map(is_model_class, names))}

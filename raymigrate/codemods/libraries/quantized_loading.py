@@ -17,6 +17,7 @@ from raymigrate.edits.plan import Part
 from raymigrate.facts.hugging_face.models import ADAPTED, classes_called
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import called_name, is_none, named_arguments, written
+from raymigrate.facts.values.held_methods import calls_of_method
 
 CONFIG = "quantization_config"
 CLASS = "BitsAndBytesConfig"
@@ -27,21 +28,21 @@ REFUSED = "raises a TypeError today"
 @codemod(*BITS, phase=Phase.LIBRARIES, after=[keyword_arguments])
 def quantized_loading(context: Context) -> None:
     """Writes the configuration that the arguments stood for."""
-    for call, method in context.module.method_calls("from_pretrained"):
+    for call, method, owner in calls_of_method(context.module, "from_pretrained"):
         given = {keyword.arg: keyword for keyword in call.keywords if keyword.arg}
         if given.keys().isdisjoint(BITS):
             continue
-        names = classes_called(context.module, method)
+        names = classes_called(context.module, owner)
         known = [name for name in names if name.startswith("transformers.") or ADAPTED.fullmatch(name)]
         if known and len(known) == len(names):
-            _convert(context, call, given)
+            _convert(context, call, method, given)
         for name in BITS if 0 < len(known) < len(names) else ():
             if name in given:
-                message = f"{name}= {REFUSED} where {context.module.source(method.value)} is a class of transformers"
+                message = f"{name}= {REFUSED} where {context.module.source(owner)} is a class of transformers"
                 context.manual(RM701, given[name], f"{message}; {CONFIG}= took its place.", "")
 
 
-def _convert(context: Context, call: ast.Call, given: dict[str, ast.keyword]) -> None:
+def _convert(context: Context, call: ast.Call, method: ast.expr, given: dict[str, ast.keyword]) -> None:
     bits = [given[name] for name in BITS if name in given]
     config = given[CONFIG].value if CONFIG in given else None
     asked = [keyword for keyword in bits if written(keyword.value) is ... or written(keyword.value)]
@@ -61,7 +62,7 @@ def _convert(context: Context, call: ast.Call, given: dict[str, ast.keyword]) ->
     for keyword in (*bits, *options):
         if not context.converts(RM701, keyword, f"{keyword.arg}= {REFUSED}; now {CONFIG}=."):
             return
-    _import_class(context, call)
+    _import_class(context, call, method)
     template, parts = _configuration(asked, options)
     names = [str(keyword.arg) for keyword in (*bits, *options)]
     if config is None:
@@ -73,9 +74,9 @@ def _convert(context: Context, call: ast.Call, given: dict[str, ast.keyword]) ->
     edit.set(CONFIG, template, **parts)
 
 
-def _import_class(context: Context, call: ast.Call) -> None:
+def _import_class(context: Context, call: ast.Call, method: ast.expr) -> None:
     """Imports the class where that of the model is imported; a function that does so in one branch does so at once."""
-    near = context.module.import_of(call.func) if call.func in context.module.reference_at else None
+    near = context.module.import_of(method) if method in context.module.reference_at else None
     scope = context.module.scope_of[call].find(CLASS)
     if scope is not None and isinstance(scope.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         imported = scope.bindings[CLASS]

@@ -11,9 +11,11 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.hugging_face.models import classes_called
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import keyword_argument
+from raymigrate.facts.values.held_methods import calls_of_method
 from raymigrate.facts.values.keys import unpacked_value
 
 RM773 = Rule(
@@ -28,7 +30,8 @@ RM773 = Rule(
 )
 
 USE_FAST = "use_fast"
-LOADS = ("transformers.AutoTokenizer.from_pretrained", "transformers.models.auto.AutoTokenizer.from_pretrained")
+LOAD = "from_pretrained"
+CLASSES = ("transformers.AutoTokenizer", "transformers.models.auto.AutoTokenizer")
 MESSAGE = (
     "transformers 5 ignores use_fast=False: the fast tokenizer comes where there is one, and can split some texts"
     " otherwise than the slow one did."
@@ -41,9 +44,14 @@ def slow_tokenizers(context: Context) -> None:
     module = context.module
     if not is_for_old_transformers(context):
         return
-    places = [place for call in module.calls(*LOADS) if (place := _asks_for_slow(module, call)) is not None]
+    loads = [call for call, _, owner in calls_of_method(module, LOAD) if _may_be_tokenizer(module, owner)]
+    places = [place for call in loads if (place := _asks_for_slow(module, call)) is not None]
     for place in dict.fromkeys(places):
         context.note(RM773, place, MESSAGE)
+
+
+def _may_be_tokenizer(module: Module, owner: ast.expr) -> bool:
+    return any(name in CLASSES for name in classes_called(module, owner))
 
 
 def _asks_for_slow(module: Module, call: ast.Call) -> ast.expr | None:
@@ -53,9 +61,15 @@ def _asks_for_slow(module: Module, call: ast.Call) -> ast.expr | None:
         given = unpacked_value(module, call, USE_FAST)
     if given is None or is_guarded(module, call, USE_FAST):
         return None
-    asked = [source for source in module.origins(given) if _is_false(source.node)]
-    return given if asked and given in module.parent_of else None
+    return given if _may_be(module, given, value=False) and given in module.parent_of else None
 
 
-def _is_false(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is False
+def _may_be(module: Module, given: ast.expr, *, value: bool) -> bool:
+    """Whether one of the values that an argument can come from is written as this one: `False`, `not slow`."""
+    for home, node in module.origins(given):
+        if isinstance(node, ast.Constant) and node.value is value:
+            return True
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            if _may_be(home, node.operand, value=not value):
+                return True
+    return False

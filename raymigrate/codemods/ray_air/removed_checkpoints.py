@@ -17,7 +17,7 @@ from raymigrate.codemods.ray_air.ray_checkpoint import API
 from raymigrate.facts.folders.folder_writes import on_some_ranks
 from raymigrate.facts.folders.removals import is_own_path
 from raymigrate.facts.projects.places import Place
-from raymigrate.facts.ray_train.checkpoint_folders import REMOVERS, removals_after, removed_by
+from raymigrate.facts.ray_train.checkpoint_folders import REMOVERS, Removal, removals_after, removed_by
 from raymigrate.facts.ray_train.ranks import tests_rank
 from raymigrate.facts.ray_train.reports import REPORTS
 from raymigrate.facts.ray_train.storage import is_absolute
@@ -58,21 +58,21 @@ def removed_checkpoints(context: Context) -> None:
         given = argument(report, 1, "checkpoint")
         if given is None or context.place_of(report) is Place.TRIAL:
             continue
-        for removal, folder in _by_one_of_several(context, report, given):
-            if removal not in told:
-                told.add(removal)
-                context.manual(RM311, removal, MESSAGE.format(folder=module.source(folder)), ADVICE)
+        for removal in _by_one_of_several(context, report, given):
+            if removal.call not in told:
+                told.add(removal.call)
+                context.manual(RM311, removal.call, MESSAGE.format(folder=module.source(removal.folder)), ADVICE)
 
 
-def _by_one_of_several(context: Context, report: ast.Call, given: ast.expr) -> Iterator[tuple[ast.Call, ast.expr]]:
-    """The removals that one worker may come to while another one copies the folder, each with that folder."""
+def _by_one_of_several(context: Context, report: ast.Call, given: ast.expr) -> Iterator[Removal]:
+    """The removals that one worker may come to while another one copies the folder."""
     module = context.module
     for removal in removals_after(module, report, given):
-        folder = removed_by(removal)
-        if folder is None or _is_own(module, folder) or _waits_between(module, report, removal):
+        is_object = removed_by(removal.remover) is None  # cleanup() of a folder that each worker has for itself
+        if is_object or _is_own(module, removal.folder) or _waits_between(module, report, removal):
             continue
-        if not on_some_ranks(module, removal) or not is_handed_to_rank_0(context, given):
-            yield removal, folder
+        if not _on_some_ranks(module, removal) or not is_handed_to_rank_0(context, given):
+            yield removal
 
 
 def _is_own(module: Module, folder: ast.expr) -> bool:
@@ -80,15 +80,26 @@ def _is_own(module: Module, folder: ast.expr) -> bool:
     return bool(is_absolute(module, folder)) or is_own_path(module, folder) or tests_rank(module, folder)
 
 
-def _waits_between(module: Module, report: ast.Call, removal: ast.Call) -> bool:
+def _on_some_ranks(module: Module, removal: Removal) -> bool:
+    return on_some_ranks(module, removal.call) or on_some_ranks(module, removal.remover)
+
+
+def _waits_between(module: Module, report: ast.Call, removal: Removal) -> bool:
     """Whether the workers wait for each other after a report, and then one removes the folder, or whoever is first."""
-    if not on_some_ranks(module, removal) and keyword_argument(removal, "ignore_errors") is None:
+    if not _on_some_ranks(module, removal) and keyword_argument(removal.remover, "ignore_errors") is None:
         return False  # the second one raises a FileNotFoundError
-    first, last = module.start(report), module.start(removal)
+    first, last = module.start(report), module.start(removal.call)
     waits = [call for call in module.of_type(ast.Call) if last_name(call.func) in WAITS]
+    if removal.remover is not removal.call and any(_is_just_before(module, wait, removal.remover) for wait in waits):
+        return True
     if first < last:
         return any(first < module.start(call) < last for call in waits)
     loop = next(
-        outer for outer in module.ancestors(report) if isinstance(outer, LOOPS) and module.inside(removal, outer)
+        outer for outer in module.ancestors(report) if isinstance(outer, LOOPS) and module.inside(removal.call, outer)
     )
     return any(module.inside(call, loop) and not last < module.start(call) < first for call in waits)
+
+
+def _is_just_before(module: Module, wait: ast.AST, removal: ast.Call) -> bool:
+    """Whether a function waits before it removes what it is given."""
+    return module.function(wait) is module.function(removal) and module.start(wait) < module.start(removal)

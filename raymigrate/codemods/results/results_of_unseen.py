@@ -10,15 +10,13 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.results import IN_PLACE_OF_LOG_DIR, LOG_DIR_IS_GONE, RM604
-from raymigrate.codemods.results.unknown_results import is_fit_of_unknown, is_of_others
+from raymigrate.codemods.results.unknown_results import is_unseen_call
 from raymigrate.facts.projects.declared import declared_class
 from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.ray_tune.trials import is_of_rl_trainer, may_be_trial
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import class_named, every_origin, last_name
-from raymigrate.facts.values.calls import called_function
-from raymigrate.facts.values.members import methods_of_object
+from raymigrate.facts.values import every_origin, last_name
 
 CALLED_SO = lazy_regex(r"_?(?:\w+_)?results?")
 
@@ -41,21 +39,4 @@ def _is_unseen(module: Module, result: ast.expr) -> bool:
         return False
     if declared_class(module, result) is not None:
         return False
-    return every_origin(module, result, _is_unseen_call)
-
-
-def _is_unseen_call(module: Module, node: ast.expr) -> bool:
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return False
-    home = class_named(module, node.func.value)
-    is_of_class = home is not None and node.func.attr in home[0].scope(home[1]).bindings  # `Jobs.Outcome()`
-    if is_of_class or module.qualified(node.func) is not None:
-        return False
-    owners = [source.node for source in module.origins(node.func.value)]
-    if any(isinstance(owner, ast.Call) and is_of_others(module, owner.func) for owner in owners):
-        return False
-    if is_fit_of_unknown(module, node, ()):
-        return False  # unknown_results.py tells of it
-    function = called_function(module, node, elsewhere=True)[1]
-    is_seen = isinstance(function, (ast.FunctionDef, ast.Lambda))
-    return not is_seen and methods_of_object(module, node.func.value, node.func.attr) is None
+    return every_origin(module, result, is_unseen_call)

@@ -19,7 +19,8 @@ from raymigrate.facts.ray_train.hydra_trainers import made_by_hydra
 from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import is_method_call, sources
+from raymigrate.facts.values import class_named, is_method_call, sources
+from raymigrate.facts.values.calls import called_function
 from raymigrate.facts.values.members import methods_of_object
 
 # The keys that Tune put into metrics and that others hardly have.
@@ -86,12 +87,30 @@ def _is_method_of_unknown(module: Module, value: ast.expr) -> bool:
     """Whether a value is what a method gives whose object comes out of a table of classes: `JOBS[name](spec).run()`."""
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.func.attr == BEST:
         return False
-    owner, method = value.func.value, value.func.attr
-    makers = [source.func for source in sources(module, owner) if isinstance(source, ast.Call)]
+    if not is_unseen_call(module, value):
+        return False
+    makers = [source.func for source in sources(module, value.func.value) if isinstance(source, ast.Call)]
     tables = [maker.value if isinstance(maker, ast.Attribute) else maker for maker in makers]
     is_unknown = any(isinstance(part, ast.Subscript) for table in tables for part in sources(module, table))
-    found = methods_of_object(module, owner, method) if is_unknown else []
-    return found is None and trainers_of(module, value) == {None}
+    return is_unknown and trainers_of(module, value) == {None}
+
+
+def is_unseen_call(module: Module, node: ast.expr) -> bool:
+    """Whether a value is what a method gives that is not seen, of an object that no library is seen to have made."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    home = class_named(module, node.func.value)
+    is_of_class = home is not None and node.func.attr in home[0].scope(home[1]).bindings  # `Jobs.Outcome()`
+    if is_of_class or module.qualified(node.func) is not None:
+        return False
+    owners = [source.node for source in module.origins(node.func.value)]
+    if any(isinstance(owner, ast.Call) and is_of_others(module, owner.func) for owner in owners):
+        return False
+    if is_fit_of_unknown(module, node, ()):
+        return False  # which is told by itself
+    function = called_function(module, node, elsewhere=True)[1]
+    is_seen = isinstance(function, (ast.FunctionDef, ast.Lambda))
+    return not is_seen and methods_of_object(module, node.func.value, node.func.attr) is None
 
 
 def _is_unknown_argument(module: Module, value: ast.expr) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.log_lines import prints
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM856, RM857, RM858, Refusal
 from raymigrate.codemods.to_accelerate.sides import Side
@@ -20,7 +21,7 @@ from raymigrate.facts.folders.read_back import path_keys
 from raymigrate.facts.folders.removals import is_own_path, removes_files
 from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.torch.gradients import switches_gradients_off
-from raymigrate.facts.values import argument, free_name, is_method_call, methods, methods_of_object
+from raymigrate.facts.values import argument, is_method_call, methods, methods_of_object
 
 # What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
 OF_WRAPPED = frozenset({"train", "eval", "parameters", "zero_grad", "modules", "training", "buffers"})
@@ -348,7 +349,7 @@ class Output(Side):
         for call in self.module.of_type(ast.Call):
             if changes.is_gone(call) or not access.reaches(call) or self.processes.is_main_only(call):
                 continue
-            if free_name(self.module, call.func) == "print":
+            if prints(self.module, call):
                 changes.replace(call.func, "accelerator.print")
             elif self.training.is_bar(call) and not any(k.arg in ("disable", None) for k in call.keywords):
                 changes.argument(call, "disable", "not accelerator.is_local_main_process")

@@ -10,10 +10,11 @@ import ast
 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Reference
-from raymigrate.facts.values import argument, called_name
+from raymigrate.facts.values import argument, called_name, is_method_call
 
 HYDRA = "hydra.main"
 APP = "typer.Typer"
+ADDS = "add_typer"
 RUN = ("fire.Fire", "typer.run")  # call the function that they are given
 CLICK = ("click.command", "click.option", "click.argument", "click.version_option", "click.help_option")
 # What gives hydra's first folder: for a worker, where hydra (1.3, utils.py:112) does not run, the one that it is in.
@@ -77,21 +78,39 @@ def called_by_app(module: Module, function: ast.FunctionDef) -> ast.Call | None:
     """The call of an application of typer, `app()`, of which a function is a command, and nothing else calls it."""
     app = commanded_by(module, function)
     definition = module.definition(app) if app is not None else None
-    if app is None or definition is None or module.uses_of(function):
-        return None
+    return _run(module, definition, ()) if definition is not None and not module.uses_of(function) else None
+
+
+def _run(module: Module, app: ast.AST, below: tuple[ast.AST, ...]) -> ast.Call | None:
+    """The only call of an application, or of the one that it is part of: `main.add_typer(app, name="train")`."""
     giving = {commanded_by(module, other) for other in module.of_type(ast.FunctionDef)}
-    parents = [module.parent_of[use] for use in module.uses_of(definition) if use not in giving]
-    if len(parents) == 1 and isinstance(call := parents[0], ast.Call) and not call.args:
-        return call if isinstance(call.func, ast.Name) and not call.keywords else None
-    return None
+    uses = [use for use in module.uses_of(app) if use not in giving and not _takes_another(module, use)]
+    call = module.parent_of[uses[0]] if len(uses) == 1 else None
+    if not isinstance(call, ast.Call):
+        return None
+    if call.func is uses[0]:
+        return call if not call.args and not call.keywords else None
+    owner = call.func.value if is_method_call(call, ADDS) and uses[0] in call.args else None
+    whole = module.definition(owner) if isinstance(owner, ast.Name) and _is_app(module, owner) else None
+    return _run(module, whole, (*below, app)) if whole is not None and whole not in below else None
+
+
+def _takes_another(module: Module, use: ast.Name) -> bool:
+    """Whether an application is given another one there: `app.add_typer(other)`."""
+    method = module.parent_of[use]
+    return isinstance(method, ast.Attribute) and is_method_call(module.parent_of[method], ADDS)
+
+
+def _is_app(module: Module, name: ast.Name) -> bool:
+    made = module.value(name)
+    return isinstance(made, ast.Call) and module.qualified(made.func) == APP
 
 
 def commanded_by(module: Module, function: ast.stmt) -> ast.Name | None:
     """The application of typer in the only decorator of a function, which makes it a command: `@app.command()`."""
     match function:
         case ast.FunctionDef(decorator_list=[ast.Call(ast.Attribute(ast.Name() as app, "command"))]):
-            made = module.value(app)
-            return app if isinstance(made, ast.Call) and module.qualified(made.func) == APP else None
+            return app if _is_app(module, app) else None
     return None
 
 

@@ -273,6 +273,8 @@ def _called_from_outside(module: Module, trains: Sequence[ast.AST]) -> ast.stmt 
     root = module.scope_of[module.tree]
     while current is not None and current not in seen:
         seen.add(current)
+        if isinstance(current, ast.FunctionDef) and decorated_by(module, current) is not None:
+            return current
         name = current.name  # type: ignore[attr-defined]
         uses = live_uses(module, current) if isinstance(current, ast.FunctionDef) else module.uses(name, root)
         users = [top_definition(module, use) for use in uses]
@@ -289,10 +291,31 @@ def _only_call(module: Module, function: ast.FunctionDef) -> ast.stmt | None:
     call: ast.AST | None = module.parent_of[uses[0]] if len(uses) == 1 else called_by_app(module, function)
     if not isinstance(call, ast.Call) or (uses and uses[0] not in (call.func, run_with_options(module, call))):
         return None
+    statement = _statement_of(module, call)
+    if statement is not None and decorated_by(module, function) is not None:
+        statement = _statement_of_starter(module, statement)
+    return statement if statement is not None and statement in list(_module_steps(module)) else None
+
+
+def _statement_of(module: Module, call: ast.Call) -> ast.stmt | None:
+    """The statement that a call is, also where it ends the process with what the call gives."""
     outer = module.parent_of[call]
     if isinstance(outer, ast.Call) and ends_process(module, outer.func):
         outer = module.parent_of[outer]
-    return outer if isinstance(outer, (ast.Expr, ast.Raise)) and outer in list(_module_steps(module)) else None
+    return outer if isinstance(outer, (ast.Expr, ast.Raise)) else None
+
+
+def _statement_of_starter(module: Module, statement: ast.stmt) -> ast.stmt | None:
+    """The statement that calls a function which does nothing but this one: `def cli(): app()`; else this one."""
+    home = module.parent_of[statement]
+    if not isinstance(home, ast.FunctionDef) or home.decorator_list:
+        return statement
+    if home.body[int(ast.get_docstring(home) is not None) :] != [statement]:
+        return statement
+    uses = live_uses(module, home)
+    call = module.parent_of[uses[0]] if len(uses) == 1 else None
+    is_plain = isinstance(call, ast.Call) and call.func is uses[0] and not call.args and not call.keywords
+    return _statement_of(module, call) if is_plain and isinstance(call, ast.Call) else None
 
 
 def ends_process(module: Module, node: ast.expr) -> bool:

@@ -62,7 +62,7 @@ def _later(module: Module, call: ast.Call) -> list[ast.Call]:
     again = dict[ast.Call, None]()
     for way in ways:  # which grows meanwhile
         home = module.function(way)
-        for other in _calls_in(module, home):
+        for other in module.calls_by_function.get(home, ()):
             kept = found if _is_behind(module, way, other) else again
             if kept is again and not _is_in_next_round(module, way, other):
                 continue
@@ -72,11 +72,6 @@ def _later(module: Module, call: ast.Call) -> list[ast.Call]:
             ends.add(home)
             ways += [use for use in module.of_type(ast.Call) if _is_call_of(module, use, home)]
     return [*found] or [*again][:1]
-
-
-def _calls_in(module: Module, function: ast.AST | None) -> list[ast.Call]:
-    """The calls in a function, or at the top of a module."""
-    return [call for call in module.of_type(ast.Call) if module.function(call) is function]
 
 
 def _is_call_of(module: Module, call: ast.Call, function: FunctionNode) -> bool:

@@ -27,7 +27,7 @@ from raymigrate.facts.projects.unpacked_options import carried_from_callers
 from raymigrate.facts.ray_tune.tuners import config_names
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import called_name, is_method_call, is_none
-from raymigrate.facts.values.carried import carried
+from raymigrate.facts.values.carried import Carried
 from raymigrate.facts.values.constructors import Line, derived_calls, reaches
 from raymigrate.facts.values.partials import PARTIAL, function_of
 from raymigrate.knowledge.legacy import CONFIG_CLASSES, TORCH_TRAINERS
@@ -65,8 +65,9 @@ def refused_elsewhere(context: Context) -> None:
                 _tell(context, TRAINER, argument, value, place)
     for call in _trainer_calls(module) if context.of_legacy_job else ():
         for unpacked in call.keywords:
-            if unpacked.arg is None and not carried_from_callers(module, unpacked.value).whole:
-                _tell_unseen(context, call, unpacked)
+            found = carried_from_callers(module, unpacked.value) if unpacked.arg is None else None
+            if found is not None and not found.whole:
+                _tell_unseen(context, call, unpacked, found)
 
 
 def _trainer_calls(module: Module) -> Iterator[ast.Call]:
@@ -79,11 +80,9 @@ def _trainer_calls(module: Module) -> Iterator[ast.Call]:
             yield call
 
 
-def _tell_unseen(context: Context, call: ast.Call, unpacked: ast.keyword) -> None:
+def _tell_unseen(context: Context, call: ast.Call, unpacked: ast.keyword, found: Carried) -> None:
     """Tells of a dict that a trainer gets and that is not seen whole: what it may hold means another thing today."""
-    given = {keyword.arg for keyword in call.keywords} | {
-        entry.name for entry in carried(context.module, unpacked.value).entries
-    }
+    given = {keyword.arg for keyword in call.keywords} | {entry.name for entry in found.entries}
     advice = [OF_UNSEEN[name] for name in OF_UNSEEN if name not in given]
     context.manual(RM401, unpacked, UNSEEN, " ".join(advice))
 

@@ -9,7 +9,8 @@ from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.functions import default_of
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, known_text, methods, seen_entries
+from raymigrate.facts.values import Source, argument, free_name, known_text, methods, seen_entries
+from raymigrate.facts.values.items import collections_of, items_behind
 from raymigrate.knowledge.pickled_models import Pickling, pickling
 
 # AutoModelForCausalLM, BertForSequenceClassification, GPT2LMHeadModel, UperNetForSemanticSegmentation, SwinBackbone.
@@ -33,6 +34,7 @@ TASKS = {
     "audio-classification": ("AutoModelForAudioClassification", "wav2vec2-base-superb-ks"),
 }
 SAME = frozenset({"bfloat16", "cpu", "cuda", "double", "eval", "float", "half", "requires_grad_", "to", "train"})
+DISPLAYS = (ast.Dict, ast.List, ast.Tuple)  # what is written out, and that nothing is put into later
 # What keeps its arguments.
 KEEPERS = frozenset(
     {"copy.deepcopy", "dict", "functools.partial", "list", "peft.get_peft_model", "tuple"}
@@ -63,20 +65,40 @@ def is_model_class(name: str) -> bool:
     return CLASS.fullmatch(name) is not None or ADAPTED.fullmatch(name) is not None
 
 
-def classes_called(module: Module, method: ast.Attribute) -> list[str]:
-    """The classes whose method is called, by their full names; several where a variable or a parameter holds one.
+def classes_called(module: Module, owner: ast.expr) -> list[str]:
+    """The classes whose method is called, by their full names; several where a variable, a dict or an object holds one.
 
     Args:
         module: The module.
-        method: The method, as it is read.
+        owner: What the method is of: `AutoModel` of `AutoModel.from_pretrained`.
 
     Returns:
         The names; "" stands for a class that is none of a library.
     """
-    name = module.qualified(method.value)
-    if name is not None or not isinstance(method.value, (ast.Name, ast.IfExp)):
-        return [name] if name is not None else []
-    return [source.module.qualified(source.node) or "" for source in module.origins(method.value)]
+    name = module.qualified(owner)
+    if name is not None:
+        return [name]
+    ends = [end for source in module.origins(owner) for end in _one_of_several(source)]
+    return [end.module.qualified(end.node) or _looked_up(end) for end in ends]
+
+
+def _one_of_several(source: Source) -> list[Source]:
+    """What an item of a dict or list can be, with the value itself where not all of them are written out."""
+    items = items_behind(source)
+    if not items:
+        return [source]
+    is_whole = all(isinstance(several.node, DISPLAYS) for several in collections_of(source))
+    ends = [end for item in items for end in item.module.origins(item.node)]
+    return ends if is_whole else [*ends, source]
+
+
+def _looked_up(source: Source) -> str:
+    """The library that a class is looked up in by its name, with a dot: `getattr(transformers, name)`."""
+    module, node = source.module, source.node
+    if not isinstance(node, ast.Call) or free_name(module, node.func) != "getattr" or not node.args:
+        return ""
+    library = module.qualified(node.args[0])
+    return f"{library}." if library is not None else ""
 
 
 def is_model(module: Module, node: ast.expr) -> bool:

@@ -122,9 +122,9 @@ class Places:
         Args:
             place_of: Where code runs that this module does not place: other files may.
         """
-        in_functions = [calls for function, calls in self._calls_in.items() if function is not None]
+        in_functions = [calls for function, calls in self.module.calls_by_function.items() if function is not None]
         found = set[ast.AST]()
-        for first, *others in (*in_functions, *([call] for call in self._calls_in.get(None, ()))):
+        for first, *others in (*in_functions, *([call] for call in self.module.calls_by_function.get(None, ()))):
             if self.of(first) is Place.UNKNOWN:  # and so are all of its function
                 called = {function for call in (first, *others) for function in self._called(call)}
                 found |= called if called and place_of(first) is Place.UNKNOWN else set()
@@ -141,17 +141,9 @@ class Places:
 
     def _called_in(self, function: ast.AST | None) -> set[ast.AST]:
         if function not in self._called_by:
-            calls = self._calls_in.get(function, ())
+            calls = self.module.calls_by_function.get(function, ())
             self._called_by[function] = {called for call in calls for called in self._called(call)}
         return self._called_by[function]
-
-    @cached_property
-    def _calls_in(self) -> dict[ast.AST | None, list[ast.Call]]:
-        """The calls of the module by the function that they are in."""
-        found: dict[ast.AST | None, list[ast.Call]] = {}
-        for call in self.module.of_type(ast.Call):
-            found.setdefault(self.module.function(call), []).append(call)
-        return found
 
     def reached_from(self, function: FunctionNode) -> set[ast.AST]:
         """A function with those of the module that it calls."""

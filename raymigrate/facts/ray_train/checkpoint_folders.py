@@ -6,14 +6,18 @@ air/checkpoint.py, `__getstate__`). ray.train.Checkpoint is a path.
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from raymigrate.base.expressions import lazy_regex
+from raymigrate.facts.projects.callees import functions_run
 from raymigrate.facts.projects.files import PATH_CLASSES, UNCHANGED
 from raymigrate.facts.ray_train.results import class_method, made_by_script
 from raymigrate.facts.ray_train.storage import is_absolute
+from raymigrate.facts.syntax.functions import is_static, parameter_for
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.scopes import LOOPS
-from raymigrate.facts.values import Source, argument, called_name, leading_text, sources
+from raymigrate.facts.syntax.scopes import LOOPS, FunctionNode
+from raymigrate.facts.values import Source, argument, called_name, last_name, leading_text, sources
 
 FROM_FOLDER = ("", "from_directory", "from_model")
 # Where Databricks, Anyscale and network file systems are mounted by their documents.
@@ -22,6 +26,21 @@ SHARED = lazy_regex(
 )
 MAX_STEPS = 20
 REMOVERS = ("shutil.rmtree", "shutil.move", "os.rmdir", "os.removedirs", "os.rename", "os.replace")
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What takes a folder away.
+
+    Args:
+        call: The call that does it, or that of a function of the file which does.
+        folder: The folder that the call is given.
+        remover: The call that does it.
+    """
+
+    call: ast.Call
+    folder: ast.expr
+    remover: ast.Call
 
 
 def local_folder(module: Module, checkpoint: ast.expr) -> Source | None:
@@ -85,11 +104,11 @@ def folder_ends_before(module: Module, checkpoint: ast.expr, made: ast.Call, use
     names = [name for folder in folders for name in _names(module, folder)]
     if any(_is_left_before(module, name, user) for name in names):
         return True
-    return any(_is_between(module, removal, made, user) for removal in _removals(module, folders, names))
+    return any(_is_between(module, removal.call, made, user) for removal in _removals(module, folders, names))
 
 
-def removals_after(module: Module, report: ast.Call, checkpoint: ast.expr) -> Iterator[ast.Call]:
-    """The calls that delete the folder of a checkpoint, or move it away, when it was reported in the same function.
+def removals_after(module: Module, report: ast.Call, checkpoint: ast.expr) -> Iterator[Removal]:
+    """What deletes the folder of a checkpoint, or moves it away, when it was reported in the same function.
 
     Args:
         module: The module.
@@ -100,8 +119,9 @@ def removals_after(module: Module, report: ast.Call, checkpoint: ast.expr) -> It
     names = [name for folder in folders for name in _names(module, folder)]
     loops = [outer for outer in module.ancestors(report) if isinstance(outer, LOOPS)]
     for removal in _removals(module, folders, names):
-        follows = module.start(report) < module.start(removal) or any(module.inside(removal, loop) for loop in loops)
-        if follows and module.function(removal) is module.function(report):
+        call = removal.call
+        follows = module.start(report) < module.start(call) or any(module.inside(call, loop) for loop in loops)
+        if follows and module.function(call) is module.function(report):
             yield removal
 
 
@@ -118,8 +138,8 @@ def _block_giving(module: Module, name: ast.Name) -> ast.AST | None:
     return module.parent_of.get(item) if isinstance(item, ast.withitem) else None
 
 
-def _removals(module: Module, folders: list[ast.expr], names: list[ast.Name]) -> Iterator[ast.Call]:
-    """The calls that delete one of some folders, or move it away: `shutil.rmtree(name)`, `name.cleanup()`.
+def _removals(module: Module, folders: list[ast.expr], names: list[ast.Name]) -> Iterator[Removal]:
+    """What deletes one of some folders, or moves it away: `shutil.rmtree(name)`, `clean(name)`, `name.cleanup()`.
 
     Args:
         module: The module.
@@ -128,14 +148,41 @@ def _removals(module: Module, folders: list[ast.expr], names: list[ast.Name]) ->
     """
     targets = {module.definition(name) for name in names} - {None}
     spelled = {ast.dump(_plain(module, folder)) for folder in folders}
-    for call in module.calls(*REMOVERS):
-        removed = _plain(module, removed_by(call) or call)
+    for removal in _all_removals(module):
+        removed = _plain(module, removal.folder)
         whole = removed.value if isinstance(removed, ast.Attribute) and removed.attr == "name" else removed
         if ast.dump(removed) in spelled or (isinstance(whole, ast.Name) and module.definition(whole) in targets):
-            yield call
+            yield removal
     for call, method in module.method_calls("cleanup"):
         if module.definition(method.value) in targets:
-            yield call
+            yield Removal(call, method.value, call)
+
+
+@kept
+def _all_removals(module: Module) -> list[Removal]:
+    """What takes a folder away in a file: the calls of REMOVERS, and those of functions that do it with a parameter."""
+    direct = [Removal(call, folder, call) for call in module.calls(*REMOVERS) if (folder := removed_by(call))]
+    by_parameter: dict[tuple[ast.AST | None, str], ast.Call] = {}
+    for removal in direct:
+        parameter = module.definition(_plain(module, removal.folder))
+        if isinstance(parameter, ast.arg):
+            by_parameter[module.function(removal.call), parameter.arg] = removal.call
+    names = {function.name for function, _ in by_parameter if isinstance(function, ast.FunctionDef)}
+    calls = [call for call in module.of_type(ast.Call) if isinstance(call, ast.Call) and last_name(call.func) in names]
+    handed = [
+        Removal(call, given, by_parameter[function, name])
+        for call in calls
+        for _, function in functions_run(module, call)
+        for given in (*call.args, *(keyword.value for keyword in call.keywords))
+        if (function, name := _taken_by(module, function, call, given)) in by_parameter
+    ]
+    return [*direct, *handed]
+
+
+def _taken_by(module: Module, function: FunctionNode, call: ast.Call, given: ast.expr) -> str:
+    is_bound = isinstance(module.parent_of.get(function), ast.ClassDef) and isinstance(call.func, ast.Attribute)
+    is_filled = is_bound and not isinstance(function, ast.Lambda) and not is_static(function)
+    return parameter_for(function, call, given, int(is_filled))
 
 
 def removed_by(call: ast.Call) -> ast.expr | None:

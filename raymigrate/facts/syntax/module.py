@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from raymigrate.facts.projects.project import Project
     from raymigrate.facts.syntax.definitions import Definition
 
-STARS = ("transformers", "accelerate", "datasets")
+STARS = ("transformers", "accelerate", "datasets", "ray.tune", "ray.tune.schedulers")
 FEW = 50  # bindings of one name
 
 

@@ -320,6 +320,14 @@ class Nodes:
             outer = parent_of.get(outer)
         return outer
 
+    @cached_property
+    def calls_by_function(self) -> dict[ast.AST | None, list[ast.Call]]:
+        """The calls of the module by the innermost function that they are in; None stands for its top."""
+        found: dict[ast.AST | None, list[ast.Call]] = {}
+        for call in self.of_type(ast.Call):
+            found.setdefault(self.function(call), []).append(call)
+        return found
+
     def class_around(self, node: ast.AST) -> ast.ClassDef | None:
         """The innermost class around a node, also around the function that it is in."""
         return next((outer for outer in self.ancestors(node) if isinstance(outer, ast.ClassDef)), None)

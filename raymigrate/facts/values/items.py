@@ -37,7 +37,7 @@ def collections_of(source: Source) -> list[Source]:
         picked = node.value
     elif isinstance(node, ast.Call) and _builtin(module, node) in PICKS and node.args:
         picked = node.args[0]
-    elif is_method_call(node, "pop"):
+    elif is_method_call(node, "get", "pop"):
         picked = node.func.value
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Call) and len(node.args) == 1:
         picked = node.args[0] if module.qualified(node.func.func) == GETTER and len(node.func.args) == 1 else None

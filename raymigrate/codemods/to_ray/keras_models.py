@@ -1,0 +1,35 @@
+"""RM802 for models of transformers that Keras trains: transformers 5 has no classes for TensorFlow."""
+
+from __future__ import annotations
+
+from raymigrate.base.expressions import lazy_regex
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.to_ray.refusals import leave
+from raymigrate.facts.hugging_face.models import classes_called
+
+CLASS = lazy_regex(r"transformers(?:\.\w+)*\.TF[A-Z]\w*")
+MAKERS = ("from_pretrained", "from_config")
+MESSAGE = "Keras trains this model, and transformers 5 has no classes for TensorFlow: there is none to move to Ray."
+ADVICE = (
+    "Load it with the class of PyTorch, whose name has no TF, train it with a Trainer, and run raymigrate --to-ray"
+    " again. Ray trains models of Keras itself with ray.train.tensorflow.TensorflowTrainer."
+)
+
+
+@codemod(r"TF[A-Z]\w*", phase=Phase.POSITIONS, option="to_ray")
+def keras_models(context: Context) -> None:
+    """Says of a script whose model of transformers Keras trains why it stays; what is gone is told of it too."""
+    module = context.module
+    if context.imports_ray or context.stays:
+        return
+    made = {
+        call
+        for call, method in module.method_calls(*MAKERS)
+        if any(CLASS.fullmatch(name) for name in classes_called(module, method.value))
+    }
+    for fit, method in module.method_calls("fit") if made else ():
+        if any(source.node in made for source in module.origins(method.value)):
+            leave(context, fit, MESSAGE, ADVICE)
+            return
