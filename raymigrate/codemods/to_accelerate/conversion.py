@@ -18,6 +18,7 @@ from raymigrate.codemods.to_accelerate.cpu import Cpu
 from raymigrate.codemods.to_accelerate.device_texts import convert_texts
 from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.draws import tell_draws
+from raymigrate.codemods.to_accelerate.early_iterators import check_iterators
 from raymigrate.codemods.to_accelerate.evaluation import Evaluation
 from raymigrate.codemods.to_accelerate.fixed_rows import tell_fixed_rows
 from raymigrate.codemods.to_accelerate.gathering import Gatherer, Gathering
@@ -131,6 +132,7 @@ class Conversion:
         output.unwrap(changes, access)
         output.save(changes, access)
         Receivers(training, self.processes).convert(changes, access)
+        check_iterators(training, access.order, loaders)
         self._prepare(loaders, [s for s in schedulers if schedules.chosen.condition(s) is None])
         Cleanup(training, changes).clean()
         phases = Phases(training, self.evaluation)

@@ -47,7 +47,13 @@ SET_UP = (f"{DIST}.init_process_group", "torch.cuda.set_device")
 GROUP = {"rank": RANK, "world_size": SIZE}
 THERE = ("is_initialized", "is_available")  # whether there are, or may be, several processes
 TALKING = ("all_reduce", "all_gather", "all_gather_object")
-OPERATIONS = tuple(f"ReduceOp.{name}" for name in (*REDUCTIONS, *OF_GATHERED))
+# The second is the old name of the first, which torch still has.
+OPERATIONS = tuple(f"{owner}.{name}" for owner in ("ReduceOp", "reduce_op") for name in (*REDUCTIONS, *OF_GATHERED))
+# Names of backends, and questions after what torch was built with: they need no process group, and stay as they are.
+OF_BACKENDS = (
+    *("Backend", "Backend.GLOO", "Backend.MPI", "Backend.NCCL", "Backend.UCC", "Backend.XCCL"),
+    *("is_gloo_available", "is_nccl_available"),
+)
 ADDRESSES = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE"})
 
 
@@ -131,7 +137,7 @@ class Processes(Side):
         known = {
             *NUMBERS,
             *SET_UP,
-            *(f"{DIST}.{name}" for name in ("barrier", "destroy_process_group", "ReduceOp", *THERE, *TALKING)),
+            *(f"{DIST}.{name}" for name in ("barrier", "destroy_process_group", "ReduceOp", *OF_BACKENDS, *THERE, *TALKING)),
         }
         for reference in self.module.references_within(DIST):
             name = reference.qualified
