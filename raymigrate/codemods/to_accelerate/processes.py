@@ -15,6 +15,7 @@ from raymigrate.codemods.to_accelerate.local_ranks import (
     tell_of_local_ranks,
 )
 from raymigrate.codemods.to_accelerate.obstacles import check_only_called, not_converted
+from raymigrate.codemods.to_accelerate.own_numbers import tell_of_own_numbers
 from raymigrate.codemods.to_accelerate.process_numbers import (
     LOCAL_RANK,
     MAIN,
@@ -164,6 +165,8 @@ class Processes(Side):
                     self.grouping = self.grouping or {"timeout": timeout}
                     changes.moved.add(timeout)
             changes.drop_whole(call)
+        if not self._spawned():
+            tell_of_own_numbers(changes, list(self.module.calls(SET_UP[0])), self.number)
         for call in self.module.calls(f"{DIST}.destroy_process_group"):
             changes.converted(RM856, call, "accelerator.end_training() ends the process group.")
             changes.replace(call, "accelerator.end_training()")
