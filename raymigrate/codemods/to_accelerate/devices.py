@@ -82,7 +82,7 @@ class Devices:
         return frozenset(found)
 
     def _is_apart(self, scope: Scope) -> bool:
-        """Whether a scope is of a function that is for others to call, and does not train: `model_fn()` of SageMaker."""
+        """Whether a scope is of a function that others call, and does not train: `model_fn()` of SageMaker."""
         around = [scope.node, *self.module.ancestors(scope.node)]
         functions = [node for node in around if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
         if not functions or any(isinstance(node, ast.ClassDef) for node in around):

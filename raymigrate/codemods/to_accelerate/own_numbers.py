@@ -27,7 +27,7 @@ def tell_of_own_numbers(changes: Changes, calls: list[ast.Call], number: Callabl
     """
     for call in calls:
         rank = argument(call, RANK_PLACE, "rank")
-        if rank is None or changes.module.constant(rank) == -1:  # -1 is the default: what the launcher sets
+        if rank is None or isinstance(changes.module.constant(rank), int):  # the same for all processes, or for one
             continue
         if any(number(value) is not None for value in _values(changes.module, rank)):
             continue

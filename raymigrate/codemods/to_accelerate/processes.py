@@ -138,7 +138,10 @@ class Processes(Side):
         known = {
             *NUMBERS,
             *SET_UP,
-            *(f"{DIST}.{name}" for name in ("barrier", "destroy_process_group", "ReduceOp", *OF_BACKENDS, *THERE, *TALKING)),
+            *(
+                f"{DIST}.{name}"
+                for name in ("barrier", "destroy_process_group", "ReduceOp", *OF_BACKENDS, *THERE, *TALKING)
+            ),
         }
         for reference in self.module.references_within(DIST):
             name = reference.qualified
