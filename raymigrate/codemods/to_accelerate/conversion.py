@@ -18,6 +18,7 @@ from raymigrate.codemods.to_accelerate.cpu import Cpu
 from raymigrate.codemods.to_accelerate.device_texts import convert_texts
 from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.draws import tell_draws
+from raymigrate.codemods.to_accelerate.early_iterators import check_iterators
 from raymigrate.codemods.to_accelerate.evaluation import Evaluation
 from raymigrate.codemods.to_accelerate.fixed_rows import tell_fixed_rows
 from raymigrate.codemods.to_accelerate.gathering import Gatherer, Gathering
@@ -26,7 +27,7 @@ from raymigrate.codemods.to_accelerate.hosts import Hosts
 from raymigrate.codemods.to_accelerate.log_lines import tell_logged
 from raymigrate.codemods.to_accelerate.made_folders import make_folders
 from raymigrate.codemods.to_accelerate.objects import view_of
-from raymigrate.codemods.to_accelerate.obstacles import check, drawn_one_by_one, is_native, without_name
+from raymigrate.codemods.to_accelerate.obstacles import check, drawn_one_by_one, gone_over, is_native, without_name
 from raymigrate.codemods.to_accelerate.one_process import OneProcess
 from raymigrate.codemods.to_accelerate.other_helpers import tell_helpers
 from raymigrate.codemods.to_accelerate.other_names import bound_again
@@ -174,12 +175,11 @@ class Conversion:
                 if (made := without_name(self.training, call)) is not None:
                     raise Refusal(made, "its DataLoader is made in the head of the loop; give it a name before")
                 drawn = drawn_one_by_one(self.training, call)
-                reason = "its batches do not come from a DataLoader that can be seen"
+                reason, remedy = "its batches do not come from a DataLoader that can be seen", ""
                 if drawn is not None:
-                    reason = (
-                        f"it draws its batches by next() in {own_lines(self.module, drawn)}, and goes over no loader"
-                    )
-                raise Refusal(call, f"{reason}: every process would train on the same rows")
+                    line, remedy = own_lines(self.module, drawn), gone_over(self.training, drawn)
+                    reason = f"it draws its batches by next() in {line}, and goes over no loader"
+                raise Refusal(call, f"{reason}: every process would train on the same rows{remedy}")
             found[id(loop.node)] = loop
         return list(found.values())
 
@@ -289,6 +289,7 @@ class Conversion:
 
     def _prepare(self, loaders: list[Variable], schedulers: list[Variable]) -> None:
         home = self.home
+        check_iterators(self.training, self.access.order, loaders)
         for model in self.training.models:
             if home.local(model) is None:
                 raise Refusal(*self._missing(model))

@@ -26,6 +26,7 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.syntax.functions import by_name, returned_values
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.scopes import Scope
 from raymigrate.facts.torch.tensors import Kind, kinds_of
 from raymigrate.facts.values import argument, keyword_named, named_arguments
 
@@ -69,15 +70,25 @@ class Devices:
 
     @cached_property
     def held(self) -> frozenset[Variable]:
-        """The variables that hold a device."""
+        """The variables that hold a device of the training."""
         found: set[Variable] = set()
         for scope in self.module.scopes:
+            if self._is_apart(scope):
+                continue
             for name, bindings in scope.bindings.items():
                 values = [self.module.assigned(binding.node) for binding in bindings]
                 numbered = is_called_device(name)
                 if values and all(value is not None and self._makes_device(value, numbered) for value in values):
                     found.add(Variable(scope, name))
         return frozenset(found)
+
+    def _is_apart(self, scope: Scope) -> bool:
+        """Whether a scope is of a function that others call, and does not train: `model_fn()` of SageMaker."""
+        around = [scope.node, *self.module.ancestors(scope.node)]
+        functions = [node for node in around if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        if not functions or any(isinstance(node, ast.ClassDef) for node in around):
+            return False
+        return not self.module.uses_of(functions[-1]) and self.training.training_functions.isdisjoint(functions)
 
     def _makes_device(self, value: ast.expr, numbered: bool = False) -> bool:
         if isinstance(value, ast.IfExp):

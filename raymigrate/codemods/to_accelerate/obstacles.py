@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from raymigrate.codemods.to_accelerate.item_givers import held
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.projects.project_uses import importing_modules
@@ -165,6 +166,30 @@ def drawn_one_by_one(training: Training, backward: ast.Call) -> ast.Call | None:
                 seen.add(statement)
                 waiting += ast.walk(statement)
     return None
+
+
+def gone_over(training: Training, drawn: ast.Call) -> str:
+    """How a loop goes over its loader that draws each batch of it by its number; empty where it does otherwise.
+
+    Drawn one by one, a prepared loader is not told where an epoch ends.
+
+    Args:
+        training: What is trained.
+        drawn: What draws a batch: `next(batches)`, of `batches = iter(loader)`.
+    """
+    module = training.module
+    made = held(module, drawn.args[0]) if drawn.args else None
+    statement = module.statement(drawn)
+    loop = next((parent for parent in module.ancestors(drawn) if isinstance(parent, ast.For)), None)
+    if loop is None or not isinstance(made, ast.Call) or free_name(module, made.func) != "iter" or not made.args:
+        return ""
+    source = module.source(made.args[0])
+    is_by_number = module.source(training.unwrapped(loop.iter)) == f"range(len({source}))"
+    if not is_by_number or not isinstance(statement, ast.Assign) or statement.value is not drawn:
+        return ""
+    number, batch = module.source(loop.target), module.source(statement.targets[0])
+    batch = f"({batch})" if isinstance(statement.targets[0], ast.Tuple) else batch
+    return f"; write `for {number}, {batch} in enumerate({source}):` in its place"
 
 
 def check_only_called(module: Module, *names: str) -> None:

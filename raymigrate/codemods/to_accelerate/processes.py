@@ -15,6 +15,7 @@ from raymigrate.codemods.to_accelerate.local_ranks import (
     tell_of_local_ranks,
 )
 from raymigrate.codemods.to_accelerate.obstacles import check_only_called, not_converted
+from raymigrate.codemods.to_accelerate.own_numbers import tell_of_own_numbers
 from raymigrate.codemods.to_accelerate.process_numbers import (
     LOCAL_RANK,
     MAIN,
@@ -48,7 +49,13 @@ SET_UP = (f"{DIST}.init_process_group", "torch.cuda.set_device")
 GROUP = {"rank": RANK, "world_size": SIZE, "num_replicas": SIZE}
 THERE = ("is_initialized", "is_available")  # whether there are, or may be, several processes
 TALKING = ("all_reduce", "all_gather", "all_gather_object")
-OPERATIONS = tuple(f"ReduceOp.{name}" for name in (*REDUCTIONS, *OF_GATHERED))
+# The second is the old name of the first, which torch still has.
+OPERATIONS = tuple(f"{owner}.{name}" for owner in ("ReduceOp", "reduce_op") for name in (*REDUCTIONS, *OF_GATHERED))
+# Names of backends, and questions after what torch was built with: they need no process group, and stay as they are.
+OF_BACKENDS = (
+    *("Backend", "Backend.GLOO", "Backend.MPI", "Backend.NCCL", "Backend.UCC", "Backend.XCCL"),
+    *("is_gloo_available", "is_nccl_available"),
+)
 ADDRESSES = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE"})
 
 
@@ -150,7 +157,10 @@ class Processes(Side):
         known = {
             *NUMBERS,
             *SET_UP,
-            *(f"{DIST}.{name}" for name in ("barrier", "destroy_process_group", "ReduceOp", *THERE, *TALKING)),
+            *(
+                f"{DIST}.{name}"
+                for name in ("barrier", "destroy_process_group", "ReduceOp", *OF_BACKENDS, *THERE, *TALKING)
+            ),
         }
         for reference in self.module.references_within(DIST):
             name = reference.qualified
@@ -177,6 +187,8 @@ class Processes(Side):
                     self.grouping = self.grouping or {"timeout": timeout}
                     changes.moved.add(timeout)
             changes.drop_whole(call)
+        if not self._spawned():
+            tell_of_own_numbers(changes, list(self.module.calls(SET_UP[0])), self.number)
         for call in self.module.calls(f"{DIST}.destroy_process_group"):
             changes.converted(RM856, call, "accelerator.end_training() ends the process group.")
             changes.replace(call, "accelerator.end_training()")

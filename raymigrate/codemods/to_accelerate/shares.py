@@ -132,8 +132,14 @@ class Shares:
         """Calls such as `next(iter(loader))` and `list(loader)`, after the loader is prepared."""
         for call in self.module.of_type(ast.Call):
             reads = bool(call.args) and free_name(self.module, call.func) in {"iter", *READS_ALL}
-            if reads and self._is_share(call.args[0]) and self.order.holds(call):
+            if reads and self._is_share(call.args[0]) and self.order.holds(call) and not self._is_gone_over(call):
                 yield call
+
+    def _is_gone_over(self, call: ast.Call) -> bool:
+        """Whether a loop that is looked at by itself goes over what a call gives: `for batch in iter(loader)`."""
+        iterated = {part for loop in self.training.loops for part in ast.walk(loop.node.iter)}
+        name = self.module.name_of(call)
+        return call in iterated or (name is not None and not iterated.isdisjoint(self.module.uses_of(name)))
 
     def _second_loaders(self, changes: Changes) -> None:
         """Tells of loaders beside that of a training loop, of which it takes a batch at a time: `next(batches)`."""

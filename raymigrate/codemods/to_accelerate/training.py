@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from raymigrate.codemods.to_accelerate.item_givers import gives_items
+from raymigrate.codemods.to_accelerate.item_givers import ITERATORS, gives_items, held
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.trained_parameters import parameters_in, trained_by
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
@@ -267,8 +267,8 @@ class Training:
         return bool(variables) and all(map(self.is_loader, variables))
 
     def unwrapped(self, node: ast.expr) -> ast.expr:
-        """What a progress bar shows, perhaps one that has a name."""
-        value = self.module.value(node) if isinstance(node, ast.Name) else node
+        """What a progress bar shows, perhaps one that has a name; an iterator for its name."""
+        value = held(self.module, node) if isinstance(node, ast.Name) else node
         given = value.args[0] if isinstance(value, ast.Call) and value.args else None
         if (
             given is not None
@@ -276,7 +276,7 @@ class Training:
             and (self.is_bar(value) or gives_items(self.module, value))
         ):
             return self.unwrapped(given)
-        return node
+        return value if any(self._is_builtin(value, name) for name in ITERATORS) else node
 
     def is_bar(self, call: ast.Call) -> bool:
         """Whether a call makes a progress bar of tqdm."""
