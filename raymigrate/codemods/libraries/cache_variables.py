@@ -11,6 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.projects.environment import SETTERS, goes_to_environment
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import called_name
 
 RM718 = Rule(
     "RM718",
@@ -66,7 +67,7 @@ def _use(module: Module, key: ast.Constant) -> tuple[bool, bool]:
     if isinstance(parent, ast.Compare):
         return any(module.qualified(other) == "os.environ" for other in parent.comparators), False
     if isinstance(parent, ast.Call) and parent.args[:1] == [key]:
-        name = module.qualified(parent.func) or ""
+        name = called_name(module, parent)
         known = name in FUNCTIONS or name in [f"os.environ.{method}" for method in METHODS]
         return known, name in SETTERS
     return False, False

@@ -25,6 +25,8 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import (
     Source,
     argument,
+    called_name,
+    is_method_call,
     is_none,
     keyword_named,
     named_arguments,
@@ -103,7 +105,7 @@ def freeze_numerics(context: Context) -> None:
     for call in context.module.calls(*TRAINING_ARGUMENTS):
         _set(context, call, "optim", '"adamw_torch"', FUSED)
     for node in context.module.calls_if(MODEL.fullmatch):
-        loads_weights = isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"
+        loads_weights = is_method_call(node, "from_pretrained")
         freeze_model(context, node, loads_weights=loads_weights)
         says_nothing = not loads_weights and not _has_dtype(context.module, node)
         if says_nothing and _is_of_loaded_config(context.module, node):
@@ -169,7 +171,7 @@ def _is_of_loaded_config(module: Module, call: ast.Call) -> bool:
     loads = module.origins(config) if config is not None else ()
     return any(
         isinstance(load.node, ast.Call)
-        and (load.module.qualified(load.node.func) or "").endswith("Config.from_pretrained")
+        and called_name(load.module, load.node).endswith("Config.from_pretrained")
         and not _has_dtype(load.module, load.node)
         and not _is_in_float32(load.module, load.node)
         for load in loads

@@ -17,6 +17,7 @@ from raymigrate.codemods.libraries.freeze_numerics import RM751
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.moves import name_other
+from raymigrate.facts.values import called_name
 from raymigrate.knowledge.libraries import look_up
 
 AUTO = "transformers.AutoImageProcessor.from_pretrained"
@@ -61,7 +62,7 @@ def _automatic(context: Context) -> Iterator[ast.Call]:
 def _by_class(context: Context) -> Iterator[tuple[ast.Call, str, str]]:
     """Calls that make an image processor of some class: each with the class, and the one of PIL."""
     for call in context.module.calls_if(CLASS.fullmatch):
-        found = CLASS.fullmatch(context.module.qualified(call.func) or "")
+        found = CLASS.fullmatch(called_name(context.module, call))
         pil = f"transformers.{found['model']}ImageProcessorPil" if found is not None else ""
         if found is not None and look_up(pil).gone is None:
             yield call, found["name"], pil

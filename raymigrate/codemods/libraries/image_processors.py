@@ -13,6 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import called_name
 
 RENAMED = {"reduce_labels": "do_reduce_labels", "pad_and_return_pixel_mask": "do_pad"}
 MAKES_ONE = lazy_regex(
@@ -35,7 +36,7 @@ def image_processors(context: Context) -> None:
 
 
 def _makes_one(module: Module, call: ast.Call) -> bool:
-    return MAKES_ONE.fullmatch(module.qualified(call.func) or "") is not None
+    return MAKES_ONE.fullmatch(called_name(module, call)) is not None
 
 
 def _calls_one(module: Module, call: ast.Call) -> bool:

@@ -14,6 +14,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import called_name
 
 RM764 = Rule(
     "RM764",
@@ -45,4 +46,4 @@ def _is_tokenizer_of_processor(module: Module, function: ast.expr) -> bool:
     if not isinstance(function, ast.Attribute) or function.attr != "tokenizer":
         return False
     made = [(source.module, source.node) for source in module.origins(function.value)]
-    return any(isinstance(n, ast.Call) and PROCESSOR.fullmatch(home.qualified(n.func) or "") for home, n in made)
+    return any(isinstance(n, ast.Call) and PROCESSOR.fullmatch(called_name(home, n)) for home, n in made)

@@ -24,6 +24,7 @@ from raymigrate.facts.syntax.functions import parameters
 from raymigrate.facts.syntax.guards import is_guarded, is_ready
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import called_name
 from raymigrate.knowledge.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.knowledge.libraries import constructor, look_up, takes
 
@@ -62,7 +63,7 @@ def has_old_arguments(module: Module) -> bool:
 def _has_old_arguments_of_trl(module: Module) -> bool:
     """Whether classes of trl have arguments that they lost before trl went with transformers 5."""
     calls = module.calls(*{reference.qualified for reference in module.references_within("trl")})
-    taken = [(call, constructor(look_up(module.qualified(call.func) or "").place)) for call in calls if call.keywords]
+    taken = [(call, constructor(look_up(called_name(module, call)).place)) for call in calls if call.keywords]
     return any(
         given is not None
         and keyword.arg in ARGUMENTS_OF_TRL

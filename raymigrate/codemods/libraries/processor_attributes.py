@@ -22,7 +22,7 @@ from raymigrate.facts.projects.declared import declared_class
 from raymigrate.facts.syntax.comments import comments_of
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import called_name
+from raymigrate.facts.values import called_name, is_method_call
 from raymigrate.knowledge.processors import AUTO, IMAGES, OF_IMAGES, SOUNDS, part_of
 
 CURRENT, AS_TARGET = "current_processor", "as_target_processor"
@@ -66,7 +66,7 @@ def _as_target(context: Context, node: ast.Attribute, *, known: bool) -> None:
     elif context.converts(RM723, node, f"{message}; {TO_TOKENIZER}."):
         owner = module.source(node.value)
         for call in calls:
-            method = ".pad" if isinstance(call.func, ast.Attribute) and call.func.attr == "pad" else ""
+            method = ".pad" if is_method_call(call, "pad") else ""
             context.plan.call(call).function = f"{owner}.tokenizer{method}"
         block = module.statement(node)
         assert isinstance(block, ast.With)

@@ -30,6 +30,7 @@ from raymigrate.codemods.libraries.unseen_keys import change_keys, is_taken, ref
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.projects.indirect import calls_by_name, calls_of_held
 from raymigrate.facts.syntax.guards import is_asked_for
+from raymigrate.facts.values import has_starred
 from raymigrate.facts.values.carried import Entry, carried
 from raymigrate.knowledge.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 
@@ -106,7 +107,7 @@ def change_positions(context: Context, call: ast.Call, names: frozenset[str]) ->
         call: The call.
         names: The classes of which one is called, or made something from.
     """
-    if any(isinstance(argument, ast.Starred) for argument in call.args):
+    if has_starred(call.args):
         return
     edit = context.plan.call
     if names is TRAINING_ARGUMENTS and len(call.args) > 1:

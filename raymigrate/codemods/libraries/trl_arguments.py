@@ -15,6 +15,7 @@ from raymigrate.codemods.libraries.transformers_arguments import keyword_argumen
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.instances import TRAINING_ARGUMENTS
 from raymigrate.facts.syntax.guards import is_guarded
+from raymigrate.facts.values import called_name
 from raymigrate.knowledge.libraries import constructor, lineage, look_up, takes
 
 CHANGES: Mapping[str, Change] = {**TRAINING_ARGUMENTS_CHANGES, **TRL_CHANGES}
@@ -24,7 +25,7 @@ CHANGES: Mapping[str, Change] = {**TRAINING_ARGUMENTS_CHANGES, **TRL_CHANGES}
 def trl_arguments(context: Context) -> None:
     """Renames and deletes arguments of SFTConfig, DPOConfig and their like."""
     for call in context.module.calls_if(lambda name: name.startswith("trl.")):
-        place = look_up(context.module.qualified(call.func) or "").place
+        place = look_up(called_name(context.module, call)).place
         if TRAINING_ARGUMENTS not in lineage(place):
             continue
         given = constructor(place) or ()

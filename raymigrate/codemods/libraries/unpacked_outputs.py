@@ -14,6 +14,7 @@ from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hugging_face.models import is_model, models_in, stored_in_self
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import called_name
 
 RM759 = Rule(
     "RM759",
@@ -70,6 +71,6 @@ def _says(module: Module, call: ast.Call) -> bool:
 def _configured(module: Module) -> Iterator[ast.keyword]:
     """Where a configuration is given the argument: `AutoConfig.from_pretrained(name, return_dict=False)`."""
     for call, keyword in module.keywords(ARGUMENT):
-        name = module.qualified(call.func) or ""
+        name = called_name(module, call)
         if name.startswith("transformers.") and "Config" in name:
             yield keyword

@@ -16,7 +16,7 @@ def sources_of_data(module: Module, predict: ast.Call) -> list[ast.expr]:
 
 def is_array(module: Module, data: ast.expr) -> bool:
     """Whether data is an array or a dict of arrays for sure."""
-    made = isinstance(data, ast.Call) and called_name(module, data).startswith("numpy.")
+    made = called_name(module, data).startswith("numpy.")
     return made or isinstance(data, (ast.Dict, ast.List))
 
 
@@ -33,7 +33,7 @@ def _is_frame(module: Module, data: ast.expr) -> bool:
         if isinstance(definition, ast.arg):
             annotation = definition.annotation
             return annotation is not None and module.qualified(annotation) == "pandas.DataFrame"
-        if isinstance(data, ast.Call) and called_name(module, data).startswith("pandas."):
+        if called_name(module, data).startswith("pandas."):
             return True
         whole = data.func if isinstance(data, ast.Call) else data
         if not isinstance(whole, (ast.Subscript, ast.Attribute)):

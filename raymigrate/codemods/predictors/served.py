@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from raymigrate.facts.projects.callers import is_used_elsewhere
 from raymigrate.facts.syntax.annotations import in_annotation
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import called_name
 from raymigrate.knowledge.successors import APPLIES_PREPROCESSOR
 
 SERVE = "ray.serve"
@@ -112,4 +113,4 @@ def _is_given_to_serve(module: Module, value: ast.expr) -> bool:
             return True
         function = function.func if isinstance(function, ast.Call) else function.value
     made = module.value(function)
-    return made is not function and isinstance(made, ast.Call) and (module.qualified(made.func) or "").startswith(SERVE)
+    return made is not function and called_name(module, made).startswith(SERVE)

@@ -19,6 +19,7 @@ from raymigrate.facts.ray_train.own_objects import is_sent_by_name
 from raymigrate.facts.syntax.guards import waits_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
+from raymigrate.facts.values import called_name
 
 NAMES = tuple(f"ray.train.torch.{name}" for name in ("get_device", "get_devices"))
 THE_DEVICE = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")'
@@ -60,7 +61,7 @@ def devices_outside(context: Context) -> None:
 
 def _calls(module: Module) -> Iterator[Asked]:
     for call in module.calls(*NAMES):
-        yield Asked(call, _runs_in(module, call), (module.qualified(call.func) or "").rpartition(".")[2])
+        yield Asked(call, _runs_in(module, call), called_name(module, call).rpartition(".")[2])
 
 
 def _runs_in(module: Module, node: ast.AST) -> ast.AST | None:

@@ -12,6 +12,8 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.results import RM604
 from raymigrate.facts.ray_train.results import results as reads_of_results
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import targets_of
+from raymigrate.facts.values import is_call_by_name
 
 HIGHER = (
     "result.path was the folder of a trial, below that of the run. On Ray >= 2.51 it is that of the run itself, {}."
@@ -47,7 +49,7 @@ def _above(module: Module, folder: ast.expr) -> Iterator[ast.expr]:
     if isinstance(outer, ast.expr) and _goes_up(module, folder, outer):
         yield outer
     elif isinstance(outer, (ast.Assign, ast.AnnAssign)):
-        for target in outer.targets if isinstance(outer, ast.Assign) else [outer.target]:
+        for target in targets_of(outer):
             uses = module.reads(target.id) if isinstance(target, ast.Name) else []
             for use in uses:
                 if module.definition(use) is target:
@@ -62,7 +64,7 @@ def _in_other_form(module: Module, folder: ast.expr, outer: ast.AST) -> ast.expr
         return module.calling(outer) if outer.attr in SAME_METHODS else None
     if not isinstance(outer, ast.Call) or outer.args != [folder]:
         return None
-    is_text = isinstance(outer.func, ast.Name) and outer.func.id == "str"
+    is_text = is_call_by_name(outer, "str")
     return outer if is_text or module.qualified(outer.func) in SAME else None
 
 

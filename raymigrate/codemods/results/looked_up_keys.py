@@ -20,7 +20,16 @@ from raymigrate.facts.ray_train.results import results as reads_of_results
 from raymigrate.facts.ray_train.results import trainers_of
 from raymigrate.facts.ray_train.training_code import TrainingCodes
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, keyword_argument, known_text, sources, unpacked_dicts
+from raymigrate.facts.values import (
+    Source,
+    argument,
+    is_call_by_name,
+    is_method_call,
+    keyword_argument,
+    known_text,
+    sources,
+    unpacked_dicts,
+)
 from raymigrate.facts.values.asked_names import patterns
 from raymigrate.facts.values.items import GETTER
 from raymigrate.facts.values.keys import keys_of
@@ -248,9 +257,9 @@ def _additions(module: Module) -> Iterator[tuple[ast.expr, frozenset[str]]]:
             yield node.value, _names(module, node.slice)
     for call in module.of_type(ast.Call):
         names = frozenset(keyword.arg for keyword in call.keywords if keyword.arg)
-        if isinstance(call.func, ast.Attribute) and call.func.attr in ("assign", "update"):
+        if is_method_call(call, "assign", "update"):
             yield call.func.value, names | _all_names(module, [arg for arg in call.args if isinstance(arg, ast.Dict)])
-        elif isinstance(call.func, ast.Name) and call.func.id == "dict" and call.args:
+        elif is_call_by_name(call, "dict") and call.args:
             yield call.args[0], names
     for display in module.of_type(ast.Dict):
         names = _names(module, display)

@@ -32,7 +32,15 @@ from raymigrate.facts.ray_tune.tuners import RUN_CONFIGS
 from raymigrate.facts.syntax.guards import is_guarded, tested
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, has_unpacking, is_none, keyword_argument, keyword_named
+from raymigrate.facts.values import (
+    Source,
+    argument,
+    has_unpacking,
+    is_method_call,
+    is_none,
+    keyword_argument,
+    keyword_named,
+)
 from raymigrate.facts.values.nothing import may_give_none
 from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 
@@ -207,7 +215,7 @@ def _is_shown(module: Module, node: ast.expr, depth: int) -> bool:
     call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
     if not isinstance(call, ast.Call) or call.func is node:
         return False
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "format":
+    if is_method_call(call, "format"):
         return _is_shown(module, call, depth)
     if node not in call.args:
         return False
@@ -326,7 +334,7 @@ def _keeps_all(trainer: Source) -> bool:
 
 def _is_restored(made: ast.Call) -> bool:
     """Whether a trainer has the RunConfig of an earlier run: `TorchTrainer.restore(path)`."""
-    return isinstance(made.func, ast.Attribute) and made.func.attr == "restore"
+    return is_method_call(made, "restore")
 
 
 def _sets_how_many(module: Module) -> bool:

@@ -207,7 +207,7 @@ def _is_same(option: Source, other: Source) -> bool:
 
 def _without_not(node: ast.expr) -> tuple[ast.expr, bool]:
     """An expression without the `not` in front of it, and whether there was one."""
-    is_turned = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    is_turned = is_negation(node)
     return (node.operand, True) if is_turned else (node, False)  # type: ignore[attr-defined]
 
 

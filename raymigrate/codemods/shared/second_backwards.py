@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import targets_of
 
 LOOPS = (ast.For, ast.While)
 CUT = frozenset({"detach", "item", "numpy", "tolist", "argmax"})  # what gives a value without its graph
@@ -113,7 +114,7 @@ class _Graphs:
         for statement in reversed(self._assignments(loop)):
             if self.module.end(statement) > here or statement.value is None:
                 continue
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            targets = targets_of(statement)
             given = [value for target in targets for value in _parts(target, statement.value, name.id)]
             values += given
             if given and not isinstance(statement, ast.AugAssign):

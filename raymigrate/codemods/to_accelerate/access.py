@@ -23,6 +23,7 @@ from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.edits.plan import Code
 from raymigrate.facts.projects.callers import reads_elsewhere
+from raymigrate.facts.syntax.functions import decorators_of
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import has_unpacking, is_method_call
 
@@ -352,7 +353,7 @@ class Access(Side):
 
     def _all_calls(self, changes: Changes, function: ast.FunctionDef) -> list[ast.Call]:
         calls = self.module.calls_of(function)
-        decorators = [d.func if isinstance(d, ast.Call) else d for d in function.decorator_list]
+        decorators = decorators_of(function)
         if any(self.module.qualified(decorator) not in HARMLESS_DECORATORS for decorator in decorators):
             raise Refusal(function, f"{function.name}() has a decorator, which may call it in another way")
         if len(calls) != len(self.module.uses_of(function)) or not calls:

@@ -8,6 +8,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM853
 from raymigrate.codemods.to_accelerate.training import Loop, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.syntax.nodes import is_negation
 from raymigrate.facts.values import is_method_call
 
 
@@ -76,7 +77,7 @@ class Accumulation:
 
     def _every(self, test: ast.expr, loop: Loop) -> ast.expr | None:
         """`k` of `(i + 1) % k == 0` or of `not (i + 1) % k`."""
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        if is_negation(test):
             remainder = test.operand
         elif self._equals(test) and self.module.constant(test.comparators[0]) == 0:  # type: ignore[attr-defined]
             remainder = test.left  # type: ignore[attr-defined]

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_negation
 from raymigrate.facts.values import reaching
 
 Branch = tuple[ast.expr, bool]  # a test, and what it gives
@@ -139,7 +140,7 @@ class Case:
 def _bare(test: ast.expr) -> tuple[ast.expr, bool]:
     """A test less what turns it round, and whether it gives the same: `x is None` and False of `x is not None`."""
     is_same = True
-    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+    while is_negation(test):
         test, is_same = test.operand, not is_same
     turned: dict[type[ast.cmpop], ast.cmpop] = {ast.IsNot: ast.Is(), ast.NotEq: ast.Eq()}
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and type(test.ops[0]) in turned:

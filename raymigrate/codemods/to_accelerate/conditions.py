@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.cases import spelled
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.syntax.nodes import is_negation
 from raymigrate.facts.values import is_none, reaching
 
 
@@ -43,7 +44,7 @@ class Conditions(Side):
 
     def of_test(self, test: ast.expr) -> Condition:
         """The condition that a test asks for, or an `enabled=` states."""
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        if is_negation(test):
             return self.of_test(test.operand).opposite
         if isinstance(test, ast.Constant):
             return Condition(None, bool(test.value))

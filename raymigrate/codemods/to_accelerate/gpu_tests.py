@@ -8,6 +8,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.rules import RM852
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_negation
 
 IS_THERE = "torch.cuda.is_available()"
 NOT_THERE = f"not {IS_THERE}"
@@ -68,7 +69,7 @@ class GpuTests:
         """
         if not self.asks_for_any:
             return {}
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        if is_negation(node):
             inner = self._tests(node.operand, not holds)
             return {node: IS_THERE} if inner == {node.operand: NOT_THERE} else inner
         if isinstance(node, ast.Compare) and self._asks(node, holds):

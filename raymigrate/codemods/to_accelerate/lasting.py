@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.facts.syntax.nodes import targets_of
 from raymigrate.facts.values import last_name
 
 CHOOSES = ("torch.cuda.set_device", "torch.cuda.empty_cache", "torch.accelerator.set_device_index")
@@ -22,7 +23,7 @@ def does_more(changes: Changes, function: ast.FunctionDef) -> bool:
         if not isinstance(part, ast.stmt) or changes.is_gone(part):
             continue
         if isinstance(part, (ast.Assign, ast.AugAssign)):
-            targets = part.targets if isinstance(part, ast.Assign) else [part.target]
+            targets = targets_of(part)
             if any(isinstance(target, (ast.Attribute, ast.Subscript)) for target in targets):
                 return True
         elif isinstance(part, ast.Global):

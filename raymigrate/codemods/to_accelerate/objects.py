@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.facts.syntax.functions import by_position, is_static
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.syntax.scopes import Binding, Scope, ScopeBuilder
 
 # Decorators of methods that let them be called as they are written.
@@ -95,7 +96,7 @@ class ObjectView(Module):
             self.unnamed = calls[0]
             return [method]
         statement = plain.parent_of[calls[0]]
-        target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        target = only_target(statement)
         if not isinstance(target, ast.Name):
             raise Refusal(calls[0], f"the object of `{name}` that trains is not kept in a variable")
         home = plain.scope_of[target].find(target.id)

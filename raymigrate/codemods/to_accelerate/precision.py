@@ -251,8 +251,8 @@ class Precision:
     def _given(self, maker: ast.Call) -> dict[str, ast.expr]:
         """What a GradScaler is given."""
         check_nothing_is_unpacked(maker, "enabled")
-        by_name = called_name(self.module, maker).startswith(("torch.cuda.", "torch.cpu."))
-        return named_arguments(maker, (*(() if by_name else ("device",)), *SCALING, "enabled"))
+        names_device = called_name(self.module, maker).startswith(("torch.cuda.", "torch.cpu."))
+        return named_arguments(maker, (*(() if names_device else ("device",)), *SCALING, "enabled"))
 
     def _find_scaling(self) -> None:
         """Finds what a GradScaler is given, for GradScalerKwargs; without float16 accelerate makes none."""

@@ -9,6 +9,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.projects.callers import reads_elsewhere
 from raymigrate.facts.syntax.functions import returned_values
+from raymigrate.facts.values import has_starred
 
 
 class ReturnedSamplers(Side):
@@ -71,4 +72,4 @@ class ReturnedSamplers(Side):
 
 
 def _has_star(values: ast.Tuple) -> bool:
-    return any(isinstance(value, ast.Starred) for value in values.elts)
+    return has_starred(values.elts)

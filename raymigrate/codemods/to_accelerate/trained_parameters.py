@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import all_arguments
 
 GIVES = ("parameters", "named_parameters")
 DEPTH = 4  # names and functions that lead to one another
@@ -21,7 +22,7 @@ def trained_by(variables: Variables, optimizer: Variable, maker: ast.expr) -> It
         maker: What makes it, in this file or in another one.
     """
     module, home = variables.module, variables.home_of(maker)
-    given = [*maker.args, *(k.value for k in maker.keywords)] if isinstance(maker, ast.Call) else []
+    given = all_arguments(maker) if isinstance(maker, ast.Call) else []
     if home is module:
         for value in given:
             if value in module.scope_of:

@@ -181,7 +181,7 @@ def _all_properties(module: Module) -> dict[str, list[ast.FunctionDef]]:
 
 def _hands_trainer_on(module: Module, call: ast.Call) -> bool:
     """Whether a call gives a Trainer to something that is not seen."""
-    if not any(is_trainer(module, value) for value in _given(call)):
+    if not any(is_trainer(module, value) for value in all_arguments(call)):
         return False
     return any(callee.is_unknown for callee in callees(module, call.func))
 
@@ -189,7 +189,3 @@ def _hands_trainer_on(module: Module, call: ast.Call) -> bool:
 def body_of(function: FunctionNode) -> list[ast.AST]:
     """What a function carries out: its statements, or the expression of a lambda."""
     return [*function.body] if isinstance(function.body, list) else [function.body]
-
-
-def _given(call: ast.Call) -> list[ast.expr]:
-    return all_arguments(call)

@@ -8,6 +8,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import DEFINITIONS
+from raymigrate.facts.values import called_name
 
 DOWNLOADS = ("nltk.download", "nltk.downloader.download", "spacy.cli.download", "stanza.download", "benepar.download")
 MESSAGE = (
@@ -26,7 +27,7 @@ def tell_downloads(context: Context, rule: Rule, outline: Outline) -> None:
     """
     module = context.module
     for call in module.calls(*DOWNLOADS):
-        library = (module.qualified(call.func) or "").partition(".")[0]
+        library = called_name(module, call).partition(".")[0]
         uses = (reference.node for reference in module.references_within(library))
         if not _may_be_of_workers(outline, call) and any(_may_be_of_workers(outline, use) for use in uses):
             context.note(rule, call, MESSAGE.format(ast.unparse(call.func)))

@@ -11,6 +11,7 @@ from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Scope
+from raymigrate.facts.values import is_method_call
 
 
 def parser_steps(script: Script, step: ast.stmt) -> list[ast.stmt]:
@@ -48,7 +49,7 @@ def make_parser(module: Module, steps: tuple[ast.stmt, ...]) -> bool:
 def _parsing(script: Script, step: ast.stmt) -> list[ast.Call]:
     """The calls in a step that parse the command line."""
     calls = (node for node in executed(script.module, step) if isinstance(node, ast.Call))
-    return [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in PARSE_METHODS]
+    return [call for call in calls if is_method_call(call, *PARSE_METHODS)]
 
 
 def _is_given(script: Script, call: ast.Call) -> bool:

@@ -21,6 +21,7 @@ from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trainer_calls import defines_arguments
 from raymigrate.facts.projects.command_lines import parsers_of_dataclasses
+from raymigrate.facts.syntax.functions import decorators_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.saved_objects import saved_classes
 from raymigrate.facts.values import argument
@@ -119,7 +120,7 @@ def _is_read(module: Module, parser: ast.Call, definition: ast.ClassDef) -> bool
     meant = [module.definition(name) for name in names]
     if names and all(isinstance(m, ast.ClassDef) or module.qualified(n) for m, n in zip(meant, names, strict=True)):
         return definition in meant
-    makers = (each.func if isinstance(each, ast.Call) else each for each in definition.decorator_list)
+    makers = decorators_of(definition)
     return any(module.qualified(maker) == "dataclasses.dataclass" for maker in makers)
 
 

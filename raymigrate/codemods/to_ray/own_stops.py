@@ -20,6 +20,7 @@ from raymigrate.facts.ray_train.ranks import tests_rank
 from raymigrate.facts.syntax.functions import returns
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import line_of_file
+from raymigrate.facts.values import called_name
 from raymigrate.facts.values.moments import AGREES, asks_now
 
 CONTROLS = {
@@ -99,5 +100,5 @@ def _is_own(module: Module, test: ast.expr) -> bool:
 
 def _agree(module: Module, function: ast.AST | None) -> bool:
     calls = (part for step in body_of(function) for part in ast.walk(step) if isinstance(part, ast.Call))  # type: ignore[arg-type]
-    names = (module.qualified(call.func) or "" for call in calls)
+    names = (called_name(module, call) for call in calls)
     return any(name.startswith(AGREES) and not name.endswith(ALONE) for name in names)

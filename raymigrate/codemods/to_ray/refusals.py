@@ -24,6 +24,7 @@ from raymigrate.facts.accelerate.launch_form import NoRayFormError
 from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.named_lines import own_lines
+from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.syntax.scopes import FUNCTIONS, import_bindings
 from raymigrate.facts.values import methods
 from raymigrate.knowledge.legacy import ACCELERATORS
@@ -227,7 +228,7 @@ def keeps_to_itself(module: Module, made: ast.Call) -> bool:
     if any(module.method_calls(*TRAINING)):
         return False
     outer = module.parent_of[made]
-    name = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
+    name = only_target(outer)
     uses = [*module.uses_of(name)] if isinstance(name, ast.Name) else [made]
     return all(isinstance(module.parent_of[use], (ast.Attribute, ast.Expr)) for use in uses)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from raymigrate.codemods.to_ray.trackers import is_asked_rank
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import names_in
 from raymigrate.facts.values import last_name
 
 Loop = ast.For | ast.While
@@ -51,7 +52,7 @@ def _asked(module: Module, loop: Loop, saving: ast.Call) -> list[tuple[ast.expr,
 
 def _is_of_one_rank(module: Module, loop: Loop, test: ast.expr) -> bool:
     """Whether a test reads what one rank alone is given in the loop: below `if accelerator.is_main_process:`."""
-    read = {part.id for part in ast.walk(test) if isinstance(part, ast.Name)}
+    read = names_in(test)
     stored = (n for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id in read)
     branches = (around for name in stored for around in module.ancestors(name) if isinstance(around, ast.If))
     return any(module.inside(branch, loop) and _asks_for_rank(module, branch.test) for branch in branches)

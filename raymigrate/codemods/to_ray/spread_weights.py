@@ -19,6 +19,7 @@ from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
+from raymigrate.facts.values import is_method_call
 
 VARIABLE = "ACCELERATE_USE_FSDP"
 SAVES = frozenset({"state_dict", "save_pretrained", "push_to_hub"})
@@ -63,7 +64,7 @@ def _saves_model(module: Module, code: ast.AST, seen: set[FunctionNode]) -> bool
     for node in executed(module, code):
         if not isinstance(node, ast.Call):
             continue
-        if isinstance(node.func, ast.Attribute) and node.func.attr in SAVES and _may_be_model(module, node.func.value):
+        if is_method_call(node, *SAVES) and _may_be_model(module, node.func.value):
             return True
         for callee in callees(module, node.func):
             if callee.function is not None and callee.function not in seen:

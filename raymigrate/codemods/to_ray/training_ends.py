@@ -103,7 +103,7 @@ def _is_in_next_round(module: Module, earlier: ast.AST, later: ast.AST) -> bool:
     parts = [*ast.walk(loop)]
     tests = [part.test for part in inner if isinstance(part, ast.If)]
     chosen = any(isinstance(part, (ast.match_case, ast.ExceptHandler)) for part in inner)
-    return not chosen and not any(_reads_of(test) & _bound_in(parts) or _may_change(test, parts) for test in tests)
+    return not chosen and not any(names_in(test) & _bound_in(parts) or _may_change(test, parts) for test in tests)
 
 
 def _goes_on_to(module: Module, earlier: ast.AST, later: ast.AST) -> ast.AST | None:
@@ -200,11 +200,7 @@ def _means_the_same_behind(step: ast.stmt, between: Sequence[ast.stmt]) -> bool:
     parts = [part for statement in between for part in ast.walk(statement)]
     leaves = any(isinstance(part, LEAVES) for part in parts)
     changed = isinstance(step, ast.If) and _may_change(step.test, parts)
-    return not leaves and not changed and _reads_of(step).isdisjoint(_bound_in(parts))
-
-
-def _reads_of(code: ast.AST) -> set[str]:
-    return names_in(code)
+    return not leaves and not changed and names_in(step).isdisjoint(_bound_in(parts))
 
 
 def _bound_in(parts: Sequence[ast.AST]) -> set[str]:
@@ -213,7 +209,7 @@ def _bound_in(parts: Sequence[ast.AST]) -> set[str]:
 
 def _may_change(test: ast.expr, parts: Sequence[ast.AST]) -> bool:
     """Whether code stores something in an object, or calls a method of one that a condition reads."""
-    read = _reads_of(test)
+    read = names_in(test)
     methods = [part.func for part in parts if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)]
     stored = any(isinstance(p, (ast.Attribute, ast.Subscript)) and not isinstance(p.ctx, ast.Load) for p in parts)
     return stored or any(isinstance(method.value, ast.Name) and method.value.id in read for method in methods)

@@ -18,6 +18,7 @@ from raymigrate.facts.ray_train.pickling import given_functions, sent_functions,
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.runs_before import RunsBefore
 from raymigrate.facts.syntax.scopes import FunctionNode
+from raymigrate.facts.values import is_method_call
 from raymigrate.knowledge.pickled_models import Pickling
 
 RM429 = Rule(
@@ -110,7 +111,7 @@ class _Fates:
         found: dict[ast.Call, list[ast.Call]] = {}
         for call in self.module.of_type(ast.Call):
             assert isinstance(call, ast.Call)
-            is_method = isinstance(call.func, ast.Attribute) and call.func.attr in RUNNING
+            is_method = is_method_call(call, *RUNNING)
             runs = call.func.value if isinstance(call.func, ast.Attribute) and is_method else call.func
             for made in models_in(self.module, runs) if self.module.qualified(runs) is None else ():
                 found.setdefault(made.call, []).append(call)

@@ -20,7 +20,16 @@ from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.torch.tensors import Kind, as_number, kinds_of
-from raymigrate.facts.values import Source, argument, class_named, reaching, sources_here
+from raymigrate.facts.values import (
+    Source,
+    all_arguments,
+    argument,
+    class_named,
+    is_call_by_name,
+    is_method_call,
+    reaching,
+    sources_here,
+)
 from raymigrate.facts.values.own_classes import COPIES
 
 RM423 = Rule(
@@ -162,7 +171,7 @@ def _same_model(module: Module, call: ast.Call) -> ast.expr | None:
     """The model that a call copies, or that its method gives back: `copy.deepcopy(model)`, `model.eval()`."""
     if module.qualified(call.func) in COPIES:
         return call.args[0] if call.args else None
-    return call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in SAME else None
+    return call.func.value if is_method_call(call, *SAME) else None
 
 
 def _is_own_model(module: Module, call: ast.Call) -> bool:
@@ -260,8 +269,8 @@ def _parts(node: ast.expr) -> list[ast.expr] | None:
         return list(node.values)
     if isinstance(node, (ast.List, ast.Tuple)):
         return node.elts
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
-        return [*node.args, *(keyword.value for keyword in node.keywords)]
+    if is_call_by_name(node, "dict"):
+        return all_arguments(node)
     return None
 
 

@@ -188,7 +188,7 @@ def gone_folders(module: Module, findings: Iterable[Finding]) -> Iterator[ast.ex
 def _is_path(module: Module, node: ast.expr) -> bool:
     """Whether a value is a path, as far as can be seen, and not None."""
     value = module.value(node)
-    made = isinstance(value, ast.Call) and called_name(module, value).startswith(("os.path.", "pathlib."))
+    made = called_name(module, value).startswith(("os.path.", "pathlib."))
     return made or isinstance(value, (ast.JoinedStr, ast.BinOp)) or isinstance(module.constant(node), str)
 
 

@@ -31,7 +31,16 @@ from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.ray_train.storage import is_absolute, may_be_absolute, may_be_relative
 from raymigrate.facts.ray_train.trainers import train_on_one_worker
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, called_name, head, is_none, last_name, leading_text
+from raymigrate.facts.values import (
+    Source,
+    argument,
+    called_name,
+    head,
+    is_call_by_name,
+    is_none,
+    last_name,
+    leading_text,
+)
 from raymigrate.knowledge.legacy import ACCELERATORS, HF
 
 STORAGE = "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html"
@@ -242,7 +251,7 @@ def _is_known(module: Module, node: ast.expr) -> bool:
     if not isinstance(node, ast.Call):
         return False
     method = last_name(node.func)
-    return method in OPENED or (module.qualified(node.func) or "").startswith(("tempfile.", "io.", "ray."))
+    return method in OPENED or called_name(module, node).startswith(("tempfile.", "io.", "ray."))
 
 
 def _path(module: Module, call: ast.Call) -> ast.expr | None:
@@ -253,7 +262,7 @@ def _path(module: Module, call: ast.Call) -> ast.expr | None:
         return argument(call, *FUNCTIONS[name])
     if method == "save" and _owner(module, call) == ACCELERATOR:
         return argument(call, 1, "f")
-    if isinstance(call.func, ast.Name) and call.func.id == "open" and opens_to_write(module, call):
+    if is_call_by_name(call, "open") and opens_to_write(module, call):
         return argument(call, 0, "file")
     if isinstance(call.func, ast.Attribute) and _is_write_of_path(module, call, call.func.attr):
         return call.func.value

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import targets_of
 from raymigrate.facts.values import Source
 
 MOST_FILES = 60  # in which subclasses are looked for
@@ -100,7 +101,7 @@ def _members(home: ast.ClassDef, name: str) -> Iterator[ast.AST]:
         if isinstance(statement, ast.FunctionDef) and statement.name == name:
             yield statement
         elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            targets = targets_of(statement)
             if any(isinstance(target, ast.Name) and target.id == name for target in targets):
                 yield statement.value
 

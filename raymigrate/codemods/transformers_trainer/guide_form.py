@@ -14,6 +14,7 @@ from raymigrate.codemods.shared import emitted
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.edits.plan import Code
 from raymigrate.facts.projects.helpers import Helper
+from raymigrate.facts.values import has_starred
 from raymigrate.knowledge.legacy import TRAINING_ARGUMENTS
 
 RM121 = Rule(
@@ -99,7 +100,7 @@ class GuideFunction(TrainFunction):
         if not isinstance(made, ast.Call) or not self.module.inside(made, self.init):
             return None
         shown = all(keyword.arg for keyword in made.keywords) and len(made.args) <= len(FIRST_OF_TRAINER)
-        return made if shown and not any(isinstance(given, ast.Starred) for given in made.args) else None
+        return made if shown and not has_starred(made.args) else None
 
     @cached_property
     def _trainer_arguments(self) -> dict[str, ast.expr]:

@@ -14,6 +14,7 @@ from raymigrate.codemods.tuner.tune_functions import RM414
 from raymigrate.facts.ray_train.trainers import library_bases
 from raymigrate.facts.syntax.functions import by_position, is_static, returns
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import is_call_by_name
 from raymigrate.knowledge.libraries import lineage, look_up
 
 TRAINABLE = "ray.tune.trainable.trainable.Trainable"
@@ -54,7 +55,7 @@ def _is_other_path(module: Module, node: ast.expr, folder: str) -> bool:
 
 
 def _makes_path(module: Module, call: ast.Call) -> bool:
-    is_text = isinstance(call.func, ast.Name) and call.func.id == "str"
+    is_text = is_call_by_name(call, "str")
     return is_text or module.qualified(call.func) in MAKE_PATHS
 
 

@@ -17,6 +17,7 @@ from raymigrate.edits.plan import Part
 from raymigrate.facts.projects.places import WORKERS_ONLY, Place
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import Reference
+from raymigrate.facts.values import called_name
 from raymigrate.facts.values.keys import is_unpacked
 from raymigrate.facts.values.numbers import is_number
 from raymigrate.knowledge.legacy import paths_in_ml
@@ -224,7 +225,7 @@ def _is_number(context: Context, node: ast.expr) -> bool:
 def _as_dict(context: Context, call: ast.Call, *, sure: bool, how: str = "keywords") -> None:
     """Gives a report that has its metrics as keywords a dict of them; that of ray.tune never took another form."""
     module = context.module
-    name = (module.qualified(call.func) or "").removeprefix("ray.")
+    name = called_name(module, call).removeprefix("ray.")
     message = f"{name}() takes a dict today: {how} raise{'s' if how.startswith('a ') else ''} a TypeError"
     by_hand = f"Give it {name}({{...}}) with the same entries."
     if not sure and name.startswith("train.") and context.place_of(call) is not Place.TRIAL:  # where it becomes tune's

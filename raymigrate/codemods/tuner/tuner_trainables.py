@@ -16,6 +16,7 @@ from raymigrate.facts.projects.places import Place
 from raymigrate.facts.ray_tune.tuned_trainers import may_be_trainer
 from raymigrate.facts.ray_tune.tuners import TUNERS, TunerCall
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import called_name
 
 RM415 = Rule(
     "RM415",
@@ -46,7 +47,7 @@ def other_ways(context: Context) -> None:
     module = context.module
     for call in module.calls(*WAYS):
         if any(may_be_trainer(module, node) for node in _arguments(call)):
-            way = WAYS[module.qualified(call.func) or ""]
+            way = WAYS[called_name(module, call)]
             context.manual(RM405, call, MESSAGE.format(way=way))
     for node in module.attributes("as_trainable"):
         if may_be_trainer(module, node.value):

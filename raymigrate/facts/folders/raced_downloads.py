@@ -8,6 +8,7 @@ from raymigrate.facts.projects.callees import lead_to
 from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import called_name
 
 DATASETS = ("torchvision.datasets.", "torchaudio.datasets.", "torchtext.datasets.")
 DOWNLOAD = "download"
@@ -46,6 +47,6 @@ def _downloads(module: Module) -> list[ast.Call]:
     datasets = (
         call
         for call, keyword in module.keywords(DOWNLOAD)
-        if module.constant(keyword.value) is True and (module.qualified(call.func) or "").startswith(DATASETS)
+        if module.constant(keyword.value) is True and called_name(module, call).startswith(DATASETS)
     )
     return [call for call in datasets if not is_in_turn(module, call)]

@@ -4,7 +4,16 @@ import ast
 
 from raymigrate.facts.projects.callees import callees
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import argument, free_name, has_unpacking, is_none, named_arguments, reaching, sources_here
+from raymigrate.facts.values import (
+    argument,
+    free_name,
+    has_unpacking,
+    is_method_call,
+    is_none,
+    named_arguments,
+    reaching,
+    sources_here,
+)
 
 ADDS_TOKENS = ("add_tokens", "add_special_tokens", "train_new_from_iterator")
 HOLDERS = (ast.Dict, ast.List, ast.Tuple, ast.Set, ast.Starred, ast.keyword)
@@ -46,7 +55,7 @@ def _counted(module: Module, node: ast.expr) -> ast.expr | None:
 def _loaded(module: Module, node: ast.expr) -> list[ast.Call] | None:
     """The calls that load a model or tokenizer, if nothing else in the file makes it."""
     calls = [source.node for source in module.origins(node) if isinstance(source.node, ast.Call)]
-    loads = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == LOAD and call.args]
+    loads: list[ast.Call] = [call for call in calls if is_method_call(call, LOAD) and call.args]
     here = all(module.parent_of.get(call) is not None for call in loads)
     return loads if loads and here and len(loads) == len(module.origins(node)) else None
 

@@ -21,7 +21,7 @@ def loads_model(module: Module, call: ast.AST) -> bool:
     """Whether a call loads a model, or a pipeline with one."""
     if not isinstance(call, ast.Call):
         return False
-    return module.qualified(call.func) in PIPELINES or (is_method_call(call, *LOADS))
+    return module.qualified(call.func) in PIPELINES or is_method_call(call, *LOADS)
 
 
 def makers_of(module: Module, models: Iterable[ast.expr]) -> set[ast.AST] | None:

@@ -13,6 +13,7 @@ from typing import TypeVar
 from raymigrate.facts.projects.handed_on import handed_on
 from raymigrate.facts.projects.places import WRAPPERS
 from raymigrate.facts.projects.project_uses import importing_modules
+from raymigrate.facts.syntax.functions import decorators_of
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
@@ -131,7 +132,7 @@ def _by_decorator(module: Module) -> dict[ast.AST, list[ast.FunctionDef]]:
     """The functions of a module with decorators, by what these are, or are made by."""
     found: dict[ast.AST, list[ast.FunctionDef]] = {}
     for function in module.of_type(ast.FunctionDef):
-        calls = (each.func if isinstance(each, ast.Call) else each for each in function.decorator_list)
+        calls = decorators_of(function)
         for maker in dict.fromkeys(maker for each in calls for maker in _makers(module, each)):
             found.setdefault(maker, []).append(function)
     return found

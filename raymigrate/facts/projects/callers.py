@@ -8,6 +8,7 @@ from raymigrate.facts.projects.project_uses import Uses, uses_of
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import called_name
 
 
 def place_by_callers(project: Project, module: Module, node: ast.AST) -> Place:
@@ -98,7 +99,7 @@ def handed_to(module: Module, read: ast.expr) -> Place | None:
         return _joined(found) if found else None
     if not isinstance(call, ast.Call) or call.func is read:
         return None
-    callee = module.qualified(call.func) or ""
+    callee = called_name(module, call)
     first = name is None and call.args[:1] == [read]
     if callee in WRAPPERS and (first or name in TRAINABLE):
         return handed_to(module, call)

@@ -16,6 +16,7 @@ from raymigrate.facts.projects.handed_on import KNOWN
 from raymigrate.facts.projects.project import Project
 from raymigrate.facts.projects.project_uses import importing_modules, is_imported
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import targets_of
 from raymigrate.knowledge.legacy import HF_TRAINERS
 
 FIT = ".fit()"
@@ -97,6 +98,6 @@ def _bound_around(module: Module, node: ast.AST) -> Iterator[str]:
                 yield outer.name
                 return
         elif isinstance(outer, (ast.Assign, ast.AnnAssign)) and module.scope_of[outer] is module.scope_of[module.tree]:
-            targets = outer.targets if isinstance(outer, ast.Assign) else [outer.target]
+            targets = targets_of(outer)
             yield from (name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name))
             return

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 from raymigrate.facts.ray_data.datasets import GET_SHARD, is_dataset
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import names_in
 from raymigrate.facts.syntax.scopes import FUNCTIONS, LOOPS
+from raymigrate.facts.values import all_arguments
 from raymigrate.facts.values.items import collections_of, items_of
 
 OF_RAY = ("iter_torch_batches", "iter_tf_batches")  # only Ray's objects have these
@@ -82,7 +84,7 @@ def _gone_over(module: Module) -> Iterator[ast.expr]:
     values: list[ast.expr] = [loop.iter for loop in loops]  # type: ignore[attr-defined]
     for call in module.of_type(ast.Call):
         if not isinstance(call.func, ast.Name) or call.func.id not in LOOK:
-            values += [*call.args, *(keyword.value for keyword in call.keywords)]
+            values += all_arguments(call)
     held = (value for value in values if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)))
     # Of a parameter the call that gives it counts.
     given = (value for value in held if not isinstance(module.definition(value), ast.arg))
@@ -118,13 +120,9 @@ def _changes(loop: ast.AST, place: ast.AST) -> bool:
     """
     holder = place.value if isinstance(place, ast.Subscript) else place
     target = getattr(loop, "target", None)
-    by_target = target is not None and not _names(place).isdisjoint(_names(target))
+    by_target = target is not None and not names_in(place).isdisjoint(names_in(target))
     stored = {part.id for part in ast.walk(loop) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
-    return by_target or not stored.isdisjoint(_names(holder))
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return by_target or not stored.isdisjoint(names_in(holder))
 
 
 def _comes_first(module: Module, earlier: ast.expr, later: ast.expr) -> bool:

@@ -7,7 +7,15 @@ from raymigrate.facts.ray_data.own_preprocessors import is_fittable, own_preproc
 from raymigrate.facts.syntax.definitions import Definition
 from raymigrate.facts.syntax.functions import returns
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import has_unpacking, is_method_call, keyword_argument, named_arguments, sources
+from raymigrate.facts.values import (
+    called_name,
+    has_starred,
+    has_unpacking,
+    is_method_call,
+    keyword_argument,
+    named_arguments,
+    sources,
+)
 from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
 PREPROCESSORS = "ray.data.preprocessors"
@@ -86,7 +94,7 @@ def class_name(module: Module, call: ast.expr) -> str | None:
     """The class of ray.data.preprocessors that a call constructs: "StandardScaler"; None where it constructs none."""
     if not isinstance(call, ast.Call):
         return None
-    qualified = module.qualified(call.func) or ""
+    qualified = called_name(module, call)
     name = qualified.rpartition(".")[2]
     return name if qualified.startswith((f"{PREPROCESSORS}.", f"{BEFORE_RAY_2}.")) else None
 
@@ -112,7 +120,7 @@ def stages(module: Module, node: ast.expr) -> list[Stage] | None:
     if qualified in BATCH_MAPPERS:
         return [Mapper(value)] if "fn" in arguments(value) else None
     if qualified in CHAINS:
-        if value.keywords or any(isinstance(argument, ast.Starred) for argument in value.args):
+        if value.keywords or has_starred(value.args):
             return None
         parts = [stages(module, argument) for argument in value.args]
         if not parts or None in parts:

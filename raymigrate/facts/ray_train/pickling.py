@@ -15,10 +15,19 @@ from raymigrate.facts.projects.places import TAKE_TRAINABLES, TRAINABLE, TRAININ
 from raymigrate.facts.ray_data.datasets import MAPPERS, is_dataset
 from raymigrate.facts.ray_data.preprocessors import BATCH_MAPPERS
 from raymigrate.facts.ray_train.loguru_files import LOGURU, bound_by, files_of_loguru
+from raymigrate.facts.syntax.functions import decorators_of
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS, Binding, FunctionNode, Scope, children
-from raymigrate.facts.values import argument, is_none, keyword_argument, methods, seen_entries, seen_items
+from raymigrate.facts.values import (
+    all_arguments,
+    argument,
+    is_none,
+    keyword_argument,
+    methods,
+    seen_entries,
+    seen_items,
+)
 from raymigrate.knowledge.legacy import LOOP_CONFIGS, TORCH_TRAINERS, TRAINERS
 
 # Those that torch 2.13, transformers 5.23, accelerate 1.15 and datasets 5.2 load, by pickling every loaded module.
@@ -140,7 +149,7 @@ class _Sent:
                 yield from methods(self.module, node)
             elif isinstance(node, ast.Call) and isinstance(self.module.definition(node.func), FUNCTIONS):
                 yield from self._made_by(node.func)
-                waiting += [*node.args, *(keyword.value for keyword in node.keywords)]
+                waiting += all_arguments(node)
             else:
                 waiting += ast.iter_child_nodes(node)
 
@@ -189,7 +198,7 @@ def _configurations(module: Module) -> Iterator[ast.expr]:
 def _remote(module: Module) -> Iterator[ast.AST]:
     for definition in (*module.of_type(ast.FunctionDef), *module.of_type(ast.ClassDef)):
         assert isinstance(definition, (ast.FunctionDef, ast.ClassDef))
-        decorators = (d.func if isinstance(d, ast.Call) else d for d in definition.decorator_list)
+        decorators = decorators_of(definition)
         if any(module.qualified(decorator) == REMOTE for decorator in decorators):
             yield definition
     yield from (call.args[0] for call in module.calls(REMOTE) if call.args)

@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import is_method_call
 
 RANK_FUNCTIONS = ("get_world_rank", "get_local_rank", "get_node_rank", "get_rank")
 RANK_ATTRIBUTES = frozenset(
@@ -77,7 +78,7 @@ def _is_rank(module: Module, node: ast.AST) -> bool:
     name = module.qualified(node.func)
     if name is not None:
         return name.startswith(LIBRARIES) and name.endswith(RANK_FUNCTIONS)
-    return isinstance(node.func, ast.Attribute) and node.func.attr in RANK_FUNCTIONS
+    return is_method_call(node, *RANK_FUNCTIONS)
 
 
 def rank_condition(module: Module, node: ast.AST) -> ast.If | None:

@@ -14,7 +14,16 @@ from raymigrate.facts.ray_tune.tune_objects import is_tune_checkpoint
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.threads import run_elsewhere, waited_for
-from raymigrate.facts.values import Source, argument, called_name, is_method_call, is_none, reaching, sources
+from raymigrate.facts.values import (
+    Source,
+    all_arguments,
+    argument,
+    called_name,
+    is_method_call,
+    is_none,
+    reaching,
+    sources,
+)
 from raymigrate.facts.values.classes_behind import class_called
 from raymigrate.facts.values.items import DEEPEST, is_item_of, items_behind, origins_of_items
 from raymigrate.knowledge.legacy import HF, HF_UNRELEASED, IN_ML, TRANSFORMERS_TRAINERS
@@ -354,7 +363,7 @@ def is_set_to_none(module: Module, use: ast.expr) -> bool:
     call = module.calling(module.parent_of[use])
     if not is_method_call(call, "set_preprocessor") or not module.is_statement(call):
         return False
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    given = all_arguments(call)
     return len(given) == 1 and module.constant(given[0]) is None
 
 

@@ -13,6 +13,7 @@ from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.values import (
+    called_name,
     class_named,
     free_name,
     has_unpacking,
@@ -187,7 +188,7 @@ def _is_no_trainer(module: Module, value: ast.expr) -> bool:
         return not definition.bases
     if builtin := free_name(module, value.func):
         return hasattr(builtins, builtin)
-    name = module.qualified(value.func) or ""
+    name = called_name(module, value)
     return name.startswith(NO_TRAINERS) and not any(part.endswith("Trainer") for part in name.split("."))
 
 

@@ -15,7 +15,17 @@ from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import FUNCTIONS, ITERATIONS
-from raymigrate.facts.values import Source, argument, class_named, fillings, has_unpacking, is_none, methods, reaching
+from raymigrate.facts.values import (
+    Source,
+    argument,
+    class_named,
+    fillings,
+    has_unpacking,
+    is_method_call,
+    is_none,
+    methods,
+    reaching,
+)
 from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
 # By these, code gets at what it does not name. Of those that Python has itself, a method is another one: model.eval().
@@ -189,7 +199,7 @@ def _constructions(trainer: Source) -> Iterator[ast.Call]:
 def _is_seen(module: Module, construction: ast.Call) -> bool:
     """Whether it is seen what a trainer runs: it is of a class of Ray, and the function that it is given is found."""
     makers = [source for source in module.origins(construction.func) if class_named(source.module, source.node)]
-    restored = isinstance(construction.func, ast.Attribute) and construction.func.attr == "restore"
+    restored = is_method_call(construction, "restore")
     given = argument(construction, int(restored), *TRAINING_FUNCTION)
     if makers or given is None:
         return not makers and not has_unpacking(construction)

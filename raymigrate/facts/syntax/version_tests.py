@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_negation
 from raymigrate.facts.syntax.optional_imports import OPERATORS
+from raymigrate.facts.values.arguments import all_arguments
 from raymigrate.knowledge.versions import LOWEST, read_version
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def is_for_others(module: Module, test: ast.expr, *, of_else: bool) -> bool:
         test: The condition.
         of_else: Whether the branch runs where it does not hold.
     """
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+    if is_negation(test):
         return is_for_others(module, test.operand, of_else=not of_else)
     if not tells_versions(module, test):
         return False
@@ -91,7 +93,7 @@ def _is_version(module: Module, node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
         asked = [module.qualified(node.func) or ast.unparse(node.func), *(k.arg or "" for k in node.keywords)]
         asks = any(OF_VERSION.search(name.rpartition(".")[2]) for name in asked)
-        given = (*node.args, *(keyword.value for keyword in node.keywords))
+        given = all_arguments(node)
         return (asks and any(map(_is_ours, given))) or any(map(_is_key, given))
     if isinstance(node, ast.Subscript):
         return _is_key(node.slice) or (_is_ours(node.slice) and OF_VERSION.search(names_in(node.value)) is not None)

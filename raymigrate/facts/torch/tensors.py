@@ -10,7 +10,15 @@ from itertools import product
 from raymigrate.facts.hugging_face.models import models_in
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.torch.trained import trained
-from raymigrate.facts.values import Source, argument, is_method_call, keyword_argument, reaching
+from raymigrate.facts.values import (
+    Source,
+    argument,
+    called_name,
+    is_call_by_name,
+    is_method_call,
+    keyword_argument,
+    reaching,
+)
 from raymigrate.facts.values.items import collected, items_of
 from raymigrate.facts.values.numbers import is_number
 
@@ -115,14 +123,14 @@ class _Search:
         return frozenset(kind for kinds in found for kind in kinds if kind is not Kind.NUMBER)
 
     def _called(self, module: Module, call: ast.Call) -> frozenset[Kind]:
-        home, _, name = (module.qualified(call.func) or "").rpartition(".")
+        home, _, name = called_name(module, call).rpartition(".")
         if home.startswith("torch.nn.functional") and name in LOSSES:
             return frozenset({_reduced(module, call)})
         if home == "torch" and name in MAKERS:
             return frozenset({Kind.ONE if name == "tensor" and _is_one(module, call) else Kind.TENSOR})
         if home == "torch" and name in REDUCTIONS and len(call.args) == 1 and not call.keywords:
             return frozenset({Kind.ONE})
-        if isinstance(call.func, ast.Name) and call.func.id == "sum" and len(call.args) == 1:
+        if is_call_by_name(call, "sum") and len(call.args) == 1:
             collections = collected(Source(module, call.args[0]))
             items = [item for collection in collections for item in items_of(collection)]
             return frozenset(kind for item in items for kind in self.kinds(item.module, item.node)) | {Kind.NUMBER}
@@ -164,14 +172,14 @@ def _loss_class(origin: Source) -> ast.Call | None:
     module, node = origin.module, origin.node
     while is_method_call(node, *SAME):
         node = node.func.value
-    home, _, name = (module.qualified(node.func) or "").rpartition(".") if isinstance(node, ast.Call) else ("", "", "")
+    home, _, name = called_name(module, node).rpartition(".")
     is_loss = home.startswith("torch.nn") and name in LOSS_CLASSES
     return node if is_loss and isinstance(node, ast.Call) else None
 
 
 def gives_mean(module: Module, call: ast.Call) -> bool:
     """Whether a call is of a loss of torch that gives the mean of a batch."""
-    home, _, name = (module.qualified(call.func) or "").rpartition(".")
+    home, _, name = called_name(module, call).rpartition(".")
     is_function = home == "torch.nn.functional" and name in LOSSES
     makers = [(module, call)] if is_function else [(o.module, _loss_class(o)) for o in module.origins(call.func)]
     return bool(makers) and all(maker is not None and _is_mean(home, maker) for home, maker in makers)

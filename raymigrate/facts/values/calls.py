@@ -11,6 +11,7 @@ from raymigrate.facts.syntax.functions import by_position, decorators_of, defaul
 from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.values.arguments import (
     argument,
+    called_name,
     has_starred,
     has_unpacking,
     is_method_call,
@@ -323,5 +324,5 @@ def _searched(module: Module, key: str, name: str | None) -> tuple[list[ast.expr
 def is_drawn(module: Module, value: ast.expr) -> bool:
     """Whether a Tuner puts one of several values in its place: `tune.choice(...)`, `{"grid_search": ...}`."""
     made = module.value(value)
-    is_sample = isinstance(made, ast.Call) and (module.qualified(made.func) or "").startswith("ray.tune.")
+    is_sample = called_name(module, made).startswith("ray.tune.")
     return is_sample or (isinstance(made, ast.Dict) and "grid_search" in (module.entries(made) or ()))

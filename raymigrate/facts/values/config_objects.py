@@ -2,6 +2,7 @@
 
 import ast
 
+from raymigrate.facts.syntax.functions import decorators_of
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, class_named, has_unpacking
 
@@ -79,7 +80,7 @@ def file_given(module: Module, made: ast.Call) -> ast.expr | None:
 
 def is_bare_dataclass(module: Module, home: ast.ClassDef) -> bool:
     """Whether a class is a dataclass whose fields have the values that are written: without a base, or own code."""
-    heads = [d.func if isinstance(d, ast.Call) else d for d in home.decorator_list]
+    heads = decorators_of(home)
     parts = [part for s in home.body for part in (s, *getattr(s, "targets", ()))]
     own = {getattr(part, "name", "") or getattr(part, "id", "") for part in parts}
     is_plain = not home.bases and not home.keywords and own.isdisjoint(OWN)

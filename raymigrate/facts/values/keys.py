@@ -9,6 +9,7 @@ from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import COMPREHENSIONS, Scope
 from raymigrate.facts.values import Source, reaching, seen_entries, unpacked_dicts
+from raymigrate.facts.values.arguments import is_call_by_name
 
 READERS = ("get", "pop", "setdefault")
 # Code inside these may not run, or not in its turn.
@@ -230,7 +231,7 @@ def _add(module: Module, node: ast.expr, keys: Keys) -> None:
                 _add(module, given, keys)
             else:
                 _add_string(module, key, keys.strings, keys)
-    elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict":
+    elif is_call_by_name(value, "dict"):
         _add_call(module, value, keys)
     else:
         keys.hidden = True

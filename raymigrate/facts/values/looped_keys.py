@@ -3,6 +3,7 @@
 import ast
 
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import only_target
 from raymigrate.facts.values import Source, constants, entries, fillings, key_name
 
 LEAVES = (ast.Continue, ast.Break, ast.Return)
@@ -23,7 +24,7 @@ def looped_keys(source: Source) -> set[str]:
     target = module.definition(node) if isinstance(node, ast.Name) else None
     if isinstance(node, (ast.Dict, ast.Call)):
         made = module.parent_of[node]
-        target = made.targets[0] if isinstance(made, ast.Assign) and len(made.targets) == 1 else None
+        target = only_target(made)
         target = made.target if isinstance(made, ast.AnnAssign) else target
     if not isinstance(target, ast.Name):
         return set()

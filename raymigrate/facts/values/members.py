@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.syntax.functions import returns
-from raymigrate.facts.values.arguments import argument, called_name, has_unpacking
+from raymigrate.facts.values.arguments import argument, called_name, has_starred, has_unpacking, is_method_call
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
 from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.calls import given_back, is_drawn, returned_by
@@ -290,7 +290,7 @@ def _of_object(source: Source, name: str, *, elsewhere: bool) -> Behind:
     home = _class_of_object(source, elsewhere=elsewhere)
     if not isinstance(made, ast.Call):  # annotated: its objects may have another value than the default
         return Behind(_of_class(*home, name, elsewhere=elsewhere).found) if home is not None else UNKNOWN
-    if isinstance(made.func, ast.Attribute) and made.func.attr in PARSING:
+    if is_method_call(made, *PARSING):
         return _parsed(module, name)
     if module.qualified(made.func) in NAMESPACES:
         given = argument(made, len(made.args), name)
@@ -337,7 +337,7 @@ def unpacked(module: Module, target: ast.AST, *, elsewhere: bool) -> Behind:
     statement = module.parent_of.get(several) if isinstance(several, (ast.Tuple, ast.List)) else None
     if not isinstance(several, (ast.Tuple, ast.List)) or not isinstance(statement, ast.Assign):
         return UNKNOWN
-    if several not in statement.targets or any(isinstance(part, ast.Starred) for part in several.elts):
+    if several not in statement.targets or has_starred(several.elts):
         return UNKNOWN
     return _read(module, statement.value, several.elts.index(target), elsewhere=elsewhere)  # type: ignore[arg-type]
 
@@ -361,7 +361,7 @@ def entry(source: Source, key: str | int) -> Behind:
     elif isinstance(node, ast.Call):
         found = parsed_into(module, node, key)
         found = found if found is not None and _class_of(module, found, elsewhere=True) is not None else None
-    elif isinstance(node, (ast.List, ast.Tuple)) and not any(isinstance(part, ast.Starred) for part in node.elts):
+    elif isinstance(node, (ast.List, ast.Tuple)) and not has_starred(node.elts):
         found = node.elts[key] if -len(node.elts) <= key < len(node.elts) else None
     else:
         found = None

@@ -6,6 +6,7 @@ import ast
 
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, class_named, constant, is_none
+from raymigrate.facts.values.arguments import called_name
 
 DISPLAYS = (ast.Dict, ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.JoinedStr, ast.Lambda)
 
@@ -94,5 +95,5 @@ def _makes_object(module: Module, node: ast.AST) -> bool:
     """Whether an expression calls a class, or is a list, dict or text."""
     if not isinstance(node, ast.Call):
         return isinstance(node, DISPLAYS)
-    name = module.qualified(node.func) or ""
+    name = called_name(module, node)
     return class_named(module, node.func) is not None or name.rpartition(".")[2][:1].isupper()

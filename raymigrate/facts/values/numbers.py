@@ -8,6 +8,7 @@ from collections.abc import Collection
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking, is_method_call, origins
+from raymigrate.facts.values.arguments import called_name
 from raymigrate.facts.values.given import options
 
 NUMBERS = ("float", "int", "round", "len", "bool")
@@ -38,7 +39,7 @@ def is_number(module: Module, node: ast.expr, seen: Collection[str] = (), *, or_
     if isinstance(node, ast.Constant):
         return isinstance(node.value, (int, float)) or (or_none and node.value is None)
     if isinstance(node, ast.Call):
-        name = module.qualified(node.func) or ""
+        name = called_name(module, node)
         if isinstance(node.func, ast.Name) and node.func.id in NUMBERS:
             return True
         if getattr(node.func, "attr", "") in NUMBER_METHODS or name.startswith("math."):

@@ -75,7 +75,7 @@ def _named(
     uses = [other for other in module.uses(use.id, scope) if other is not use]
     statements = [first, *(module.statement(other) for other in uses)]
     block = module.block_of(last)
-    if not isinstance(first, (ast.Assign, ast.AnnAssign)) or first.value is not made or len(_targets(first)) > 1:
+    if not isinstance(first, (ast.Assign, ast.AnnAssign)) or first.value is not made or len(targets_of(first)) > 1:
         return None
     if len({*statements}) < len(statements) or not all(statement in block for statement in statements):
         return None
@@ -87,10 +87,6 @@ def _named(
     between = [other for other in block[places[0] : places[-1]] if other not in statements]
     is_same = _is_same_later(module, [value for _, value in found], between)
     return (statements, found) if is_same else None
-
-
-def _targets(statement: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
-    return targets_of(statement)
 
 
 def _pairs(module: Module, node: ast.expr) -> list[tuple[str, ast.expr]] | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import targets_of
 from raymigrate.facts.values import reaching
 
 
@@ -33,7 +34,7 @@ def _ahead(module: Module, node: ast.expr) -> Iterator[ast.expr]:
     """The expressions one step ahead of a value."""
     parent = module.parent_of[node]
     if isinstance(parent, (ast.Assign, ast.AnnAssign)):
-        targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+        targets = targets_of(parent)
         for target in targets:
             if isinstance(target, ast.Name):
                 yield from _reads_of(module, target)
