@@ -26,7 +26,7 @@ def check_iterators(training: Training, order: Order, loaders: Iterable[Variable
     """
     prepared = frozenset(loaders)
     for loop in training.loops:
-        homes = {v for loader, _ in loop.loaders for v in training.variables.of(loader)}
+        homes = training.loaders_of(loop)
         if not homes & prepared or not order.holds(loop.node):
             continue
         for name, call in _made_of_them(training, loop):

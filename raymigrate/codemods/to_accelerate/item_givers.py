@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import free_name, reaching
+from raymigrate.facts.values import called_name, free_name, reaching
 
 # Over and over, only the first of them, or with a bar of another library than tqdm.
 FUNCTIONS = (
@@ -57,6 +57,5 @@ def held(module: Module, node: ast.expr) -> ast.expr:
 
 def _classes(module: Module, node: ast.expr) -> list[str]:
     """The qualified names of what made an object."""
-    value = held(module, node)
-    name = module.qualified(value.func) if isinstance(value, ast.Call) else None
-    return [name] if name is not None else []
+    name = called_name(module, held(module, node))
+    return [name] if name else []

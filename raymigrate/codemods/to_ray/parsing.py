@@ -13,7 +13,7 @@ from raymigrate.codemods.to_ray.statements import Roles
 from raymigrate.facts.projects.command_lines import (
     files_of,
     may_read,
-    names_in,
+    names_read,
     reached,
     read_flags,
     read_while_imported,
@@ -74,7 +74,7 @@ def _imported(roles: Roles) -> Iterator[tuple[ast.expr, ast.Import | ast.ImportF
     staying = [statement for statement in module.imports if module.function(statement) is None]
     bound = {name: s for s in staying if s not in moved for name, _ in import_bindings(s)}
     for code in reached(module, roles.moved_or_makers()):
-        for name in names_in(code) if code.module is module else ():
+        for name in names_read(code) if code.module is module else ():
             root = name.value if isinstance(name, ast.Attribute) else name
             if isinstance(root, ast.Name) and root.id in bound and module.qualified(root) is not None:
                 found = module.elsewhere(root)

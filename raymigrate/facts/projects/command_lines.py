@@ -114,7 +114,7 @@ def reached(module: Module, nodes: Iterable[ast.AST], known: set[ast.AST] | None
                     waiting.append(found)
 
 
-def names_in(code: Code) -> Iterator[ast.Name | ast.Attribute]:
+def names_read(code: Code) -> Iterator[ast.Name | ast.Attribute]:
     """The names that a piece of code reads, and the attributes of what imports bind."""
     for part in _parts(code):
         if isinstance(part, ast.Attribute) and code.module.qualified(part) is None:
@@ -219,7 +219,7 @@ def _is_of_unknown(module: Module, node: ast.expr) -> bool:
 def _new_names(code: Code, asked: set[tuple[Scope, str]]) -> Iterator[ast.Name | ast.Attribute]:
     """The names in a piece of code that were not asked about yet."""
     module = code.module
-    for name in names_in(code):
+    for name in names_read(code):
         scope = module.scope_of[name]
         home = scope.find(name.id) if isinstance(name, ast.Name) else scope.module
         key = home, name.id if isinstance(name, ast.Name) else f".{module.qualified(name)}"

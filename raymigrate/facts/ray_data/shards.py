@@ -16,7 +16,7 @@ from raymigrate.facts.ray_train.training_code import TrainingCode
 from raymigrate.facts.syntax.guards import tested as tested_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import ITERATIONS
-from raymigrate.facts.values import argument, constants, is_none, seen_entries
+from raymigrate.facts.values import argument, constants, is_none, last_name, seen_entries
 from raymigrate.facts.values.items import items_behind
 from raymigrate.facts.values.keys import unpacked_value
 from raymigrate.facts.values.looped_keys import looped_keys
@@ -145,14 +145,13 @@ def _is_for_some_ranks(module: Module, node: ast.AST, seen: set[ast.AST]) -> boo
 
 def _reads_elsewise(module: Module, condition: ast.If, node: ast.AST) -> bool:
     """Whether the other branch of an `if` calls the same method or function."""
-    func = node.func if isinstance(node, ast.Call) else None
-    name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else None
-    if name is None:
+    name = last_name(node.func) if isinstance(node, ast.Call) else ""
+    if not name:
         return False
     in_body = any(outer in condition.body for outer in (node, *module.ancestors(node)))
     others = condition.orelse if in_body else condition.body
     return any(
-        isinstance(part, ast.Call) and name in (getattr(part.func, "attr", None), getattr(part.func, "id", None))
+        isinstance(part, ast.Call) and last_name(part.func) == name
         for statement in others
         for part in ast.walk(statement)
     )

@@ -21,6 +21,7 @@ from raymigrate.facts.values import (
     called_name,
     is_method_call,
     is_none,
+    last_name,
     reaching,
     sources,
 )
@@ -181,8 +182,8 @@ def is_called_checkpoint(module: Module, node: ast.expr) -> bool:
     """Whether an expression of which nothing else is known is called a checkpoint; a class or an import is none."""
     if module.qualified(node) is not None or isinstance(module.definition(node), ast.ClassDef):
         return False
-    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-    return "checkpoint" in name.lower() or "ckpt" in name.lower()
+    name = last_name(node).lower()
+    return "checkpoint" in name or "ckpt" in name
 
 
 def made_by_script(module: Module, node: ast.expr) -> str | None:

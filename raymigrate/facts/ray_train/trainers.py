@@ -15,6 +15,7 @@ from raymigrate.facts.syntax.scopes import FunctionNode
 from raymigrate.facts.values import (
     called_name,
     class_named,
+    every_origin,
     free_name,
     has_unpacking,
     is_method_call,
@@ -177,7 +178,7 @@ def _gpus_by_function(module: Module, first: str) -> dict[ast.AST, UseGpu]:
 
 def is_no_trainer(module: Module, node: ast.expr) -> bool:
     """Whether a value is known not to be a transformers.Trainer, under whatever name it is returned."""
-    return all(_is_no_trainer(source.module, source.node) for source in module.origins(node))
+    return every_origin(module, node, _is_no_trainer)
 
 
 def _is_no_trainer(module: Module, value: ast.expr) -> bool:

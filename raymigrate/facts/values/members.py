@@ -177,7 +177,7 @@ def is_empty(module: Module, base: ast.expr) -> bool:
 
 def _default(module: Module, value: ast.expr | None) -> ast.expr | None:
     """The value of an attribute; where the body of a dataclass describes a field, its default."""
-    name = module.qualified(value.func) if isinstance(value, ast.Call) else None
+    name = called_name(module, value)
     if not isinstance(value, ast.Call) or name not in FIELDS:
         return value
     place = FIELDS[name]

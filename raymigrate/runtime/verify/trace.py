@@ -34,8 +34,8 @@ class Batch:
         tensors = {name: (tuple(shape), dtype, digest) for name, (shape, dtype, digest) in event["tensors"].items()}
         return cls(tensors, tuple(event["rows"]), event["loss"], event.get("trained", True))
 
-    def apart(self, other: Batch) -> list[str]:
-        """The inputs that both have, with other values or another shape."""
+    def unequal_inputs(self, other: Batch) -> list[str]:
+        """The names of the inputs that both have, but with other values or of another shape."""
         shared = self.tensors.keys() & other.tensors.keys()
         return sorted(name for name in shared if self.tensors[name][::2] != other.tensors[name][::2])
 

@@ -162,7 +162,7 @@ def collator(pair: Pair) -> Cause | None:
             for a, b in zip(left.batches, right.batches, strict=False):
                 if a.rows != b.rows:
                     return None
-                apart = a.apart(b)
+                apart = a.unequal_inputs(b)
                 lost = sorted(a.tensors.keys() - b.tensors.keys())
                 if apart or lost:
                     name = (apart or lost)[0]

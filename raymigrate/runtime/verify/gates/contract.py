@@ -91,7 +91,7 @@ def _tensors(pair: Pair) -> Check:
             for a, b in zip(left.batches, right.batches, strict=False):
                 compared += 1
                 only |= a.tensors.keys() ^ b.tensors.keys()
-                apart = a.apart(b)
+                apart = a.unequal_inputs(b)
                 equal += not apart
                 if apart and not first:
                     name = apart[0]
