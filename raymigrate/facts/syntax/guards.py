@@ -10,7 +10,7 @@ from raymigrate.facts.syntax.alternatives import goes_on
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import is_negation
 from raymigrate.facts.syntax.scopes import Reference
-from raymigrate.facts.syntax.version_tests import is_for_others, spelled_names, tells_versions
+from raymigrate.facts.syntax.version_tests import is_for_others, spelled_in, tells_versions
 from raymigrate.facts.values import Source, is_none
 from raymigrate.knowledge.libraries import look_up
 
@@ -213,10 +213,10 @@ def _is_asked(module: Module, test: ast.expr, *, of_else: bool) -> bool:
         if isinstance(part, ast.Name | ast.Attribute | ast.Call) and OF_VERSIONS.search(ast.unparse(part)):
             return True
         if isinstance(part, ast.Name | ast.Attribute):
-            if OF_VERSIONS.search(spelled_names(module.followed(part)[1])) or tells_versions(module, part):
+            if OF_VERSIONS.search(spelled_in(module.followed(part)[1])) or tells_versions(module, part):
                 return True
         if (told := _answer(module, part)) is not None:
-            if OF_VERSIONS.search(spelled_names(told.node)) or tells_versions(told.module, told.node):
+            if OF_VERSIONS.search(spelled_in(told.node)) or tells_versions(told.module, told.node):
                 return True
     home, asked, is_turned = _asked(module, test)
     if of_else is not is_turned and isinstance(asked, ast.Call) and ast.unparse(asked.func) == "hasattr":

@@ -53,7 +53,7 @@ def tells_versions(module: Module, test: ast.expr) -> bool:
     return any(OF_MAJOR.fullmatch(word) for word in named) or any(_is_version(*part) for part in parts)
 
 
-def spelled_names(node: ast.expr) -> str:
+def spelled_in(node: ast.expr) -> str:
     """The names in an expression, without its texts: what is in them belongs to others, `open("phi-v4.yaml")`."""
     return " ".join(word for part in ast.walk(node) for word in _spelled(part))
 
@@ -96,9 +96,7 @@ def _is_version(module: Module, node: ast.AST) -> bool:
         given = all_arguments(node)
         return (asks and any(map(_is_ours, given))) or any(map(_is_key, given))
     if isinstance(node, ast.Subscript):
-        return _is_key(node.slice) or (
-            _is_ours(node.slice) and OF_VERSION.search(spelled_names(node.value)) is not None
-        )
+        return _is_key(node.slice) or (_is_ours(node.slice) and OF_VERSION.search(spelled_in(node.value)) is not None)
     return False
 
 
