@@ -147,8 +147,7 @@ def _results_of_list(listed: Source) -> list[Source]:
         return []
     if module.qualified(call.func) in (*LISTS, *GLOBS):
         return results_of_folder(Source(module, call.args[0])) if call.args else []
-    is_method = is_method_call(call, "iterdir", "glob")
-    return results_of_folder(Source(module, call.func.value)) if is_method else []  # type: ignore[attr-defined]
+    return results_of_folder(Source(module, call.func.value)) if is_method_call(call, "iterdir", "glob") else []
 
 
 def _sorts_out(module: Module, node: ast.expr) -> bool:

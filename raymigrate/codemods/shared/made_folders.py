@@ -70,8 +70,7 @@ def _asks(module: Module, test: ast.expr, folder: str) -> bool:
     """`not os.path.exists(folder)`, `os.path.exists(folder) is False` or `== False`."""
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Is, ast.Eq)):
         return module.constant(test.comparators[0]) is False and _asks_whether(module, test.left, folder)
-    is_not = is_negation(test)
-    return is_not and _asks_whether(module, test.operand, folder)  # type: ignore[attr-defined]
+    return is_negation(test) and _asks_whether(module, test.operand, folder)
 
 
 def _asks_whether(module: Module, test: ast.expr, folder: str) -> bool:
@@ -81,5 +80,4 @@ def _asks_whether(module: Module, test: ast.expr, folder: str) -> bool:
     if module.qualified(test.func) in QUESTIONS:
         asked = argument(test, 0, "path", "s")
         return asked is not None and ast.dump(asked) == folder
-    is_of_path = is_method_call(test, *ASKED_OF_PATHS) and not test.args
-    return is_of_path and ast.dump(test.func.value) == folder  # type: ignore[attr-defined]
+    return is_method_call(test, *ASKED_OF_PATHS) and not test.args and ast.dump(test.func.value) == folder

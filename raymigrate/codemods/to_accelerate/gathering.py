@@ -172,5 +172,4 @@ def size_of(module: Module, part: ast.expr) -> ast.expr | None:
         return outer if [module.constant(value) for value in outer.args] == [0] else None
     if isinstance(parent, ast.Attribute) and parent.attr == "shape" and isinstance(outer, ast.Subscript):
         return outer if module.constant(outer.slice) == 0 else None
-    is_len = is_call_by_name(parent, "len")
-    return parent if is_len and isinstance(parent, ast.Call) else None
+    return parent if is_call_by_name(parent, "len") else None

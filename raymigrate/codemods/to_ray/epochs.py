@@ -317,8 +317,7 @@ def _names_its_states(module: Module, saving: ast.Call) -> bool:
 def _start_again(module: Module, loop: Loop) -> str:
     """Where a loop begins after a failure: not at its first epoch where the script may have kept one itself."""
     call = loop.iter if isinstance(loop, ast.For) else None
-    is_counted = is_call_by_name(call, "range")
-    if isinstance(call, ast.Call) and is_counted and len(call.args) > 1 and module.constant(call.args[0]) is ...:
+    if is_call_by_name(call, "range") and len(call.args) > 1 and module.constant(call.args[0]) is ...:
         return f"`{module.source(call.args[0])}` says again where it starts, as in a new run of the script"
     return "the script starts with the first epoch again"
 

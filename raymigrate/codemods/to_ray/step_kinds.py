@@ -274,8 +274,8 @@ def _is_path_or_moment(module: Module, node: ast.expr, known: dict[ast.AST, bool
             known[node] = _is_path_or_moment(module, value.left, known)
         elif isinstance(value, ast.Call):
             is_made = called_name(module, value).startswith(OF_PATHS_AND_MOMENTS)
-            is_method = is_method_call(value, *OF_PLAIN)
-            known[node] = is_made or (is_method and _is_path_or_moment(module, value.func.value, known))  # type: ignore[attr-defined]
+            owner = value.func.value if is_method_call(value, *OF_PLAIN) else None
+            known[node] = is_made or (owner is not None and _is_path_or_moment(module, owner, known))
     return known[node]
 
 

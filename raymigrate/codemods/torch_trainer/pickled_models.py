@@ -111,8 +111,7 @@ class _Fates:
         found: dict[ast.Call, list[ast.Call]] = {}
         for call in self.module.of_type(ast.Call):
             assert isinstance(call, ast.Call)
-            is_method = is_method_call(call, *RUNNING)
-            runs = call.func.value if isinstance(call.func, ast.Attribute) and is_method else call.func
+            runs = call.func.value if is_method_call(call, *RUNNING) else call.func
             for made in models_in(self.module, runs) if self.module.qualified(runs) is None else ():
                 found.setdefault(made.call, []).append(call)
         return found

@@ -155,8 +155,7 @@ def _classes_of_made(made: Source) -> set[str | None]:
     """The classes of which an expression makes an object; of a parameter, the one that it is declared to be."""
     module, node = made.module, made.node
     if isinstance(node, ast.Call):
-        is_restored = is_method_call(node, "restore")  # from an earlier run
-        maker = node.func.value if is_restored else node.func  # type: ignore[attr-defined]
+        maker = node.func.value if is_method_call(node, "restore") else node.func  # or from an earlier run
         classes = {name for source in module.origins(maker) for name in named_trainers(source)}
         return {*classes, *(() if classes else _declared(*_returned(module, node.func)))}
     parameter = module.definition(node)

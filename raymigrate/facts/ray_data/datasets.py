@@ -318,8 +318,7 @@ def _behind_frames(value: _Value) -> list[_Value] | None:
         return [_Value(held.module, held.node) for held in _held(Source(module, node))] or None
     if module.qualified(node.func) == FROM_PANDAS:
         return []
-    is_kept = is_method_call(node, *KEEP_FRAMES | READERS | {"values"})
-    return [_Value(module, node.func.value)] if is_kept else None  # type: ignore[attr-defined]
+    return [_Value(module, node.func.value)] if is_method_call(node, *KEEP_FRAMES, *READERS, "values") else None
 
 
 def _chain(source: Source) -> Iterator[tuple[Module, ast.Call]]:

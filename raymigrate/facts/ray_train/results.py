@@ -14,17 +14,8 @@ from raymigrate.facts.ray_tune.tune_objects import is_tune_checkpoint
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.threads import run_elsewhere, waited_for
-from raymigrate.facts.values import (
-    Source,
-    all_arguments,
-    argument,
-    called_name,
-    is_method_call,
-    is_none,
-    last_name,
-    reaching,
-    sources,
-)
+from raymigrate.facts.values import Source, argument, is_none, reaching, sources
+from raymigrate.facts.values.arguments import all_arguments, called_name, is_method_call, last_name
 from raymigrate.facts.values.classes_behind import class_called
 from raymigrate.facts.values.items import DEEPEST, is_item_of, items_behind, origins_of_items
 from raymigrate.knowledge.legacy import HF, HF_UNRELEASED, IN_ML, TRANSFORMERS_TRAINERS

@@ -198,8 +198,7 @@ def looped_over(module: Module, target: ast.AST | None) -> ast.expr | None:
         return pairs.args[place] if place < len(pairs.args) else None
     if function == "enumerate" and place == 1 and pairs.args:
         return pairs.args[0]
-    is_dict = is_method_call(pairs, "items") and not pairs.args
-    return pairs.func.value if is_dict and place == 1 and isinstance(pairs.func, ast.Attribute) else None
+    return pairs.func.value if is_method_call(pairs, "items") and not pairs.args and place == 1 else None
 
 
 def _given_to_key(module: Module, parameter: ast.arg) -> ast.expr | None:

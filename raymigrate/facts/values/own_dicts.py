@@ -94,8 +94,7 @@ def _pairs(module: Module, node: ast.expr) -> list[tuple[str, ast.expr]] | None:
     if isinstance(node, ast.Dict):
         keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
         return _if_text(keys, node.values)
-    is_dict = is_call_by_name(node, "dict")
-    if not is_dict or not isinstance(node, ast.Call) or node.args or module.scope_of[node].find("dict"):
+    if not is_call_by_name(node, "dict") or node.args or module.scope_of[node].find("dict"):
         return None
     return _if_text([keyword.arg for keyword in node.keywords], [keyword.value for keyword in node.keywords])
 
