@@ -51,6 +51,7 @@ SPEAKS_OF = {
     "RM418": "torch|cudnn|dist",
     "RM419": "stop|scheduler|time_budget_s|include_dashboard",
     "RM606": "str|repr",
+    "RM690": "version",
     "RM753": "Arguments|Config|Trainer",
     "RM402": "sync_config",
     "RM309": "Checkpoint|^save",
