@@ -10,7 +10,7 @@ from raymigrate.codemods.to_accelerate.variables import Variable, Variables
 from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import compared_with, is_negation
-from raymigrate.facts.values import called_name, is_method_call, last_name
+from raymigrate.facts.values import called_name, every_origin, is_call_by_name, is_method_call, last_name
 
 DEVICE = "accelerator.device"
 MAKER = "torch.device"
@@ -37,13 +37,31 @@ def replace_number(changes: Changes, node: ast.expr, number: str) -> None:
     if number in MAIN and isinstance(parent, ast.Compare) and len(parent.ops) == 1:
         op, [right] = parent.ops[0], parent.comparators
         compared = module.constant(right if parent.left is node else parent.left)
-        if compared == 0 and isinstance(op, (ast.Eq, ast.NotEq)):
+        if compared in (0, "0") and isinstance(op, (ast.Eq, ast.NotEq)):
             changes.replace(parent, MAIN[number] if isinstance(op, ast.Eq) else f"not {MAIN[number]}")
             return
     if number in MAIN and is_negation(parent):
         changes.replace(parent, MAIN[number])
         return
-    changes.replace(node, number)
+    is_text = every_origin(module, node, _reads_text) and not _takes_numbers(module, node)
+    changes.replace(node, f"str({number})" if is_text else number)
+
+
+def _reads_text(module: Module, node: ast.expr) -> bool:
+    """Whether a number is read as the text that an environment variable holds: `os.environ["RANK"]`."""
+    if isinstance(node, ast.Subscript):
+        return module.qualified(node.value) == "os.environ"
+    is_default = isinstance(module.constant(node), str)  # `os.getenv("RANK", "0")`
+    return is_default or called_name(module, node) in ("os.environ.get", "os.getenv")
+
+
+def _takes_numbers(module: Module, node: ast.expr) -> bool:
+    """Whether a number does where a text stood: in `int(rank)`, in a text, compared with numbers."""
+    parent = module.parent_of[node]
+    if isinstance(parent, ast.Compare):
+        others = compared_with(parent, node)
+        return bool(others) and all(isinstance(module.constant(other), int) for other in others)
+    return isinstance(parent, ast.FormattedValue) or is_call_by_name(parent, "int", "float", "str", "print")
 
 
 def replace_use(changes: Changes, variables: Variables, read: ast.Name, number: str | None) -> None:

@@ -310,7 +310,7 @@ class Processes(Side):
     def _compares_with_first(self, test: ast.expr) -> bool:
         if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq):
             sides = ((test.left, test.comparators[0]), (test.comparators[0], test.left))
-            return any(self.module.constant(zero) == 0 and self._is_rank(rank) for rank, zero in sides)
+            return any(self.module.constant(zero) in (0, "0") and self._is_rank(rank) for rank, zero in sides)
         return is_negation(test) and self._is_rank(test.operand)
 
     def _compared_number(self, test: ast.expr) -> str | None:
