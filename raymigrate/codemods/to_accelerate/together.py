@@ -6,7 +6,6 @@ import ast
 
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.facts.ray_train.ranks import OF_ONE
-from raymigrate.facts.values import is_call_by_name
 
 # What a condition may be made of that is the same in all processes, besides names.
 OF_SETTINGS = (
@@ -75,4 +74,4 @@ class Together(Side):
 
 def _counts(rows: ast.expr) -> bool:
     """Whether a loop goes through numbers: `range(5)`."""
-    return is_call_by_name(rows, "range")
+    return isinstance(rows, ast.Call) and isinstance(rows.func, ast.Name) and rows.func.id == "range"

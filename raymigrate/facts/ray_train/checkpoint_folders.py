@@ -17,7 +17,7 @@ from raymigrate.facts.syntax.functions import is_static, parameter_for
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import LOOPS, FunctionNode
-from raymigrate.facts.values import Source, all_arguments, argument, called_name, last_name, leading_text, sources
+from raymigrate.facts.values import Source, argument, called_name, last_name, leading_text, sources
 
 FROM_FOLDER = ("", "from_directory", "from_model")
 # Where Databricks, Anyscale and network file systems are mounted by their documents.
@@ -173,7 +173,7 @@ def _all_removals(module: Module) -> list[Removal]:
         Removal(call, given, by_parameter[function, name])
         for call in calls
         for _, function in functions_run(module, call)
-        for given in all_arguments(call)
+        for given in (*call.args, *(keyword.value for keyword in call.keywords))
         if (function, name := _taken_by(module, function, call, given)) in by_parameter
     ]
     return [*direct, *handed]
