@@ -21,7 +21,7 @@ from raymigrate.facts.folders.read_back import path_keys
 from raymigrate.facts.folders.removals import is_own_path, removes_files
 from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.torch.gradients import switches_gradients_off
-from raymigrate.facts.values import argument, called_name, is_method_call, methods, methods_of_object
+from raymigrate.facts.values import argument, is_method_call, methods, methods_of_object
 
 # What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
 OF_WRAPPED = frozenset({"train", "eval", "parameters", "zero_grad", "modules", "training", "buffers"})
@@ -114,7 +114,7 @@ class Output(Side):
         call = self.module.taking(value)
         if call is None:
             return
-        if PIPELINE.fullmatch(called_name(self.module, call)):
+        if PIPELINE.fullmatch(self.module.qualified(call.func) or ""):
             changes.replace(model, "accelerator.unwrap_model($model)", model=self.module.source(model))
             return
         definition = self.module.elsewhere(call.func)
@@ -137,7 +137,7 @@ class Output(Side):
 
     def _tell_of_unseen(self, changes: Changes, call: ast.Call, model: ast.Name) -> None:
         """Tells of functions that are imported from elsewhere, and may reach into the model."""
-        name = called_name(self.module, call)
+        name = self.module.qualified(call.func) or ""
         is_function = "." in name and name.rpartition(".")[2].islower()
         if is_function and name.partition(".")[0] not in KNOWN:
             changes.note(
