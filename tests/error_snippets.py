@@ -311,6 +311,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "from ray.data import DatasetPipeline",
         "from transformers import TextDataset",
         "from ray.train import Trainer",
+        "import ray.workflow",
         "ray.train.load_checkpoint()",
         "ray.train.world_rank()",
     ],
