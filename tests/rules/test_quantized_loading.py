@@ -223,3 +223,12 @@ def test_a_class_that_is_looked_up_may_be_the_default() -> None:
     load = 'getattr(transformers, name, Own).from_pretrained("m", load_in_8bit=True)'
     outcome = converted(TABLE.format(classes="{}", load=load))
     assert '"m", load_in_8bit=True' in outcome.text and len(outcome.lines("RM701", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize(("other", "told"), [("Own", 1), ("LlamaForCausalLM", 0)])
+def test_a_name_that_stands_for_the_methods_of_two_classes_is_asked_for_both(other: str, told: int) -> None:
+    ways = f"if name:\n    load = AutoModelForCausalLM.from_pretrained\nelse:\n    load = {other}.from_pretrained"
+    text = TABLE.format(classes=f"1\nname = 1\n{ways}", load='load("m", load_in_8bit=True)')
+    outcome = converted(text)
+    assert len(outcome.lines("RM701", Kind.MANUAL)) == told
+    assert ('load("m", load_in_8bit=True)' in outcome.text) is bool(told)

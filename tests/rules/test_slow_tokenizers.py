@@ -38,7 +38,7 @@ def noted(body: str, imports: str = LEGACY) -> int:
         "import transformers as t\n    return t.AutoTokenizer.from_pretrained('a/b', use_fast=False)",
         "import transformers as t\n    return getattr(t, 'AutoTokenizer').from_pretrained('a/b', use_fast=False)",
         # turned in a loop
-        "slow = False\n    for _ in config:\n      slow = not slow\n      AutoTokenizer.from_pretrained(x, use_fast=slow)",
+        "fast = True\n    for x in y:\n      fast = not fast\n      AutoTokenizer.from_pretrained(x, use_fast=fast)",
     ],
 )
 def test_a_slow_tokenizer_is_asked_for_in_vain(body: str) -> None:

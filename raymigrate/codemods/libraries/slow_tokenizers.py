@@ -11,12 +11,11 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hugging_face.models import classes_called
+from raymigrate.facts.hugging_face.models import calls_of_classes
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import is_negation
 from raymigrate.facts.values import keyword_argument
-from raymigrate.facts.values.held_methods import calls_of_method
 from raymigrate.facts.values.keys import unpacked_value
 
 RM773 = Rule(
@@ -45,14 +44,10 @@ def slow_tokenizers(context: Context) -> None:
     module = context.module
     if not is_for_old_transformers(context):
         return
-    loads = [call for call, _, owner in calls_of_method(module, LOAD) if _may_be_tokenizer(module, owner)]
+    loads = [call for call, *_, names in calls_of_classes(module, LOAD) if not set(CLASSES).isdisjoint(names)]
     places = [place for call in loads if (place := _asks_for_slow(module, call)) is not None]
     for place in dict.fromkeys(places):
         context.note(RM773, place, MESSAGE)
-
-
-def _may_be_tokenizer(module: Module, owner: ast.expr) -> bool:
-    return any(name in CLASSES for name in classes_called(module, owner))
 
 
 def _asks_for_slow(module: Module, call: ast.Call) -> ast.expr | None:

@@ -11,6 +11,7 @@ from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, argument, free_name, is_none, known_text, methods, seen_entries
 from raymigrate.facts.values.arguments import has_starred
+from raymigrate.facts.values.held_methods import calls_of_method
 from raymigrate.facts.values.items import collections_of, items_behind
 from raymigrate.knowledge.pickled_models import Pickling, pickling
 
@@ -80,6 +81,20 @@ def classes_called(module: Module, owner: ast.expr) -> list[str]:
         return [name]
     ends = [end for source in module.origins(owner) for end in _one_of_several(source)]
     return [name for end in ends for name in _names(end)]
+
+
+def calls_of_classes(module: Module, name: str) -> Iterator[tuple[ast.Call, ast.expr, ast.expr, list[str]]]:
+    """The calls of a method of classes, as `calls_of_method` gives them, but once, each with all classes it may be of.
+
+    Args:
+        module: The module.
+        name: The method.
+    """
+    found: dict[ast.Call, list[tuple[ast.expr, ast.expr]]] = {}
+    for call, method, owner in calls_of_method(module, name):
+        found.setdefault(call, []).append((method, owner))
+    for call, ways in found.items():
+        yield call, *ways[0], [class_name for _, owner in ways for class_name in classes_called(module, owner)]
 
 
 def _one_of_several(source: Source) -> list[Source]:
