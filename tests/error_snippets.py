@@ -311,6 +311,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "from ray.data import DatasetPipeline",
         "from transformers import TextDataset",
         "from ray.train import Trainer",
+        "import ray.workflow",
         "ray.train.load_checkpoint()",
         "ray.train.world_rank()",
     ],
@@ -394,6 +395,8 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "transformers.TrainingArguments(HERE, optim='adamw_apex_fused')",
         "transformers.Trainer(Model(), transformers.TrainingArguments(HERE, use_cpu=True, report_to=None))",
         "transformers.BertModel.from_pretrained(HERE, state_dict={})",
+        "transformers.BatchEncoding({'ids': [[1]]}, tensor_type='tf')",
+        "transformers.BatchEncoding({'ids': [[1]]}, tensor_type='jax')",
     ],
     "RM706": [
         "transformers.HfArgumentParser(transformers.TrainingArguments).parse_dict({'no_cuda': True})",

@@ -289,6 +289,8 @@ HOMES_OF_AIR = ("ray.air.", "ray.data.", "ray.train.", "ray.tune.")
 ONE_MEANING = ("transformers", "datasets", "peft", "trl", "huggingface_hub", "evaluate", "accelerate")
 # Where such a library has its names, if not at its top: those of its memory_utils and deepspeed_utils.
 HOMES = {"accelerate": "accelerate.utils"}
+# Modules that are there and refuse to be imported: measured on Ray 2.60.
+RAISED = {"ray.workflow": "RuntimeError"}
 
 
 def successor(qualified: str) -> tuple[str, str] | None:
@@ -316,6 +318,11 @@ def successor(qualified: str) -> tuple[str, str] | None:
         if candidate not in ("", old) and look_up(candidate).gone is None:
             return old, candidate
     return None
+
+
+def raised_by_import(qualified: str) -> str:
+    """The error that an import of something ends with that is gone."""
+    return RAISED.get(look_up(qualified).gone or "", "ImportError")
 
 
 def advice_on(gone: str) -> str | None:

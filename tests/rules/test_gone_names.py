@@ -269,3 +269,23 @@ def test_a_module_that_only_says_that_it_is_gone_is_told(script: str) -> None:
     outcome = converted(script)
     assert len(outcome.lines("RM692", Kind.MANUAL)) == 1
     assert "Ray Workflows are gone; use tasks, or a workflow engine." in outcome.messages[0]
+    assert "an ImportError" not in outcome.messages[0] and "raises a RuntimeError" in outcome.messages[0]
+
+
+TRIED = """
+try:
+    {imports}
+    there = True
+except {error}:
+    workflow, there = None, False
+print(there, workflow)
+"""
+
+
+@pytest.mark.parametrize("imports", ["from ray import workflow", "import ray.workflow"])
+@pytest.mark.parametrize(("error", "told"), [("ImportError", 1), ("Exception", 0), ("(OSError, RuntimeError)", 0)])
+def test_what_it_raises_is_no_import_error_that_somebody_catches(imports: str, error: str, told: int) -> None:
+    script = TRIED.format(imports=imports, error=error).lstrip("\n")
+    outcome = converted(script)
+    assert len(outcome.lines("RM692", Kind.MANUAL)) == told and outcome.text == script
+    assert not told or "raises a RuntimeError, which nothing catches here." in outcome.messages[0]

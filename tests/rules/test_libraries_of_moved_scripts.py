@@ -207,3 +207,14 @@ def test_what_keras_trains_is_told_with_the_classes_that_are_gone() -> None:
 )
 def test_other_scripts_with_such_models_or_a_fit_are_not(text: str) -> None:
     assert converted(text, to_ray=True).findings == []
+
+
+def test_a_configuration_makes_such_a_model_too() -> None:
+    text = KERAS.format(train="fit([[1]], [1])").replace('.from_pretrained("bert-base-uncased")', "(object())")
+    assert len(converted(text, to_ray=True).lines("RM802", Kind.MANUAL)) == 1
+
+
+def test_a_script_that_moves_for_its_trainer_is_not_said_to_stay() -> None:
+    text = KERAS.format(train="fit([[1]], [1])") + 'from transformers import Trainer\n\nTrainer("bert").train()\n'
+    outcome = converted(text, to_ray=True)
+    assert not any("Keras" in message for message in outcome.messages)

@@ -185,6 +185,9 @@ BOTH = '{"llama": LlamaForCausalLM, "gpt": AutoModelForCausalLM}'
         ("(LlamaForCausalLM, AutoModelForCausalLM)", 'CLASSES[name].from_pretrained("m", load_in_8bit=True)'),
         ("{}", 'self.kind.from_pretrained("m", load_in_8bit=True)'),
         ("{}", 'getattr(transformers, name).from_pretrained("m", load_in_8bit=True)'),
+        ("{}", 'getattr(transformers, name, None).from_pretrained("m", load_in_8bit=True)'),
+        ("{}", 'getattr(transformers, name, AutoModelForCausalLM).from_pretrained("m", load_in_8bit=True)'),
+        ("{}", 'getattr(transformers, "AutoModelForCausalLM").from_pretrained("m", load_in_8bit=True)'),
         ("AutoModelForCausalLM.from_pretrained", 'CLASSES("m", load_in_8bit=True)'),
         ("partial(AutoModelForCausalLM.from_pretrained, load_in_8bit=True)", "CLASSES(name)"),
     ],
@@ -202,6 +205,7 @@ def test_classes_come_out_of_dicts_and_attributes(classes: str, load: str) -> No
         '{"llama": LlamaForCausalLM, **Own.classes}',
         '{"llama": LlamaForCausalLM}\nCLASSES["own"] = Own',
         '{"llama": LlamaForCausalLM}\nCLASSES.update(Own.classes)',
+        "[LlamaForCausalLM, *Own.classes]",
     ],
 )
 def test_a_dict_that_may_hold_a_class_of_others_is_told(classes: str) -> None:
@@ -213,3 +217,18 @@ def test_a_dict_that_may_hold_a_class_of_others_is_told(classes: str) -> None:
 def test_classes_of_others_in_a_dict_are_left_alone(load: str) -> None:
     outcome = converted(TABLE.format(classes='{"own": Own}', load=f'{load}.from_pretrained("m", load_in_8bit=True)'))
     assert "load_in_8bit=True" in outcome.text and not outcome.lines("RM701", Kind.MANUAL)
+
+
+def test_a_class_that_is_looked_up_may_be_the_default() -> None:
+    load = 'getattr(transformers, name, Own).from_pretrained("m", load_in_8bit=True)'
+    outcome = converted(TABLE.format(classes="{}", load=load))
+    assert '"m", load_in_8bit=True' in outcome.text and len(outcome.lines("RM701", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize(("other", "told"), [("Own", 1), ("LlamaForCausalLM", 0)])
+def test_a_name_that_stands_for_the_methods_of_two_classes_is_asked_for_both(other: str, told: int) -> None:
+    ways = f"if name:\n    load = AutoModelForCausalLM.from_pretrained\nelse:\n    load = {other}.from_pretrained"
+    text = TABLE.format(classes=f"1\nname = 1\n{ways}", load='load("m", load_in_8bit=True)')
+    outcome = converted(text)
+    assert len(outcome.lines("RM701", Kind.MANUAL)) == told
+    assert ('load("m", load_in_8bit=True)' in outcome.text) is bool(told)

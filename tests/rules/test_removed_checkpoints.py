@@ -71,6 +71,8 @@ def found(body: str, workers: str = "2") -> list[int]:
         f'{WITH_MAIN}\nfolder = "out"\n{SAVE}\n{REPORT}\nclean(folder)',
         "class Files:\n    def clean(self, done):\n        shutil.rmtree(done, ignore_errors=True)\n"
         f'folder = "out"\n{SAVE}\n{REPORT}\nFiles().clean(folder)',
+        f'{CLEAN}\ndef end(left):\n    clean(left)\nfolder = "out"\n{SAVE}\n{REPORT}\nend(folder)',
+        f'clean = lambda done: shutil.rmtree(done)\nfolder = "out"\n{SAVE}\n{REPORT}\nclean(folder)',
         # all hand it in, so rank 0 may be faster than the others
         f'folder = "out"\n{SAVE}\n{REPORT}\n{BY_MAIN}',
         f"{EVERY_SECOND}    torch.save(model.state_dict(), 'last.pt')",
@@ -100,6 +102,7 @@ def test_a_folder_that_a_faster_worker_removes_is_told_once(body: str) -> None:
         f'folder = "out"\n{SAVE}\n{REPORT}',
         f'{CLEAN}\nfolder = "out"\n{SAVE}\n{REPORT}\nclean("cache")',
         f'{CLEAN}\nfolder = "/tmp/out"\n{SAVE}\n{REPORT}\nclean(folder)',
+        f'{CLEAN}\ndef end(left, kept):\n    clean(left)\nfolder = "out"\n{SAVE}\n{REPORT}\nend("cache", folder)',
         f"{CLEAN}\nfolder = tempfile.mkdtemp()\n{SAVE}\n{REPORT}\nclean(folder)",
         f"{WITH_MAIN}\n{BY_RANK}clean('out')",
         f'{CLEAN}\nfolder = "out"\n{SAVE}\n{REPORT}\naccelerator.wait_for_everyone()\nclean(folder)',

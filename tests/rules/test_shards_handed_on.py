@@ -29,6 +29,8 @@ CASES = [
     (f"def get():\n    return {SHARD}, 1", "    rows, other = get()\n    print(rows.take(2))"),
     ("def size(rows):\n    return rows.count()", f"    print(size({SHARD}))"),
     ("", f"    shards = {{'a': {SHARD}}}\n    for name, rows in shards.items():\n        print(rows.repeat(2))"),
+    ("", f"    rows = {SHARD}\n    print({{'a': rows}}[config].count())"),
+    ("", f"    rows = {SHARD}\n    shards = {{'a': rows}}\n    print(shards.get(config).count())"),
     ("", f"    for rows in [{SHARD}]:\n        print(rows.map_batches(print))"),
 ]
 
@@ -46,6 +48,7 @@ def test_what_a_shard_lacks_is_told(before: str, body: str) -> None:
         (HELD.format(SHARD + ".materialize()"), "    print(Held().size())"),
         (HELD.format(SHARD).replace("rows.count()", "rows.iter_rows()"), "    print(Held().size())"),
         ("def size(rows):\n    return rows.count()\n\nsize(ray.data.range(3))", f"    print(size({SHARD}))"),
+        ("import own", f"    shards = {{'a': {SHARD}}}\n    print(shards.get(config, own.rows).count())"),
         (
             HELD.format(SHARD).replace("return self.rows.count()", "return 1"),
             "    print(Held().size(), 'a'.count('a'))",

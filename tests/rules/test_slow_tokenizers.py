@@ -36,6 +36,9 @@ def noted(body: str, imports: str = LEGACY) -> int:
         "from functools import partial\n    return partial(AutoTokenizer.from_pretrained, use_fast=False)",
         'classes = {"t": AutoTokenizer}\n    return classes[config].from_pretrained("a/b", use_fast=False)',
         "import transformers as t\n    return t.AutoTokenizer.from_pretrained('a/b', use_fast=False)",
+        "import transformers as t\n    return getattr(t, 'AutoTokenizer').from_pretrained('a/b', use_fast=False)",
+        # turned in a loop
+        "fast = True\n    for x in y:\n      fast = not fast\n      AutoTokenizer.from_pretrained(x, use_fast=fast)",
     ],
 )
 def test_a_slow_tokenizer_is_asked_for_in_vain(body: str) -> None:
@@ -53,6 +56,7 @@ def test_a_slow_tokenizer_is_asked_for_in_vain(body: str) -> None:
         'load = LlamaTokenizer.from_pretrained\n    return load("a/b", use_fast=False)',
         'return AutoImageProcessor.from_pretrained("a/b", use_fast=False)',
         'return LlamaTokenizer.from_pretrained("a/b", use_fast=False)',
+        "slow = config\n    while slow:\n      slow = not slow\n      AutoTokenizer.from_pretrained(x, use_fast=slow)",
         'return config.AutoTokenizer.from_pretrained("a/b", use_fast=False)',
     ],
 )

@@ -22,6 +22,8 @@ def told(line: str, head: str = HEAD) -> int:
         "shown.info('done')\n",
         "click.echo('done', err=True)\n",
         "click.secho('done')\n",
+        "click.echo(None)\n",
+        "click.echo(b'done')\n",
         "def say():\n    logging.getLogger('a').info('done')\nsay()\n",
     ],
 )

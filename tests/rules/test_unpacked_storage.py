@@ -33,6 +33,7 @@ def places(lines: str, start: str = TRAINER) -> list[int]:
     [
         "given = {'storage_path': 'results'}",
         "given = dict(name='a', storage_path='./results')",
+        "given = {'storage_filesystem': None, 'storage_path': 'results'}",
         "FOLDER = 'results'\ngiven = {}\ngiven['storage_path'] = FOLDER",
         "given = {k: v for k, v in {'storage_path': 'results', 'name': None}.items() if v is not None}",
         "given = {'name': 'a'}\ngiven.update(storage_path=os.path.join('results', 'a'))",

@@ -22,7 +22,7 @@ from raymigrate.facts.syntax.scopes import Binding, Reference, Scope, import_bin
 from raymigrate.facts.values import is_none
 from raymigrate.knowledge.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.knowledge.libraries import LIBRARIES, look_up
-from raymigrate.knowledge.successors import advice_on
+from raymigrate.knowledge.successors import advice_on, raised_by_import
 
 CONDITIONAL = (ast.If, ast.Try, ast.ExceptHandler, ast.While, ast.For, ast.Match)
 THERE = "Import it from its library in that file, and run raymigrate again."
@@ -41,19 +41,22 @@ RM692 = Rule(
     "RM692",
     "a name that is gone",
     "Current Ray, transformers, accelerate, datasets, evaluate, huggingface_hub, peft or trl raise an ImportError or"
-    " AttributeError for it.",
+    " AttributeError for it; ray.workflow raises a RuntimeError.",
     "Where the library's documentation names no successor, copy what you need of it from the version that the code was"
     " written for.",
     "https://docs.ray.io/en/latest/train/api/api.html",
-    errors=tuple(
-        text
-        for library in LIBRARIES
-        for text in (
-            f"cannot import name '*' from '{library}",
-            f"No module named '{library}.*'",
-            f"module '{library}' has no attribute",
-            f"module '{library}.*' has no attribute",
-        )
+    errors=(
+        *(
+            text
+            for library in LIBRARIES
+            for text in (
+                f"cannot import name '*' from '{library}",
+                f"No module named '{library}.*'",
+                f"module '{library}' has no attribute",
+                f"module '{library}.*' has no attribute",
+            )
+        ),
+        "The experimental Ray Workflows library was deprecated",
     ),
 )
 
@@ -115,8 +118,7 @@ def _report_uses(context: Context, kept: Collection[int]) -> set[tuple[ast.stmt,
             report_gone(context, node, name, moved)
     for (statement, name), used in failing.items():
         advice = dict.fromkeys(filter(None, map(advice_on, used)))
-        message = f"{name} is gone: this import raises an ImportError."
-        context.manual(RM692, statement, message, " ".join(advice) or None)
+        context.manual(RM692, statement, f"{_failing(name)}.", " ".join(advice) or None)
     return set(failing)
 
 
@@ -163,6 +165,8 @@ def report_gone(context: Context, node: ast.AST, name: str, whole: str | None = 
         whole: The name that is used, which goes on below it.
     """
     what = f"current {name.partition('.')[0]} has no such name"
+    if raised_by_import(name) != "ImportError":
+        what = f"it raises {_error(name)}"
     is_this = name in (context.module.qualified(node), context.moved.get(node))
     if isinstance(getattr(node, "ctx", None), ast.Store) and is_this:
         what = "the library may no longer read what is set here"
@@ -202,7 +206,7 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
             message = f"{origin} is gone, so that {local} is None here, and {own_lines(module, use)} fails."
             context.manual(RM692, statement, message, advice_on(origin) or ONE_WAY)
         elif not any(isinstance(above, CONDITIONAL) for above in module.ancestors(statement)):
-            context.manual(RM692, statement, f"{origin} is gone: this import raises an ImportError.", OTHER_NAME)
+            context.manual(RM692, statement, f"{_failing(origin)}.", OTHER_NAME)
     elif statement not in context.plan.import_modules and not is_guarded(module, statement, alias.name):
         uses = module.references_by_binding.get(alias, [])
         return any(use.root not in context.rewritten for use in uses)
@@ -224,15 +228,32 @@ def _is_told_anyway(context: Context, statement: ast.Import | ast.ImportFrom, al
         context.manual(RM692, statement, f"{origin.removesuffix('.*')} is gone, or has lost names.")
     elif is_attribute(module, statement):
         if statement not in context.plan.import_modules:
-            message = f"{origin} is gone: this import raises an ImportError, and the class has it as an attribute."
+            message = f"{_failing(origin)}, and the class has it as an attribute."
             context.manual(RM692, statement, message, "Write a method of that name that does what it did.")
     elif message := _caught(context, statement, alias, origin):
         context.manual(RM692, statement, message, " ".join(filter(None, (advice_on(origin), WITHOUT))))
     elif (where := taken_elsewhere(module, local)) and not _is_one_of_several(module, statement, local):
-        context.manual(RM692, statement, f"{origin} is gone: this import raises an ImportError, and {where}.", THERE)
+        context.manual(RM692, statement, f"{_failing(origin)}, and {where}.", THERE)
+    elif passes_by(module, statement, alias, origin):
+        context.manual(RM692, statement, f"{_failing(origin)}, which nothing catches here.", advice_on(origin))
     else:
         return False
     return True
+
+
+def _failing(name: str) -> str:
+    return f"{name} is gone: this import raises {_error(name)}"
+
+
+def _error(name: str) -> str:
+    error = raised_by_import(name)
+    return f"{'an' if error.startswith('I') else 'a'} {error}"
+
+
+def passes_by(module: Module, statement: ast.stmt, alias: ast.alias, origin: str) -> bool:
+    """Whether an import fails in a `try` with an error that its `except ImportError` does not catch."""
+    is_tried = isinstance(module.parent_of[statement], ast.Try)
+    return is_tried and raised_by_import(origin) != "ImportError" and not is_guarded(module, statement, alias.name)
 
 
 def _caught(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias, origin: str) -> str:
@@ -245,8 +266,8 @@ def _caught(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
         return ""
     given = ", ".join(given_by_handlers(module, statement))
     instead = f"what the handler binds is all that is left: {given}" if given else f"{local} is not imported"
-    where = taken_elsewhere(module, local)
-    return f"{origin} is gone: the ImportError is caught here, and {instead}.{f' {where}.' if where else ''}"
+    where, error = taken_elsewhere(module, local), raised_by_import(origin)
+    return f"{origin} is gone: the {error} is caught here, and {instead}.{f' {where}.' if where else ''}"
 
 
 def _takes_others_with_it(module: Module, statement: ast.stmt) -> bool:

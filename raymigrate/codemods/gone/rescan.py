@@ -13,7 +13,7 @@ from raymigrate.base.expressions import lazy_regex
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.gone.gone_names import RM691, RM692, gone_part, report_gone
+from raymigrate.codemods.gone.gone_names import RM691, RM692, gone_part, passes_by, report_gone
 from raymigrate.codemods.libraries.argument_changes import (
     ACCELERATOR_CHANGES,
     DATASET_CHANGES,
@@ -145,7 +145,8 @@ def plain_imports(context: Context) -> None:
         for alias in statement.names if isinstance(statement, ast.Import) else ():
             if alias.asname or alias in context.plan.dropped_imports:
                 continue
-            if gone_part(context.module.imported(statement, alias)) is None:
+            origin = context.module.imported(statement, alias)
+            if gone_part(origin) is None or passes_by(context.module, statement, alias, origin):
                 continue
             if is_guarded(context.module, statement, alias.name):
                 continue

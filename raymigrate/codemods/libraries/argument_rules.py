@@ -82,6 +82,8 @@ RM705 = Rule(
         "adamw_apex_fused is not a valid OptimizerNames",
         "None is not supported, only",
         "`state_dict` cannot be passed together with a model name",
+        "tf is not a valid TensorType",
+        "jax is not a valid TensorType",
         "is only available with FSDP1. Set `fsdp_config['version'] = 1` to use it",
     ),
 )

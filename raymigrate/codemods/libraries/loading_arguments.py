@@ -18,11 +18,10 @@ from raymigrate.codemods.libraries.old_transformers import is_for_old_transforme
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.libraries.unseen_keys import shown, tell_key
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hugging_face.models import PIPELINES, classes_called, is_model_class
+from raymigrate.facts.hugging_face.models import PIPELINES, calls_of_classes, is_model_class
 from raymigrate.facts.syntax.guards import is_asked_for
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values.carried import Entry, carried
-from raymigrate.facts.values.held_methods import calls_of_method
 from raymigrate.facts.values.keys import perhaps_taken_out, taken_out
 from raymigrate.facts.values.partials import function_of
 
@@ -36,8 +35,7 @@ READERS = ("get", "pop", "setdefault")
 @codemod(METHOD, phase=Phase.LIBRARIES, after=[keyword_arguments])
 def loading_arguments(context: Context) -> None:
     """Changes the arguments of every `from_pretrained`, and tells of those that it gets by `**`."""
-    loading = calls_of_method(context.module, METHOD)
-    calls = [(call, classes_called(context.module, owner)) for call, _, owner in loading]
+    calls = [(call, names) for call, *_, names in calls_of_classes(context.module, METHOD)]
     of_library = [(call, names) for call, names in calls if any(map(_is_of_library, names))]
     loads = [(call, any(is_model_class(name) for name in names)) for call, names in of_library]
     held = {call for call, names in of_library if all(map(is_model_class, names))}

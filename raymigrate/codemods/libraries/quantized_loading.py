@@ -14,10 +14,9 @@ from raymigrate.codemods.libraries.argument_rules import RM701, RM702
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Part
-from raymigrate.facts.hugging_face.models import ADAPTED, classes_called
+from raymigrate.facts.hugging_face.models import ADAPTED, calls_of_classes
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import called_name, is_none, named_arguments, written
-from raymigrate.facts.values.held_methods import calls_of_method
 
 CONFIG = "quantization_config"
 CLASS = "BitsAndBytesConfig"
@@ -28,11 +27,10 @@ REFUSED = "raises a TypeError today"
 @codemod(*BITS, phase=Phase.LIBRARIES, after=[keyword_arguments])
 def quantized_loading(context: Context) -> None:
     """Writes the configuration that the arguments stood for."""
-    for call, method, owner in calls_of_method(context.module, "from_pretrained"):
+    for call, method, owner, names in calls_of_classes(context.module, "from_pretrained"):
         given = {keyword.arg: keyword for keyword in call.keywords if keyword.arg}
         if given.keys().isdisjoint(BITS):
             continue
-        names = classes_called(context.module, owner)
         known = [name for name in names if name.startswith("transformers.") or ADAPTED.fullmatch(name)]
         if known and len(known) == len(names):
             _convert(context, call, method, given)

@@ -11,11 +11,11 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hugging_face.models import classes_called
+from raymigrate.facts.hugging_face.models import calls_of_classes
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.syntax.nodes import is_negation
 from raymigrate.facts.values import keyword_argument
-from raymigrate.facts.values.held_methods import calls_of_method
 from raymigrate.facts.values.keys import unpacked_value
 
 RM773 = Rule(
@@ -44,14 +44,10 @@ def slow_tokenizers(context: Context) -> None:
     module = context.module
     if not is_for_old_transformers(context):
         return
-    loads = [call for call, _, owner in calls_of_method(module, LOAD) if _may_be_tokenizer(module, owner)]
+    loads = [call for call, *_, names in calls_of_classes(module, LOAD) if not set(CLASSES).isdisjoint(names)]
     places = [place for call in loads if (place := _asks_for_slow(module, call)) is not None]
     for place in dict.fromkeys(places):
         context.note(RM773, place, MESSAGE)
-
-
-def _may_be_tokenizer(module: Module, owner: ast.expr) -> bool:
-    return any(name in CLASSES for name in classes_called(module, owner))
 
 
 def _asks_for_slow(module: Module, call: ast.Call) -> ast.expr | None:
@@ -61,15 +57,15 @@ def _asks_for_slow(module: Module, call: ast.Call) -> ast.expr | None:
         given = unpacked_value(module, call, USE_FAST)
     if given is None or is_guarded(module, call, USE_FAST):
         return None
-    return given if _may_be(module, given, value=False) and given in module.parent_of else None
+    return given if _may_be_false(module, given) and given in module.parent_of else None
 
 
-def _may_be(module: Module, given: ast.expr, *, value: bool) -> bool:
-    """Whether one of the values that an argument can come from is written as this one: `False`, `not slow`."""
-    for home, node in module.origins(given):
+def _may_be_false(module: Module, given: ast.expr) -> bool:
+    """Whether one of the values that an argument can come from is written as False, or as `not` of what is True."""
+    waiting = [(source, False) for source in module.origins(given)]
+    for (home, node), value in waiting:  # which grows meanwhile
         if isinstance(node, ast.Constant) and node.value is value:
             return True
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            if _may_be(home, node.operand, value=not value):
-                return True
+        turned = home.origins(node.operand) if is_negation(node) else []
+        waiting += [new for source in turned if (new := (source, not value)) not in waiting]  # `slow = not slow`
     return False

@@ -27,7 +27,9 @@ def prints(module: Module, call: ast.Call) -> bool:
     if free_name(module, call.func) == "print":
         return True
     is_plain = len(call.args) < 2 and not call.keywords and not has_unpacking(call)
-    return is_plain and module.qualified(call.func) in ECHOES
+    # Of None echo() makes an empty line, and it decodes bytes.
+    is_same = not any(isinstance(module.constant(shown), (bytes, type(None))) for shown in call.args)
+    return is_plain and is_same and module.qualified(call.func) in ECHOES
 
 
 def tell_logged(changes: Changes, processes: Processes) -> None:

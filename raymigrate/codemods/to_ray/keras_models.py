@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray.refusals import leave
+from raymigrate.codemods.to_ray.trainer_calls import training_of
 from raymigrate.facts.hugging_face.models import classes_called
+from raymigrate.facts.values import called_name
+from raymigrate.knowledge.legacy import ACCELERATORS
 
 CLASS = lazy_regex(r"transformers(?:\.\w+)*\.TF[A-Z]\w*")
 MAKERS = ("from_pretrained", "from_config")
@@ -22,13 +27,15 @@ ADVICE = (
 def keras_models(context: Context) -> None:
     """Says of a script whose model of transformers Keras trains why it stays; what is gone is told of it too."""
     module = context.module
-    if context.imports_ray or context.stays:
+    training = training_of(module)
+    if context.imports_ray or context.stays or training.trains or training.searches or any(module.calls(*ACCELERATORS)):
         return
     made = {
         call
         for call, method in module.method_calls(*MAKERS)
         if any(CLASS.fullmatch(name) for name in classes_called(module, method.value))
     }
+    made |= {call for call in module.of_type(ast.Call) if CLASS.fullmatch(called_name(module, call) or "")}
     for fit, method in module.method_calls("fit") if made else ():
         if any(source.node in made for source in module.origins(method.value)):
             leave(context, fit, MESSAGE, ADVICE)

@@ -22,8 +22,9 @@ def unpacked_storage(context: Context) -> None:
     for call in module.calls(*RUN_CONFIGS):
         for unpacked in (keyword for keyword in call.keywords if keyword.arg is None):
             entries = {entry.name: entry for entry in carried_from_callers(module, unpacked.value).entries}
-            path = entries.get("storage_path")
-            is_elsewhere = filesystem_of(module, call) is not None or "storage_filesystem" in entries
+            path, system = entries.get("storage_path"), entries.get("storage_filesystem")
+            is_of_entry = system is not None and system.module.constant(system.value) is not None
+            is_elsewhere = is_of_entry or filesystem_of(module, call) is not None
             if path is None or is_elsewhere or not may_be_relative(path.module, path.value):
                 continue
             is_here = path.module is module

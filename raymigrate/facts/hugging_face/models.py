@@ -9,7 +9,9 @@ from raymigrate.facts.syntax.attribute_chains import is_of_self
 from raymigrate.facts.syntax.functions import default_of
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, free_name, known_text, methods, seen_entries
+from raymigrate.facts.values import Source, argument, free_name, is_none, known_text, methods, seen_entries
+from raymigrate.facts.values.arguments import has_starred
+from raymigrate.facts.values.held_methods import calls_of_method
 from raymigrate.facts.values.items import collections_of, items_behind
 from raymigrate.knowledge.pickled_models import Pickling, pickling
 
@@ -34,7 +36,6 @@ TASKS = {
     "audio-classification": ("AutoModelForAudioClassification", "wav2vec2-base-superb-ks"),
 }
 SAME = frozenset({"bfloat16", "cpu", "cuda", "double", "eval", "float", "half", "requires_grad_", "to", "train"})
-DISPLAYS = (ast.Dict, ast.List, ast.Tuple)  # what is written out, and that nothing is put into later
 # What keeps its arguments.
 KEEPERS = frozenset(
     {"copy.deepcopy", "dict", "functools.partial", "list", "peft.get_peft_model", "tuple"}
@@ -79,7 +80,21 @@ def classes_called(module: Module, owner: ast.expr) -> list[str]:
     if name is not None:
         return [name]
     ends = [end for source in module.origins(owner) for end in _one_of_several(source)]
-    return [end.module.qualified(end.node) or _looked_up(end) for end in ends]
+    return [name for end in ends for name in _names(end)]
+
+
+def calls_of_classes(module: Module, name: str) -> Iterator[tuple[ast.Call, ast.expr, ast.expr, list[str]]]:
+    """The calls of a method of classes, as `calls_of_method` gives them, but once, each with all classes it may be of.
+
+    Args:
+        module: The module.
+        name: The method.
+    """
+    found: dict[ast.Call, list[tuple[ast.expr, ast.expr]]] = {}
+    for call, method, owner in calls_of_method(module, name):
+        found.setdefault(call, []).append((method, owner))
+    for call, ways in found.items():
+        yield call, *ways[0], [class_name for _, owner in ways for class_name in classes_called(module, owner)]
 
 
 def _one_of_several(source: Source) -> list[Source]:
@@ -87,18 +102,26 @@ def _one_of_several(source: Source) -> list[Source]:
     items = items_behind(source)
     if not items:
         return [source]
-    is_whole = all(isinstance(several.node, DISPLAYS) for several in collections_of(source))
+    is_whole = all(_is_written_out(several.node) for several in collections_of(source))
     ends = [end for item in items for end in item.module.origins(item.node)]
     return ends if is_whole else [*ends, source]
 
 
-def _looked_up(source: Source) -> str:
-    """The library that a class is looked up in by its name, with a dot: `getattr(transformers, name)`."""
+def _is_written_out(several: ast.expr) -> bool:
+    if isinstance(several, ast.Dict):
+        return None not in several.keys
+    return isinstance(several, (ast.List, ast.Tuple)) and not has_starred(several.elts)
+
+
+def _names(source: Source) -> list[str]:
+    """The class that a value is; of `getattr(library, name)` the library, with a dot, where its name is not known."""
     module, node = source.module, source.node
-    if not isinstance(node, ast.Call) or free_name(module, node.func) != "getattr" or not node.args:
-        return ""
-    library = module.qualified(node.args[0])
-    return f"{library}." if library is not None else ""
+    name = module.qualified(node)
+    if name is not None or not isinstance(node, ast.Call) or free_name(module, node.func) != "getattr":
+        return [name or ""]
+    library, asked = [module.qualified(part) for part in node.args[:1]], known_text(module, argument(node, 1))
+    defaults = [module.qualified(default) or "" for default in node.args[2:] if not is_none(default)]
+    return [*(f"{whole}.{asked}" if whole is not None else "" for whole in library), *defaults]
 
 
 def is_model(module: Module, node: ast.expr) -> bool:

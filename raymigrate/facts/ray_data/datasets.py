@@ -10,7 +10,7 @@ from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import targets_of
 from raymigrate.facts.values import Source, argument, called_name, is_method_call, is_none, keyword_argument
-from raymigrate.facts.values.items import collections_of, items_behind, items_of
+from raymigrate.facts.values.items import collections_of, items_of, origins_of_items
 from raymigrate.knowledge.legacy import BATCH_PREDICTORS
 
 GET_SHARD = frozenset({"ray.air.session.get_dataset_shard", "ray.train.get_dataset_shard"})
@@ -351,9 +351,8 @@ def is_shard(module: Module, node: ast.expr) -> bool:
 
 def comes_from_shards(module: Module, value: ast.expr) -> bool:
     """Whether a value is what get_dataset_shard gives by every way to it, in other files too."""
-    origins = module.origins(value)
-    items = [item for origin in origins for item in items_behind(origin)] or origins
-    return bool(items) and all(asks_for_shard(item) for item in items)
+    found = [end for origin in module.origins(value) for end in origins_of_items(origin) or [origin]]
+    return bool(found) and all(map(asks_for_shard, found))
 
 
 def asks_for_shard(source: Source) -> bool:

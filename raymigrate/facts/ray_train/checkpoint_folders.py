@@ -17,7 +17,7 @@ from raymigrate.facts.syntax.functions import is_static, parameter_for
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import LOOPS, FunctionNode
-from raymigrate.facts.values import Source, argument, called_name, last_name, leading_text, sources
+from raymigrate.facts.values import Source, argument, called_name, leading_text, sources
 
 FROM_FOLDER = ("", "from_directory", "from_model")
 # Where Databricks, Anyscale and network file systems are mounted by their documents.
@@ -161,22 +161,24 @@ def _removals(module: Module, folders: list[ast.expr], names: list[ast.Name]) ->
 @kept
 def _all_removals(module: Module) -> list[Removal]:
     """What takes a folder away in a file: the calls of REMOVERS, and those of functions that do it with a parameter."""
-    direct = [Removal(call, folder, call) for call in module.calls(*REMOVERS) if (folder := removed_by(call))]
-    by_parameter: dict[tuple[ast.AST | None, str], ast.Call] = {}
-    for removal in direct:
-        parameter = module.definition(_plain(module, removal.folder))
-        if isinstance(parameter, ast.arg):
-            by_parameter[module.function(removal.call), parameter.arg] = removal.call
-    names = {function.name for function, _ in by_parameter if isinstance(function, ast.FunctionDef)}
-    calls = [call for call in module.of_type(ast.Call) if isinstance(call, ast.Call) and last_name(call.func) in names]
-    handed = [
-        Removal(call, given, by_parameter[function, name])
-        for call in calls
-        for _, function in functions_run(module, call)
-        for given in (*call.args, *(keyword.value for keyword in call.keywords))
-        if (function, name := _taken_by(module, function, call, given)) in by_parameter
-    ]
-    return [*direct, *handed]
+    found = [Removal(call, folder, call) for call in module.calls(*REMOVERS) if (folder := removed_by(call))]
+    taking = set[ast.AST]()
+    for removal in found:  # which grows meanwhile
+        parameter, function = module.definition(_plain(module, removal.folder)), module.function(removal.call)
+        if isinstance(parameter, ast.arg) and function is not None and parameter not in taking:
+            taking.add(parameter)
+            handed = _given_to(module, function, parameter.arg)
+            found += [Removal(call, given, removal.remover) for call, given in handed]
+    return found
+
+
+def _given_to(module: Module, function: ast.AST, parameter: str) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """The calls of a function, each with what it gives to a parameter."""
+    for call in module.of_type(ast.Call):
+        for _, callee in functions_run(module, call) if isinstance(call, ast.Call) else ():
+            for given in (*call.args, *(keyword.value for keyword in call.keywords)) if callee is function else ():
+                if _taken_by(module, callee, call, given) == parameter:
+                    yield call, given
 
 
 def _taken_by(module: Module, function: FunctionNode, call: ast.Call, given: ast.expr) -> str:

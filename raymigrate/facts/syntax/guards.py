@@ -13,11 +13,13 @@ from raymigrate.facts.syntax.scopes import Reference
 from raymigrate.facts.syntax.version_tests import is_for_others, spelled_in, tells_versions
 from raymigrate.facts.values import Source, is_none
 from raymigrate.knowledge.libraries import look_up
+from raymigrate.knowledge.successors import raised_by_import
 
 # What a name, attribute or keyword that is not there raises, and what is above it.
 CAUGHT = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "NameError", "Exception", "BaseException"}
 )
+CAUGHT_OF_RUNTIME = frozenset({"RuntimeError", "Exception", "BaseException"})
 OF_VERSIONS = lazy_regex(r"version|__ver__|signature\(|TYPE_CHECKING", re.IGNORECASE)
 OF_NAMES = lazy_regex(r"signature|parameters|fields|annotations|dir\(", re.IGNORECASE)  # what a class or function takes
 SUPPRESS = "contextlib.suppress"
@@ -45,14 +47,16 @@ def is_guarded(module: Module, node: ast.AST, missing: str) -> bool:
         node: The use.
         missing: The last part of the name.
     """
-    child = node
+    child, caught = node, _caught(module, node)
     for parent in module.ancestors(node):
-        if isinstance(parent, ast.Try) and (child in parent.body and _catches(parent.handlers)):
+        if isinstance(parent, ast.Try) and (child in parent.body and _catches(parent.handlers, caught)):
             return True
         if isinstance(parent, ast.If | ast.IfExp | ast.While) and child is not parent.test:
             if _is_asked(module, parent.test, of_else=child not in _taken(parent)):
                 return True
-        if isinstance(parent, ast.With) and any(_suppresses(module, item.context_expr) for item in parent.items):
+        if isinstance(parent, ast.With) and any(
+            _suppresses(module, item.context_expr, caught) for item in parent.items
+        ):
             return True
         child = parent
     return missing in _looked_for(module) or takes_over(module, node)
@@ -112,8 +116,11 @@ def _is_turned(module: Module, test: ast.AST, of: ast.expr) -> bool:
 
 def goes_on_without(module: Module, node: ast.AST) -> bool:
     """Whether code is in a block that a missing name ends for good: `with suppress(ImportError)`, `pytest.raises`."""
-    blocks = (parent for parent in module.ancestors(node) if isinstance(parent, ast.With))
-    return any(_suppresses(module, item.context_expr) for block in blocks for item in block.items)
+    blocks, caught = (
+        (parent for parent in module.ancestors(node) if isinstance(parent, ast.With)),
+        _caught(module, node),
+    )
+    return any(_suppresses(module, item.context_expr, caught) for block in blocks for item in block.items)
 
 
 def is_ready(module: Module, reference: Reference, missing: str) -> bool:
@@ -153,10 +160,18 @@ def _works(body: list[ast.stmt]) -> bool:
     return bool(imported) and all(look_up(name).gone is None for name in imported)
 
 
-def _catches(handlers: list[ast.ExceptHandler]) -> bool:
+def _caught(module: Module, node: ast.AST) -> frozenset[str]:
+    """What catches the error that a missing name raises there."""
+    names = (
+        [module.imported(node, alias) for alias in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
+    )
+    return CAUGHT_OF_RUNTIME if any(raised_by_import(name) == "RuntimeError" for name in names) else CAUGHT
+
+
+def _catches(handlers: list[ast.ExceptHandler], caught: frozenset[str]) -> bool:
     """Whether one of the handlers goes on after the error; one that raises again or ends the program only words it."""
     return any(
-        (handler.type is None or CAUGHT & {name.rpartition(".")[2] for name in _names(handler.type)})
+        (handler.type is None or caught & {name.rpartition(".")[2] for name in _names(handler.type)})
         and goes_on(handler)
         for handler in handlers
     )
@@ -166,12 +181,16 @@ def _names(node: ast.expr) -> Iterator[str]:
     yield from (ast.unparse(e) for e in (node.elts if isinstance(node, ast.Tuple) else [node]))
 
 
-def _suppresses(module: Module, node: ast.expr) -> bool:
+def _is_suppressed(module: Module, block: ast.With, caught: frozenset[str]) -> bool:
+    return any(_suppresses(module, item.context_expr, caught) for item in block.items)
+
+
+def _suppresses(module: Module, node: ast.expr, caught: frozenset[str]) -> bool:
     """Whether a block goes on after the error, or a test expects it."""
     return (
         isinstance(node, ast.Call)
         and _named(module, node.func) in (SUPPRESS, *EXPECTING)
-        and any(CAUGHT & {name.rpartition(".")[2]} for argument in node.args for name in _names(argument))
+        and any(caught & {name.rpartition(".")[2]} for argument in node.args for name in _names(argument))
     )
 
 

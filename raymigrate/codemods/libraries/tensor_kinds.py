@@ -1,0 +1,43 @@
+"""RM705, for `tokenizer(texts, return_tensors="tf")`: transformers 5 makes no tensors of TensorFlow and JAX.
+
+Measured on transformers 5.23: "tf is not a valid TensorType, please select one of ['pt', 'np', 'mlx']" (ValueError).
+"""
+
+import ast
+
+from raymigrate.base.expressions import lazy_regex
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.argument_rules import RM705
+from raymigrate.codemods.phases import Phase
+from raymigrate.facts.syntax.guards import is_guarded
+from raymigrate.facts.syntax.module import Module
+from raymigrate.facts.values import called_name, every_origin
+
+ARGUMENT = "return_tensors"
+GONE = ("tf", "jax")
+MAKERS = lazy_regex(r"transformers(?:\.\w+)*\.\w*(?:Tokenizer|Processor|FeatureExtractor)\w*(?:\.from_pretrained)?")
+METHODS = ("__call__", "apply_chat_template", "batch_encode_plus", "encode", "encode_plus", "pad", "preprocess")
+ADVICE = 'Write "np" and make the tensors of the arrays; or "pt" for PyTorch.'
+
+
+@codemod(ARGUMENT, phase=Phase.LIBRARIES)
+def tensor_kinds(context: Context) -> None:
+    """Tells of tokenizers and processors that are asked for tensors which they make no more."""
+    module = context.module
+    for call, keyword in module.keywords(ARGUMENT):
+        kind = module.constant(keyword.value)
+        if kind not in GONE or is_guarded(module, keyword, ARGUMENT):
+            continue
+        if every_origin(module, _called(call), _is_made_by_library):
+            context.manual(RM705, keyword, f'{ARGUMENT}="{kind}" raises a ValueError today.', ADVICE)
+
+
+def _called(call: ast.Call) -> ast.expr:
+    """The object that a call calls, by itself or by a method."""
+    is_method = isinstance(call.func, ast.Attribute) and call.func.attr in METHODS
+    return call.func.value if is_method and isinstance(call.func, ast.Attribute) else call.func
+
+
+def _is_made_by_library(module: Module, value: ast.expr) -> bool:
+    return MAKERS.fullmatch(called_name(module, value) or "") is not None
