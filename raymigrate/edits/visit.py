@@ -370,9 +370,9 @@ class Visit(cst.CSTTransformer):
         # blank lines set off what stands above, and stay.
         if not (edit.comments_stay or blocks.is_import(original)):
             lines = lines[: blocks.blank_lines(updated)]
-        if not group and lines:
-            group = [self._placeholder(lines)]
-        return cst.FlattenSentinel(group) if group else cst.RemoveFromParent()
+        if len(group) > 1:
+            return cst.FlattenSentinel(group)
+        return group[0] if group else self._placeholder(lines) if lines else cst.RemoveFromParent()
 
     def _placeholder(self, lines: Sequence[cst.EmptyLine]) -> cst.SimpleStatementLine:
         """A statement that only holds lines for the next one."""
