@@ -42,6 +42,9 @@ def told(script: str) -> list[int]:
         ("if result.checkpoint:\n    print(result.checkpoint.path)", 0),
         ("if result.checkpoint is not None:\n    print(result.checkpoint.path)", 0),
         ("print(result.path)", 0),
+        ("if found := result.checkpoint:\n    print(found.path)", 0),
+        ("if (found := result.checkpoint) is not None:\n    print(found.path)", 0),
+        ("found = result.checkpoint\nif other := input():\n    print(found.path)", 1),
     ],
 )
 def test_what_is_asked_of_a_result_that_holds_nothing_is_told_once(read: str, count: int) -> None:
