@@ -186,6 +186,13 @@ def handed_down(
     return result, lines
 
 
+def comments_below(statement: cst.CSTNode) -> Sequence[cst.EmptyLine]:
+    """The comments at the end of the block of a statement without branches: of what stands in its place."""
+    block = None if getattr(statement, "orelse", None) else getattr(statement, "body", None)
+    below = block.footer if isinstance(block, cst.IndentedBlock) else ()
+    return below if any(line.comment for line in below) else ()
+
+
 def gathered(statements: Sequence[Statement]) -> list[Statement]:
     """Makes one block of statements that come from several places: one blank line at most between them.
 

@@ -355,6 +355,8 @@ class Visit(cst.CSTTransformer):
             if before and edit.blank_line:
                 group.insert(len(before), self._placeholder([cst.EmptyLine(indent=False)]))
             group = blocks.keep_comments(updated, group)
+            if edit.replacement and edit.replacement.blocks and (below := blocks.comments_below(updated)):
+                group.append(self._placeholder(below))
         elif before and not blocks.is_definition(before[0]):
             group = blocks.hand_over_blank_lines(
                 group,
@@ -368,11 +370,9 @@ class Visit(cst.CSTTransformer):
         # blank lines set off what stands above, and stay.
         if not (edit.comments_stay or blocks.is_import(original)):
             lines = lines[: blocks.blank_lines(updated)]
-        if not group and lines:
-            group = [self._placeholder(lines)]
-        if not group:
-            return cst.RemoveFromParent()
-        return cst.FlattenSentinel(group) if len(group) > 1 else group[0]
+        if len(group) > 1:
+            return cst.FlattenSentinel(group)
+        return group[0] if group else self._placeholder(lines) if lines else cst.RemoveFromParent()
 
     def _placeholder(self, lines: Sequence[cst.EmptyLine]) -> cst.SimpleStatementLine:
         """A statement that only holds lines for the next one."""

@@ -208,3 +208,22 @@ def test_a_trainer_of_a_function_that_is_not_seen_may_have_any_storage() -> None
     flow = FLOW.format(given="").replace("import subprocess", "import subprocess\nfrom ray.train import Result")
     outcome = converted(flow.replace("result =", "result: Result ="))
     assert outcome.lines("RM607", Kind.MANUAL) and not any("file://" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    ("body", "given", "advice"),
+    [
+        (
+            "def __init__(self):\n        super().__init__(build, run_config=RunConfig(storage_path='s3://b'))",
+            "",
+            "no scheme",
+        ),
+        ("pass", "build, run_config=RunConfig(storage_path='s3://b')", 'Use "s3://" + checkpoint.path'),
+        ("pass", "build, run_config=RunConfig(name='a')", '"file://" + checkpoint.path where a URI'),
+    ],
+)
+def test_the_storage_of_a_trainer_of_an_own_class(body: str, given: str, advice: str) -> None:
+    own = f"\n\nclass Own(TransformersTrainer):\n    {body}\n\n\n"
+    flow = FLOW.format(given=given).replace("make_trainer(", "Own(").replace("from factory import make_trainer\n", own)
+    messages = converted(f"{FACTORY.partition('def ')[0]}{flow}").messages
+    assert [message for message in messages if advice in message]

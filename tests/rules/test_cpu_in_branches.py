@@ -62,6 +62,12 @@ def test_the_option_that_gives_the_workers_their_gpus_says_it(branch: str, use_g
         (f'if config["debug"]:\n    {SET}', "args.gpu"),
         (f"if not torch.cuda.is_available():\n    {SET}", "args.gpu"),
         ('if not config["gpu"]:\n    options["no_cuda"] = False', "args.gpu"),
+        (f'if not config["gpu"] and config["debug"]:\n    {SET}', "args.gpu"),
+        (f'if config["debug"]:\n    if not config["gpu"]:\n        {SET}', "args.gpu"),
+        (f'if not config["gpu"]:\n    if config["debug"]:\n        {SET}', "args.gpu"),
+        (f'if config["debug"]:\n    pass\nelif not config["gpu"]:\n    {SET}', "args.gpu"),
+        (f'for row in config["rows"]:\n    if not config["gpu"]:\n        {SET}', "args.gpu"),
+        (f'off = not config["gpu"] and config["debug"]\nif off:\n    {SET}', "args.gpu"),
     ],
 )
 def test_what_another_condition_says_is_told(branch: str, use_gpu: str) -> None:

@@ -41,6 +41,10 @@ def told(body: str) -> list[int]:
         f"if not IS_OLD or uri is None:\n    {NEW}\n{OLD}",
         f"if uri is None:\n    return {{}}\nelif IS_OLD:\n    {OLD}\nelse:\n    {NEW}",
         'return {"sync_config": SyncConfig(upload_dir=uri)} if IS_OLD else {"storage_path": uri}',
+        f'if version.parse("2.5") > RAY:\n    {OLD}\n{NEW}',
+        f'if version.parse("2.5") <= RAY:\n    {NEW}\n{OLD}',
+        f'if version.parse("2.0") <= RAY < version.parse("2.5"):\n    {OLD}\n{NEW}',
+        f'if hasattr(ray.train, "RunConfig"):\n    {NEW}\n{OLD}',
     ],
 )
 def test_code_for_older_versions_of_ray_is_not_told_of(body: str) -> None:
@@ -56,6 +60,11 @@ def test_code_for_older_versions_of_ray_is_not_told_of(body: str) -> None:
         f'if RAY >= version.parse("2.99"):\n    {NEW}\n{OLD}',
         f"if IS_OLD or uri:\n    {OLD}\n{NEW}",
         f'if ray.__version__ < "2.7":\n    {OLD}\n{NEW}',
+        f'if "2.7" > ray.__version__:\n    {OLD}\n{NEW}',
+        f'if version.parse("2.5") > RAY > version.parse(LOWEST):\n    {NEW}\nelse:\n    {OLD}',
+        f'if hasattr(ray.train.Checkpoint, "to_dict"):\n    {NEW}\n{OLD}',  # False today, which its table does not show
+        f'if hasattr(ray.train.Result, "storage"):\n    {NEW}\n{OLD}',
+        f'if version.parse(uri.get("ray")) < version.parse("2.5"):\n    {OLD}\n{NEW}',  # a version of others
     ],
 )
 def test_what_may_run_today_is_told_of(body: str) -> None:

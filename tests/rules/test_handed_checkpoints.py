@@ -106,6 +106,12 @@ def publish(uri):
         ("air", "checkpoint.to_directory(target)", "AccelerateTrainer", False),
         ("air", "checkpoint.to_directory()", "HuggingFaceTrainer", False),
         ("train", "checkpoint.to_directory(target)", "HuggingFaceTrainer", False),
+        (
+            "air",
+            "from ray.train.xgboost import XGBoostTrainer as X\n    checkpoint.to_directory(target)\n    X().fit()",
+            "HuggingFaceTrainer",
+            False,
+        ),
     ],
 )
 def test_a_copy_for_others_has_the_files_at_its_root(

@@ -55,12 +55,21 @@ def test_the_current_processor_of_sounds_is_its_feature_extractor() -> None:
             "with w.as_target_processor():\n    x = w.pad(1, padding=True)\n    print(w.batch_decode(x))\n",
             "x = w.tokenizer.pad(1, padding=True)\nprint(w.batch_decode(x))\n",
         ),
+        (
+            "with w.as_target_processor():\n    x = w('a')\n    # the last one\ny = x\n",
+            "x = w.tokenizer('a')\n# the last one\ny = x\n",
+        ),
     ],
 )
 def test_labels_are_made_by_the_tokenizer(block: str, after: str) -> None:
     outcome = converted(HEAD + WHISPER + block)
     assert outcome.text.endswith(WHISPER + after)
     assert len(outcome.lines("RM723", Kind.CONVERTED)) == 1 and not outcome.lines("RM723", Kind.MANUAL)
+
+
+def test_the_current_processor_of_the_block_is_the_tokenizer() -> None:
+    outcome = converted(HEAD + WHISPER + "with w.as_target_processor():\n    x = w.current_processor('a')\n")
+    assert outcome.text.endswith(WHISPER + "x = w.tokenizer('a')\n")
 
 
 @pytest.mark.parametrize(
@@ -93,6 +102,11 @@ def test_a_method_of_a_class_of_the_file_is_its_own() -> None:
         WHISPER + "with w.as_target_processor(), open('a'):\n    x = w('a')",
         WHISPER + "with w.as_target_processor() as same:\n    x = w('a')",
         WHISPER + "with w.as_target_processor():\n    x = w.save_pretrained('a')",
+        WHISPER + "def e(t):\n    return w(t)\nwith w.as_target_processor():\n    w.pad(e('a'))",
+        WHISPER + "from own import e\nwith w.as_target_processor():\n    e('a')",
+        WHISPER + "v = w\nwith v.as_target_processor():\n    x = w(v('a'))",
+        WHISPER + "with w.as_target_processor():\n    x = lambda a: w(a)",
+        WHISPER + "with w.as_target_processor():\n    def e(w):\n        return w('a')",
         "def f(p):\n    with p.as_target_processor():\n        return p('a')",
     ],
 )

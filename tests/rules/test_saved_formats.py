@@ -35,11 +35,12 @@ def test_a_model_of_transformers_loses_the_argument(use: str) -> None:
         ("TrainingArguments('x', save_safetensors=False)", True),
         ("Seq2SeqTrainingArguments(output_dir='x', save_safetensors=False)", True),
         ("TrainingArguments('x', save_safetensors=True)", False),
-        ("TrainingArguments('x', save_safetensors=flag)", False),
+        ("TrainingArguments('x', save_safetensors=flag)", True),  # it may be False
+        ("TrainingArguments('x', save_safetensors=SAFE)", True),
     ],
 )
 def test_checkpoints_that_were_to_be_of_pytorch_are_spoken_of(given: str, told: bool) -> None:
-    more = "from transformers import Seq2SeqTrainingArguments, TrainingArguments"
+    more = "from transformers import Seq2SeqTrainingArguments, TrainingArguments\nSAFE = False"
     outcome = converted(SCRIPT.format(use=f"args = {given}", more=more))
     assert "save_safetensors=" not in outcome.text
     assert any("pytorch_model.bin" in message for message in outcome.messages) is told

@@ -770,6 +770,23 @@ def test_a_tuner_that_stays_names_the_entries_of_its_search_space_in_every_run(s
     assert "by hand" not in message
 
 
+@pytest.mark.parametrize("given", ["", 'trainer_init_config={"wd": 0.1}, '])
+@pytest.mark.parametrize("key", ["trainer_init_config", "train_loop_config"])
+def test_the_function_takes_either_name_of_the_configuration(key: str, given: str) -> None:
+    """RM405: a TransformersTrainer refused train_loop_config; a second run would find that of a TorchTrainer."""
+    script = HUGGING_FACE.format(space=f'{{"{key}": {{"lr": tune.uniform(0, 1)}}}}')
+    script = script.replace("scheduler=PopulationBasedTraining(), ", "")
+    outcome = converted(script.replace('trainer_init_config={"wd": 0.1}, ', given))
+    assert f'train_loop_config={{**train_loop_config, **config["{key}"]}},' in outcome.text
+    assert converted(outcome.text).text == outcome.text
+
+
+def test_both_names_of_the_configuration_are_left_to_a_person() -> None:
+    space = '{"trainer_init_config": {"lr": tune.uniform(0, 1)}, "train_loop_config": {"lr": 1}}'
+    outcome = converted(HUGGING_FACE.format(space=space).replace("scheduler=PopulationBasedTraining(), ", ""))
+    assert any('param_space["train_loop_config"] has to be read' in message for message in outcome.messages)
+
+
 @pytest.mark.parametrize(
     ("part", "of_tune"),
     [

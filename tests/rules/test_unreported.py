@@ -42,6 +42,9 @@ def told(script: str) -> list[int]:
         ("if result.checkpoint:\n    print(result.checkpoint.path)", 0),
         ("if result.checkpoint is not None:\n    print(result.checkpoint.path)", 0),
         ("print(result.path)", 0),
+        ("if found := result.checkpoint:\n    print(found.path)", 0),
+        ("if (found := result.checkpoint) is not None:\n    print(found.path)", 0),
+        ("found = result.checkpoint\nif other := input():\n    print(found.path)", 1),
     ],
 )
 def test_what_is_asked_of_a_result_that_holds_nothing_is_told_once(read: str, count: int) -> None:
@@ -63,6 +66,18 @@ def test_what_is_asked_of_a_result_that_holds_nothing_is_told_once(read: str, co
         ("    trainer.train()", "    from job import Saves\n    trainer.add_callback(Saves())\n    trainer.train()"),
         ("    trainer.train()", "    import lightning\n    lightning.Trainer().fit(model)"),
         ("TorchTrainer(loop", "TorchTrainer(other"),
+        ("    trainer.train()", "    import ray.train\n    getattr(ray.train, 'report')({}, checkpoint=save(trainer))"),
+        (
+            "    trainer.train()",
+            "    import ray.train\n    module = ray.train\n    module.report({}, checkpoint=save())",
+        ),
+        ("    trainer.train()", "    import ray.train\n    run(trainer, ray.train)"),
+        ("    trainer.train()", "    import sys\n    sys.modules['ray.train'].report({}, checkpoint=save())"),
+        (
+            "    trainer.train()",
+            "    from ray.train._internal.session import get_session\n    trainer.train()\n    save(get_session())",
+        ),
+        ("def loop", "def train(self):\n    report(self)\n\n\nTrainer.train = train\n\n\ndef loop"),
         ("def loop", "from job import *\n\n\ndef loop"),
     ],
 )
@@ -126,6 +141,9 @@ RAY_CALLBACK = (
         ("args=args, ", "", 0),
         ("    trainer.add", '    args.save_strategy = "epoch"\n    trainer.add', 0),
         ("    trainer.add", '    args.set_save("epoch")\n    trainer.add', 0),
+        ("    trainer.add", '    args = replace(args, save_strategy="epoch")\n    trainer.add', 0),
+        ("    trainer.add", '    setattr(args, "save_strategy", "epoch")\n    trainer.add', 0),
+        ("    trainer.add", "    from trl import SFTConfig\n    trainer.args = SFTConfig()\n    trainer.add", 0),
         ("RayTrainReportCallback())", "type('Mine', (RayTrainReportCallback,), {})())", 0),
     ],
 )

@@ -16,7 +16,6 @@ from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ray_train.trainers import TrainerCall, trainers_with_function
 from raymigrate.facts.syntax.literals import string_literal
-from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import called_name, has_starred, is_none, keyword_argument, names_of, written
 from raymigrate.knowledge.legacy import TRAINERS, TRANSFORMERS_TRAINERS
 
@@ -50,7 +49,7 @@ NOT_UNDERSTOOD = (
     " memory with DataConfig(execution_options=...); for per_epoch_preprocessor use ds.map_batches without"
     " materialize().",
 )
-BESIDE = "DatasetConfig is gone from current Ray ({error}), and another one of this dict was not understood."
+BESIDE = "DatasetConfig is gone from current Ray ({error}), and not all that its trainer gets with it was understood."
 WAITS = (
     "DatasetConfig is gone from current Ray ({error}). This one stays as long as its trainer does.",
     "The run that converts the trainer also makes a DataConfig of this.",
@@ -266,19 +265,10 @@ def report_dataset_config(context: Context) -> None:
     for reference in context.references(*NAMES):
         message, advice = WAITS if context.module.parent_of[reference.node] in waiting else NOT_UNDERSTOOD
         error = "AttributeError" if isinstance(reference.node, ast.Attribute) else "ImportError"
-        if message is NOT_UNDERSTOOD[0] and _is_beside(context.module, reference.node):
+        made = context.module.calling(reference.node)
+        if message is NOT_UNDERSTOOD[0] and made is not None and _options(made) is not None:
             message = BESIDE
         context.leave(RM504, reference, message.format(error=error), advice)
-
-
-def _is_beside(module: Module, name: ast.AST) -> bool:
-    """Whether a DatasetConfig is understood by itself, and another one in the dict around it is not."""
-    made = module.calling(name)
-    outer = module.parent_of[made] if made is not None else None
-    if made is None or _options(made) is None or not isinstance(outer, ast.Dict):
-        return False
-    others = [value for value in outer.values if isinstance(value, ast.Call) and module.qualified(value.func) in NAMES]
-    return any(_options(other) is None for other in others)
 
 
 def _of_trainers_that_stay(context: Context) -> Iterator[ast.Call]:

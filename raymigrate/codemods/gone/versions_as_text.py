@@ -13,8 +13,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.optional_imports import OPERATORS, RAYS
-from raymigrate.facts.syntax.version_tests import TURNED
+from raymigrate.facts.syntax.optional_imports import OPERATORS, RAYS, TURNED
 from raymigrate.facts.values import called_name
 from raymigrate.knowledge.versions import read_version
 

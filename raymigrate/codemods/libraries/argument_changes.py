@@ -109,7 +109,7 @@ ADVICE = {
     "max_prompt_length": "Drop it: trl cuts no prompts any more; filter longer ones out of the dataset before.",
     "version": "Drop it: the Hub keeps one version of the data, and revision= takes a branch, tag or commit of it.",
 }
-# What is lost with an argument that says False: what is converted is not shown after a run.
+# What is lost with an argument that says False, or may say so: what is converted is not shown after a run.
 LOST = {
     "save_safetensors": "Checkpoints hold model.safetensors, where save_safetensors=False wrote pytorch_model.bin: what"
     " reads them has to look for it.",

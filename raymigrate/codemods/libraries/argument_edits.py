@@ -53,7 +53,7 @@ def _delete(context: Context, call: ast.Call, keyword: ast.keyword, change: Chan
         context.plan.call(call).remove.add(name)
         if told and writes_elsewhere(context, call):
             context.note(RM702, keyword, ELSEWHERE)  # what is converted is not shown after a run
-        if name in LOST and written(keyword.value) is False:
+        if name in LOST and context.module.constant(keyword.value) in (False, ...):
             context.note(RM702, keyword, LOST[name])
 
 

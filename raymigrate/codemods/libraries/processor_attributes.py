@@ -28,7 +28,9 @@ from raymigrate.knowledge.processors import AUTO, IMAGES, OF_IMAGES, SOUNDS, par
 CURRENT, AS_TARGET = "current_processor", "as_target_processor"
 PROCESSOR = lazy_regex(r"transformers(?:\.\w+)*\.(\w+Processor)(?:\.from_pretrained)?")
 TARGETS = "Call its tokenizer for the labels, also for pad(); the rest of the block stays."
-OF_TOKENIZER = ("tokenizer", "batch_decode", "decode")  # which the block did not change
+TOKENIZER = "tokenizer"
+OF_TOKENIZER = (TOKENIZER, CURRENT, "batch_decode", "decode")  # which give the same where the block is gone
+NAMES = (ast.Name, ast.Attribute)
 TO_TOKENIZER = "now its tokenizer is called"
 
 
@@ -38,6 +40,8 @@ def processor_attributes(context: Context) -> None:
     module = context.module
     for node in module.attributes(SOUNDS, CURRENT, AS_TARGET):
         found = _parts(module, node.value)
+        if node.attr == CURRENT and found and _is_in_block(module, node):
+            found = {TOKENIZER}
         if is_guarded(module, node, node.attr):
             continue
         if node.attr == AS_TARGET:
@@ -84,18 +88,41 @@ def _calls_in_block(module: Module, node: ast.Attribute) -> list[ast.Call] | Non
     if item.optional_vars is not None or ast.unparse(item.context_expr) != f"{ast.unparse(node)}()":
         return None
     owner, found = ast.unparse(node.value), list[ast.Call]()
-    for part in (part for statement in block.body for part in ast.walk(statement)):
-        if not isinstance(part, (ast.Name, ast.Attribute)) or ast.unparse(part) != owner:
-            continue
+    parts = [part for statement in block.body for part in ast.walk(statement) if isinstance(part, NAMES)]
+    own = [part for part in parts if ast.unparse(part) == owner]
+    if not own or any(_may_reach(module, part, node) for part in parts if part not in own):
+        return None  # the block is for what the code that it runs does
+    for part in own:
         user = module.parent_of[part]
         method = user.attr if isinstance(user, ast.Attribute) else ""
         read = user if method else part
         call = module.parent_of[read]
+        if module.function(part) is not module.function(node):
+            return None  # of a function, which may be called after the block
         if isinstance(call, ast.Call) and call.func is read and method in ("", "pad"):
             found.append(call)
         elif method not in OF_TOKENIZER:
             return None
     return found
+
+
+def _may_reach(module: Module, part: ast.Name | ast.Attribute, node: ast.Attribute) -> bool:
+    """Whether what is named in the block of a processor may be this by another name, or code that uses it."""
+    called = (function for function in module.functions(_word(part)) if not module.inside(node, function))
+    uses = any(_word(inner) == _word(node.value) for function in called for inner in ast.walk(function))
+    return uses or (isinstance(part.ctx, ast.Load) and bool(_parts(module, part)))
+
+
+def _word(node: ast.AST) -> str:
+    """The name that an expression is, or ends with: `processor` of `self.processor`; else ""."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _is_in_block(module: Module, node: ast.Attribute) -> bool:
+    """Whether a processor is read in the block of its as_target_processor(), where the current one is its tokenizer."""
+    entered = f"{ast.unparse(node.value)}.{AS_TARGET}()"
+    around = (outer for outer in module.ancestors(node) if isinstance(outer, ast.With))
+    return any(ast.unparse(item.context_expr) == entered for outer in around for item in outer.items)
 
 
 @codemod(SOUNDS, phase=Phase.LIBRARIES)

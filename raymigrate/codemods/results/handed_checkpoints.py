@@ -16,7 +16,7 @@ from raymigrate.facts.ray_train.results import (
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import Source, all_arguments, argument, called_name, is_method_call, sources
 from raymigrate.facts.values.items import is_item_of
-from raymigrate.knowledge.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.knowledge.legacy import TRANSFORMERS_TRAINERS
 
 # Modules whose predictors read the checkpoints of a Transformers trainer, an own subclass of Predictor among them.
 PREDICTORS = ("ray.train.predictor", "ray.train.batch_predictor", "ray.train.huggingface")
@@ -38,7 +38,7 @@ def is_handed_a_model(module: Module, read: ast.Attribute) -> bool:
     Or its files are copied to where others load it. Such is the from_checkpoint() of an own predictor. Only in a file
     that has to do with no other trainer.
     """
-    if not _comes_from_elsewhere(module, read.value) or any(module.calls(*TORCH_TRAINERS, *ACCELERATE_TRAINERS)):
+    if not _comes_from_elsewhere(module, read.value) or _has_other_trainers(module):
         return False
     if not _may_be_of_transformers(module):
         return False
@@ -53,6 +53,12 @@ def is_handed_a_model(module: Module, read: ast.Attribute) -> bool:
     copied = _reads_of_copy(module, read)
     used = (*folder, *copied, read, module.parent_of[read])
     return any(leads_to_model(module, use) or _names_file(module, use) for use in used)
+
+
+def _has_other_trainers(module: Module) -> bool:
+    """Whether a file makes a trainer of Ray that is none of Transformers, of which the checkpoints may be."""
+    made = (reference.qualified for reference in module.references_within("ray"))
+    return any(name.endswith("Trainer") and name not in TRANSFORMERS_TRAINERS for name in made)
 
 
 def _is_copied_for_others(module: Module, read: ast.Attribute) -> bool:

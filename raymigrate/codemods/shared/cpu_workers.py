@@ -5,7 +5,7 @@ gives it that with `use_cpu=True`. Without, every worker trains its own model an
 """
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
@@ -180,18 +180,23 @@ def _is_given_without_gpus(module: Module, call: TrainerCall, made: ast.Call, na
 
     `ScalingConfig(use_gpu=args.gpu)`, and `if not args.gpu: options["use_cpu"] = True`.
     """
-    if call.gpus.decided_by is None or call.other_workers:
-        return False
     decides = call.gpus.decided_by
+    if decides is None or call.other_workers:
+        return False
     option, is_turned = _without_not(decides.node)
+    around = {*module.ancestors(made)}
     entries = [entry for given in unpacked_dicts(made) for entry in carried(module, given).entries]
     for entry in (one for one in entries if one.name in names and constant(one.module, one.value) is True):
-        for test, on in _conditions(entry.module, entry.key):
-            tested, is_off = _without_not(test)
-            for source in entry.module.origins(tested):
-                asked, again = _without_not(source.node)
-                if _is_same(Source(decides.module, option), Source(source.module, asked)):
-                    return (on ^ is_off ^ again) is is_turned
+        conditions = [*_conditions(entry.module, entry.key, around)]
+        if len(conditions) != 1 or not isinstance(conditions[0][0], ast.expr):
+            continue  # another one, or a loop, may keep it from being given
+        tested, is_off = _without_not(conditions[0][0])
+        sources = [] if isinstance(tested, ast.BoolOp) else [*entry.module.origins(tested)]
+        if len(sources) != 1:
+            continue
+        asked, again = _without_not(sources[0].node)
+        if _is_same(Source(decides.module, option), Source(sources[0].module, asked)):
+            return (conditions[0][1] ^ is_off ^ again) is is_turned
     return False
 
 
@@ -211,12 +216,19 @@ def _without_not(node: ast.expr) -> tuple[ast.expr, bool]:
     return (node.operand, True) if is_turned else (node, False)  # type: ignore[attr-defined]
 
 
-def _conditions(module: Module, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
-    """The conditions of the branches around a node, each with whether it holds there."""
+def _conditions(module: Module, node: ast.AST, shared: Set[ast.AST]) -> Iterator[tuple[ast.AST, bool]]:
+    """The conditions of the branches around a node, each with whether it holds there; a loop or a `try` itself.
+
+    Args:
+        module: The module.
+        node: The node.
+        shared: What does not count.
+    """
     child = node
     for outer in module.ancestors(node):
-        if isinstance(outer, ast.If) and child is not outer.test:
-            yield outer.test, child in outer.body
+        if outer not in shared and isinstance(outer, (ast.If, ast.Try, *LOOPS)):
+            is_branch = isinstance(outer, ast.If) and child is not outer.test
+            yield (outer.test, child in outer.body) if is_branch else (outer, False)  # type: ignore[union-attr]
         child = outer
 
 

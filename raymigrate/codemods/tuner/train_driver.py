@@ -109,10 +109,9 @@ class TrainDriver:
 
     def _loop_config(self) -> None:
         """Merges the trial's values into the trainer's own configuration, as legacy Ray did."""
-        key = self.tuner.loop_config_key
-        if key not in (self.tuner.param_space or {}):
+        if self.tuner.tuned_config_key not in (self.tuner.param_space or {}):
             return
-        given = self.arguments.get(key)
+        given = self.arguments.get(self.tuner.loop_config_key)
         code = self.edit.values.get("train_loop_config")
         if code is None and not is_none(given) and given is not None:
             code = Code("$value", {"value": given})
@@ -124,7 +123,7 @@ class TrainDriver:
 
     def _merged(self, base: str | None) -> str:
         """The configuration of the training function: the name of the trainer's own, if any, and the trial's values."""
-        tuned = f'{self.config}["{self.tuner.loop_config_key}"]'
+        tuned = f'{self.config}["{self.tuner.tuned_config_key}"]'
         if not base:
             return tuned
         given = self.arguments.get(self.tuner.loop_config_key)

@@ -23,7 +23,7 @@ class TrainDriverBeside(TrainDriver):
         first = self._first()
         for name, code in self._given():
             second.set(name, self._named(name, code))
-        if self.tuner.loop_config_key in (self.tuner.param_space or {}):
+        if self.tuner.tuned_config_key in (self.tuner.param_space or {}):
             base = second.values.get("train_loop_config")
             second.set("train_loop_config", self._merged(base.template if base else None))
         TunerRunConfig(self.context, self.tuner, self.before, second).split()

@@ -128,7 +128,7 @@ SHARED = "are read elsewhere as well"
 
 
 def _search_space(context: Context, tuner: TunerCall) -> str | None:
-    key = tuner.loop_config_key
+    key, argument = tuner.tuned_config_key, tuner.loop_config_key
     space = tuner.param_space
     if space is None:
         return f"the entries of its param_space {'cannot be seen' if tuner.read_space is None else SHARED}"
@@ -140,11 +140,11 @@ def _search_space(context: Context, tuner: TunerCall) -> str | None:
     if key not in space:
         return None
     assert tuner.trainer is not None
-    base = keyword_argument(tuner.trainer, key)
+    base = keyword_argument(tuner.trainer, argument)
     if base is not None and not is_none(base):
         tuned, fixed = entries(context.module, space[key]), carried(context.module, base)
         if tuned is None or any(_meets_dict(context.module, fixed, *entry) for entry in tuned.items()):
-            return f"legacy Ray merged param_space into {key} entry by entry, at every depth"
+            return f"legacy Ray merged param_space into {argument} entry by entry, at every depth"
     return None
 
 

@@ -7,7 +7,7 @@ from raymigrate.facts.ray_train.results import class_method, made_by_script, tra
 from raymigrate.facts.ray_train.storage import scheme
 from raymigrate.facts.ray_tune.tuners import TunerCall, config_names, is_named_first, made
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, has_unpacking, is_none, keyword_argument, sources
+from raymigrate.facts.values import Source, argument, class_named, has_unpacking, is_none, keyword_argument, sources
 from raymigrate.knowledge.legacy import SYNC_CONFIGS
 
 LOCAL = ""
@@ -41,6 +41,8 @@ def scheme_of_run(module: Module, trainer: ast.expr) -> str | None:
     if next(named_trainers(Source(module, trainer.func)), None) is None:
         return None  # a function that is not seen, whose RunConfig may name any storage
     given = keyword_argument(trainer, "run_config")
+    if given is None and any(class_named(source.module, source.node) for source in module.origins(trainer.func)):
+        return None  # an own class, which may make a RunConfig itself
     return _of_config(module, given) if not is_none(given) else LOCAL
 
 

@@ -1,5 +1,7 @@
 """Whether it is seen that a run reports no checkpoint: nothing that its trainer runs does, nor what that calls."""
 
+import ast
+
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.ray_train.reports import REPORTS, may_carry
 from raymigrate.facts.ray_train.training_code import TrainingCode
@@ -19,7 +21,8 @@ STRANGERS = frozenset(
     }
 )
 BY_SAVES = "ray.train.huggingface.transformers.RayTrainReportCallback"  # reports each time that the Trainer saves
-REPORTER = lazy_regex(r"Report\w*Callback$|\.integration\.|\.integrations\.")
+REPORTER = lazy_regex(r"Report\w*Callback$|\.integration\.|\.integrations\.|^ray\b.*\._internal\.")
+MODULES = ("ray", "ray.train", "ray.air", "ray.air.session")  # what gets one of them may take report() from it
 
 
 def reports_no_checkpoint(homes: list[Module], code: TrainingCode | None) -> bool:
@@ -33,11 +36,17 @@ def reports_no_checkpoint(homes: list[Module], code: TrainingCode | None) -> boo
         return False
     saves = not _saves_nothing(homes)
     for home in homes:
-        if any(code.may_run(home, report) and may_carry(home, report) for report in home.calls(*REPORTS)):
+        reports = (*home.calls(*REPORTS), *(call for call, _ in home.method_calls("report")))  # of whatever it may be
+        if any(code.may_run(home, report) and may_carry(home, report) for report in reports) or _is_patched(home):
             return False
         if any(code.runs(home, used.root) and _may_report(home, used, saves=saves) for used in home.references):
             return False
     return True
+
+
+def _is_patched(module: Module) -> bool:
+    """Whether a method of the Trainer of transformers is replaced: `Trainer.__init__ = init`."""
+    return any(isinstance(used.node.ctx, ast.Store) for used in module.references_within(*HF_TRAINERS))
 
 
 def _saves_nothing(homes: list[Module]) -> bool:
@@ -48,8 +57,15 @@ def _saves_nothing(homes: list[Module]) -> bool:
         return False
     said = [home.constant(keyword_argument(call, "save_strategy")) == "no" for home, call in made]
     are_seen = len(made) == sum(len(home.references_within(*TRAINING_ARGUMENTS)) for home in homes)
-    later = any(home.stores(name) for home in homes for name in ("save_strategy", "should_save"))
-    return all(said) and are_seen and not later and not any("set_save" in home.spelled for home in homes)
+    return all(said) and are_seen and not any(_may_save(home) for home in homes)
+
+
+def _may_save(module: Module) -> bool:
+    """Whether something else may say when to save: `replace(args, save_strategy="epoch")`, an SFTConfig, a callback."""
+    given = (call for call, _ in module.keywords("save_strategy"))
+    others = any(module.qualified(call.func) not in TRAINING_ARGUMENTS for call in given)
+    set_later = any(module.stores(name) or module.texts(name) for name in ("save_strategy", "should_save"))
+    return others or set_later or "set_save" in module.spelled or bool(module.references_within("trl"))
 
 
 def _may_report(module: Module, used: Reference, *, saves: bool) -> bool:
@@ -64,6 +80,8 @@ def _may_report(module: Module, used: Reference, *, saves: bool) -> bool:
         return module.calling(used.node) is None  # a class that is made from it may save all the same
     if used.qualified in REPORTS:
         return module.calling(used.node) is None
+    if used.qualified in MODULES:
+        return True
     package = used.qualified.partition(".")[0]
     if package in STRANGERS:
         return False

@@ -88,6 +88,15 @@ class TunerCall:
         name = self.module.qualified(self.trainer.func) if self.trainer is not None else None
         return "trainer_init_config" if name in TRANSFORMERS_TRAINERS else "train_loop_config"
 
+    @property
+    def tuned_config_key(self) -> str:
+        """The entry of the search space that goes to the training function.
+
+        A TransformersTrainer was refused train_loop_config, which the TorchTrainer takes that it becomes.
+        """
+        key = self.loop_config_key
+        return key if key in (self.read_space or {}) else "train_loop_config"
+
     @cached_property
     def param_space(self) -> dict[str, ast.expr] | None:
         """The entries of the search space, which may be changed; None where they cannot be seen, or others read it."""

@@ -281,7 +281,14 @@ def _looked_for(module: Module) -> frozenset[str]:
 
 
 def tested(module: Module) -> Iterator[ast.expr]:
-    """What a module compares with None, or takes for true or false."""
+    """What a module compares with None, or takes for true or false; of `if (a := b)` both."""
+    for node in _tested(module):
+        yield node
+        if isinstance(node, ast.NamedExpr):
+            yield from (node.target, node.value)
+
+
+def _tested(module: Module) -> Iterator[ast.expr]:
     for compare in module.of_type(ast.Compare):
         if any(is_none(other) for other in compare.comparators):
             yield compare.left

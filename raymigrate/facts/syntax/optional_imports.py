@@ -7,6 +7,7 @@ import ast
 import operator
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.alternatives import IMPORT_ERRORS, OF_VERSIONS, goes_on, kinds_of
@@ -18,9 +19,10 @@ from raymigrate.knowledge.versions import LOWEST, read_version
 Block = Sequence[ast.stmt]
 Import = ast.Import | ast.ImportFrom
 STUBS = (ast.Constant, ast.Lambda, ast.Dict, ast.Name)  # what a name is bound to in place of an import
-OF_RAY = lazy_regex(r"""\bray\.__version__|\(['"]ray['"]\)""")
+OF_RAY = lazy_regex(r"""\bray\.__version__|(?:version|distribution)\(['"]ray['"]\)""")
 VERSION = lazy_regex(r"\d+(\.\d+)+")
 OPERATORS = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
+TURNED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 OF_CLASS = lazy_regex(r"parse|Version$")  # what makes a version of a text: version.parse, LooseVersion
 CUT = lazy_regex(r"\b__version__\[|\(['\"]ray['\"]\)\[")  # ray.__version__[:3] is "2.5" with Ray 2.51
 # As Ray writes them, the lowest one and those to come: what compares texts may give another answer from 2.70 on.
@@ -102,10 +104,18 @@ def holds_today(nodes: Nodes, test: ast.expr, seen: frozenset[ast.AST] = frozens
         return decides if decides in held else None if None in held else not decides
     if isinstance(test, ast.Call) and ast.unparse(test.func) == "hasattr":
         return True if _is_there(nodes, test) else None
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+    if not isinstance(test, ast.Compare):
         return None
-    side, bound = _held(nodes, test.left), _held(nodes, test.comparators[0])
-    compare, left = OPERATORS.get(type(test.ops[0])), ast.unparse(side)
+    pairs = zip(pairwise([test.left, *test.comparators]), test.ops, strict=True)
+    held = {_is_so(_held(nodes, left), type(compares), _held(nodes, right)) for (left, right), compares in pairs}
+    return False if False in held else None if None in held else True
+
+
+def _is_so(side: ast.expr, kind: type[ast.cmpop], bound: ast.expr) -> bool | None:
+    """Whether a comparison of the version of Ray holds, whichever side it is on; None where that is not seen."""
+    if kind in TURNED and not OF_RAY.search(ast.unparse(side)):
+        side, kind, bound = bound, TURNED[kind], side
+    compare, left = OPERATORS.get(kind), ast.unparse(side)
     if compare is None or not OF_RAY.search(left) or CUT.search(left):
         return None
     if isinstance(bound, ast.Constant) and left == "ray.__version__":
@@ -127,7 +137,7 @@ def _held(nodes: Nodes, node: ast.expr) -> ast.expr:
 
 
 def _is_there(nodes: Nodes, asks: ast.Call) -> bool:
-    """Whether Ray has what is asked for today: `hasattr(ray.train, "RunConfig")`."""
+    """Whether it is seen that Ray has what is asked for today: `hasattr(ray.train, "RunConfig")`."""
     owner, name = asks.args if len(asks.args) == 2 else (None, None)
     rest = list[str]()
     while isinstance(owner, ast.Attribute):
@@ -139,7 +149,7 @@ def _is_there(nodes: Nodes, asks: ast.Call) -> bool:
     if len(home) != 1 or not isinstance(name, ast.Constant):
         return False
     package = home.pop() or ""
-    return package.partition(".")[0] == "ray" and look_up(".".join((package, *rest, str(name.value)))).gone is None
+    return package.partition(".")[0] == "ray" and bool(look_up(".".join((package, *rest, str(name.value)))).place)
 
 
 def _written_version(left: ast.expr, bound: ast.expr) -> str:

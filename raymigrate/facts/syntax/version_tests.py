@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import is_negation
-from raymigrate.facts.syntax.optional_imports import OPERATORS
+from raymigrate.facts.syntax.optional_imports import OPERATORS, TURNED
 from raymigrate.facts.values.arguments import all_arguments
 from raymigrate.knowledge.versions import LOWEST, read_version
 
@@ -27,7 +27,6 @@ BOTH = lazy_regex(rf"\w*{NAMED}\w*(?:version|_ver\b)\w*", re.IGNORECASE)  # in o
 BARE = lazy_regex(r"_*ver(?:sion\w*)?_*", re.IGNORECASE)  # what has the version of an object: `__version__`
 REQUIRED = lazy_regex(r"transformers *(?:[<>=!~].*)?")  # a text that names the package: `version("transformers")`
 MAJOR = lazy_regex(r"\.split\(|\.major|int\(")
-TURNED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
 
 def is_for_others(module: Module, test: ast.expr, *, of_else: bool) -> bool:
