@@ -32,6 +32,7 @@ from raymigrate.codemods.to_accelerate.spawns import SPAWN, Spawn, check_process
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.codemods.to_accelerate.wrappers import DATA_PARALLEL, DDP, Wrappers
+from raymigrate.facts.projects.environment import variable_read
 from raymigrate.facts.syntax.functions import returns
 from raymigrate.facts.syntax.nodes import is_negation, only_target
 from raymigrate.facts.torch.main_process import asks_for_main, is_rank
@@ -106,25 +107,21 @@ class Processes(Side):
         return [(keyword.value, GROUP[keyword.arg or ""]) for keyword in keywords]
 
     @cached_property
-    def _variables_read(self) -> dict[str, str | None]:
+    def _variables_read(self) -> dict[str | None, str]:
         """The environment variables with such numbers: torchrun's, and those of SLURM or MPI that make the group."""
-        given = [(end.node, number) for node, number in self._given_to_group for end in self.module.origins(node)]
-        return {self._variable_read(node): number for node, number in given} | {"": None} | VARIABLES
-
-    def _variable_read(self, node: ast.expr) -> str:
-        """The environment variable that an expression reads, as it is or as a number; "" where it reads none."""
-        node = _without_int(node)
-        if isinstance(node, ast.Subscript) and self.module.qualified(node.value) == "os.environ":
-            return str(self.module.constant(node.slice))
-        reads = called_name(self.module, node) in ("os.environ.get", "os.getenv")
-        if reads and isinstance(node, ast.Call) and node.args:
-            return str(self.module.constant(node.args[0]))
-        return ""
+        found: dict[str | None, str] = {}
+        for given, number in self._given_to_group:
+            for end in self.module.origins(given):
+                found[variable_read(end.module, _without_int(end.node))] = number
+        found.pop(None, None)
+        return found | VARIABLES
 
     def number(self, node: ast.expr) -> str | None:
         """What says the number that an expression gets: a rank, or the number of processes."""
-        name = called_name(self.module, _without_int(node))
-        return NUMBERS.get(name) or self._variables_read.get(self._variable_read(node))
+        value = _without_int(node)
+        return NUMBERS.get(called_name(self.module, value)) or self._variables_read.get(
+            variable_read(self.module, value)
+        )
 
     @property
     def ranks(self) -> frozenset[Variable]:
@@ -188,7 +185,7 @@ class Processes(Side):
                     changes.moved.add(timeout)
             changes.drop_whole(call)
         if not self._spawned():
-            tell_of_own_numbers(changes, list(self.module.calls(SET_UP[0])), self.number)
+            tell_of_own_numbers(changes, self.module.calls(SET_UP[0]))
         for call in self.module.calls(f"{DIST}.destroy_process_group"):
             changes.converted(RM856, call, "accelerator.end_training() ends the process group.")
             changes.replace(call, "accelerator.end_training()")
