@@ -254,13 +254,15 @@ class Output(Side):
         for save in saves:
             written = self.module.statement(save)
             for load in self._read_back(save):
-                if not access.order.holds(load) or self.processes.is_main_only(load):
+                runs_there = access.order.holds(load)
+                is_unseen = not runs_there and self.module.function(load) is not None  # a method, a callback
+                if not (runs_there or is_unseen) or self.processes.is_main_only(load):
                     continue
-                if self.together.is_run_by_all(self.module.statement(load)):
+                if runs_there and self.together.is_run_by_all(self.module.statement(load)):
                     reads.add(self.module.statement(load))
                 elif self.together.is_run_by_all(written) and not isinstance(written, ast.Return):
                     writes.add(written)
-                else:
+                elif runs_there:
                     changes.manual(RM857, load, TOO_EARLY.format("folder"), WAIT_FIRST)
         for statement in writes:
             changes.after(statement, WAIT)
@@ -338,9 +340,13 @@ class Output(Side):
         ]
 
     def _may_follow(self, load: ast.Call, save: ast.Call) -> bool:
-        """Whether a call may come behind another one: further down, or in another function."""
-        is_apart = self.module.function(load) is not self.module.function(save) is not None
-        return is_apart or self.module.start(load) > self.module.start(save)
+        """Whether a call may come behind another one: further down, or in a function that may run there."""
+        start, function = self.module.start(save), self.module.function(load)
+        if function is self.module.function(save):
+            return self.module.start(load) > start
+        calls = self.module.calls_of(function) if function is not None else [load]
+        is_unseen = self.module.function(save) is not None or not calls
+        return is_unseen or any(self.module.start(call) > start for call in calls)
 
     # -- screens -------------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.codemods.to_accelerate.wrappers import DATA_PARALLEL, DDP, Wrappers
 from raymigrate.facts.projects.environment import variable_read
 from raymigrate.facts.syntax.functions import returns
-from raymigrate.facts.syntax.nodes import is_negation, only_target
+from raymigrate.facts.syntax.nodes import LEAVES, before, is_negation, only_target
 from raymigrate.facts.torch.main_process import asks_for_main, is_rank
 from raymigrate.facts.values import argument, called_name, is_call_by_name
 
@@ -267,14 +267,34 @@ class Processes(Side):
         return variable is not None and variable in self.numbers and bool(self.variables.reads(variable))
 
     def is_main_only(self, node: ast.AST) -> bool:
-        """Whether code runs in the main process alone, by an `if` on the number of the process."""
+        """Whether code runs in the main process alone, by an `if` on its number around it, or by one that leaves."""
         child = node
         for parent in self.module.ancestors(node):
             body = parent.body if isinstance(parent, ast.If) else [parent.body] if isinstance(parent, ast.IfExp) else []
             if child in body and self._tests_main(parent.test):  # type: ignore[attr-defined]
                 return True
+            if isinstance(child, ast.stmt) and any(map(self._lets_main_go_on, before(parent, child))):
+                return True
             child = parent
         return False
+
+    def _lets_main_go_on(self, statement: ast.stmt) -> bool:
+        """Whether all processes but the main one leave a block in a statement of it: `if rank != 0: return`."""
+        if not isinstance(statement, ast.If):
+            return False
+        if isinstance(statement.body[-1], LEAVES):
+            return self._tests_others(statement.test)
+        return bool(statement.orelse) and isinstance(statement.orelse[-1], LEAVES) and self._tests_main(statement.test)
+
+    def _tests_others(self, test: ast.expr) -> bool:
+        """Whether a test holds in all processes but the main one: `rank != 0`, `not is_main()`, `rank`."""
+        if isinstance(test, ast.BoolOp):
+            return any(map(self._tests_others, test.values))
+        if is_negation(test):
+            return self._tests_main(test.operand)
+        if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.NotEq, ast.Gt)):
+            return self.module.constant(test.comparators[0]) == 0 and self._is_rank(test.left)
+        return self._is_rank(test)
 
     @property
     def reduces(self) -> bool:
