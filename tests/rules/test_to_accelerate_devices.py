@@ -191,6 +191,13 @@ def test_an_item_that_no_move_names_goes_back_to_the_cpu(moves: str, is_moved: b
         ("    for v, k in batch.items():\n        batch[k] = v.to(device)\n", "batch[k] = v"),
         ("    for k, v in batch.items():\n        v = v.long()\n        batch[k] = v.to(device)\n", "batch[k] = v\n"),
         ("    for k, v in batch.items():\n        k = k[1:]\n        batch[k] = v.to(device)\n", "batch[k] = v\n"),
+        ("    for k, v in batch.items():\n        batch[k] = 1\n        batch[k] = v.to(device)\n", "batch[k] = v\n"),
+        ("    for k, v in batch.items():\n        del batch[k]\n        batch[k] = v.to(device)\n", "batch[k] = v\n"),
+        ("    for k, v in batch.items():\n        batch[k] = v.to(device)\n    print(v)\n", "        pass\n"),
+        (
+            "    for k, v in batch.items():\n        batch[k] = v.to(device)\n    for v in other:\n        print(v)\n",
+            "",
+        ),
     ],
 )
 def test_loop_that_only_moved_the_items_goes(moves: str, stays: str) -> None:
