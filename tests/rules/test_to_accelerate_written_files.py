@@ -177,6 +177,8 @@ FOLDER = "A process that comes here first reads a folder that the main one has n
         (f"tokenizer.save_pretrained('best')\n{AGAIN}", f"    tokenizer.save_pretrained('best')\n{WAIT}{AGAIN}"),
         (f"model.save_pretrained('best')\nif wanted(1):\n    {AGAIN}", f"main_process)\n{WAIT}if wanted(1):"),
         (f"{BEST}if options.test:\n    {AGAIN}", f"if options.test:\n    {WAIT}    {AGAIN}"),
+        (f"{BEST}again = PeftModel.from_pretrained(base(), 'best')\n", f"{WAIT}again = PeftModel"),
+        (f"{BEST}again = pipeline('ner', tokenizer='best')\n", f"{WAIT}again = pipeline("),
         # It is not seen when these load.
         (
             "later = lambda: AutoModel.from_pretrained('best')\nmodel.save_pretrained('best')\n",
@@ -186,7 +188,8 @@ FOLDER = "A process that comes here first reads a folder that the main one has n
     ],
 )
 def test_what_the_main_process_saved_is_read_when_it_is_there(last: str, expected: str) -> None:
-    imports = "from transformers import AutoModel, AutoTokenizer\nfrom job import wanted\n"
+    imports = "from transformers import AutoModel, AutoTokenizer, pipeline\nfrom job import base, wanted\n"
+    imports += "from peft import PeftModel\n"
     tokenizer = "tokenizer = AutoTokenizer.from_pretrained('bert')\n"
     outcome = accelerated(imports, OPTIONS, tokenizer, LOOP, last)
     assert expected in outcome.text
