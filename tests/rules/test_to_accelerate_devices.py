@@ -91,6 +91,12 @@ def test_an_option_that_chose_the_device_is_told(choice: str, option: str) -> No
         ("GPU = 2\ndevice = 'cuda:{}'.format(GPU)\n", "GPU"),
         ("device = 'cuda:3'\n", "'cuda:3'"),
         ("def place(gpu):\n    return torch.device('cuda:%d' % gpu)\ndevice = place(args.gpu)\n", "gpu"),
+        ("device = torch.device('cuda', index=args.gpu)\n", "args.gpu"),
+        ("device = torch.device(type='cuda', index=1)\n", "1"),
+        ("device = torch.device(f'cuda:{args.gpus[0]}')\n", "args.gpus[0]"),
+        ("import os\ndevice = 'cuda:' + os.environ['GPU']\n", "os.environ['GPU']"),
+        ("import os\ndevice = torch.device('cuda', int(os.environ['GPU']))\n", "os.environ['GPU']"),
+        ("torch.cuda.set_device(args.gpu)\ndevice = 'cuda'\n", "args.gpu"),
     ],
 )
 def test_the_number_of_a_gpu_that_somebody_chose_is_told(choice: str, number: str) -> None:
@@ -98,6 +104,23 @@ def test_the_number_of_a_gpu_that_somebody_chose_is_told(choice: str, number: st
     assert "device = " not in outcome.text
     [told] = [message for message in outcome.messages if "chooses the device" in message]
     assert f"`{number}` has no effect on it any more. CUDA_VISIBLE_DEVICES" in told
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "torch.cuda.set_device(0)\ndevice = 'cuda'\n",
+        "torch.cuda.set_device('cuda:0')\ndevice = 'cuda'\n",
+        "device = torch.device('cuda', index=0)\n",
+        "device = torch.device('cuda', torch.cuda.current_device())\n",
+        "import os\ndevice = f'cuda:{os.environ[\"SLURM_LOCALID\"]}'\n",
+        "import os\ndevice = torch.device('cuda', int(os.environ['LOCAL_RANK']))\n",
+    ],
+)
+def test_the_first_gpu_and_that_of_a_process_are_not_chosen(choice: str) -> None:
+    outcome = accelerated(LOOP, head=HEAD.replace(FIRST, f"{OPTION}{choice}"))
+    assert "device = " not in outcome.text
+    assert not [message for message in outcome.messages if "chooses the device" in message]
 
 
 def test_a_number_that_things_are_moved_to_is_told_as_well() -> None:
@@ -191,6 +214,13 @@ def test_an_item_that_no_move_names_goes_back_to_the_cpu(moves: str, is_moved: b
         ("    for v, k in batch.items():\n        batch[k] = v.to(device)\n", "batch[k] = v"),
         ("    for k, v in batch.items():\n        v = v.long()\n        batch[k] = v.to(device)\n", "batch[k] = v\n"),
         ("    for k, v in batch.items():\n        k = k[1:]\n        batch[k] = v.to(device)\n", "batch[k] = v\n"),
+        ("    for k, v in batch.items():\n        batch[k] = 1\n        batch[k] = v.to(device)\n", "batch[k] = v\n"),
+        ("    for k, v in batch.items():\n        del batch[k]\n        batch[k] = v.to(device)\n", "batch[k] = v\n"),
+        ("    for k, v in batch.items():\n        batch[k] = v.to(device)\n    print(v)\n", "        pass\n"),
+        (
+            "    for k, v in batch.items():\n        batch[k] = v.to(device)\n    for v in other:\n        print(v)\n",
+            "",
+        ),
     ],
 )
 def test_loop_that_only_moved_the_items_goes(moves: str, stays: str) -> None:

@@ -37,6 +37,8 @@ def train():
 train()
 """
 OWN = "is given its number here"
+PLAIN = 'dist.init_process_group("nccl")'
+GROUP = 'dist.init_process_group("nccl", rank=rank, world_size=2)'
 
 
 def accelerated(before: str = "", reduce: str = "pass", group: str = "pass", after: str = "") -> Outcome:
@@ -56,6 +58,40 @@ def test_a_rank_that_no_launcher_sets_is_told(rank: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("group", "rank"),
+    [
+        # The rank counts as one of the process group, and is one that accelerate does not find.
+        (f'rank = int(os.environ["SLURM_PROCID"])\n    {GROUP}', "rank"),
+        ('dist.init_process_group("nccl", "env://", args.wait, 2, int(os.getenv("PMI")))', 'int(os.getenv("PMI"))'),
+        (f'os.environ["RANK"] = os.environ["SLURM_PROCID"]\n    {PLAIN}', 'os.environ["SLURM_PROCID"]'),
+        (f'os.environ["LOCAL_RANK"] = str(args.gpu)\n    {PLAIN}', "str(args.gpu)"),
+        (f"os.environ.update(RANK=str(args.rank))\n    {PLAIN}", "str(args.rank)"),
+        # torchrun or srun starts it, and srun is not seen any more.
+        (
+            f'rank = int(os.environ["RANK"]) if "RANK" in os.environ else int(os.environ["SLURM_PROCID"])\n    {GROUP}',
+            "rank",
+        ),
+        (f'rank = int(os.environ.get("RANK", os.environ.get("SLURM_PROCID", 0)))\n    {GROUP}', "rank"),
+    ],
+)
+def test_a_rank_of_another_launcher_is_told_where_it_has_a_name_or_goes_to_the_environment(
+    group: str, rank: str
+) -> None:
+    outcome = accelerated(group=group)
+    told = [message for message in outcome.messages if OWN in message]
+    assert len(told) == 1 and f"`{rank}`" in told[0]
+    assert "init_process_group" not in outcome.text
+
+
+def test_variables_whose_names_are_not_seen_are_no_ranks() -> None:
+    before = "def number(name):\n    return int(os.environ[name])\n"
+    group = 'dist.init_process_group("nccl", rank=number("SLURM_PROCID"), world_size=number("SLURM_NTASKS"))'
+    text = accelerated(before, group=f'print(number("JOB"))\n    {group}').text
+    assert "init_process_group" not in text
+    assert "    return int(os.environ[name])\n" in text
+
+
+@pytest.mark.parametrize(
     ("before", "group"),
     [
         ("", 'dist.init_process_group("nccl")'),
@@ -63,6 +99,10 @@ def test_a_rank_that_no_launcher_sets_is_told(rank: str) -> None:
         ('rank = int(os.environ["RANK"])', 'dist.init_process_group("nccl", rank=rank, world_size=args.size)'),
         ("", 'args.rank = int(os.environ["RANK"])\n    dist.init_process_group("nccl", rank=args.rank, world_size=2)'),
         ("", 'dist.init_process_group("nccl", rank=-1)'),
+        ("", 'dist.init_process_group("nccl", rank=args.node * 8 + int(os.environ["LOCAL_RANK"]), world_size=16)'),
+        ("", 'os.environ["RANK"] = "0"\n    dist.init_process_group("nccl")'),
+        ("", 'dist.init_process_group("nccl")\n    os.environ["LOCAL_RANK"] = str(dist.get_rank())'),
+        ('os.environ["RANK"] = os.environ["RANK"].strip()', 'dist.init_process_group("nccl")'),
         ("", 'dist.init_process_group("nccl", rank=0, world_size=1)'),
     ],
 )

@@ -169,3 +169,39 @@ def test_number_that_makes_no_group_stays_its_own() -> None:
     text = converted(f"{IMPORTS}{TRAIN}{EVALUATION}{SET_UP}{code}", to_accelerate=True).text
     assert 'rank = int(os.environ["NODE"])\n' in text
     assert "    if rank == 0:\n" in text
+
+
+LEAVE = "    if rank != 0:\n        return\n"
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        LEAVE,
+        LEAVE.replace("rank != 0", "rank > 0"),
+        LEAVE.replace("rank != 0", "rank"),
+        LEAVE.replace("rank != 0", "not rank == 0"),
+        LEAVE.replace("rank != 0", "rank != 0 or len(loader) < 2"),
+        LEAVE.replace("if rank != 0", "is_main = rank == 0\n    if not is_main"),
+        "    if rank == 0:\n        print('saves')\n    else:\n        return\n",
+    ],
+)
+def test_the_main_process_waits_for_none_of_those_that_have_left(leave: str) -> None:
+    text = script(f"{leave}{SAVE.removeprefix('    ')}")
+    assert "    torch.save(accelerator.unwrap_model(model).state_dict()" in text
+    assert "wait_for_everyone" not in text
+
+
+def test_processes_wait_where_others_than_the_main_one_do_not_leave() -> None:
+    text = script(f"    if rank == 7:\n        print('seventh')\n{SAVE.removeprefix('    ')}")
+    assert "    accelerator.wait_for_everyone()\n    accelerator.save(" in text
+    text = script(f"    if rank == 0:\n        return\n{SAVE.removeprefix('    ')}")
+    assert "wait_for_everyone" not in text  # the main one is not there
+
+
+def test_the_rows_of_an_evaluation_are_not_gathered_where_the_others_have_left() -> None:
+    code = OF_LAUNCHER.format(start="setup(rank, size)", test="True", rank="RANK", size="WORLD_SIZE")
+    code = code.replace("    if True:", "    if rank != 0:\n        return\n    if True:")
+    text = converted(f"{IMPORTS}{TRAIN}{EVALUATION}{SET_UP}{code}", to_accelerate=True).text
+    assert "    if not accelerator.is_main_process:\n        return\n" in text
+    assert "gather" not in text

@@ -164,6 +164,8 @@ BEST = """if wanted(loss):
     tokenizer.save_pretrained('best')
 """
 AGAIN = "again = AutoModel.from_pretrained('best')\n"
+LATER = "def load(found):\n    return AutoModel.from_pretrained('best')\n"
+OPTIONS = "import argparse\noptions = argparse.ArgumentParser().parse_args()\n"
 FOLDER = "A process that comes here first reads a folder that the main one has not written yet."
 
 
@@ -174,12 +176,22 @@ FOLDER = "A process that comes here first reads a folder that the main one has n
         (f"{BEST}words = AutoTokenizer.from_pretrained('best')\n{AGAIN}", f"{WAIT}words = AutoTokenizer"),
         (f"tokenizer.save_pretrained('best')\n{AGAIN}", f"    tokenizer.save_pretrained('best')\n{WAIT}{AGAIN}"),
         (f"model.save_pretrained('best')\nif wanted(1):\n    {AGAIN}", f"main_process)\n{WAIT}if wanted(1):"),
+        (f"{BEST}if options.test:\n    {AGAIN}", f"if options.test:\n    {WAIT}    {AGAIN}"),
+        (f"{BEST}again = PeftModel.from_pretrained(base(), 'best')\n", f"{WAIT}again = PeftModel"),
+        (f"{BEST}again = pipeline('ner', tokenizer='best')\n", f"{WAIT}again = pipeline("),
+        # It is not seen when these load.
+        (
+            "later = lambda: AutoModel.from_pretrained('best')\nmodel.save_pretrained('best')\n",
+            f"main_process)\n{WAIT}",
+        ),
+        (f"{LATER}model.save_pretrained('best')\nlist(map(load, []))\n", f"main_process)\n{WAIT}"),
     ],
 )
 def test_what_the_main_process_saved_is_read_when_it_is_there(last: str, expected: str) -> None:
-    imports = "from transformers import AutoModel, AutoTokenizer\nfrom job import wanted\n"
+    imports = "from transformers import AutoModel, AutoTokenizer, pipeline\nfrom job import base, wanted\n"
+    imports += "from peft import PeftModel\n"
     tokenizer = "tokenizer = AutoTokenizer.from_pretrained('bert')\n"
-    outcome = accelerated(imports, tokenizer, LOOP, last)
+    outcome = accelerated(imports, OPTIONS, tokenizer, LOOP, last)
     assert expected in outcome.text
     assert outcome.text.count(WAIT) == 1
     assert not is_said(FOLDER, outcome.messages)
@@ -189,6 +201,11 @@ def test_what_the_main_process_saved_is_read_when_it_is_there(last: str, expecte
     ("last", "told"),
     [
         (f"{BEST}if wanted(1):\n    {AGAIN}", True),
+        (
+            f"for epoch in range(3):\n    if not wanted(epoch):\n        continue\n{indent(BEST, '    ')}    {AGAIN}",
+            True,
+        ),
+        (f"match wanted(1):\n    case True:\n{indent(BEST, '        ')}        {AGAIN}", True),
         (f"{BEST}if dist.get_rank() == 0:\n    {AGAIN}", False),
         (f"{BEST}again = AutoModel.from_pretrained('other')\n", False),
         (

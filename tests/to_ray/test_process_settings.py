@@ -360,6 +360,20 @@ MADE = 'logger = logging.getLogger("job")'
             'logger.info("all done")',
             False,
         ),
+        ('logging.config.fileConfig("logging.conf", None, False)', "", MADE, "", False),
+        ('logging.config.fileConfig("logging.conf", disable_existing_loggers=True)', "", MADE, "", True),
+        ("logging.config.dictConfig(CONFIG)", 'CONFIG = {"version": 1}', MADE, "", True),
+        ("logging.config.dictConfig(CONFIG)", 'CONFIG = {"disable_existing_loggers": True}', MADE, "", True),
+        ("logging.config.dictConfig(CONFIG)", 'CONFIG = {"disable_existing_loggers": False}', MADE, "", False),
+        ("logging.config.dictConfig(CONFIG)", 'CONFIG = {"loggers": {"job": {"level": "INFO"}}}', MADE, "", False),
+        (
+            "logging.config.dictConfig(CONFIG)",
+            'CONFIG = {"loggers": {"job": {"level": "INFO"}}}',
+            MADE.replace('"job"', '"job.steps"'),
+            "",
+            False,
+        ),
+        ("logging.config.dictConfig(CONFIG)", 'CONFIG = {"loggers": {"jo": {"level": "INFO"}}}', MADE, "", True),
         ('logging.config.fileConfig("logging.conf")', MADE, "", "", False),  # the script disables it itself
     ],
 )

@@ -10,15 +10,17 @@ from functools import partial
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.devices import Devices
-from raymigrate.codemods.to_accelerate.process_numbers import device_named
+from raymigrate.codemods.to_accelerate.process_numbers import MAKER, number_in
 from raymigrate.codemods.to_accelerate.rules import RM858
+from raymigrate.facts.projects.environment import OF_PROCESSES, variable_read
+from raymigrate.facts.projects.project import with_imported
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import all_arguments, is_call_by_name, last_name
+from raymigrate.facts.values import all_arguments, argument, is_call_by_name, last_name
 
 MACHINE = "torch."  # what torch says of a machine is no choice: the Accelerator asks it too
 NUMBERED = lazy_regex(r"cuda:[1-9]\d*")
-OF_PROCESSES = lazy_regex(r"rank|world|distributed|ddp", re.IGNORECASE)
+OF_RANKS = lazy_regex(r"rank|world|distributed|ddp", re.IGNORECASE)
 BUILTINS = ("bool", "int", "len", "hasattr", "getattr", "any", "all")
 TO_CPU = "Accelerator(cpu=True) stays on the CPU."
 TO_GPU = "CUDA_VISIBLE_DEVICES says which GPUs a run has."
@@ -52,7 +54,7 @@ def _chosen(module: Module, node: ast.expr, seen: frozenset[ast.AST] = frozenset
         node: The condition, or a part of it.
         seen: The names that led here.
     """
-    if node in seen or isinstance(node, ast.Constant) or OF_PROCESSES.search(ast.unparse(node)):
+    if node in seen or isinstance(node, ast.Constant) or OF_RANKS.search(ast.unparse(node)):
         return None
     called = node.func if isinstance(node, ast.Call) else node
     if f"{module.qualified(called) or ''}.".startswith(MACHINE):
@@ -101,14 +103,19 @@ def _places(devices: Devices) -> Iterator[ast.AST]:
 
 def _numbers(devices: Devices) -> Iterator[ast.expr]:
     """What says which GPU it is: `args.gpu` of `f"cuda:{args.gpu}"` and of `model.cuda(args.gpu)`, or `"cuda:1"`."""
+    module = devices.module
+    given = (argument(call, 0, "device") for call in module.calls("torch.cuda.set_device"))
+    places = [place for place in given if not isinstance(place, ast.Name)]  # which may be a device that stays
+    places += [move.args[0] for move in devices.moves() if last_name(move.func) == "cuda" and move.args]
     for part in (part for place in _places(devices) for part in ast.walk(place)):
         if isinstance(part, ast.Constant) and isinstance(part.value, str):
-            yield from [part] if NUMBERED.fullmatch(part.value) else []
-        elif isinstance(part, (ast.Attribute, ast.Name, ast.Constant)) and devices.module.calling(part) is None:
-            yield from [part] if device_named(devices.module, part) is not part else []
-    for move in devices.moves():
-        if last_name(move.func) == "cuda" and move.args:
-            yield move.args[0]
+            places += [part] if NUMBERED.fullmatch(part.value) else []
+        elif isinstance(part, ast.Call) and module.qualified(part.func) == MAKER:
+            places.append(argument(part, 1, "index"))
+        elif isinstance(part, ast.expr):
+            places.append(number_in(part))
+    for place in filter(None, places):
+        yield place.args[0] if is_call_by_name(place, "int", "str") and place.args else place
 
 
 def _chooses(devices: Devices, number: ast.expr) -> bool:
@@ -116,10 +123,13 @@ def _chooses(devices: Devices, number: ast.expr) -> bool:
     module = devices.module
     value = module.constant(number)
     if value is not ...:
-        return type(value) in (int, str) and value not in (0, "0")
-    is_rank = bool(devices.variables.of(number) & devices.ranks)
-    is_set = isinstance(number, ast.Attribute) and bool(module.stores(number.attr))  # args.gpu = rank
-    return not is_rank and not is_set and _chosen(module, number) is number
+        return (isinstance(value, str) and NUMBERED.fullmatch(value) is not None) or (type(value) is int and value > 0)
+    read = variable_read(module, number)
+    if devices.variables.of(number) & devices.ranks or (read is not None and OF_PROCESSES.fullmatch(read)):
+        return False
+    # args.gpu = rank, perhaps by a helper of another file
+    is_set = isinstance(number, ast.Attribute) and any(file.stores(number.attr) for file in with_imported(module))
+    return not is_set and _chosen(module, number) is number
 
 
 def _tests_in(node: ast.AST) -> Iterator[ast.expr]:

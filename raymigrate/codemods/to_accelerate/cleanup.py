@@ -12,7 +12,7 @@ from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.projects.project_uses import importing_modules
-from raymigrate.facts.values import is_call_by_name, is_method_call
+from raymigrate.facts.values import is_call_by_name, is_method_call, reaching
 
 # Calls that only look, so that they can go with what was made of them.
 LOOKS = frozenset(
@@ -62,8 +62,19 @@ class Cleanup(Side):
             return self._is_idle_branch(statement)
         if isinstance(statement, ast.Try):  # nothing is left that could fail
             return self._is_empty(statement.body) and not statement.finalbody and not statement.orelse
+        if isinstance(statement, ast.For) and self._is_read_behind(statement):
+            return False
         if isinstance(statement, (ast.For, ast.With)):
             return self._is_empty(statement.body) and not getattr(statement, "orelse", [])
+        return False
+
+    def _is_read_behind(self, loop: ast.For) -> bool:
+        """Whether a name that a loop binds is read behind it, where it has the last value."""
+        for name in ast.walk(loop.target):
+            for read in self.module.uses_of(name) if isinstance(name, ast.Name) else ():
+                is_left = not self.module.inside(read, loop) and not self._is_dropped(read)
+                if is_left and any(binding.node is name for binding in reaching(self.module, read)):
+                    return True
         return False
 
     def _is_name(self, text: str) -> bool:
@@ -130,9 +141,11 @@ class Cleanup(Side):
         item = f"({ast.unparse(target.slice)}, {value})"
         if ast.unparse(loop.target) != item or ast.unparse(loop.iter) != f"{ast.unparse(target.value)}.items()":
             return False
-        parts = [part for line in loop.body for part in ast.walk(line) if isinstance(part, ast.Name)]
-        stored = {part.id for part in parts if isinstance(part.ctx, ast.Store)}
-        return stored.isdisjoint((value, ast.unparse(target.slice)))
+        parts = [part for line in loop.body for part in ast.walk(line)]
+        changed = [ast.unparse(p) for p in parts if isinstance(getattr(p, "ctx", None), (ast.Store, ast.Del))]
+        bound = {value, ast.unparse(target.slice), ast.unparse(target.value)}
+        others = [text for text in changed if text in bound or text.startswith(f"{ast.unparse(target.value)}[")]
+        return others == [ast.unparse(target)]
 
     def _passed_on(self, value: ast.expr) -> ast.expr | None:
         """What a comprehension passes on as it is, now that it moves nothing any more."""

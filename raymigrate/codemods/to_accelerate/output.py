@@ -21,7 +21,7 @@ from raymigrate.facts.folders.read_back import path_keys
 from raymigrate.facts.folders.removals import is_own_path, removes_files
 from raymigrate.facts.syntax.functions import parameter_for
 from raymigrate.facts.torch.gradients import switches_gradients_off
-from raymigrate.facts.values import argument, is_method_call, methods, methods_of_object
+from raymigrate.facts.values import all_arguments, argument, is_method_call, methods, methods_of_object
 
 # What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
 OF_WRAPPED = frozenset({"train", "eval", "parameters", "zero_grad", "modules", "training", "buffers"})
@@ -36,6 +36,7 @@ EVERY_REMOVES = (
     " or take away what the main process has written since."
 )
 TOO_EARLY = "A process that comes here first reads a {} that the main one has not written yet."
+PIPELINES = ("transformers.pipeline", "transformers.pipelines.pipeline")
 WAIT_FIRST = f"Call {WAIT} before, where all processes come."
 BY_MAIN = "Let it run under `if accelerator.is_main_process:`, without code in it that all processes run."
 # Packages whose functions take a wrapped model as it is.
@@ -254,13 +255,15 @@ class Output(Side):
         for save in saves:
             written = self.module.statement(save)
             for load in self._read_back(save):
-                if not access.order.holds(load) or self.processes.is_main_only(load):
+                runs_there = access.order.holds(load)
+                is_unseen = not runs_there and self.module.function(load) is not None  # a method, a callback
+                if not (runs_there or is_unseen) or self.processes.is_main_only(load):
                     continue
-                if self.together.is_run_by_all(self.module.statement(load)):
+                if runs_there and self.together.is_run_by_all(self.module.statement(load)):
                     reads.add(self.module.statement(load))
                 elif self.together.is_run_by_all(written) and not isinstance(written, ast.Return):
                     writes.add(written)
-                else:
+                elif runs_there:
                     changes.manual(RM857, load, TOO_EARLY.format("folder"), WAIT_FIRST)
         for statement in writes:
             changes.after(statement, WAIT)
@@ -329,18 +332,22 @@ class Output(Side):
         """The calls further down that read from the folder that something is saved in."""
         folder = argument(save, 0, "save_directory")
         keys = set(path_keys(self.module, folder)) if folder is not None else set()
+        readers = [*self.training.method_calls("from_pretrained"), *self.module.calls(*PIPELINES)]
         return [
             call
-            for call in self.training.method_calls("from_pretrained")
+            for call in readers
             if self._may_follow(call, save)
-            and (given := argument(call, 0, "pretrained_model_name_or_path")) is not None
-            and not keys.isdisjoint(path_keys(self.module, given))
+            and any(not keys.isdisjoint(path_keys(self.module, given)) for given in all_arguments(call))
         ]
 
     def _may_follow(self, load: ast.Call, save: ast.Call) -> bool:
-        """Whether a call may come behind another one: further down, or in another function."""
-        is_apart = self.module.function(load) is not self.module.function(save) is not None
-        return is_apart or self.module.start(load) > self.module.start(save)
+        """Whether a call may come behind another one: further down, or in a function that may run there."""
+        start, function = self.module.start(save), self.module.function(load)
+        if function is self.module.function(save):
+            return self.module.start(load) > start
+        calls = self.module.calls_of(function) if function is not None else [load]
+        is_unseen = self.module.function(save) is not None or not calls
+        return is_unseen or any(self.module.start(call) > start for call in calls)
 
     # -- screens -------------------------------------------------------------------------------
 

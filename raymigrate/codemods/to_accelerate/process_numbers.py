@@ -105,16 +105,25 @@ def is_numbered_name(text: ast.expr) -> bool:
     Args:
         text: The expression.
     """
+    return number_in(text) is not None
+
+
+def number_in(text: ast.expr) -> ast.expr | None:
+    """The number that an expression puts into the name of a device, as `gpu` of `f"cuda:{gpu}"`.
+
+    Args:
+        text: The expression.
+    """
     match text:
-        case ast.JoinedStr(values=[ast.Constant(value=start), _]):
+        case ast.JoinedStr(values=[ast.Constant(value=start), ast.FormattedValue(value=number)]):
             pass
-        case ast.BinOp(op=ast.Mod() | ast.Add(), left=ast.Constant(value=start)):
+        case ast.BinOp(op=ast.Mod() | ast.Add(), left=ast.Constant(value=start), right=number):
             pass
-        case ast.Call(func=ast.Attribute(value=ast.Constant(value=start), attr="format")):
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value=start), attr="format"), args=[number]):
             pass
         case _:
-            return False
-    return isinstance(start, str) and start.startswith("cuda:")
+            return None
+    return number if isinstance(start, str) and start.startswith("cuda:") else None
 
 
 def is_counted(variables: Variables, read: ast.expr) -> bool:

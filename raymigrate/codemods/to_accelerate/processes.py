@@ -32,8 +32,9 @@ from raymigrate.codemods.to_accelerate.spawns import SPAWN, Spawn, check_process
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.codemods.to_accelerate.wrappers import DATA_PARALLEL, DDP, Wrappers
+from raymigrate.facts.projects.environment import variable_read
 from raymigrate.facts.syntax.functions import returns
-from raymigrate.facts.syntax.nodes import is_negation, only_target
+from raymigrate.facts.syntax.nodes import LEAVES, before, is_negation, only_target
 from raymigrate.facts.torch.main_process import asks_for_main, is_rank
 from raymigrate.facts.values import argument, called_name, is_call_by_name
 
@@ -106,25 +107,21 @@ class Processes(Side):
         return [(keyword.value, GROUP[keyword.arg or ""]) for keyword in keywords]
 
     @cached_property
-    def _variables_read(self) -> dict[str, str | None]:
+    def _variables_read(self) -> dict[str | None, str]:
         """The environment variables with such numbers: torchrun's, and those of SLURM or MPI that make the group."""
-        given = [(end.node, number) for node, number in self._given_to_group for end in self.module.origins(node)]
-        return {self._variable_read(node): number for node, number in given} | {"": None} | VARIABLES
-
-    def _variable_read(self, node: ast.expr) -> str:
-        """The environment variable that an expression reads, as it is or as a number; "" where it reads none."""
-        node = _without_int(node)
-        if isinstance(node, ast.Subscript) and self.module.qualified(node.value) == "os.environ":
-            return str(self.module.constant(node.slice))
-        reads = called_name(self.module, node) in ("os.environ.get", "os.getenv")
-        if reads and isinstance(node, ast.Call) and node.args:
-            return str(self.module.constant(node.args[0]))
-        return ""
+        found: dict[str | None, str] = {}
+        for given, number in self._given_to_group:
+            for end in self.module.origins(given):
+                found[variable_read(end.module, _without_int(end.node))] = number
+        found.pop(None, None)
+        return found | VARIABLES
 
     def number(self, node: ast.expr) -> str | None:
         """What says the number that an expression gets: a rank, or the number of processes."""
-        name = called_name(self.module, _without_int(node))
-        return NUMBERS.get(name) or self._variables_read.get(self._variable_read(node))
+        value = _without_int(node)
+        return NUMBERS.get(called_name(self.module, value)) or self._variables_read.get(
+            variable_read(self.module, value)
+        )
 
     @property
     def ranks(self) -> frozenset[Variable]:
@@ -188,7 +185,7 @@ class Processes(Side):
                     changes.moved.add(timeout)
             changes.drop_whole(call)
         if not self._spawned():
-            tell_of_own_numbers(changes, list(self.module.calls(SET_UP[0])), self.number)
+            tell_of_own_numbers(changes, self.module.calls(SET_UP[0]))
         for call in self.module.calls(f"{DIST}.destroy_process_group"):
             changes.converted(RM856, call, "accelerator.end_training() ends the process group.")
             changes.replace(call, "accelerator.end_training()")
@@ -270,14 +267,34 @@ class Processes(Side):
         return variable is not None and variable in self.numbers and bool(self.variables.reads(variable))
 
     def is_main_only(self, node: ast.AST) -> bool:
-        """Whether code runs in the main process alone, by an `if` on the number of the process."""
+        """Whether code runs in the main process alone, by an `if` on its number around it, or by one that leaves."""
         child = node
         for parent in self.module.ancestors(node):
             body = parent.body if isinstance(parent, ast.If) else [parent.body] if isinstance(parent, ast.IfExp) else []
             if child in body and self._tests_main(parent.test):  # type: ignore[attr-defined]
                 return True
+            if isinstance(child, ast.stmt) and any(map(self._lets_main_go_on, before(parent, child))):
+                return True
             child = parent
         return False
+
+    def _lets_main_go_on(self, statement: ast.stmt) -> bool:
+        """Whether all processes but the main one leave a block in a statement of it: `if rank != 0: return`."""
+        if not isinstance(statement, ast.If):
+            return False
+        if isinstance(statement.body[-1], LEAVES):
+            return self._tests_others(statement.test)
+        return bool(statement.orelse) and isinstance(statement.orelse[-1], LEAVES) and self._tests_main(statement.test)
+
+    def _tests_others(self, test: ast.expr) -> bool:
+        """Whether a test holds in all processes but the main one: `rank != 0`, `not is_main()`, `rank`."""
+        if isinstance(test, ast.BoolOp):
+            return any(map(self._tests_others, test.values))
+        if is_negation(test):
+            return self._tests_main(test.operand)
+        if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.NotEq, ast.Gt)):
+            return self.module.constant(test.comparators[0]) == 0 and self._is_rank(test.left)
+        return self._is_rank(test)
 
     @property
     def reduces(self) -> bool:

@@ -6,7 +6,12 @@ import ast
 
 from raymigrate.codemods.to_accelerate.sides import Side
 from raymigrate.facts.ray_train.ranks import OF_ONE
+from raymigrate.facts.syntax.nodes import before
+from raymigrate.facts.syntax.scopes import FUNCTIONS
+from raymigrate.facts.values import is_method_call
+from raymigrate.facts.values.members import PARSING
 
+CONDITIONS = (ast.If, ast.Try, ast.While, ast.ExceptHandler, ast.Match)
 # What a condition may be made of that is the same in all processes, besides names.
 OF_SETTINGS = (
     *(ast.Attribute, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp),
@@ -28,14 +33,39 @@ class Together(Side):
             statement: The statement.
             seen: The functions around it that were asked about before.
         """
-        conditions = (ast.If, ast.Try, ast.While, ast.ExceptHandler)
         if not isinstance(statement, (ast.Expr, ast.Assign, ast.Return)):
             return False
-        if any(isinstance(p, conditions) and not self._is_same_for_all(p) for p in self._around(statement)):
+        if any(isinstance(p, CONDITIONS) and not self._is_same_for_all(p) for p in self._around(statement)):
+            return False
+        if self._others_may_have_left(statement):
             return False
         function = self.module.function(statement)
         calls = self.module.calls_of(function) if function is not None and function not in seen else []
         return all(self.is_run_by_all(self.module.statement(call), seen | {function}) for call in calls)  # type: ignore[arg-type]
+
+    def _others_may_have_left(self, statement: ast.stmt) -> bool:
+        """Whether each process decides itself, further up, if it comes here: `if score <= best: continue`."""
+        child: ast.AST = statement
+        for parent in self.module.ancestors(statement):
+            if isinstance(child, ast.stmt) and any(map(self._may_leave, before(parent, child))):
+                return True
+            if isinstance(parent, (*FUNCTIONS, ast.Module)):
+                break
+            child = parent
+        return False
+
+    def _may_leave(self, step: ast.stmt) -> bool:
+        """Whether a statement has a `return` or a `continue` in it, under a condition of each process."""
+        for leave in ast.walk(step):
+            if not isinstance(leave, (ast.Return, ast.Continue)):
+                continue
+            above = [leave, *self.module.ancestors(leave)]
+            around = above[: above.index(step) + 1]
+            inner = (*FUNCTIONS, ast.For, ast.While) if isinstance(leave, ast.Continue) else FUNCTIONS
+            is_own = any(isinstance(parent, CONDITIONS) and not self._is_same_for_all(parent) for parent in around)
+            if is_own and not any(isinstance(parent, inner) for parent in around):
+                return True
+        return False
 
     def _is_same_for_all(self, condition: ast.AST) -> bool:
         """Whether a condition asks for settings and numbers of a count alone: `if fold in CFG.folds:`."""
@@ -51,8 +81,10 @@ class Together(Side):
 
     def _is_setting(self, name: ast.Name) -> bool:
         """Whether a name stands for a class, a module whose settings are asked, a literal or a number of a count."""
-        if isinstance(self.module.parent_of[name], ast.Attribute) and self.module.qualified(name):
-            return True
+        if isinstance(self.module.parent_of[name], ast.Attribute):
+            ends = self.module.origins(name)
+            if self.module.qualified(name) or (ends and all(is_method_call(end.node, *PARSING) for end in ends)):
+                return True
         if isinstance(self.module.definition(name), ast.ClassDef):
             return True
         bindings = self.module.scope_of[name].lookup(name.id)

@@ -21,6 +21,7 @@ from raymigrate.facts.ray_train.loguru_files import LOGURU, files_of_loguru
 from raymigrate.facts.syntax.calls import calls_in
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, called_name, keyword_argument, unpacked_dicts
+from raymigrate.facts.values.dicts import entries
 
 RM831 = Rule(
     "RM831",
@@ -136,15 +137,32 @@ def _tell_disabled(context: Context, outline: LaunchedOutline, of_workers: set[a
     """Says which logger was made behind what sets up logging, and is there before it on the workers."""
     module = context.module
     for call in module.calls(*DISABLES):
-        if outline.script.step_of(call) not in of_workers or module.texts(KEEPS) or keyword_argument(call, KEEPS):
+        if outline.script.step_of(call) not in of_workers:
             continue
         for made in module.calls(MAKES_LOGGER):
             step, parent = outline.script.step_of(made), module.parent_of[made]
             name = parent.targets[0] if isinstance(parent, ast.Assign) else None
             stays = step is not None and step not in of_workers and module.start(made) > module.start(call)
-            if made.args and stays and isinstance(name, ast.Name) and _is_read(module, outline, name, of_workers):
+            if not made.args or not stays or not _disables(module, call, made.args[0]):
+                continue
+            if isinstance(name, ast.Name) and _is_read(module, outline, name, of_workers):
                 context.manual(RM831, call, DISABLED.format(logger=name.id), KEEP)
                 break
+
+
+def _disables(module: Module, call: ast.Call, logger: ast.expr) -> bool:
+    """Whether what sets up logging may disable a logger which is there: one that it does not name."""
+    if module.qualified(call.func) == DISABLES[0]:
+        keeps = argument(call, 2, KEEPS)
+        return keeps is None or module.constant(keeps) is not False
+    given = argument(call, 0, "config")
+    settings = entries(module, given) if given is not None else None
+    if settings is None:  # of a file, for example
+        return not module.texts(KEEPS)
+    named = entries(module, settings["loggers"]) if "loggers" in settings else {}
+    parts = str(module.constant(logger)).split(".")
+    is_named = any(".".join(parts[:end]) in (named or {}) for end in range(1, len(parts) + 1))
+    return not is_named and (KEEPS not in settings or module.constant(settings[KEEPS]) is not False)
 
 
 def _logs_below_warning(module: Module, call: ast.Call) -> bool:

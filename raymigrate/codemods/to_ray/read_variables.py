@@ -12,7 +12,7 @@ from raymigrate.codemods.to_ray.cell_lines import run_by_workers
 from raymigrate.codemods.to_ray.driver_environment import GIVE, called_functions
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.step_kinds import OF_LAUNCHER
-from raymigrate.facts.projects.environment import ENVIRON, GETTERS, all_variables_set
+from raymigrate.facts.projects.environment import ENVIRON, OF_PROCESSES, all_variables_set, variable_read
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 
@@ -25,10 +25,6 @@ OF_OTHERS = lazy_regex(
     r"|VIRTUAL_ENV|OS|COLUMNS|LOCALAPPDATA|USERPROFILE"
 )
 
-# What srun or mpirun gives each of its processes: their place among the others, and how many they are.
-OF_PROCESSES = lazy_regex(
-    r"SLURM_(?:PROCID|LOCALID|NTASKS|NPROCS)|(?:OMPI|MV2)_COMM_WORLD_(?:LOCAL_)?(?:RANK|SIZE)|PMI_(?:RANK|SIZE)|PMIX_RANK"
-)
 PLACE = (
     "{name}: read by the workers. srun or mpirun gives each of its processes its own; workers of Ray find that of the"
     " process that started Ray on their machine, the same for all of them, or none."
@@ -83,19 +79,8 @@ def _read_by_workers(module: Module, outline: Outline) -> Iterator[tuple[ast.AST
 @kept
 def _reads(module: Module) -> list[tuple[ast.AST, str]]:
     """Where a file reads variables: `os.environ["A"]`, `os.environ.get("A")`, `os.getenv("A")`, `"A" in os.environ`."""
-    nodes = (*module.of_type(ast.Subscript), *module.of_type(ast.Call), *module.of_type(ast.Compare))
-    keys = ((node, _key(module, node)) for node in nodes)
-    names = ((node, module.constant(key)) for node, key in keys if key is not None)
-    return [(node, name) for node, name in names if isinstance(name, str)]
-
-
-def _key(module: Module, node: ast.AST) -> ast.expr | None:
-    """What names the variable that an expression reads."""
-    if isinstance(node, ast.Subscript):
-        is_read = isinstance(node.ctx, ast.Load) and module.qualified(node.value) == ENVIRON
-        return node.slice if is_read else None
-    if isinstance(node, ast.Call):
-        return node.args[0] if module.qualified(node.func) in GETTERS and node.args else None
-    if isinstance(node, ast.Compare) and module.qualified(node.comparators[0]) == ENVIRON:
-        return node.left
-    return None
+    nodes = (*module.of_type(ast.Subscript), *module.of_type(ast.Call))
+    asked = [node for node in module.of_type(ast.Compare) if module.qualified(node.comparators[0]) == ENVIRON]
+    names = ((node, variable_read(module, node)) for node in nodes)
+    tested = ((node, module.constant(node.left)) for node in asked)
+    return [(node, name) for node, name in (*names, *tested) if isinstance(name, str)]

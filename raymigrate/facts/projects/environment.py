@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Collection, Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_call_by_name, is_method_call
@@ -15,6 +16,26 @@ OF_PYTEST = "setenv"  # the method of the fixture monkeypatch
 PATCH = ("unittest.mock.patch.dict", "mock.patch.dict")
 ENV_VARS = "env_vars"  # of a runtime_env
 RUNTIME_ENV = ("ray.runtime_env.RuntimeEnv", "ray.runtime_env.runtime_env.RuntimeEnv")
+# What srun or mpirun gives each of its processes: their place among the others, and how many they are.
+OF_PROCESSES = lazy_regex(
+    r"SLURM_(?:PROCID|LOCALID|NTASKS|NPROCS)|(?:OMPI|MV2)_COMM_WORLD_(?:LOCAL_)?(?:RANK|SIZE)|PMI_(?:RANK|SIZE)|PMIX_RANK"
+)
+
+
+def variable_read(module: Module, node: ast.AST) -> str | None:
+    """The variable that an expression reads: `os.environ["A"]`, `os.environ.get("A")`; None where it reads none.
+
+    Args:
+        module: The script.
+        node: The expression.
+    """
+    key = None
+    if isinstance(node, ast.Subscript):
+        key = node.slice if isinstance(node.ctx, ast.Load) and module.qualified(node.value) == ENVIRON else None
+    elif isinstance(node, ast.Call):
+        key = node.args[0] if node.args and module.qualified(node.func) in GETTERS else None
+    name = module.constant(key) if key is not None else None
+    return name if isinstance(name, str) else None
 
 
 def variables_set(module: Module, *names: str) -> Iterator[tuple[ast.AST, str]]:

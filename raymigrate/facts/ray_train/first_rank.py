@@ -4,7 +4,7 @@ import ast
 
 from raymigrate.facts.syntax.functions import on_every_way
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import LEAVES, blocks, is_negation
+from raymigrate.facts.syntax.nodes import LEAVES, before, is_negation
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import called_name, is_call_by_name
 
@@ -49,16 +49,10 @@ def _is_asked_for(module: Module, node: ast.AST) -> bool:
 
 def _sent_away(module: Module, parent: ast.AST, statement: ast.stmt) -> bool:
     """Whether the others leave a block before they come to a statement of it: `if rank != 0: return`."""
-    for block in blocks(parent):
-        if statement in block:
-            before = block[: block.index(statement)]
-            return any(
-                isinstance(other, ast.If)
-                and isinstance(other.body[-1], LEAVES)
-                and _asks(module, other.test, first=False)
-                for other in before
-            )
-    return False
+    return any(
+        isinstance(other, ast.If) and isinstance(other.body[-1], LEAVES) and _asks(module, other.test, first=False)
+        for other in before(parent, statement)
+    )
 
 
 def _asks(module: Module, test: ast.expr, *, first: bool) -> bool:

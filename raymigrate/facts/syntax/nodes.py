@@ -25,6 +25,12 @@ def blocks(node: ast.AST) -> list[list[ast.stmt]]:
     return [block for name in BLOCKS if isinstance(block := getattr(node, name, None), list)]
 
 
+def before(parent: ast.AST, statement: ast.stmt) -> list[ast.stmt]:
+    """The statements that come before another one in a block of a node; none where it is in no block of it."""
+    block = next((block for block in blocks(parent) if statement in block), [])
+    return block[: block.index(statement)] if block else []
+
+
 def targets_of(binding: ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr | ast.For) -> list[ast.expr]:
     """What an assignment or a loop binds: `a` and `b` of `a = b = value`."""
     return binding.targets if isinstance(binding, ast.Assign) else [binding.target]

@@ -6,7 +6,7 @@ import ast
 
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.syntax.nodes import LEAVES, blocks, is_negation
+from raymigrate.facts.syntax.nodes import LEAVES, before, is_negation
 from raymigrate.facts.syntax.scopes import FUNCTIONS
 from raymigrate.facts.values import is_call_by_name, is_method_call
 from raymigrate.facts.values.arguments import called_name
@@ -47,12 +47,9 @@ def is_for_main(module: Module, node: ast.AST, seen: Seen = frozenset()) -> bool
 
 def _others_left(module: Module, parent: ast.AST, statement: ast.stmt, seen: Seen) -> bool:
     """Whether all other processes leave a block before a statement of it: `if not is_main(): return`."""
-    block = next((block for block in blocks(parent) if statement in block), [])
     return any(
-        isinstance(before, ast.If)
-        and isinstance(before.body[-1], LEAVES)
-        and _asks_for_others(module, before.test, seen)
-        for before in block[: block.index(statement) if block else 0]
+        isinstance(step, ast.If) and isinstance(step.body[-1], LEAVES) and _asks_for_others(module, step.test, seen)
+        for step in before(parent, statement)
     )
 
 
