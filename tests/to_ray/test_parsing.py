@@ -243,7 +243,7 @@ HYDRA = "import hydra\n@hydra.main(version_base=None)\n"
     [
         "try:\n    main()\nexcept Exception:\n    raise",
         "if __name__ == '__main__':\n    with open('log') as log:\n        main()",
-        "def run():\n    main()\nrun()",
+        "def run():\n    os.chdir('runs')\n    main()\nrun()",
         "code = main()",
     ],
 )
@@ -253,6 +253,14 @@ def test_a_function_of_click_or_hydra_that_is_called_within_more_is_in_the_way(d
     outcome = converted(text, to_ray=True)
     assert outcome.text == text
     assert [code for code, _, _ in outcome.findings] == ["RM802"]
+
+
+@pytest.mark.parametrize("decorated", [CLICK, HYDRA])
+def test_a_function_of_click_or_hydra_may_be_started_by_one_that_does_nothing_else(decorated: str) -> None:
+    text = script("import os", "pass", epochs="1").replace("def main():", f"{decorated}def main(epochs):")
+    after = converted(text.replace("\nmain()\n", "\ndef run():\n    main()\nrun()\n"), to_ray=True).text
+    assert "TorchTrainer(" in after
+    assert after.endswith("\ndef run():\n    main()\nrun()\n")
 
 
 def test_a_function_of_click_that_does_not_train_is_not_in_the_way() -> None:
