@@ -60,11 +60,10 @@ def processor_attributes(context: Context) -> None:
 def _as_target(context: Context, node: ast.Attribute, *, known: bool) -> None:
     """Calls the tokenizer in the block of `with processor.as_target_processor():`, which has no other effect."""
     module = context.module
-    calls, outcome = _calls_in_block(module, node), f"reading {AS_TARGET} raises an AttributeError today"
-    message = f"R{outcome[1:]}"
+    calls, message = _calls_in_block(module, node), f"Reading {AS_TARGET} raises an AttributeError today"
     if not known:
         if AS_TARGET not in own_methods(module):
-            context.manual(RM723, node, f"If this is a processor of transformers, {outcome}.", TARGETS)
+            context.manual(RM723, node, f"{message} if this is a processor of transformers.", TARGETS)
     elif calls is None:
         context.manual(RM723, node, f"{message}.", TARGETS)
     elif context.converts(RM723, node, f"{message}; {TO_TOKENIZER}."):

@@ -54,9 +54,7 @@ def is_guarded(module: Module, node: ast.AST, missing: str) -> bool:
         if isinstance(parent, ast.If | ast.IfExp | ast.While) and child is not parent.test:
             if _is_asked(module, parent.test, of_else=child not in _taken(parent)):
                 return True
-        if isinstance(parent, ast.With) and any(
-            _suppresses(module, item.context_expr, caught) for item in parent.items
-        ):
+        if isinstance(parent, ast.With) and _is_suppressed(module, parent, caught):
             return True
         child = parent
     return missing in _looked_for(module) or takes_over(module, node)
@@ -116,11 +114,9 @@ def _is_turned(module: Module, test: ast.AST, of: ast.expr) -> bool:
 
 def goes_on_without(module: Module, node: ast.AST) -> bool:
     """Whether code is in a block that a missing name ends for good: `with suppress(ImportError)`, `pytest.raises`."""
-    blocks, caught = (
-        (parent for parent in module.ancestors(node) if isinstance(parent, ast.With)),
-        _caught(module, node),
-    )
-    return any(_suppresses(module, item.context_expr, caught) for block in blocks for item in block.items)
+    caught = _caught(module, node)
+    blocks = (parent for parent in module.ancestors(node) if isinstance(parent, ast.With))
+    return any(_is_suppressed(module, block, caught) for block in blocks)
 
 
 def is_ready(module: Module, reference: Reference, missing: str) -> bool:
@@ -162,9 +158,9 @@ def _works(body: list[ast.stmt]) -> bool:
 
 def _caught(module: Module, node: ast.AST) -> frozenset[str]:
     """What catches the error that a missing name raises there."""
-    names = (
-        [module.imported(node, alias) for alias in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
-    )
+    if not isinstance(node, (ast.Import, ast.ImportFrom)):
+        return CAUGHT
+    names = [module.imported(node, alias) for alias in node.names]
     return CAUGHT_OF_RUNTIME if any(raised_by_import(name) == "RuntimeError" for name in names) else CAUGHT
 
 
