@@ -1,5 +1,6 @@
 """RM604, for keys that the script reports: those of a trainer's own training function, and of all that this uses."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -191,4 +192,4 @@ def test_training_functions_of_other_files_are_followed_too(tmp_path: Path) -> N
     for name, text in {"loops": LOOPS, "shared": SHARED, "job": JOB}.items():
         (tmp_path / f"{name}.py").write_text(text)
     outcome = CliRunner().invoke(main, ["--check", str(tmp_path)])
-    assert [line for line in (7, 8, 9, 10, 11) if f"job.py:{line}:" in outcome.output] == [8, 10]
+    assert re.findall(r"job\.py:(\d+):\d+: RM604", outcome.output) == ["8", "10"]

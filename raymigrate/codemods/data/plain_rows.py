@@ -15,6 +15,7 @@ from raymigrate.facts.ray_data.batch_functions import BatchFunction
 from raymigrate.facts.ray_data.datasets import FROM_TORCH, MAPPERS, is_dataset, torch_datasource
 from raymigrate.facts.ray_data.plain_batches import is_used_as_dict, of_plain_use, takes_an_array
 from raymigrate.facts.ray_data.preprocessors import BATCH_MAPPERS, arguments
+from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, called_name, is_method_call, keyword_argument, last_name, sources
 
@@ -186,15 +187,24 @@ def batches_of_predictors(context: Context) -> None:
 
 def _maker(module: Module, dataset: ast.expr) -> ast.Call | None:
     """The call that makes the rows of a Dataset, if nothing has mapped them since."""
-    seen = set[ast.expr]()
+    known, way, maker = _makers(module), list[ast.Call](), None
     while (found := sources(module, dataset)) and len(found) == 1 and isinstance(value := found[0], ast.Call):
-        if _made_with(module, value) in COLUMNS:
-            return value
-        if not is_method_call(value, *SAME_ROWS) or value in seen:
-            return None
-        seen.add(value)
+        if value in known or _made_with(module, value) in COLUMNS:
+            maker = known.get(value, value)
+            break
+        if not is_method_call(value, *SAME_ROWS):
+            break
+        known[value] = None  # also where a loop leads back to it
+        way.append(value)
         dataset = value.func.value
-    return None
+    known.update(dict.fromkeys(way, maker))
+    return maker
+
+
+@kept
+def _makers(module: Module) -> dict[ast.Call, ast.Call | None]:
+    """What makes the rows of the Datasets that were asked about, so that a long chain is gone through once."""
+    return {}
 
 
 def _made_with(module: Module, call: ast.Call) -> str:

@@ -377,11 +377,21 @@ def _fails(module: Module, read: ast.Attribute, codes: TrainingCodes) -> bool:
 
 def is_relied_on(module: Module, read: ast.Attribute) -> bool:
     """Whether what is read is asked for an item, an attribute or a method, and nobody looks whether it is None."""
+    is_asked = read in _asked_for_more(module) and not is_guarded(module, read, read.attr)
+    return is_asked and read.attr not in _tested(module)
+
+
+@kept
+def _asked_for_more(module: Module) -> frozenset[ast.AST]:
+    """The values that a file asks for an item, an attribute or a method."""
     users: list[ast.Subscript | ast.Attribute] = [*module.of_type(ast.Subscript), *module.of_type(ast.Attribute)]
-    if not any(module.value(user.value) is read for user in users) or is_guarded(module, read, read.attr):
-        return False
-    looked_at = (module.value(node) for node in tested(module))
-    return not any(isinstance(node, ast.Attribute) and node.attr == read.attr for node in looked_at)
+    return frozenset(module.value(user.value) for user in users)
+
+
+@kept
+def _tested(module: Module) -> frozenset[str]:
+    """The attributes that a file compares with None, or takes for true or false."""
+    return frozenset(value.attr for node in tested(module) if isinstance(value := module.value(node), ast.Attribute))
 
 
 def _has_report_callback(module: Module) -> bool:

@@ -171,7 +171,7 @@ def _checkpoint(context: Context, tuner: TunerCall, read: ast.Attribute) -> None
         context.manual(RM608, read, f"{message}, so that this test always ends the same.")
     elif not has_driver:
         context.manual(RM608, read, f"{message}.")
-    elif tuner.trainer and (advice := _never_reported(tuner.module, tuner.trainer)):
+    elif (trainer := _trainer_of(tuner)) and (advice := _never_reported(tuner.module, trainer)):
         context.manual(RM608, read, f"{message}: nothing that the trainer runs reports a checkpoint.", advice)
     elif not (tuner.trainer and _always_reported(tuner.module, tuner.trainer)):
         context.manual(RM608, read, f"{message}, and not every report may have a checkpoint.")
@@ -231,6 +231,14 @@ def _always_reported(module: Module, trainer: ast.Call) -> bool:
     given = [keyword_argument(call, "checkpoint") for call in reports]
     # A call, and no name that is None at times: the last report has to have one.
     return bool(reports) and all(node is not None and isinstance(module.value(node), ast.Call) for node in given)
+
+
+def _trainer_of(tuner: TunerCall) -> ast.Call | None:
+    """The trainer that the trials fit, also where an earlier run put it into their function; None of several."""
+    module, given = tuner.module, tuner.arguments.get("trainable")
+    function = module.definition(given) if given is not None else None
+    fitted = [call for call in module.calls(*TORCH_TRAINERS) if function and module.inside(call, function)]
+    return tuner.trainer or (fitted[0] if len(fitted) == 1 else None)
 
 
 def _never_reported(module: Module, trainer: ast.Call) -> str:

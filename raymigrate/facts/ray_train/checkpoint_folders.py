@@ -17,7 +17,7 @@ from raymigrate.facts.syntax.functions import is_static, parameter_for
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.scopes import LOOPS, FunctionNode
-from raymigrate.facts.values import Source, argument, called_name, leading_text, sources
+from raymigrate.facts.values import Source, all_arguments, argument, called_name, leading_text, sources
 
 FROM_FOLDER = ("", "from_directory", "from_model")
 # Where Databricks, Anyscale and network file systems are mounted by their documents.
@@ -174,11 +174,21 @@ def _all_removals(module: Module) -> list[Removal]:
 
 def _given_to(module: Module, function: ast.AST, parameter: str) -> Iterator[tuple[ast.Call, ast.expr]]:
     """The calls of a function, each with what it gives to a parameter."""
+    for call, callee in _calls_by_function(module).get(function, ()):
+        for given in all_arguments(call):
+            if _taken_by(module, callee, call, given) == parameter:
+                yield call, given
+
+
+@kept
+def _calls_by_function(module: Module) -> dict[ast.AST, list[tuple[ast.Call, FunctionNode]]]:
+    """The calls of a file, by the functions that they carry out."""
+    found: dict[ast.AST, list[tuple[ast.Call, FunctionNode]]] = {}
     for call in module.of_type(ast.Call):
-        for _, callee in functions_run(module, call) if isinstance(call, ast.Call) else ():
-            for given in (*call.args, *(keyword.value for keyword in call.keywords)) if callee is function else ():
-                if _taken_by(module, callee, call, given) == parameter:
-                    yield call, given
+        assert isinstance(call, ast.Call)
+        for _, function in functions_run(module, call):
+            found.setdefault(function, []).append((call, function))
+    return found
 
 
 def _taken_by(module: Module, function: FunctionNode, call: ast.Call, given: ast.expr) -> str:

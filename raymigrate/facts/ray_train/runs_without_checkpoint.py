@@ -5,6 +5,7 @@ import ast
 from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.ray_train.reports import REPORTS, may_carry
 from raymigrate.facts.ray_train.training_code import TrainingCode
+from raymigrate.facts.ray_tune.tuners import REPORT_TO_TUNE
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.own_modules import LIBRARIES
 from raymigrate.facts.syntax.scopes import Reference
@@ -83,7 +84,7 @@ def _may_report(module: Module, used: Reference, *, saves: bool) -> bool:
     if used.qualified in MODULES:
         return True
     package = used.qualified.partition(".")[0]
-    if package in STRANGERS:
+    if package in STRANGERS or used.qualified == REPORT_TO_TUNE:  # which hands on what others report
         return False
     if package in LIBRARIES:
         return REPORTER.search(used.qualified) is not None
