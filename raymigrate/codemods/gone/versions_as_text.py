@@ -53,9 +53,8 @@ def _pairs(compare: ast.Compare) -> Iterator[tuple[ast.expr, type[ast.cmpop], as
 
 def _told(module: Module, version: ast.expr, kind: type[ast.cmpop], bound: ast.expr) -> str | None:
     """What to say of a comparison; None where it is right today, or none of Ray's version with a text."""
-    home, asked = module.followed(version)
-    written = module.constant(bound)
-    if kind not in OPERATORS or not isinstance(written, str) or not _is_ray_version(home, asked):
+    written = module.constant(bound) if kind in OPERATORS else None
+    if not isinstance(written, str) or not _is_ray_version(*module.followed(version)):
         return None
     compare = OPERATORS[kind]
     try:

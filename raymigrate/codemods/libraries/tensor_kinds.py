@@ -12,7 +12,7 @@ from raymigrate.codemods.libraries.argument_rules import RM705
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.syntax.guards import is_guarded
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import called_name, every_origin
+from raymigrate.facts.values import called_name, every_origin, is_method_call
 
 ARGUMENT = "return_tensors"
 GONE = ("tf", "jax")
@@ -35,9 +35,8 @@ def tensor_kinds(context: Context) -> None:
 
 def _called(call: ast.Call) -> ast.expr:
     """The object that a call calls, by itself or by a method."""
-    is_method = isinstance(call.func, ast.Attribute) and call.func.attr in METHODS
-    return call.func.value if is_method and isinstance(call.func, ast.Attribute) else call.func
+    return call.func.value if is_method_call(call, *METHODS) else call.func
 
 
 def _is_made_by_library(module: Module, value: ast.expr) -> bool:
-    return MAKERS.fullmatch(called_name(module, value) or "") is not None
+    return MAKERS.fullmatch(called_name(module, value)) is not None

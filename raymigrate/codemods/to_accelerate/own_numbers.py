@@ -10,7 +10,7 @@ from raymigrate.codemods.to_accelerate.local_ranks import ATTRIBUTE, local_rank_
 from raymigrate.codemods.to_accelerate.rules import RM856
 from raymigrate.facts.projects.environment import OF_PROCESSES, value_set, variable_read, variables_set
 from raymigrate.facts.syntax.module import Module
-from raymigrate.facts.values import Source, argument, called_name
+from raymigrate.facts.values import Source, argument, called_name, is_call_by_name
 
 RANK_PLACE = 4  # of rank= among the parameters of init_process_group()
 ASKED = "torch.distributed.get_rank"  # of a group that is there already
@@ -62,8 +62,7 @@ def _is_own(module: Module, rank: ast.expr) -> bool:
 
 def _values(module: Module, rank: ast.expr) -> Iterator[Source]:
     """What a rank may be: what a name is given, or an attribute of that spelling anywhere in the file."""
-    is_text = isinstance(rank, ast.Call) and isinstance(rank.func, ast.Name) and rank.func.id == "str" and rank.args
-    rank = rank.args[0] if is_text else rank  # type: ignore[attr-defined]
+    rank = rank.args[0] if is_call_by_name(rank, "str") and rank.args else rank
     yield Source(module, rank)
     yield from module.origins(rank)
     if not isinstance(rank, ast.Attribute):

@@ -34,7 +34,7 @@ from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.codemods.to_accelerate.wrappers import DATA_PARALLEL, DDP, Wrappers
 from raymigrate.facts.projects.environment import variable_read
 from raymigrate.facts.syntax.functions import returns
-from raymigrate.facts.syntax.nodes import LEAVES, before, is_negation, only_target
+from raymigrate.facts.syntax.nodes import LEAVES, FirstOfBlock, is_negation, only_target
 from raymigrate.facts.torch.main_process import asks_for_main, is_rank
 from raymigrate.facts.values import argument, called_name, is_call_by_name
 
@@ -73,6 +73,7 @@ class Processes(Side):
         self.samplers = Samplers(training)
         self.grouping: dict[str, ast.expr] = {}  # arguments for InitProcessGroupKwargs
         self.removed: dict[ast.FunctionDef, set[str]] = {}  # parameters of functions that go
+        self._main_goes_on = FirstOfBlock(self._lets_main_go_on)
 
     @cached_property
     def numbers(self) -> dict[Variable, str]:
@@ -273,7 +274,7 @@ class Processes(Side):
             body = parent.body if isinstance(parent, ast.If) else [parent.body] if isinstance(parent, ast.IfExp) else []
             if child in body and self._tests_main(parent.test):  # type: ignore[attr-defined]
                 return True
-            if isinstance(child, ast.stmt) and any(map(self._lets_main_go_on, before(parent, child))):
+            if self._main_goes_on.is_before(parent, child):
                 return True
             child = parent
         return False

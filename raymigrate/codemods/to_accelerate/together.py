@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 from raymigrate.codemods.to_accelerate.sides import Side
+from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.facts.ray_train.ranks import OF_ONE
-from raymigrate.facts.syntax.nodes import before
+from raymigrate.facts.syntax.nodes import FirstOfBlock
 from raymigrate.facts.syntax.scopes import FUNCTIONS
-from raymigrate.facts.values import is_method_call
+from raymigrate.facts.values import is_call_by_name, is_method_call
 from raymigrate.facts.values.members import PARSING
 
 CONDITIONS = (ast.If, ast.Try, ast.While, ast.ExceptHandler, ast.Match)
@@ -25,6 +26,10 @@ class Together(Side):
     Args:
         training: What is trained.
     """
+
+    def __init__(self, training: Training) -> None:
+        super().__init__(training)
+        self._leaving = FirstOfBlock(self._may_leave)
 
     def is_run_by_all(self, statement: ast.stmt, seen: frozenset[ast.AST] = frozenset()) -> bool:
         """Whether all processes run a statement together, so that they can wait for each other there.
@@ -47,7 +52,7 @@ class Together(Side):
         """Whether each process decides itself, further up, if it comes here: `if score <= best: continue`."""
         child: ast.AST = statement
         for parent in self.module.ancestors(statement):
-            if isinstance(child, ast.stmt) and any(map(self._may_leave, before(parent, child))):
+            if self._leaving.is_before(parent, child):
                 return True
             if isinstance(parent, (*FUNCTIONS, ast.Module)):
                 break
@@ -106,4 +111,4 @@ class Together(Side):
 
 def _counts(rows: ast.expr) -> bool:
     """Whether a loop goes through numbers: `range(5)`."""
-    return isinstance(rows, ast.Call) and isinstance(rows.func, ast.Name) and rows.func.id == "range"
+    return is_call_by_name(rows, "range")

@@ -35,7 +35,7 @@ def keras_models(context: Context) -> None:
         for call, method in module.method_calls(*MAKERS)
         if any(CLASS.fullmatch(name) for name in classes_called(module, method.value))
     }
-    made |= {call for call in module.of_type(ast.Call) if CLASS.fullmatch(called_name(module, call) or "")}
+    made |= {call for call in module.of_type(ast.Call) if CLASS.fullmatch(called_name(module, call))}
     for fit, method in module.method_calls("fit") if made else ():
         if any(source.node in made for source in module.origins(method.value)):
             leave(context, fit, MESSAGE, ADVICE)

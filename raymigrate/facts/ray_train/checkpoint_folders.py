@@ -174,15 +174,15 @@ def _all_removals(module: Module) -> list[Removal]:
 
 def _given_to(module: Module, function: ast.AST, parameter: str) -> Iterator[tuple[ast.Call, ast.expr]]:
     """The calls of a function, each with what it gives to a parameter."""
-    for call, callee in _calls_by_function(module).get(function, ()):
+    for call, callee in _calls_that_run(module).get(function, ()):
         for given in all_arguments(call):
             if _taken_by(module, callee, call, given) == parameter:
                 yield call, given
 
 
 @kept
-def _calls_by_function(module: Module) -> dict[ast.AST, list[tuple[ast.Call, FunctionNode]]]:
-    """The calls of a file, by the functions that they carry out."""
+def _calls_that_run(module: Module) -> dict[ast.AST, list[tuple[ast.Call, FunctionNode]]]:
+    """The calls of a file, by the functions that they run."""
     found: dict[ast.AST, list[tuple[ast.Call, FunctionNode]]] = {}
     for call in module.of_type(ast.Call):
         assert isinstance(call, ast.Call)

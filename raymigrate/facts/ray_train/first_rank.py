@@ -2,6 +2,7 @@
 
 import ast
 
+from raymigrate.facts.projects.environment import variable_read
 from raymigrate.facts.syntax.functions import on_every_way
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import LEAVES, before, is_negation
@@ -91,14 +92,11 @@ def _is_rank(module: Module, node: ast.expr) -> bool:
         return value is not node and not isinstance(value, ast.Name) and _is_rank(module, value)
     if isinstance(node, ast.Attribute):
         return node.attr in RANK_ATTRIBUTES
-    if isinstance(node, ast.Subscript):
-        return module.qualified(node.value) == "os.environ" and module.constant(node.slice) == RANK_VARIABLE
+    if variable_read(module, node) == RANK_VARIABLE:
+        return True
     if not isinstance(node, ast.Call):
         return False
-    name = called_name(module, node)
     if is_call_by_name(node, "int") and len(node.args) == 1:
         return _is_rank(module, node.args[0])
-    if name in ("os.getenv", "os.environ.get"):
-        return bool(node.args) and module.constant(node.args[0]) == RANK_VARIABLE
-    last = name or (node.func.attr if isinstance(node.func, ast.Attribute) else "")
+    last = called_name(module, node) or (node.func.attr if isinstance(node.func, ast.Attribute) else "")
     return last.rpartition(".")[2] in RANK_FUNCTIONS

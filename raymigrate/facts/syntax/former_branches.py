@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from raymigrate.base.expressions import lazy_regex
 from raymigrate.facts.syntax.kept import kept
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.optional_imports import holds_today
@@ -14,9 +15,15 @@ def is_for_former_ray(module: Module, node: ast.AST) -> bool:
     return bool(former) and not former.isdisjoint((node, *module.ancestors(node)))
 
 
+# What each condition on a version or a name of Ray holds: most files need no look at theirs.
+ASKS = lazy_regex(r"version|distribution|hasattr")
+
+
 @kept
 def _former(module: Module) -> frozenset[ast.AST]:
     """The statements and expressions that a condition leads past."""
+    if not ASKS.search(module.text):
+        return frozenset()
     branches: list[ast.If | ast.IfExp] = [*module.of_type(ast.If), *module.of_type(ast.IfExp)]
     return frozenset(part for branch in branches for part in _passed(module, branch))
 

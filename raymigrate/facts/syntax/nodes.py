@@ -4,7 +4,7 @@ Each index is made when it is first asked for.
 """
 
 import ast
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
@@ -29,6 +29,25 @@ def before(parent: ast.AST, statement: ast.stmt) -> list[ast.stmt]:
     """The statements that come before another one in a block of a node; none where it is in no block of it."""
     block = next((block for block in blocks(parent) if statement in block), [])
     return block[: block.index(statement)] if block else []
+
+
+class FirstOfBlock:
+    """The first statement of each block of which something holds: a block is looked through once.
+
+    Args:
+        holds: What is asked of a statement.
+    """
+
+    def __init__(self, holds: Callable[[ast.stmt], bool]) -> None:
+        self._holds = holds
+        self._found: dict[ast.stmt, int] = {}  # its place, by the first statement of the block
+
+    def is_before(self, parent: ast.AST, statement: ast.AST) -> bool:
+        """Whether one stands before a statement in a block of a node."""
+        block = next((block for block in blocks(parent) if statement in block), [])
+        if block and block[0] not in self._found:
+            self._found[block[0]] = next((place for place, each in enumerate(block) if self._holds(each)), len(block))
+        return bool(block) and block.index(statement) > self._found[block[0]]  # type: ignore[arg-type]
 
 
 def targets_of(binding: ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr | ast.For) -> list[ast.expr]:

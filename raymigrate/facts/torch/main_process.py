@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from raymigrate.facts.projects.environment import variable_read
 from raymigrate.facts.syntax.functions import returned_values
 from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.syntax.nodes import LEAVES, before, is_negation
@@ -119,16 +120,13 @@ def is_rank(module: Module, node: ast.expr, seen: Seen = frozenset()) -> bool:
         return is_rank(module, node.body, seen) and module.constant(node.orelse) == 0
     if isinstance(node, ast.Attribute):
         return node.attr in RANK_ATTRIBUTES
-    if isinstance(node, ast.Subscript):
-        return module.qualified(node.value) == "os.environ" and module.constant(node.slice) in RANK_VARIABLES
+    if variable_read(module, node) in RANK_VARIABLES:
+        return True
     if not isinstance(node, ast.Call):
         return False
-    name = called_name(module, node)
     if is_call_by_name(node, "int") and len(node.args) == 1:
         return is_rank(module, node.args[0], seen)
-    if name in ("os.getenv", "os.environ.get"):
-        return bool(node.args) and module.constant(node.args[0]) in RANK_VARIABLES
-    if name in RANKS:
+    if called_name(module, node) in RANKS:
         return True
     home, answers = _answers(module, node)
     ranks = [answer for answer in answers if home.constant(answer) != 0]
