@@ -62,11 +62,10 @@ class Cleanup(Side):
             return self._is_idle_branch(statement)
         if isinstance(statement, ast.Try):  # nothing is left that could fail
             return self._is_empty(statement.body) and not statement.finalbody and not statement.orelse
-        if isinstance(statement, ast.For) and self._is_read_behind(statement):
+        if not isinstance(statement, (ast.For, ast.With)):
             return False
-        if isinstance(statement, (ast.For, ast.With)):
-            return self._is_empty(statement.body) and not getattr(statement, "orelse", [])
-        return False
+        is_empty = self._is_empty(statement.body) and not getattr(statement, "orelse", [])
+        return is_empty and not (isinstance(statement, ast.For) and self._is_read_behind(statement))
 
     def _is_read_behind(self, loop: ast.For) -> bool:
         """Whether a name that a loop binds is read behind it, where it has the last value."""
