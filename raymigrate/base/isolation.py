@@ -4,8 +4,6 @@ A parser overflows its stack, memory ends, somebody kills the process: no `excep
 child that has nothing to lose: it writes no file, tells which file it is at, and ends when its parent does.
 """
 
-from __future__ import annotations
-
 import contextlib
 import mmap
 import os

@@ -1,7 +1,5 @@
 """What ends the process from outside: Ctrl-C, `kill`, a scheduler, the end of a terminal or of a CI job."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What a run does once there is something to convert or to report: of the files that a search found, or of stdin."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """`raymigrate convert`: from the choices of the user to an exit code. A run without legacy code ends here."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ into a TorchTrainer, with its configuration, session calls and checkpoints. The 
 were accepted, and checks every text that is shown as it checks all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 

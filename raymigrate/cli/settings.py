@@ -5,8 +5,6 @@ They have the names of the options of `raymigrate convert`, with dashes or under
 run, so this module imports nothing: a TOML parser only where the table is there.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Both take codes, `skip[RM302,RM4]`, and a reason behind two dashes: `# raymigrate: skip -- runs on the old cluster`.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ https://ipython.readthedocs.io/en/stable/interactive/magics.html#cellmagic-write
 notebook: it is a script of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

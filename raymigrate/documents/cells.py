@@ -1,7 +1,5 @@
 """Cells joined to the text of one module, so that a name imported in one and used in another resolves; and back."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

@@ -35,11 +35,7 @@ DATABRICKS = "application/vnd.databricks.v1+notebook"
 # There a single percent sign gives a cell another language: https://docs.databricks.com/aws/en/notebooks/notebooks-code
 DATABRICKS_MAGIC = lazy_regex(r"%(?:%|(?=(?:sh|sql|scala|r|fs|md|html)\b))(\w+)")
 # Where the metadata of a notebook name its language.
-LANGUAGES = (
-    ("kernelspec", "language"),
-    ("language_info", "name"),
-    (DATABRICKS, "language"),
-)
+LANGUAGES = (("kernelspec", "language"), ("language_info", "name"), (DATABRICKS, "language"))
 PYTHON = {"python", "python2", "python3", "ipython", "ipython3", "pyspark"}
 
 

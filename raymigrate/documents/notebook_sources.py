@@ -12,10 +12,7 @@ from raymigrate.documents.json_spans import Span, elements
 from raymigrate.documents.lines import Line
 
 NEWLINE = r"(?:\\r|\\u000[dD])(?:\\n|\\u000[aA])|\\[nr]|\\u000[aAdD]"
-RAW_LINE = lazy_regex(
-    rf"((?:[^\\]|\\u(?!000[aAdD])[0-9a-fA-F]{{4}}|\\[^nru])*)(?:({NEWLINE})|\Z)",
-    re.DOTALL,
-)
+RAW_LINE = lazy_regex(rf"((?:[^\\]|\\u(?!000[aAdD])[0-9a-fA-F]{{4}}|\\[^nru])*)(?:({NEWLINE})|\Z)", re.DOTALL)
 CHARACTER = lazy_regex(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|.", re.DOTALL)  # as it is written in JSON
 
 

@@ -1,7 +1,5 @@
 """The text of a module as LibCST sees it: with stand-ins for the lines that no edit touches (see `stand_ins`)."""
 
-from __future__ import annotations
-
 import ast
 import tokenize
 from bisect import bisect_left

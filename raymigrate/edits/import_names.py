@@ -211,13 +211,7 @@ class _Renaming:
         return free
 
     def _replace(
-        self,
-        name: str,
-        aliases: dict[str, str],
-        theirs: set[str],
-        *,
-        is_module: bool = False,
-        is_builtin: bool = False,
+        self, name: str, aliases: dict[str, str], theirs: set[str], *, is_module: bool = False, is_builtin: bool = False
     ) -> set[str]:
         """Replaces a name in new code where it is not the script's own.
 

@@ -12,8 +12,6 @@ rewriter sees, and so a stand-in keeps:
 Comments and blank lines between a statement that is touched and one that is not stay as they are.
 """
 
-from __future__ import annotations
-
 import ast
 from bisect import bisect_left
 from collections.abc import Iterator

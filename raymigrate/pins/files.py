@@ -1,8 +1,6 @@
 # ruff: noqa: PTH113, PTH116, PTH119 - works on strings, as discovery.py does
 """The files that may pin versions: which there are in a folder, and what they pin."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Sequence

@@ -3,8 +3,6 @@
 Needs jinja2 and pygments (the extra `report`); imported only for `--report page.html`.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator

@@ -39,11 +39,7 @@ def sarif_text(summary: Summary, *, dry_run: bool) -> bytes:
     codes = {rule.code: index for index, rule in enumerate(every_rule())}
     run = {
         "tool": {
-            "driver": {
-                "name": "raymigrate",
-                "version": __version__,
-                "rules": [_rule(rule) for rule in every_rule()],
-            }
+            "driver": {"name": "raymigrate", "version": __version__, "rules": [_rule(rule) for rule in every_rule()]}
         },
         "columnKind": "unicodeCodePoints",
         "invocations": [{"executionSuccessful": not any(f.kind is Kind.ERROR for f in summary.findings)}],
@@ -88,12 +84,7 @@ def _result(finding: Finding, rule_index: int, document: Document | None) -> dic
         "level": LEVELS[finding.kind],
         "message": {"text": " ".join(part for part in (finding.message, finding.advice) if part)},
         "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": _artifact(finding.path),
-                    **_region(finding, document),
-                }
-            }
+            {"physicalLocation": {"artifactLocation": _artifact(finding.path), **_region(finding, document)}}
         ],
         "properties": {"kind": finding.kind.value},
     }

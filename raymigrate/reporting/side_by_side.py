@@ -1,7 +1,5 @@
 """The old and the new text of a file beside each other, with the findings at their lines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape

@@ -6,8 +6,6 @@ Of several that are equal in that, as many are known as the file says.
 
 # ruff: noqa: PTH100, PTH120, PTH123 - works on strings, as discovery.py does
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

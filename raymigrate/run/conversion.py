@@ -1,7 +1,5 @@
 """One document's way through the engine: its text is converted, and has to fit into the file again."""
 
-from __future__ import annotations
-
 import traceback
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One file's way through the tool: gates, facts, codemods, rewriting, and the check of the result."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from dataclasses import replace

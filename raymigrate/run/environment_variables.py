@@ -3,8 +3,6 @@
 Nothing is changed there.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace

@@ -4,8 +4,6 @@
 file holds decides what a file needs: which function a trainer gets, who calls a function.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 

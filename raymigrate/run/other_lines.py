@@ -1,7 +1,5 @@
 """The lines that messages name: where those stand once the run has written the files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Files that replace names in modules which a run converts: tests, which need not hold a word of Ray themselves."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

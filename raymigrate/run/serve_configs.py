@@ -5,8 +5,6 @@ file could describe a single one (docs/semantics/names.md#configuration-of-ray-s
 has are left out without a word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 
 from raymigrate.base.expressions import lazy_regex

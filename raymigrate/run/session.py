@@ -1,7 +1,5 @@
 """Many files: finds them, converts each, writes the results."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

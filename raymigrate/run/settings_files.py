@@ -8,8 +8,6 @@ file: others may well read a key and give it to the argument of today. Of a file
 seen each key is told that none of them takes, also of one that a cell of a notebook writes (`%%writefile args.yaml`).
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator

@@ -5,8 +5,6 @@ never there twice. What only the run that converts a file can tell (RM406) has c
 them where they are, and tell what they say, until a person deletes them.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence

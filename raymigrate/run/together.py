@@ -5,8 +5,6 @@ What a script asks of another file is done in both or in neither: both are conve
 written. Files outside the paths that were given are read, and never written.
 """
 
-from __future__ import annotations
-
 import os
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """YAML of which hydra makes a RunConfig for a Tuner: ray.tune.RunConfig takes what ray.train.RunConfig refuses."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`--to-accelerate` and `--to-ray` in one run: a native loop becomes one of accelerate, and that goes to Ray Train."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Writes what a run found out: each file, or files that change together, as a whole or not at all."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 

@@ -31,10 +31,7 @@ RM519 = Rule(
     " Preprocessor makes. Without a return, or without super().__init__(), they raise an AttributeError.",
     "_fit() returns self, and __init__() calls super().__init__() first.",
     "https://docs.ray.io/en/latest/data/api/doc/ray.data.preprocessor.Preprocessor.html",
-    errors=(
-        "'NoneType' object has no attribute '_fit_execute'",
-        "object has no attribute '_stat_computation_plan'",
-    ),
+    errors=("'NoneType' object has no attribute '_fit_execute'", "object has no attribute '_stat_computation_plan'"),
 )
 RETURNS = "fit() of current Ray goes on with what _fit() returned"
 NO_CONSTRUCTOR = "fit() raises an AttributeError today where the constructor of Preprocessor did not run"

@@ -37,15 +37,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import is_call_by_name, methods_of_object
 from raymigrate.facts.values.carried import carried
 from raymigrate.facts.values.partials import function_of
-from raymigrate.knowledge.libraries import (
-    LIBRARIES,
-    is_made_on_request,
-    look_up,
-    member,
-    names_of,
-    parameters,
-    takes,
-)
+from raymigrate.knowledge.libraries import LIBRARIES, is_made_on_request, look_up, member, names_of, parameters, takes
 from raymigrate.knowledge.successors import successor
 
 OF_SERVE = ("ray.serve.deployment", "Deployment.options")

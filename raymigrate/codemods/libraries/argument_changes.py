@@ -63,14 +63,7 @@ TRAINING_ARGUMENTS_CHANGES: Mapping[str, Change] = {
     "dispatch_batches": Change("accelerator_config", '{"dispatch_batches": $value}', unless="split_batches"),
     "split_batches": Change("accelerator_config", '{"split_batches": $value}', unless="dispatch_batches"),
     **dict.fromkeys(("overwrite_output_dir", "logging_dir", "ray_scope", "save_safetensors"), Change()),
-    **dict.fromkeys(
-        (
-            "fp16_opt_level",
-            "fp16_backend",
-            "half_precision_backend",
-        ),
-        Change(),
-    ),
+    **dict.fromkeys(("fp16_opt_level", "fp16_backend", "half_precision_backend"), Change()),
     **dict.fromkeys(
         (
             "use_mps_device",
@@ -112,7 +105,7 @@ ADVICE = {
 # What is lost with an argument that says False, or may say so: what is converted is not shown after a run.
 LOST = {
     "save_safetensors": "Checkpoints hold model.safetensors, where save_safetensors=False wrote pytorch_model.bin: what"
-    " reads them has to look for it.",
+    " reads them has to look for it."
 }
 # What False of an argument means that became a choice: nothing.
 SWITCHED_OFF = (

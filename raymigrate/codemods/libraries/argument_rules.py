@@ -39,12 +39,7 @@ RM701 = Rule(
         *refused_arguments("*Trainer", "tokenizer"),
         "*Trainer' object has no attribute 'tokenizer'",
         *refused_arguments(
-            "Accelerator",
-            "fp16",
-            "logging_dir",
-            "dispatch_batches",
-            "even_batches",
-            "use_seedable_sampler",
+            "Accelerator", "fp16", "logging_dir", "dispatch_batches", "even_batches", "use_seedable_sampler"
         ),
         *refused_arguments("*Config", "use_auth_token", "ignore_verifications"),
     ),

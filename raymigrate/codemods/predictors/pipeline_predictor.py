@@ -206,12 +206,7 @@ class PipelinePredictor:
         return spelling
 
     def use(
-        self,
-        node: ast.AST,
-        legacy: str,
-        checkpoint: ast.expr,
-        given: dict[str, ast.expr],
-        predictions: list[ast.Call],
+        self, node: ast.AST, legacy: str, checkpoint: ast.expr, given: dict[str, ast.expr], predictions: list[ast.Call]
     ) -> None:
         """Notes a use of it.
 

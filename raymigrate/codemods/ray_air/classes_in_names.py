@@ -5,14 +5,7 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.ray_air.ray_checkpoint import (
-    ELSEWHERE,
-    GONE,
-    PATHS,
-    RM303,
-    RM308,
-    constructor_arguments,
-)
+from raymigrate.codemods.ray_air.ray_checkpoint import ELSEWHERE, GONE, PATHS, RM303, RM308, constructor_arguments
 from raymigrate.facts.ray_train.results import CHECKPOINTS
 from raymigrate.facts.values.classes_behind import class_called
 

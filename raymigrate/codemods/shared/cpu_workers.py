@@ -108,12 +108,7 @@ def _runs_elsewhere(context: Context, call: TrainerCall, made: ast.AST) -> bool:
 
 
 def set_cpu(
-    context: Context,
-    rule: Rule,
-    call: TrainerCall,
-    made: ast.Call,
-    argument: str,
-    near: ast.stmt | None = None,
+    context: Context, rule: Rule, call: TrainerCall, made: ast.Call, argument: str, near: ast.stmt | None = None
 ) -> None:
     """Sets an argument to whether the workers have no GPU.
 

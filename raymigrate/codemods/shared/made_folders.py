@@ -3,8 +3,6 @@
 `if not os.path.exists(folder): os.makedirs(folder)` raises FileExistsError then; `exist_ok=True` does not.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

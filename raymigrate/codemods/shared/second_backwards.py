@@ -4,8 +4,6 @@ It averages gradients in the first backward() after a run of the model. What a l
 nothing is raised, and the weights of the processes drift apart (measured with torch 2.13 and two processes on gloo).
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 

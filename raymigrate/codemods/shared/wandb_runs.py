@@ -5,8 +5,6 @@ nothing, and `wandb.config` and similar names belong to it (wandb 0.31.0, sdk/li
 speaks to the run needs a condition. What such a run has not: files and artifacts to load, and an id that others know.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

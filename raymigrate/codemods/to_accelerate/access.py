@@ -1,7 +1,5 @@
 """Where the Accelerator is made, and how the functions that need it get it."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection
 from textwrap import shorten

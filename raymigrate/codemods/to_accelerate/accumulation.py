@@ -1,7 +1,5 @@
 """Gradient accumulation: accelerator.accumulate() where it trains as the loop did, else the loop's own condition."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes

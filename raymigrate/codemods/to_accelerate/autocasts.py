@@ -1,7 +1,5 @@
 """autocast(): what it is given, and over which code it is."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Collection, Iterator
 from functools import cached_property

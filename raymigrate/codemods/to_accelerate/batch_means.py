@@ -1,7 +1,5 @@
 """RM858: means of batches that are added up and divided by the number of rows: there are 1/N of the batches."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 

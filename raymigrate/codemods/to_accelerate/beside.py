@@ -1,7 +1,5 @@
 """Native loops in files that use accelerate: which of them are loops of their own, and what they may use of it."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 

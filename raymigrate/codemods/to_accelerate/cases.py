@@ -1,7 +1,5 @@
 """What an expression is in one case of an `if`: of `not distributed`, where `distributed` is false."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Hashable, Iterator, Sequence
 

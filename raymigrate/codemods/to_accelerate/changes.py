@@ -1,7 +1,5 @@
 """The edits of one conversion: all of them are made, or none."""
 
-from __future__ import annotations
-
 import ast
 import re
 from bisect import bisect_left

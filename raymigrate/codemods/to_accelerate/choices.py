@@ -1,7 +1,5 @@
 """RM858: options and settings by which somebody chooses the device: the Accelerator does not read them."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Schedulers that a script makes under a condition, and not at all otherwise: they are prepared under it too."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

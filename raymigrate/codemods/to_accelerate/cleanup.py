@@ -1,7 +1,5 @@
 """What a conversion leaves without purpose goes: assignments of a name to itself, blocks without statements."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes

@@ -1,7 +1,5 @@
 """Functions of torch that limit gradients: those of the Accelerator, which unscales the gradients first."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes

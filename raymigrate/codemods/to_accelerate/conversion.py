@@ -1,7 +1,5 @@
 """RM850: a native PyTorch training loop becomes one that accelerate runs."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods import codemod

@@ -1,7 +1,5 @@
 """RM858: scripts that train on the CPU whatever the machine has, and go on doing so."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

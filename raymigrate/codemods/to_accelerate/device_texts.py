@@ -1,7 +1,5 @@
 """RM850: devices that were texts, `"cuda"`: `type` is that text of the torch.device that an Accelerator has."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes

@@ -1,7 +1,5 @@
 """Devices: what the Accelerator moves itself need not be moved, and the rest goes to its device."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from functools import cached_property
@@ -174,11 +172,7 @@ class Devices:
         return bool(batch) and batch <= loaders
 
     def convert(
-        self,
-        changes: Changes,
-        models: frozenset[Variable],
-        loaders: frozenset[Variable],
-        order: Order,
+        self, changes: Changes, models: frozenset[Variable], loaders: frozenset[Variable], order: Order
     ) -> None:
         """Takes away what the Accelerator does, and moves the rest to its device.
 

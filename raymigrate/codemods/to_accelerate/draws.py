@@ -1,7 +1,5 @@
 """RM858: random numbers and parameters of a loop that a prepared loader and several processes change."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection
 

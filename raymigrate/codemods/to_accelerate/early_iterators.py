@@ -1,7 +1,5 @@
 """Progress bars and iterators that are made of a DataLoader before that is prepared: they would give what is not."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 

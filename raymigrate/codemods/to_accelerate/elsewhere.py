@@ -1,7 +1,5 @@
 """RM851: loops that are spread over files: what trains is in another file than what it is given."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods import codemod

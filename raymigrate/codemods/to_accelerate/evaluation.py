@@ -4,8 +4,6 @@ Rows are gathered as late as that is possible without touching what follows: aft
 outputs of the model go into. From there on the loop works as it did, on the rows of all processes.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Rows of a gathered batch that are counted up to a fixed number: there are those of all processes in it."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable
 

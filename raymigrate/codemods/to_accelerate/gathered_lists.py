@@ -4,8 +4,6 @@
 one tensor; with one process accelerator.gather() gives `x` itself. The objects of all_gather_object() stay a list.
 """
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes

@@ -1,7 +1,5 @@
 """What reads the list that processes gather: not what counts on the order in which a DistributedSampler gave rows."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.rules import Refusal

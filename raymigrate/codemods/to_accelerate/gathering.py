@@ -1,7 +1,5 @@
 """How an evaluation loop gathers its rows, and the edits for it."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Tests that ask a device for a GPU: `device.type == "cuda"` is known before the Accelerator has a device."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes

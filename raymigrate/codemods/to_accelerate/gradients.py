@@ -1,7 +1,5 @@
 """Whether a tensor may have a gradient where it is read."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.sides import Side

@@ -1,7 +1,5 @@
 """`if amp: ... else: ...`, which do the same with half precision and without: one of the branches remains."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """RM856: whether more than one name stands for a tensor that all_reduce() changes."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.objects import is_attribute

@@ -1,7 +1,5 @@
 """Where the things that are trained are made: there the Accelerator prepares them."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 

@@ -3,8 +3,6 @@
 `labels.numpy()` worked as long as the labels never went to the GPU. So did `predictions.cpu() == labels`.
 """
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes

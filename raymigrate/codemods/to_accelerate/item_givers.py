@@ -1,7 +1,5 @@
 """Calls that give the items of another iterable, in its order: by a function, or by a method of a progress bar."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.facts.syntax.module import Module

@@ -1,7 +1,5 @@
 """What a function of the script does beside what it gives back: `get_device()` may set a seed too."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes

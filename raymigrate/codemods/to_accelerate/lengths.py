@@ -1,7 +1,5 @@
 """Whether what a model gives has the length of its batch: then batches of two processes do not fit together."""
 
-from __future__ import annotations
-
 import ast
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """RM856: `--local_rank`, which torch.distributed.launch gave to each process, and accelerate launch does not."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes

@@ -1,7 +1,5 @@
 """RM858: lines that a script logs: every process writes them, where `print` becomes `accelerator.print`."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.shared.loggers import makes_logger

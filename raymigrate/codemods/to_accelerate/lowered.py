@@ -1,7 +1,5 @@
 """The lines of devices that go below the settings the Accelerator is made with: `device = ...` above `class CFG:`."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes

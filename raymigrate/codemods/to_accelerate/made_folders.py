@@ -1,7 +1,5 @@
 """RM857, RM858: folders that several processes make, and data that they download, at the same time."""
 
-from __future__ import annotations
-
 from raymigrate.codemods.shared.made_folders import ADVICE, KEYWORD, MANUAL, NOW, folders_asked_for
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.processes import Processes

@@ -4,8 +4,6 @@
 are spread over functions holds for those that are spread over methods.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Which modules have a native training loop, and what such a loop may hold that accelerate has no equal for."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """RM858: sums, lists and progress bars of a training loop, which are those of one process under several."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection, Iterator
 from functools import cached_property

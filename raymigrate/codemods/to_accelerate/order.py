@@ -1,7 +1,5 @@
 """What runs before, while and after a training: code of its block by its place, functions by where they are called."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.home import Home, position

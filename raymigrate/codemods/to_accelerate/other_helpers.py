@@ -3,8 +3,6 @@
 Without one, `torch.distributed.get_rank()` raises ValueError (torch 2.13, distributed_c10d.py, _get_default_group).
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Other names of what is prepared, bound before that: `ddp_model = DDP(model)`. They would hold what is not."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """What a script prints and saves: the main process alone does so."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

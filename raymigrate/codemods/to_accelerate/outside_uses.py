@@ -1,7 +1,5 @@
 """RM857, RM858: what a script does around a training that is converted in another file."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.base.findings import Kind

@@ -1,7 +1,5 @@
 """RM858: when processes end a training or lower its rates, each by what it has found itself."""
 
-from __future__ import annotations
-
 import ast
 from functools import cached_property
 

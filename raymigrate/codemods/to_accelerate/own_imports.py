@@ -1,7 +1,5 @@
 """Functions that import all they need themselves, as one that is sent somewhere by its source does."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.facts.syntax.import_places import needs_at_once

@@ -1,7 +1,5 @@
 """RM851: a script that gives each process rows of its own: a prepared loader would share these out once more."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection, Iterator
 

@@ -4,8 +4,6 @@ They are moved back where the sequence is packed, and not where the model gets t
 it is given to its device.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

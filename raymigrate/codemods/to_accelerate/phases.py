@@ -5,8 +5,6 @@ process by itself; so outputs and labels are gathered below the step of the opti
 worked out once more from the rows of all processes.
 """
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """autocast() and GradScaler: the Accelerator's mixed precision."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ keeps no batch_size; a loader of an iterable dataset has no batch_sampler, and k
 AcceleratedScheduler have the methods that train, and nothing else of what they wrap (optimizer.py, scheduler.py).
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection
 

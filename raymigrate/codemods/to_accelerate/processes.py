@@ -16,14 +16,7 @@ from raymigrate.codemods.to_accelerate.local_ranks import (
 )
 from raymigrate.codemods.to_accelerate.obstacles import check_only_called, not_converted
 from raymigrate.codemods.to_accelerate.own_numbers import tell_of_own_numbers
-from raymigrate.codemods.to_accelerate.process_numbers import (
-    LOCAL_RANK,
-    MAIN,
-    RANK,
-    SIZE,
-    replace_number,
-    replace_use,
-)
+from raymigrate.codemods.to_accelerate.process_numbers import LOCAL_RANK, MAIN, RANK, SIZE, replace_number, replace_use
 from raymigrate.codemods.to_accelerate.reductions import OF_GATHERED, REDUCTIONS, Reductions
 from raymigrate.codemods.to_accelerate.rules import RM856, Refusal, check_nothing_is_unpacked
 from raymigrate.codemods.to_accelerate.samplers import SAMPLERS, Samplers
@@ -39,11 +32,7 @@ from raymigrate.facts.torch.main_process import asks_for_main, is_rank
 from raymigrate.facts.values import argument, called_name, is_call_by_name
 
 DIST = "torch.distributed"
-NUMBERS = {
-    f"{DIST}.get_rank": RANK,
-    f"{DIST}.get_world_size": SIZE,
-    f"{DIST}.get_node_local_rank": LOCAL_RANK,
-}
+NUMBERS = {f"{DIST}.get_rank": RANK, f"{DIST}.get_world_size": SIZE, f"{DIST}.get_node_local_rank": LOCAL_RANK}
 VARIABLES = {"RANK": RANK, "LOCAL_RANK": LOCAL_RANK, "WORLD_SIZE": SIZE}
 # Statements that set up processes.
 SET_UP = (f"{DIST}.init_process_group", "torch.cuda.set_device")

@@ -1,7 +1,5 @@
 """Objects and exporters that get the model: an `EarlyStopping` that saves it, a `Saver`, `torch.onnx.export()`."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -226,11 +224,7 @@ def _uses(module: Module, function: ast.FunctionDef, parameter: str) -> list[ast
 def _is_reached(module: Module, use: ast.expr) -> bool:
     """Whether an attribute of a model is used that its wrapper does not have, or another with its wrapper in it."""
     parent = module.parent_of[use]
-    is_saved = called_name(module, parent) in (
-        *EXPORTS,
-        "pickle.dump",
-        "joblib.dump",
-    )
+    is_saved = called_name(module, parent) in (*EXPORTS, "pickle.dump", "joblib.dump")
     return is_saved or (isinstance(parent, ast.Attribute) and parent.value is use and parent.attr not in OF_WRAPPED)
 
 

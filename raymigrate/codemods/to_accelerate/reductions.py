@@ -3,8 +3,6 @@
 That adds up, and knows the greatest value since a late version only: others are worked out of what gather() gives.
 """
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes

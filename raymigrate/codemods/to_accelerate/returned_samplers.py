@@ -1,7 +1,5 @@
 """RM856: a DistributedSampler that a function returns beside its loader, as `return loader, sampler`."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes

@@ -4,8 +4,6 @@ accelerate 1.15 keeps what prepare() was given in lists of the Accelerator, unti
 (accelerator.py): "You should call this method between two trainings with different models/optimizers."
 """
 
-from __future__ import annotations
-
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM858

@@ -1,7 +1,5 @@
 """RM856: DistributedSamplers go: the Accelerator shares the rows out, and twice some would be lost."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection, Iterable, Sequence
 
@@ -249,11 +247,7 @@ class Samplers(Side):
         changes.edits.append(edit)
         if shuffle:
             resumed = RESUMED if self._goes_on() else ""
-            changes.note(
-                RM858,
-                loader,
-                f"{REORDERED}{resumed}",
-            )
+            changes.note(RM858, loader, f"{REORDERED}{resumed}")
 
     def _goes_on(self) -> bool:
         """Whether a script with a seed gives a sampler the number of an epoch that it may begin with."""

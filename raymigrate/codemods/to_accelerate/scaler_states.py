@@ -4,8 +4,6 @@
 A GradScaler that is off gives an empty state, takes any, and has a scale of 1 (torch 2.13, grad_scaler.py:564 and 654).
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 

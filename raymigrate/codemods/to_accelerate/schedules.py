@@ -1,7 +1,5 @@
 """Learning rate schedulers: prepared or not, so that the schedule is the same under several processes."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable
 

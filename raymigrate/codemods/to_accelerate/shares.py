@@ -1,7 +1,5 @@
 """RM858: what it means for the rest of a script that a prepared loader gives each process its share of the rows."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection, Iterator
 from functools import cached_property

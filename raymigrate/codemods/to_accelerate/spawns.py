@@ -1,7 +1,5 @@
 """RM856: processes that a script starts itself, `mp.spawn(main, args=(...), nprocs=n)`."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

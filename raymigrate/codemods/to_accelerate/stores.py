@@ -1,7 +1,5 @@
 """Where an attribute or an item that a value is made of gets another value."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Where all processes come together, so that they can wait for each other."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.sides import Side

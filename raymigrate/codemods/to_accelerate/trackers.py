@@ -1,7 +1,5 @@
 """What a script logs with wandb, mlflow and TensorBoard: the main process alone does so."""
 
-from __future__ import annotations
-
 import ast
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Whose parameters an optimizer trains, also where a function of another file makes it of a model that it is given."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """What a native PyTorch script trains, with what, and on which data: the facts that the conversion rests on."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """An object that trains and has no name, `Trainer().fit()`: it gets one where code outside needs its Accelerator."""
 
-from __future__ import annotations
-
 import ast
 import re
 

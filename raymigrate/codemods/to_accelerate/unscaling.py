@@ -1,7 +1,5 @@
 """scaler.unscale_(): what the loop does with its gradients between that and the step."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """The variables that a training loop works with, from the place where they are made to the functions that get them."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """RM856: what wraps a model for several processes goes: the Accelerator does so."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_accelerate.cases import meaning

@@ -1,7 +1,5 @@
 """RM820: scripts that train with accelerate alone."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.base.findings import Rule
@@ -30,12 +28,7 @@ from raymigrate.codemods.to_ray.freed_names import drop_deletions
 from raymigrate.codemods.to_ray.handed_models import tell_handed_models
 from raymigrate.codemods.to_ray.import_paths import tell_import_paths
 from raymigrate.codemods.to_ray.interactive import tell_exits, tell_signals
-from raymigrate.codemods.to_ray.launched import (
-    RM825,
-    LaunchedOutline,
-    tell_importers,
-    tell_launch,
-)
+from raymigrate.codemods.to_ray.launched import RM825, LaunchedOutline, tell_importers, tell_launch
 from raymigrate.codemods.to_ray.log_settings import keep_log_settings
 from raymigrate.codemods.to_ray.made_folders import make_folders_once, tell_raced_downloads
 from raymigrate.codemods.to_ray.notebook_launchers import (

@@ -1,7 +1,5 @@
 """RM821, RM822: the Accelerator of a plain script on Ray's workers."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Sequence
 from pathlib import Path

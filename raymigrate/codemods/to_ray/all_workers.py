@@ -3,8 +3,6 @@
 Below a condition on the rank it would wait for ever. It may be in a function that the statement calls.
 """
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.base.findings import Rule

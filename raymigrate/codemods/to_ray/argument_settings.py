@@ -1,7 +1,5 @@
 """RM806: what the TrainingArguments of a plain script mean on Ray that they did not mean before."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from types import EllipsisType
@@ -16,10 +14,7 @@ from raymigrate.facts.syntax.module import Module
 from raymigrate.facts.values import argument, has_unpacking
 
 NOTES: dict[tuple[str | None, object], str] = {
-    (
-        "save_strategy",
-        "no",
-    ): "Nothing is saved, so nothing is reported: result.metrics and result.checkpoint are None,"
+    ("save_strategy", "no"): "Nothing is saved, so nothing is reported: result.metrics and result.checkpoint are None,"
     " and a run that fails starts anew.",
     ("load_best_model_at_end", True): "result.checkpoint is the last checkpoint, not the best: take the model that the"
     " script saves at its end.",

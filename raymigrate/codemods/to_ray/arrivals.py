@@ -1,7 +1,5 @@
 """Where a script comes to its training, which may be in a function, a method or a block, and what stands beside it."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import gt, lt

@@ -4,8 +4,6 @@ What reads nothing of the workers stays with the driver, behind fit(). The rest 
 training.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

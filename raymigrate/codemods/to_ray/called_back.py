@@ -1,7 +1,5 @@
 """Functions of a script that its Trainer calls, on every worker: methods of callbacks, its own, and the metrics."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """What epochs hand on to each other besides the state of the Accelerator: the steps so far, the best score."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Magics and shell lines of a notebook whose training moves: what they read, and what they find, when they run."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection, Sequence
 

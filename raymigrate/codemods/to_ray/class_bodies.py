@@ -6,8 +6,6 @@ made in a function reads them otherwise (LOAD_NAME), and cloudpickle looks for L
 no function reads `Optional` and `field` (measured with Ray 2.60).
 """
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.base.findings import Rule

@@ -4,8 +4,6 @@ Where such a name can stay with the driver it does (`Roles`), and all workers ge
 a function that makes the arguments, or behind something that has to move.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """RM806, RM828: seeds that each worker works out of the time for itself: `set_seed(int(time.time()))`."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """RM806, RM828: helpers of other files that ask hydra or click, which speak of the process that they started alone."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 

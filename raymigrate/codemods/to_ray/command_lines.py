@@ -4,8 +4,6 @@ The function stays on the driver, with its decorators. What trains moves to the 
 configuration as a dict.
 """
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.facts.syntax.module import Module

@@ -5,8 +5,6 @@ frames stay: a training function takes along what it reads. Read by each worker 
 notebook, and what shows or saves them behind the launcher would have to move too.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """RM806, RM828: decorators of libraries around what trains, which may start it elsewhere: `@flow`, `@app.job()`."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable
 

@@ -6,8 +6,6 @@ machine (ray/train/torch/config.py, share_cuda_visible_devices), so that it is s
 is that of the same GPU for all of them; "cuda" is the worker's own, which Ray sets.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """RM806, RM828: what a script downloads to the home of its user on the driver, and workers look for in theirs."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.base.findings import Rule

@@ -1,7 +1,5 @@
 """Environment variables that a script sets for its own process: its workers are others, on a cluster anywhere."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 import math

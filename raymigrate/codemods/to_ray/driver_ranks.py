@@ -1,7 +1,5 @@
 """RM827: which process it is, asked on the driver: no launcher has told it, and every worker gets what it finds."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

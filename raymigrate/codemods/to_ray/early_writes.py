@@ -4,8 +4,6 @@ Behind the training the first worker writes alone (`results.py`). Before it the 
 no condition on the rank is enough: they have to wait for it too.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

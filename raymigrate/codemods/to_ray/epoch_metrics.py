@@ -1,7 +1,5 @@
 """What an epoch of an Accelerate script can report: the numbers that the script shows or logs at its end."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

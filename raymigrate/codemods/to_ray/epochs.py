@@ -4,8 +4,6 @@
 raises a ValueError for tensors (docs/semantics/plain-accelerate.md).
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field

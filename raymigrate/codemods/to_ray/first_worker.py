@@ -1,7 +1,5 @@
 """The condition that is true on the first worker alone, for what is written behind a training."""
 
-from __future__ import annotations
-
 import ast
 from bisect import bisect_right
 

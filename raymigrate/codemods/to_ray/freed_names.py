@@ -1,7 +1,5 @@
 """`del model` behind a training that moves: the driver has no such name any more."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.base.findings import Rule

@@ -1,7 +1,5 @@
 """RM714: datasets that a line which starts a script names without their namespace: `python train.py --dataset imdb`."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable
 

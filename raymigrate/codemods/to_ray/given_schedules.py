@@ -5,8 +5,6 @@ that its class makes, it steps once behind each step of the optimizer, as it is 
 is not prepared.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """RM829 where a prepared model is handed to code of another file, which asks it for what its wrapper lacks."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Ray gives its workers the folder of the script and the current one (ray 2.60, _p
 training function names of another file is imported on a worker before it begins, so that nothing it does helps.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """What a script shows to its user, or asks for, while it trains: a worker has no user."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection, Iterator
 

@@ -5,8 +5,6 @@ where the checkpoints are only for a restart, which Ray's copies serve. It does 
 notebook, `os.system("tar czf out.tgz results")` or the predict.py beside the script takes the model from there.
 """
 
-from __future__ import annotations
-
 import ast
 import posixpath
 import re

@@ -1,7 +1,5 @@
 """RM802 for models of transformers that Keras trains: transformers 5 has no classes for TensorFlow."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.base.expressions import lazy_regex

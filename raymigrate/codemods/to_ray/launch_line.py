@@ -1,7 +1,5 @@
 """A line that starts a plain script: which script that is, what it gives the script, and what it becomes with Ray."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """RM824, RM825: how a plain script was started, and the workers that it has on Ray for that."""
 
-from __future__ import annotations
-
 import ast
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """How a plain script was started: lines of its project, or of itself, that launch it, and accelerate's file there."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

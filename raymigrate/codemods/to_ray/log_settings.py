@@ -5,8 +5,6 @@ Ray Train gives the root logger of each worker handlers and the level INFO befor
 nothing: no format, no level, no file. force=True takes Ray's handlers off it; those of `ray.train` go on.
 """
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.base.findings import Rule

@@ -1,7 +1,5 @@
 """RM806, RM828: folders that several workers make, and data that they download, at the same time."""
 
-from __future__ import annotations
-
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.made_folders import ADVICE, KEYWORD, MANUAL, NOW, folders_asked_for

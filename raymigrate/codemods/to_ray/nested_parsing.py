@@ -3,8 +3,6 @@
 What is made so belongs to the workers. They make the parser too, and are given the command line of the script.
 """
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, called, executed

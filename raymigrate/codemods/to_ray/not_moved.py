@@ -1,7 +1,5 @@
 """RM802: scripts that train, but in a way, or by a class, that `--to-ray` does not see as a training."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods import codemod

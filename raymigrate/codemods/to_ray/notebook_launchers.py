@@ -1,7 +1,5 @@
 """RM826: accelerate's notebook_launcher, which starts a function in several processes."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Collection, Iterator

@@ -6,8 +6,6 @@ another value behind a step that moves moves too, and so does what reads an obje
 it.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace

@@ -5,8 +5,6 @@ it looks like, and by what it is given to: `"./data"`, `"faces.png"`, `root="dat
 Names of the Hub look like that too (`"facebook/opt-125m"`), and so do names of metrics; what takes these is known.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import itertools

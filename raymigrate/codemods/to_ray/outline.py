@@ -10,8 +10,6 @@ kind of script needs, and calls `emit`:
     outline.emit()
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import textwrap

@@ -10,8 +10,6 @@ not as they were then (measured with Ray 2.60 and transformers 5.23):
   for it in `__main__`, which is a script of Ray on a worker. So it does for other objects that a script saves whole.
 """
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.base.findings import Rule

@@ -5,8 +5,6 @@ trainer.py, `get_train_dataloader`). Its loops take what a method of the user's 
 all rows, in batches of that loader's size.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

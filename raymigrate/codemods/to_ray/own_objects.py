@@ -4,8 +4,6 @@ A worker gets a copy of what the driver made. `best = Best()`, `Trainer(..., cal
 it is to be read where it trained. So it is with a list that such an object is given: `callbacks=[History(losses)]`.
 """
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.codemods.to_ray.step_kinds import FILLING

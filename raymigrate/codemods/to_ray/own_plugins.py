@@ -4,8 +4,6 @@ Each argument that such a plugin is not given comes from the variables that acce
 (accelerate 1.15, utils/dataclasses.py:1226 and 1829), which Ray's workers do not have.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection, Mapping
 

@@ -4,8 +4,6 @@ A Trainer asks the TrainerControl of its own process (transformers 5.23, trainer
 workers: who stops leaves the others waiting at the next sum of gradients.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Workers that read the command line: Ray starts them with one of its own, so that they are given the script's."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -7,8 +7,6 @@ the training function reads of its module goes along with it. Where they come fr
 the workers go to the driver's folder instead.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """RM801, RM803, RM804, RM806: scripts that train with transformers.Trainer alone."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """RM829: what is done with the objects of `accelerator.prepare` that goes wrong on the workers."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """RM827: what a plain script asks of the process group, which Ray makes before the script's code runs."""
 
-from __future__ import annotations
-
 import ast
 import json
 
@@ -28,10 +26,7 @@ RM827 = Rule(
     " What shards over GPUs and keeps tensors on the CPU needs both:"
     ' TorchConfig(backend="cpu:gloo,cuda:nccl").',
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.torch.TorchConfig.html",
-    errors=(
-        "trying to initialize the default process group twice",
-        "No backend type associated with device type cpu",
-    ),
+    errors=("trying to initialize the default process group twice", "No backend type associated with device type cpu"),
 )
 ENDS_GROUP = ("torch.distributed.destroy_process_group",)
 HANDLERS = ("accelerate.InitProcessGroupKwargs", "accelerate.utils.InitProcessGroupKwargs")

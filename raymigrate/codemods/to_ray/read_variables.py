@@ -1,7 +1,5 @@
 """Environment variables of the user's own that workers read: those of a cluster that runs already do not have them."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """RM802: plain scripts that are left as they are, with the reason."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,11 +13,7 @@ from raymigrate.codemods.to_ray.interactive import asks, shows_between_steps
 from raymigrate.codemods.to_ray.script import DEFINITIONS, Script, live_uses
 from raymigrate.codemods.to_ray.statements import Role, Roles
 from raymigrate.codemods.to_ray.step_kinds import stands_for_cell
-from raymigrate.codemods.to_ray.trainer_calls import (
-    Training,
-    given_arguments,
-    makes_arguments,
-)
+from raymigrate.codemods.to_ray.trainer_calls import Training, given_arguments, makes_arguments
 from raymigrate.facts.accelerate.launch_form import NoRayFormError
 from raymigrate.facts.projects.project_uses import importing_modules
 from raymigrate.facts.syntax.module import Module

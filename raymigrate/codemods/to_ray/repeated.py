@@ -4,8 +4,6 @@ All of it is one run of the workers, as it was one run of the script. No trainin
 which may be that of another; a run that fails starts with the first again, as the script did.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -6,8 +6,6 @@ values run on the driver, once. What else writes or prints behind it does so on 
 Trainer ask for that themselves.
 """
 
-from __future__ import annotations
-
 import ast
 from bisect import bisect_left
 

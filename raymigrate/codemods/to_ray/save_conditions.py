@@ -1,7 +1,5 @@
 """On what condition a loop over epochs saves its state, where the end of the epoch can ask the same again."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ One process ran them before. Where all that a function does is seen to be for fi
 calls it alone, like `model.save_pretrained()` itself. Of others it is told what every worker writes or removes.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator
 

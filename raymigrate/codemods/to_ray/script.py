@@ -1,7 +1,5 @@
 """The statements of a plain script in the order in which they run, as far as the training is among them."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ IPython shows the value of the last expression of a cell, and figures; a trainin
 screen. `display` is a name that IPython gives a notebook. Imported anywhere else, it prints.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Collection, Iterable, Iterator

@@ -4,8 +4,6 @@ A run that goes on from a checkpoint of Ray begins with a whole epoch: what the 
 its own, which it was started with, holds for that run no more.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass

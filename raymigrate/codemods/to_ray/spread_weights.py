@@ -3,8 +3,6 @@
 Below a condition on the rank, the first worker would wait for the parts of the others for ever, or save its own part.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 

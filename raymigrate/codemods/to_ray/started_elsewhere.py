@@ -1,7 +1,5 @@
 """Files that train in a function or class which another file starts: RM802 for those that wait for it, else RM824."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -15,8 +15,6 @@ one of
 `Roles` decides from a `Script` and knows nothing of trainers: a codemod names the calls that train.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import deque
 from collections.abc import Iterable, Mapping

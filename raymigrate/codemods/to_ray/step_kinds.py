@@ -1,7 +1,5 @@
 """What a statement of a plain script is by itself, as far as its calls and names show it."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Collection, Iterator

@@ -1,7 +1,5 @@
 """RM806, RM828: what several workers make of data that comes row by row or is split at random."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -50,12 +48,7 @@ def tell_data(context: Context, rule: Rule, reads_all: str) -> None:
         )
     for given in _trained_on(module):
         if gives_rows_in_turn(module, given):
-            context.manual(
-                rule,
-                given,
-                MESSAGE,
-                f"{ADVICE} {reads_all}",
-            )
+            context.manual(rule, given, MESSAGE, f"{ADVICE} {reads_all}")
 
 
 def _trained_on(module: Module) -> Iterator[ast.expr]:

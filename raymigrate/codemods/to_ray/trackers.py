@@ -1,7 +1,5 @@
 """RM807: runs of wandb, mlflow and other trackers: each worker of a converted script would start one for itself."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

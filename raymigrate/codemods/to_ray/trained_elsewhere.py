@@ -1,7 +1,5 @@
 """A training whose step is in another file: `engine.train_one_epoch(loader)` beside the Accelerator that it gets."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass
 

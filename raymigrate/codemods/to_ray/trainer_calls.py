@@ -1,7 +1,5 @@
 """Where a plain script makes a transformers.Trainer and trains with it."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

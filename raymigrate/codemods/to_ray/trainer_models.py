@@ -4,8 +4,6 @@ transformers 5.23 hands the wrapped model to `training_step`, and that to `compu
 itself, and an evaluation gets it as it is (transformers/trainer.py, `_wrap_model` and `evaluation_loop`).
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 The examples of accelerate called it before they saved the model, as long as it only closed the trackers.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Sequence
 from itertools import takewhile

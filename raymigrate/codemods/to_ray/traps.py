@@ -1,7 +1,5 @@
 """RM828: what an Accelerate script does that means something else on Ray, or once several workers train."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ accelerate 1.15 saves what prepare() and register_for_checkpointing() were given
 scheduler begins again, and so does an average of the weights.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 

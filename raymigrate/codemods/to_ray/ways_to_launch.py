@@ -1,7 +1,5 @@
 """How a script was started: the lines that launch it, the file of accelerate, and what both come to."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 

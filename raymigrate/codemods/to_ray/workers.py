@@ -1,7 +1,5 @@
 """RM806, RM825, RM829: what the number of workers changes in any training, told once in a script."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ in every process of MULTI_CPU, one alone too (accelerate/accelerator.py, `prepar
 attribute of the model on, and its state_dict() has `module.` before each name. FSDP and DeepSpeed hand attributes on.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -15,12 +15,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ray_train.loguru_files import LOGURU
 from raymigrate.facts.ray_train.own_objects import is_sent_by_name
-from raymigrate.facts.ray_train.pickling import (
-    defaults_not_pickled,
-    local_imports,
-    sent_functions,
-    values_not_pickled,
-)
+from raymigrate.facts.ray_train.pickling import defaults_not_pickled, local_imports, sent_functions, values_not_pickled
 from raymigrate.facts.syntax.scopes import FunctionNode
 
 RM418 = Rule(

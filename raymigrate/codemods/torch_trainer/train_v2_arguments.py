@@ -228,12 +228,7 @@ def _run_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
         convert_storage(context, call, keyword)
 
 
-@codemod(
-    "TorchTrainer",
-    "TransformersTrainer",
-    "HuggingFaceTrainer",
-    "AccelerateTrainer",
-)
+@codemod("TorchTrainer", "TransformersTrainer", "HuggingFaceTrainer", "AccelerateTrainer")
 def trainer_arguments(context: Context) -> None:
     """Reports the arguments that TorchTrainer refuses and that no codemod moved elsewhere."""
     trackers = TrackerUse(context.places)

@@ -1,7 +1,5 @@
 """RM402: a relative storage_path among what a RunConfig unpacks."""
 
-from __future__ import annotations
-
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase

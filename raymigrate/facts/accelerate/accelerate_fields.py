@@ -137,11 +137,7 @@ LAUNCHED_DEEPSPEED: dict[str, Field] = {
     "gradient_clipping": ("gradient_clipping", _clipping, "ACCELERATE_GRADIENT_CLIPPING"),
     "offload_optimizer_device": ("offload_optimizer_device", _lower, "ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE"),
     "offload_param_device": ("offload_param_device", _lower, "ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_DEVICE"),
-    "deepspeed_moe_layer_cls_names": (
-        "transformer_moe_cls_names",
-        _text,
-        "ACCELERATE_DEEPSPEED_MOE_LAYER_CLS_NAMES",
-    ),
+    "deepspeed_moe_layer_cls_names": ("transformer_moe_cls_names", _text, "ACCELERATE_DEEPSPEED_MOE_LAYER_CLS_NAMES"),
 }
 # Beside deepspeed_config_file these end in a ValueError (accelerate/utils/dataclasses.py, _deepspeed_config_checks).
 BESIDE_NO_CONFIG_FILE = (

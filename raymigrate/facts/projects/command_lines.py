@@ -1,7 +1,5 @@
 """What reads the command line: parsers and functions of libraries, and the code of a project that calls them."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """The classes that files declare objects to be of: by annotations of parameters, variables and fields."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -1,8 +1,6 @@
 # ruff: noqa: PTH112, PTH118 - works on strings, as project.py does
 """Which files of a project the imports of a file lead to, found without parsing the rest of it."""
 
-from __future__ import annotations
-
 import ast
 import os
 from collections.abc import Iterator

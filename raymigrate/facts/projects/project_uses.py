@@ -1,8 +1,6 @@
 # ruff: noqa: PTH100, PTH113, PTH118, PTH119, PTH120 - works on strings, as discovery.py does
 """Every use that a project makes of something that one of its files defines."""
 
-from __future__ import annotations
-
 import ast
 import os
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What was found when the files of a project were searched, and the patterns that names are searched by."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Settings in YAML and JSON files of a project: which keys stand together, and where."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache

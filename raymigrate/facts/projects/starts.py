@@ -1,7 +1,5 @@
 """Where other files start what a function or class of a file does: by a call, a method, a subclass or another name."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection, Iterator
 

@@ -1,7 +1,5 @@
 """Where other files of a project take a name from a module."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 

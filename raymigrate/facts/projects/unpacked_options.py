@@ -1,7 +1,5 @@
 """What a function is given for its `**` parameter by callers in other files: `build(2, local_dir="/runs")`."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.facts.projects.project_uses import Uses, uses_of

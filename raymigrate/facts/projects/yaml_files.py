@@ -1,7 +1,5 @@
 """YAML that others wrote, read within bounds: a few lines of aliases can stand for gigabytes of values."""
 
-from __future__ import annotations
-
 import os.path
 from collections.abc import Mapping
 from pathlib import Path

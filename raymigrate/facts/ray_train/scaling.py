@@ -1,7 +1,5 @@
 """Whether the workers of a trainer have a GPU, as its `scaling_config=` says."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Where a RunConfig says that results go: an absolute path, a URI, or a path that Ray has to be given the rest of."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.facts.syntax.kept import kept

@@ -35,10 +35,7 @@ from raymigrate.knowledge.libraries import lineage
 
 TRAIN_LOOP = "train_loop_per_worker"
 # Classes that take a function for the workers, by the name of the parameter.
-WITH_FUNCTION = {
-    TRAIN_LOOP: ACCELERATE_TRAINERS | TORCH_TRAINERS,
-    "trainer_init_per_worker": TRANSFORMERS_TRAINERS,
-}
+WITH_FUNCTION = {TRAIN_LOOP: ACCELERATE_TRAINERS | TORCH_TRAINERS, "trainer_init_per_worker": TRANSFORMERS_TRAINERS}
 # What every trainer of Train V2 is made from, and every one from before it
 # (docs/semantics/train-v2.md#trainers-before-train-v2).
 OF_V2 = "ray.train.v2.api.data_parallel_trainer.DataParallelTrainer"

@@ -309,10 +309,7 @@ class _Run:
         return self._block(node.finalbody) or leaves
 
     def _branches(
-        self,
-        *blocks: Sequence[ast.stmt],
-        heads: Sequence[ast.match_case] = (),
-        test: tuple[Scope, str] | None = None,
+        self, *blocks: Sequence[ast.stmt], heads: Sequence[ast.match_case] = (), test: tuple[Scope, str] | None = None
     ) -> bool:
         """Carries out branches of which one runs.
 

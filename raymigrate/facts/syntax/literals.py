@@ -1,7 +1,5 @@
 """Values as Python source: text of a file never becomes code of another one."""
 
-from __future__ import annotations
-
 import math
 
 SHOWN = 300  # characters

@@ -1,7 +1,5 @@
 """How deeply a module is nested for LibCST, which nests what `ast` lays side by side."""
 
-from __future__ import annotations
-
 import ast
 import io
 import tokenize

@@ -1,7 +1,5 @@
 """Which expressions are datasets that give their rows one after the other, and so have no index to share out."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.facts.syntax.module import Module

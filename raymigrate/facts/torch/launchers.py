@@ -1,7 +1,5 @@
 """How a script that trains may have been started, by what it asks for."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.base.options import ACCELERATE_LAUNCH

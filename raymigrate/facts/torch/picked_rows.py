@@ -1,7 +1,5 @@
 """Random numbers that share out no rows: they pick what is shown, or mix the rows of a batch in a step."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.facts.syntax.module import Module

@@ -1,7 +1,5 @@
 """Which code draws random numbers: seeds that all processes share, and data that is augmented while it is read."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

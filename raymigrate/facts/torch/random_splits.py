@@ -1,7 +1,5 @@
 """Calls that split or shuffle rows by random numbers that nothing fixes: each process then has other rows."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -95,7 +93,4 @@ def _seeds(module: Module, kind: str) -> list[ast.Call]:
 
 def _is_kept(module: Module, call: ast.Call) -> bool:
     """Whether the value is not used: nothing is shared out."""
-    return module.is_statement(call) and called_name(module, call) not in (
-        *OF_PYTHON,
-        "numpy.random.shuffle",
-    )
+    return module.is_statement(call) and called_name(module, call) not in (*OF_PYTHON, "numpy.random.shuffle")

@@ -1,7 +1,5 @@
 """Whether the length of a schedule is worked out from rows or batches, or is a number of steps that somebody gives."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

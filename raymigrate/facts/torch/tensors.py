@@ -1,7 +1,5 @@
 """Which values are tensors of torch for sure, and whether they hold one number, as a loss does."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable
 from enum import Enum

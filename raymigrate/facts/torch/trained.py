@@ -1,7 +1,5 @@
 """What backward() is called on: tensors with one number, as torch wants no other ones."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 DistributedDataParallel raises a RuntimeError in the step after one that left parameters without a gradient.
 """
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.facts.syntax.module import Module

@@ -1,7 +1,5 @@
 """Attributes that are asked for by their names, in texts: `getattr(one, "name")`, `attrgetter("name")`, `vars(one)`."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

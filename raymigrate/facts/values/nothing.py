@@ -1,7 +1,5 @@
 """Whether a value may be None, for which a library may take another one."""
 
-from __future__ import annotations
-
 import ast
 
 from raymigrate.facts.syntax.module import Module

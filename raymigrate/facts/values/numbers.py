@@ -1,7 +1,5 @@
 """Which values are numbers of Python for sure, and no tensors."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection
 

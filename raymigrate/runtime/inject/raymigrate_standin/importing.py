@@ -72,15 +72,8 @@ GONE_MODULES = {
 PACKAGES = ("ray.air.callbacks", "ray.train.huggingface.accelerate")
 
 # What is gone and has no stand-in: a script that imports it fails at once, and not after it has trained.
-UNKNOWN_NAMES = {
-    "ray.train.torch": ("TorchPredictor",),
-    "ray.data": ("DatasetPipeline",),
-}
-UNKNOWN_MODULES = (
-    "ray.air.util.check_ingest",
-    "ray.ml",
-    "ray.util.ml_utils",
-)
+UNKNOWN_NAMES = {"ray.train.torch": ("TorchPredictor",), "ray.data": ("DatasetPipeline",)}
+UNKNOWN_MODULES = ("ray.air.util.check_ingest", "ray.ml", "ray.util.ml_utils")
 
 
 def unknown(what: str) -> str:

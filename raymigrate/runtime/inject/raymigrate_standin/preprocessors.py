@@ -32,11 +32,7 @@ class BatchMapper(Preprocessor):  # type: ignore[misc]
         # Not the base class' way, which since Ray 2.40 may hand out Arrow tables or read-only arrays.
         resources = {name: value for name, value in resources.items() if value is not None}
         return ds.map_batches(
-            self.fn,
-            batch_format=self.batch_format,
-            batch_size=self.batch_size,
-            zero_copy_batch=False,
-            **resources,
+            self.fn, batch_format=self.batch_format, batch_size=self.batch_size, zero_copy_batch=False, **resources
         )
 
     def _transform_batch(self, data: Any) -> Any:
